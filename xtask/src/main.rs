@@ -5,6 +5,7 @@ mod install;
 mod seccomp_names;
 mod structure;
 mod syscalls;
+mod systemd_groups;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,12 @@ const OWN: &[Task] = &[
         summary: "generate the syscall tables, or check that they are current",
         help: syscalls::HELP,
         run: syscalls::run,
+    },
+    Task {
+        name: "systemd-groups",
+        summary: "generate the table of systemd's groups of syscalls, or check that it is current",
+        help: systemd_groups::HELP,
+        run: systemd_groups::run,
     },
 ];
 

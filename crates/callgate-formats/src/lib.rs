@@ -57,6 +57,7 @@ pub mod oci;
 mod profile;
 pub mod ruleset;
 pub mod syntax;
+pub mod systemd;
 
 pub use capabilities::{CapError, CapSet};
 pub use container_default::{CONTAINER_DEFAULT, container_default};

@@ -1,0 +1,36 @@
+//! The result: the filters of a unit.
+
+use super::directive::Directive;
+use super::report::FileMessage;
+use callgate_bpf::data::SeccompData;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::Policy;
+
+/// The filters that systemd installs for the processes of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitFilters {
+    /// The filters, in the order of installation. There may be none.
+    pub filters: Vec<UnitFilter>,
+    /// Warnings: parts that systemd ignores, or that may not mean what was intended.
+    pub warnings: Vec<FileMessage>,
+}
+
+/// A filter of a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitFilter {
+    /// The directive that installs it.
+    pub directive: Directive,
+    /// The architecture whose syscalls it is for; all others are allowed. `None` for the filter of
+    /// `SystemCallArchitectures=`.
+    pub arch: Option<Arch>,
+    /// What it does.
+    pub policy: Policy,
+}
+
+impl UnitFilters {
+    /// The verdict of all filters for a syscall, as the kernel combines them; ALLOW without filters.
+    pub fn evaluate(&self, data: &SeccompData) -> Verdict {
+        Verdict::of_stack(self.filters.iter().rev().map(|filter| filter.policy.evaluate(data)))
+    }
+}

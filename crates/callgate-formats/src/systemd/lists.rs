@@ -1,0 +1,254 @@
+//! Reader of the lists `SystemCallFilter=` and `SystemCallLog=` (`config_parse_syscall_filter` and
+//! `config_parse_syscall_log` in `load-fragment.c`, `seccomp_parse_syscall_filter` in `seccomp-util.c`).
+
+use super::directive::Directive;
+use super::groups::{group_members, nearest_group};
+use super::lines::Logical;
+use super::report::At;
+use super::settings::{Denial, Entry, SyscallKey, SyscallList};
+use super::unit::{UnitReader, sign};
+use super::values::errno;
+use super::version::SystemdVersion;
+use super::words::words;
+use crate::diagnostics::quote::shorten;
+use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The maximum number of syscalls to which the words of a unit may expand.
+const EXPANDED: usize = 2_000_000;
+
+/// A word of a list.
+struct Item<'w> {
+    /// The word as it is written.
+    word: &'w str,
+    at: At,
+    /// The syscall or the group.
+    name: &'w str,
+    denial: Option<Denial>,
+    /// Whether the value begins with `~`.
+    is_inverted: bool,
+}
+
+impl UnitReader<'_, '_> {
+    /// A line of values of `SystemCallFilter=`, in which `~` begins a value.
+    pub(super) fn filter_line(&mut self, line: &Logical) {
+        let words = words(&line.text, false).words;
+        let mut starts: Vec<usize> =
+            words.iter().filter(|word| word.text.starts_with('~')).map(|word| word.at).collect();
+        starts.extend(words.first().map(|word| word.at));
+        starts.push(line.text.len());
+        starts.sort_unstable();
+        starts.dedup();
+        for (start, end) in starts.iter().zip(starts.iter().skip(1)) {
+            self.syscalls(Directive::SystemCallFilter, &line.part(*start, *end));
+        }
+    }
+
+    /// A value of `SystemCallFilter=` or `SystemCallLog=`.
+    pub(super) fn syscalls(&mut self, directive: Directive, value: &Logical) {
+        let is_log = directive == Directive::SystemCallLog;
+        let slot = match is_log {
+            true => &mut self.settings.syscall_log,
+            false => &mut self.settings.syscall_filter,
+        };
+        let old = slot.take();
+        if value.text.is_empty() {
+            return;
+        }
+        let at = self.at(value.offset(0));
+        let (is_inverted, start, rest) = sign(&value.text);
+        let mut list = match old {
+            Some(list) => list,
+            None => self.new_list(directive, !is_inverted, at),
+        };
+        let found = words(rest, false);
+        if !is_inverted && !list.allows && !list.is_reported && !found.words.is_empty() {
+            list.is_reported = true;
+            let first = self.report.line(list.at);
+            let message = format!(
+                "this line does not begin a list of its own: it removes syscalls from the list of line {first}, \
+                 which begins with ~"
+            );
+            self.report.warn(at, message).help =
+                format!("write an empty {directive}= before it to begin a new list");
+        }
+        for word in &found.words {
+            let at = self.at(value.offset(start + word.at));
+            if let Some(item) = self.item(&word.text, at, is_inverted, is_log) {
+                self.add(&mut list, &item);
+            }
+        }
+        self.broken(value, found.error.map(|(index, why)| (start + index, why)));
+        let slot = match is_log {
+            true => &mut self.settings.syscall_log,
+            false => &mut self.settings.syscall_filter,
+        };
+        *slot = Some(list);
+    }
+
+    /// An empty list; a list of allowed syscalls contains `@default`.
+    fn new_list(&self, directive: Directive, allows: bool, at: At) -> SyscallList {
+        let mut entries = BTreeMap::new();
+        if allows && directive == Directive::SystemCallFilter {
+            let default = group_members("@default", self.options.version).unwrap_or_default();
+            for name in default.into_iter().filter_map(|name| self.resolve(name)) {
+                let key = SyscallKey::new(name, self.options.native);
+                entries.insert(key, Entry { name, denial: None, at });
+            }
+        }
+        SyscallList { allows, at, entries, words: BTreeSet::new(), is_reported: false }
+    }
+
+    /// The syscall with a name, if libseccomp knows it.
+    fn resolve(&self, name: &str) -> Option<&'static str> {
+        let lacks = self.options.libseccomp_lacks.iter().any(|lacking| lacking == name);
+        known_name(name).filter(|_| !lacks)
+    }
+
+    /// Splits a word into a name and what happens to the syscall; `None` if systemd ignores the word.
+    fn item<'w>(
+        &mut self,
+        word: &'w str,
+        at: At,
+        is_inverted: bool,
+        is_log: bool,
+    ) -> Option<Item<'w>> {
+        let (name, denial) = match word.split_once(':').filter(|_| !is_log) {
+            None => (word, None),
+            Some((name, "kill")) => (name, Some(Denial::Kill)),
+            Some((name, text)) => match errno(text, self.options.native) {
+                Ok(errno) => (name, Some(Denial::Errno(errno))),
+                Err(help) => {
+                    let message = format!(
+                        "invalid errno \"{}\" in \"{}\"; systemd ignores the word",
+                        shorten(text),
+                        shorten(word)
+                    );
+                    self.report.warn(at, message).help = format!("{help}, or kill");
+                    return None;
+                }
+            },
+        };
+        if name.is_empty() {
+            let message =
+                format!("missing syscall in \"{}\"; systemd ignores the word", shorten(word));
+            self.report.warn(at, message).help =
+                "write a syscall or a group before the colon".to_owned();
+            return None;
+        }
+        if denial.is_some() && !is_inverted {
+            let message = format!(
+                "\"{}\" has an errno, but this line does not begin with ~; systemd ignores the word",
+                shorten(word)
+            );
+            self.report.warn(at, message).help =
+                format!("write SystemCallFilter=~{} on a line of its own", shorten(word));
+            return None;
+        }
+        Some(Item { word, at, name, denial, is_inverted })
+    }
+
+    fn add(&mut self, list: &mut SyscallList, item: &Item<'_>) {
+        let names = match item.name.starts_with('@') {
+            true => match group_members(item.name, self.options.version) {
+                Some(names) => names,
+                None => return self.unknown_group(item),
+            },
+            false => match known_name(item.name) {
+                Some(name) => vec![name],
+                None => return self.unknown_syscall(item),
+            },
+        };
+        let before = self.expanded;
+        self.expanded += names.len();
+        if self.expanded > EXPANDED {
+            if before <= EXPANDED {
+                let message = format!(
+                    "the words expand to more than {EXPANDED} syscalls, the limit, from here on"
+                );
+                self.report.error(item.at, message).help = "name each group once".to_owned();
+            }
+            return;
+        }
+        let puts = item.is_inverted != list.allows || (list.allows && item.denial.is_some());
+        let mut changes = false;
+        for name in names.into_iter().filter_map(|name| self.resolve(name)) {
+            let key = SyscallKey::new(name, self.options.native);
+            if puts {
+                let entry = Entry { name, denial: item.denial, at: item.at };
+                let old = list.entries.insert(key, entry);
+                changes |= old.is_none_or(|old| old.denial != item.denial);
+            } else {
+                changes |= list.entries.remove(&key).is_some();
+            }
+        }
+        let is_new = list.words.insert((item.is_inverted, item.word.to_owned()));
+        if changes || (puts && is_new) {
+            return;
+        }
+        let word = shorten(item.word);
+        let message = match (puts, list.allows) {
+            (true, _) => format!("\"{word}\" is repeated"),
+            (false, true) => {
+                format!("\"{word}\" has no effect: it denies what the list does not allow anyway")
+            }
+            (false, false) => {
+                format!("\"{word}\" has no effect: it allows what the list does not deny anyway")
+            }
+        };
+        let help = match puts {
+            true => "remove the word",
+            false => "remove the word, or put it after the line that adds its syscalls",
+        };
+        self.report.warn(item.at, message).help = help.to_owned();
+    }
+
+    fn severity(&self) -> Severity {
+        if self.options.strict { Severity::Error } else { Severity::Warning }
+    }
+
+    fn unknown_group(&mut self, item: &Item<'_>) {
+        let (name, version) = (item.name, self.options.version);
+        let message =
+            format!("unknown group \"{}\" in systemd {version}; systemd ignores it", shorten(name));
+        let since = SystemdVersion::all().find(|other| group_members(name, *other).is_some());
+        let help = match since {
+            Some(since) => format!("systemd {since} and later have it"),
+            None => self.report.did_you_mean(
+                || nearest_group(name, version),
+                "`systemd-analyze syscall-filter` lists the groups",
+            ),
+        };
+        self.report.report(self.severity(), item.at, message).help = help;
+    }
+
+    fn unknown_syscall(&mut self, item: &Item<'_>) {
+        let (name, word) = (item.name, shorten(item.word));
+        if let Some(rest) = name.strip_prefix('~').filter(|rest| !rest.is_empty()) {
+            let message = format!(
+                "\"{word}\" is not a syscall: ~ negates a whole line and stands at its beginning"
+            );
+            self.report.report(self.severity(), item.at, message).help =
+                format!("write SystemCallFilter=~{} on a line of its own", shorten(rest));
+            return;
+        }
+        if is_known_name(name) {
+            let message =
+                format!("\"{word}\" has no effect: no supported architecture has this syscall");
+            self.report.warn(item.at, message).help = "remove it".to_owned();
+            return;
+        }
+        let message = format!("unknown syscall \"{}\"; systemd ignores it", shorten(name));
+        let search =
+            || nearest_name(name).or_else(|| group_without_sign(name, self.options.version));
+        let help = self.report.did_you_mean(search, "check the name");
+        self.report.report(self.severity(), item.at, message).help = help;
+    }
+}
+
+/// The group with this name, which lacks its `@`.
+fn group_without_sign(name: &str, version: SystemdVersion) -> Option<&'static str> {
+    let word = format!("@{name}");
+    super::groups::group_names(version).find(|group| *group == word)
+}

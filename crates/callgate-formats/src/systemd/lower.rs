@@ -1,0 +1,286 @@
+//! From settings to filters: which are installed, and in which order.
+//!
+//! systemd makes a filter for each directive and each architecture of its build, with libseccomp. Each allows the syscalls
+//! of other architectures (`seccomp_init_for_arch` in `seccomp-util.c`). `SystemCallArchitectures=` is one filter for all
+//! architectures; after it, systemd installs no filters for those that it denies (`seccomp_restrict_archs`).
+
+use std::collections::BTreeSet;
+
+use super::arches;
+use super::directive::Directive;
+use super::filters::UnitFilter;
+use super::groups::group_members;
+use super::options::ReadOptions;
+use super::report::{At, Report};
+use super::rules;
+use super::settings::{Denial, Settings, SyscallKey, SyscallList};
+use crate::ruleset::{RuleSet, sections};
+use callgate_bpf::syscalls::{Arch, KernelVersion, known_name};
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::{Policy, PolicyError};
+
+/// The first kernel with `PR_SET_MDWE` (`prctl(2)`).
+const MDWE: KernelVersion = KernelVersion { major: 6, minor: 3 };
+
+/// libseccomp rejects this errno and larger ones (`MAX_ERRNO` in `system.h`).
+const ERRNO_END: u16 = 4095;
+
+/// The filters that were made so far.
+struct Lowering<'o> {
+    options: &'o ReadOptions,
+    /// The architectures for which filters are installed.
+    arches: Vec<Arch>,
+    filters: Vec<UnitFilter>,
+}
+
+/// The filters of these settings. Reports errors if systemd would not start the unit.
+pub(super) fn lower(
+    settings: &Settings,
+    options: &ReadOptions,
+    report: &mut Report<'_>,
+) -> Result<Vec<UnitFilter>, PolicyError> {
+    let arches = arches::local(options.native, options.version);
+    let mut lowering = Lowering { options, arches, filters: Vec::new() };
+    for directive in Directive::ALL {
+        lowering.directive(*directive, settings, report)?;
+    }
+    Ok(lowering.filters)
+}
+
+impl Lowering<'_> {
+    fn directive(
+        &mut self,
+        directive: Directive,
+        settings: &Settings,
+        report: &mut Report<'_>,
+    ) -> Result<(), PolicyError> {
+        let options = self.options;
+        match directive {
+            Directive::SystemCallFilter => self.syscall_filter(settings, report),
+            Directive::SystemCallLog => self.syscall_log(settings),
+            Directive::SystemCallArchitectures => self.architectures(&settings.arches),
+            Directive::RestrictAddressFamilies => {
+                let families = &settings.families;
+                let listed = families.listed.clone().unwrap_or_default();
+                if !families.allows && listed.is_empty() {
+                    return Ok(());
+                }
+                let rules =
+                    |set: &mut _| rules::families(set, &listed, families.allows, options.native);
+                self.each_arch(directive, rules)
+            }
+            Directive::RestrictNamespaces => match settings.namespaces {
+                Some(retained) if !rules::retains_all(retained) => self
+                    .each_arch(directive, |set| rules::namespaces(set, retained, options.native)),
+                _ => Ok(()),
+            },
+            _ if !settings.is_on(directive) => Ok(()),
+            Directive::MemoryDenyWriteExecute
+                if options.version.has_mdwe() && options.kernel >= MDWE =>
+            {
+                Ok(())
+            }
+            Directive::LockPersonality => {
+                let personality = settings.personality.unwrap_or(0);
+                self.each_arch(directive, |set| rules::personality(set, personality))
+            }
+            switch => self.each_arch(switch, |set| rules::switch(switch, set, options)),
+        }
+    }
+
+    /// A filter for each architecture that allows what its rules do not deny. `add` adds the rules and returns whether the
+    /// filter is installed.
+    fn each_arch(
+        &mut self,
+        directive: Directive,
+        add: impl Fn(&mut RuleSet<()>) -> bool,
+    ) -> Result<(), PolicyError> {
+        for arch in self.arches.clone() {
+            let mut set = RuleSet::new(arch);
+            if add(&mut set) {
+                self.push(directive, &set, Verdict::ALLOW)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        directive: Directive,
+        set: &RuleSet<()>,
+        default: Verdict,
+    ) -> Result<(), PolicyError> {
+        let policy = Policy::new(sections([set], default, Verdict::ALLOW), Verdict::ALLOW)?;
+        self.filters.push(UnitFilter { directive, arch: Some(set.arch()), policy });
+        Ok(())
+    }
+
+    /// The native architecture is always allowed.
+    fn architectures(&mut self, allowed: &BTreeSet<Option<Arch>>) -> Result<(), PolicyError> {
+        let native = self.options.native;
+        if allowed.is_empty() || self.arches.is_empty() {
+            return Ok(());
+        }
+        let is_allowed = |arch: &Arch| {
+            // Programs for x32 need some syscalls of x86_64.
+            let needed =
+                native == Arch::X32 && *arch == Arch::X86_64 && allowed.contains(&Some(Arch::X32));
+            *arch == native || needed || allowed.contains(&Some(*arch))
+        };
+        let before = self.arches.len();
+        self.arches.retain(is_allowed);
+        if self.arches.len() == before {
+            return Ok(());
+        }
+        let sets: Vec<RuleSet<()>> = self.arches.iter().map(|arch| RuleSet::new(*arch)).collect();
+        let sections = sections(&sets, Verdict::ALLOW, Verdict::KILL_THREAD);
+        let policy = Policy::new(sections, Verdict::KILL_THREAD)?;
+        let directive = Directive::SystemCallArchitectures;
+        self.filters.push(UnitFilter { directive, arch: None, policy });
+        Ok(())
+    }
+
+    fn syscall_log(&mut self, settings: &Settings) -> Result<(), PolicyError> {
+        let Some(list) = settings.syscall_log.as_ref().filter(|list| is_installed(list)) else {
+            return Ok(());
+        };
+        let (default, action) = match list.allows {
+            true => (Verdict::ALLOW, Verdict::LOG),
+            false => (Verdict::LOG, Verdict::ALLOW),
+        };
+        if default == Verdict::ALLOW && list.entries.is_empty() {
+            return Ok(());
+        }
+        for arch in self.arches.clone() {
+            let mut set = RuleSet::new(arch);
+            for entry in list.entries.values() {
+                set.add_syscall_if_known(entry.name, &[], action, ());
+            }
+            self.push(Directive::SystemCallLog, &set, default)?;
+        }
+        Ok(())
+    }
+
+    fn syscall_filter(
+        &mut self,
+        settings: &Settings,
+        report: &mut Report<'_>,
+    ) -> Result<(), PolicyError> {
+        let Some(list) = settings.syscall_filter.as_ref().filter(|list| is_installed(list)) else {
+            return Ok(());
+        };
+        let mut list = list.clone();
+        if self.options.version.permits_write() {
+            self.permit_write(&mut list, report);
+            if !is_installed(&list) {
+                return Ok(());
+            }
+        }
+        let denied = settings.denial.verdict();
+        let (rest, action) = match list.allows {
+            true => (denied, Verdict::ALLOW),
+            false => (Verdict::ALLOW, denied),
+        };
+        let enosys = Verdict::errno(self.options.native.enosys());
+        let is_split = list.allows && self.options.version.has_enosys_for_unknown();
+        let default = if is_split { enosys } else { rest };
+        self.check(&list, settings, default, report);
+        let known = match default == rest {
+            true => Vec::new(),
+            false => group_members("@known", self.options.version).unwrap_or_default(),
+        };
+        let known: Vec<&'static str> = known
+            .into_iter()
+            .filter(|name| !self.options.libseccomp_lacks.iter().any(|lacking| lacking == name))
+            .filter_map(known_name)
+            .filter(|name| match SyscallKey::new(name, self.options.native) {
+                SyscallKey::Name(_) => false,
+                number => !list.entries.contains_key(&number),
+            })
+            .collect();
+        for arch in self.arches.clone() {
+            let mut set = RuleSet::new(arch);
+            for entry in list.entries.values() {
+                let verdict = entry.denial.map_or(action, Denial::verdict);
+                set.add_syscall_if_known(entry.name, &[], verdict, ());
+            }
+            for name in &known {
+                set.add_syscall_if_known(name, &[], rest, ());
+            }
+            self.push(Directive::SystemCallFilter, &set, default)?;
+        }
+        Ok(())
+    }
+
+    /// Permits `write`, which systemd uses itself.
+    fn permit_write(&self, list: &mut SyscallList, report: &mut Report<'_>) {
+        let key = SyscallKey::new("write", self.options.native);
+        match list.entries.get(&key).copied() {
+            Some(entry) if list.allows && entry.denial.is_some() => {
+                let message = format!(
+                    "systemd {} does not start this unit: it has to allow write, which has an errno in the list",
+                    self.options.version
+                );
+                report.error(entry.at, message).help = "remove write from this line".to_owned();
+            }
+            Some(entry) if !list.allows => {
+                list.entries.remove(&key);
+                let message = format!(
+                    "systemd {} does not deny write in a list that begins with ~, because it uses write itself",
+                    self.options.version
+                );
+                report.warn(entry.at, message).help =
+                    "to deny write, list what is allowed instead".to_owned();
+            }
+            None if list.allows => {
+                if let Some(name) = known_name("write") {
+                    let entry = super::settings::Entry { name, denial: None, at: list.at };
+                    list.entries.insert(key, entry);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Reports rules that libseccomp rejects: systemd then does not start the unit.
+    fn check(
+        &self,
+        list: &SyscallList,
+        settings: &Settings,
+        default: Verdict,
+        report: &mut Report<'_>,
+    ) {
+        let version = self.options.version;
+        let refused = |at: At, why: String, report: &mut Report<'_>| {
+            let message =
+                format!("systemd {version} does not start this unit: libseccomp rejects {why}");
+            report.error(at, message).help = "choose another errno".to_owned();
+        };
+        if let (Denial::Errno(errno @ ERRNO_END..), Some(at)) =
+            (settings.denial, settings.denial_at)
+        {
+            refused(at, format!("the errno {errno}; its limit is {}", ERRNO_END - 1), report);
+        }
+        for entry in list.entries.values() {
+            let Some(denial) = entry.denial else { continue };
+            if let Denial::Errno(errno @ ERRNO_END..) = denial {
+                refused(
+                    entry.at,
+                    format!("the errno {errno}; its limit is {}", ERRNO_END - 1),
+                    report,
+                );
+            } else if denial.verdict() == default {
+                let why = format!(
+                    "a rule for {} with the action of syscalls without rules, {default}",
+                    entry.name
+                );
+                refused(entry.at, why, report);
+            }
+        }
+    }
+}
+
+/// Whether systemd installs filters for a list: an empty one that denies is skipped.
+fn is_installed(list: &SyscallList) -> bool {
+    list.allows || !list.entries.is_empty()
+}

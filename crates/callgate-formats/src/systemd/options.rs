@@ -1,0 +1,106 @@
+//! Options of the reader, and its inputs.
+
+use super::version::SystemdVersion;
+use callgate_bpf::syscalls::{Arch, KernelVersion};
+
+/// How directives are read.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The version of systemd.
+    pub version: SystemdVersion,
+    /// The architecture for which systemd was built. It installs filters for this architecture and for those whose programs
+    /// it can run, such as x86 and x32 on x86_64.
+    pub native: Arch,
+    /// The kernel: from 6.3 on, `MemoryDenyWriteExecute=` installs no filter with systemd 254 or later.
+    pub kernel: KernelVersion,
+    /// The section from which directives are read; without one, the first of them that occurs.
+    pub section: Option<ExecSection>,
+    /// Whether unknown names of syscalls and groups are errors.
+    pub strict: bool,
+    /// Syscalls that the system's libseccomp does not know; systemd ignores them. Empty for a libseccomp that knows as many
+    /// as this crate.
+    pub libseccomp_lacks: Vec<String>,
+}
+
+impl ReadOptions {
+    /// Options for the newest version of systemd, without `strict`.
+    pub fn new(native: Arch, kernel: KernelVersion) -> ReadOptions {
+        ReadOptions {
+            version: SystemdVersion::LATEST,
+            native,
+            kernel,
+            section: None,
+            strict: false,
+            libseccomp_lacks: Vec::new(),
+        }
+    }
+}
+
+/// A section of a unit file that describes how processes are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ExecSection {
+    Service,
+    Socket,
+    Mount,
+    Swap,
+}
+
+impl ExecSection {
+    /// All sections.
+    pub const ALL: [ExecSection; 4] =
+        [ExecSection::Service, ExecSection::Socket, ExecSection::Mount, ExecSection::Swap];
+
+    /// The name in unit files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ExecSection::Service => "Service",
+            ExecSection::Socket => "Socket",
+            ExecSection::Mount => "Mount",
+            ExecSection::Swap => "Swap",
+        }
+    }
+
+    /// The section with this name.
+    pub fn from_name(name: &str) -> Option<ExecSection> {
+        ExecSection::ALL.into_iter().find(|section| section.name() == name)
+    }
+
+    /// The section of units with this suffix, such as `service`.
+    pub fn of_suffix(suffix: &str) -> Option<ExecSection> {
+        ExecSection::ALL.into_iter().find(|section| section.name().to_ascii_lowercase() == suffix)
+    }
+}
+
+/// A text with directives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitText<'t> {
+    pub(super) text: &'t str,
+    pub(super) form: TextForm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextForm {
+    Unit,
+    Directives,
+    Filter,
+}
+
+impl<'t> UnitText<'t> {
+    /// A unit file or a drop-in: sections with assignments.
+    pub fn unit(text: &'t str) -> UnitText<'t> {
+        UnitText { text, form: TextForm::Unit }
+    }
+
+    /// Assignments of the section that is read, without its header.
+    pub fn directives(text: &'t str) -> UnitText<'t> {
+        UnitText { text, form: TextForm::Directives }
+    }
+
+    /// Values of `SystemCallFilter=`, one per line; a word that begins with `~` also begins a value:
+    /// `@system-service ~@mount @swap` are the values `@system-service` and `~@mount @swap`.
+    pub fn filter(text: &'t str) -> UnitText<'t> {
+        UnitText { text, form: TextForm::Filter }
+    }
+}

@@ -1,0 +1,133 @@
+//! Messages about several files.
+
+use std::fmt;
+
+use crate::diagnostics::messages::Messages;
+use crate::diagnostics::positions::Positions;
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
+
+/// A place: a file, by its index, and a byte offset in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct At {
+    pub(super) file: usize,
+    pub(super) offset: usize,
+}
+
+/// A message, and the index of the file that it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileMessage {
+    /// The index of the file.
+    pub file: usize,
+    /// The message.
+    pub diagnostic: Diagnostic,
+}
+
+/// All messages about files that cannot be used. At least one is an error; warnings are among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitErrors(Vec<FileMessage>);
+
+impl UnitErrors {
+    /// The messages, by file and position.
+    pub fn into_vec(self) -> Vec<FileMessage> {
+        self.0
+    }
+}
+
+impl From<Vec<FileMessage>> for UnitErrors {
+    fn from(messages: Vec<FileMessage>) -> UnitErrors {
+        UnitErrors(messages)
+    }
+}
+
+impl std::ops::Deref for UnitErrors {
+    type Target = [FileMessage];
+
+    fn deref(&self) -> &[FileMessage] {
+        &self.0
+    }
+}
+
+impl fmt::Display for UnitErrors {
+    /// A line per message, `file:line:column: message`; the first file has number 1.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, FileMessage { file, diagnostic }) in self.0.iter().enumerate() {
+            let end = if nth > 0 { "\n" } else { "" };
+            let warning = if diagnostic.severity == Severity::Warning { "warning: " } else { "" };
+            write!(f, "{end}{warning}file {}:{diagnostic}", file + 1)?;
+            if !diagnostic.help.is_empty() {
+                write!(f, "\n  help: {}", diagnostic.help)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnitErrors {}
+
+/// The number of words for which a similar known word is searched.
+const SUGGESTIONS: usize = 50;
+
+/// The files that are read, and the messages about them.
+#[derive(Debug)]
+pub(super) struct Report<'t> {
+    files: Vec<(Positions<'t>, Messages)>,
+    suggested: usize,
+    /// Stands in for messages about a file that does not exist.
+    lost: Diagnostic,
+}
+
+impl<'t> Report<'t> {
+    pub(super) fn new(texts: impl IntoIterator<Item = &'t str>) -> Report<'t> {
+        let files = texts.into_iter().map(|text| (Positions::new(text), Messages::new()));
+        Report { files: files.collect(), suggested: 0, lost: Diagnostic::warning(None, "") }
+    }
+
+    pub(super) fn warn(&mut self, at: At, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Severity::Warning, at, message)
+    }
+
+    pub(super) fn error(&mut self, at: At, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Severity::Error, at, message)
+    }
+
+    pub(super) fn report(
+        &mut self,
+        severity: Severity,
+        at: At,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        match self.files.get_mut(at.file) {
+            Some((positions, messages)) => {
+                messages.report_at(severity, || positions.of(at.offset), message)
+            }
+            None => &mut self.lost,
+        }
+    }
+
+    /// The line of a place.
+    pub(super) fn line(&self, at: At) -> u32 {
+        self.files.get(at.file).map_or(0, |(positions, _)| positions.of(at.offset).line)
+    }
+
+    /// The help for an unknown word, from a search for a similar one; after fifty words, `otherwise` without a search.
+    pub(super) fn did_you_mean(
+        &mut self,
+        search: impl FnOnce() -> Option<&'static str>,
+        otherwise: &str,
+    ) -> String {
+        self.suggested += 1;
+        let found = if self.suggested <= SUGGESTIONS { search() } else { None };
+        found.map_or_else(|| otherwise.to_owned(), |name| format!("did you mean {name}?"))
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.files.iter().any(|(_, messages)| messages.failed())
+    }
+
+    pub(super) fn finish(self) -> Vec<FileMessage> {
+        let of_file = |(file, (_, messages)): (usize, (_, Messages))| {
+            messages.finish().into_iter().map(move |diagnostic| FileMessage { file, diagnostic })
+        };
+        self.files.into_iter().enumerate().flat_map(of_file).collect()
+    }
+}

@@ -1,0 +1,107 @@
+//! What the directives of a unit say, before it becomes filters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::directive::Directive;
+use super::report::At;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+
+/// The settings of a unit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    /// The values of the boolean directives.
+    pub(super) switches: BTreeMap<Directive, Switch>,
+    pub(super) dynamic_user: Option<Switch>,
+    pub(super) syscall_filter: Option<SyscallList>,
+    pub(super) syscall_log: Option<SyscallList>,
+    /// What happens to denied syscalls.
+    pub(super) denial: Denial,
+    /// Where `denial` is set.
+    pub(super) denial_at: Option<At>,
+    /// The architectures of `SystemCallArchitectures=`; `None` is the native one.
+    pub(super) arches: BTreeSet<Option<Arch>>,
+    pub(super) families: Families,
+    /// The flags of the namespaces that the process may use, after an assignment.
+    pub(super) namespaces: Option<u64>,
+    pub(super) personality: Option<u64>,
+}
+
+impl Settings {
+    /// Whether a boolean directive is on.
+    pub(super) fn is_on(&self, directive: Directive) -> bool {
+        let dynamic = self.dynamic_user.filter(|_| directive == Directive::RestrictSuidSgid);
+        dynamic.is_some_and(|user| user.is_on)
+            || self.switches.get(&directive).is_some_and(|switch| switch.is_on)
+    }
+}
+
+/// The value of a boolean directive, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Switch {
+    pub(super) is_on: bool,
+    pub(super) at: At,
+}
+
+/// What happens to a denied syscall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Denial {
+    /// It ends the process.
+    #[default]
+    Kill,
+    /// It fails with this errno.
+    Errno(u16),
+}
+
+impl Denial {
+    pub(super) fn verdict(self) -> Verdict {
+        match self {
+            Denial::Kill => Verdict::KILL_PROCESS,
+            Denial::Errno(errno) => Verdict::errno(errno),
+        }
+    }
+}
+
+/// The list of `SystemCallFilter=` or `SystemCallLog=`.
+#[derive(Clone, Debug)]
+pub(super) struct SyscallList {
+    /// Whether it lists what is allowed (logged), not what is denied (not logged).
+    pub(super) allows: bool,
+    /// Where its first value is.
+    pub(super) at: At,
+    pub(super) entries: BTreeMap<SyscallKey, Entry>,
+    /// The words that were read, with their signs, to find repeated ones.
+    pub(super) words: BTreeSet<(bool, String)>,
+    /// Whether a value with the opposite sign was reported.
+    pub(super) is_reported: bool,
+}
+
+/// A syscall as systemd distinguishes them: by the number on the native architecture, and if there is none, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SyscallKey {
+    Number(u32),
+    Name(&'static str),
+}
+
+impl SyscallKey {
+    pub(super) fn new(name: &'static str, native: Arch) -> SyscallKey {
+        native.number(name).map_or(SyscallKey::Name(name), SyscallKey::Number)
+    }
+}
+
+/// A syscall in a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    /// What happens to it instead of the action of the list.
+    pub(super) denial: Option<Denial>,
+    pub(super) at: At,
+}
+
+/// The address families of `RestrictAddressFamilies=`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Families {
+    pub(super) allows: bool,
+    /// `None` before the first value, which decides `allows`.
+    pub(super) listed: Option<BTreeSet<u16>>,
+}

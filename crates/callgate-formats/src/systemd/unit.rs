@@ -1,0 +1,452 @@
+//! Reader of the directives: from lines to settings.
+
+use super::arches;
+use super::directive::Directive;
+use super::lines::{Lines, Logical};
+use super::options::{ExecSection, ReadOptions, TextForm, UnitText};
+use super::report::{At, Report};
+use super::settings::{Denial, Settings, Switch};
+use super::values::{self, boolean};
+use super::words::words;
+use crate::diagnostics::quote::shorten;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::syscalls::Arch;
+
+/// The maximum length of a line with its continuations (`LONG_LINE_MAX` in `fileio.h`).
+const LONGEST: usize = 1 << 20;
+
+/// Keys that are read besides the names of directives.
+const OTHER_KEYS: [&str; 3] = ["SystemCallErrorNumber", "Personality", "DynamicUser"];
+
+/// Keys of systemd that resemble one that is read.
+const SIMILAR: [&str; 1] = ["ProtectProc"];
+
+/// The section of a line.
+enum Section {
+    /// Before the first header.
+    None,
+    Read,
+    /// A section that is not read; the lines in it are ignored.
+    Other(String),
+}
+
+/// Reads texts into settings.
+pub(super) struct UnitReader<'o, 't> {
+    pub(super) options: &'o ReadOptions,
+    pub(super) report: Report<'t>,
+    pub(super) settings: Settings,
+    /// The section whose directives are read.
+    section: Option<ExecSection>,
+    /// The index of the file that is being read.
+    pub(super) file: usize,
+    /// The number of syscalls to which words expanded so far.
+    pub(super) expanded: usize,
+}
+
+impl<'o, 't> UnitReader<'o, 't> {
+    pub(super) fn new(texts: &[UnitText<'t>], options: &'o ReadOptions) -> UnitReader<'o, 't> {
+        UnitReader {
+            options,
+            report: Report::new(texts.iter().map(|text| text.text)),
+            settings: Settings::default(),
+            section: options.section,
+            file: 0,
+            expanded: 0,
+        }
+    }
+
+    /// Reads one text, after those before it.
+    pub(super) fn read(&mut self, file: usize, text: &UnitText<'_>) {
+        self.file = file;
+        if let Some(offset) = text.text.find('\0') {
+            let at = self.at(offset);
+            self.report.error(at, "the text contains a NUL byte").help =
+                "systemd reads it as the end of a line; remove it".to_owned();
+            return;
+        }
+        let mut section = match text.form {
+            TextForm::Unit => Section::None,
+            TextForm::Directives | TextForm::Filter => Section::Read,
+        };
+        for line in Lines::new(text.text) {
+            if line.text.len() > LONGEST {
+                let at = self.at(line.offset(0));
+                let message = format!(
+                    "the line and its continuations have {} bytes, the limit is {LONGEST}",
+                    line.text.len()
+                );
+                self.report.error(at, message).help =
+                    "systemd does not read such a file; use several lines".to_owned();
+                continue;
+            }
+            match text.form {
+                TextForm::Filter => self.filter_line(&line),
+                TextForm::Unit | TextForm::Directives => self.line(&line.trimmed(), &mut section),
+            }
+        }
+    }
+
+    pub(super) fn at(&self, offset: usize) -> At {
+        At { file: self.file, offset }
+    }
+
+    /// A line of a unit file.
+    fn line(&mut self, line: &Logical, section: &mut Section) {
+        if line.text.is_empty() {
+            return;
+        }
+        let at = self.at(line.offset(0));
+        if let Some(rest) = line.text.strip_prefix('[') {
+            match rest.strip_suffix(']') {
+                Some(name) => *section = self.header(name, at),
+                None => {
+                    let message = format!("invalid section header \"{}\"", shorten(&line.text));
+                    self.report.error(at, message).help =
+                        "systemd does not read such a file; write a header such as [Service]"
+                            .to_owned();
+                }
+            }
+            return;
+        }
+        let Some(equals) = line.text.find('=') else {
+            if !matches!(section, Section::Other(_)) {
+                let message =
+                    format!("missing = in \"{}\"; systemd ignores the line", shorten(&line.text));
+                self.report.warn(at, message).help = "write KEY=VALUE".to_owned();
+            }
+            return;
+        };
+        let (key, value) = (line.part(0, equals), line.part(equals + 1, line.text.len()));
+        match section {
+            Section::Read => self.assignment(&key.text, at, &value),
+            Section::None if is_read(&key.text) => {
+                let message =
+                    format!("{} is outside of a section; systemd ignores the line", key.text);
+                self.report.warn(at, message).help =
+                    "write a header such as [Service] before it".to_owned();
+            }
+            Section::Other(name) if is_read(&key.text) => {
+                let message = format!("{} has no effect in the section [{name}]", key.text);
+                let name = self.section.map_or("Service", ExecSection::name);
+                self.report.warn(at, message).help = format!("move it to the section [{name}]");
+            }
+            Section::None | Section::Other(_) => {}
+        }
+    }
+
+    fn header(&mut self, name: &str, at: At) -> Section {
+        let found = ExecSection::from_name(name);
+        match (found, self.section) {
+            (Some(_), None) => {
+                self.section = found;
+                Section::Read
+            }
+            (Some(found), Some(own)) if found == own => Section::Read,
+            (Some(_), Some(own)) => {
+                let message =
+                    format!("the section [{name}] is ignored in a unit with [{}]", own.name());
+                self.report.warn(at, message).help =
+                    "a unit has one section that describes its processes".to_owned();
+                Section::Other(name.to_owned())
+            }
+            (None, _) => {
+                let all = ExecSection::ALL.map(ExecSection::name);
+                if let Some(near) = all.into_iter().find(|known| known.eq_ignore_ascii_case(name)) {
+                    let message = format!("unknown section [{name}]; systemd ignores it");
+                    self.report.warn(at, message).help = format!("did you mean [{near}]?");
+                }
+                Section::Other(shorten(name))
+            }
+        }
+    }
+
+    fn assignment(&mut self, key: &str, at: At, value: &Logical) {
+        match Directive::ALL.iter().find(|directive| directive.name() == key) {
+            Some(Directive::SystemCallFilter) => self.syscalls(Directive::SystemCallFilter, value),
+            Some(Directive::SystemCallLog) => self.syscalls(Directive::SystemCallLog, value),
+            Some(Directive::SystemCallArchitectures) => self.arches(value),
+            Some(Directive::RestrictAddressFamilies) => self.families(value),
+            Some(Directive::RestrictNamespaces) => self.namespaces(value),
+            Some(Directive::ProtectHostname) => self.hostname(at, value),
+            Some(switch) => self.switch(*switch, at, value),
+            None => match key {
+                "SystemCallErrorNumber" => self.error_number(value),
+                "Personality" => self.personality(value),
+                "DynamicUser" => self.dynamic_user(at, value),
+                _ => self.other(key, at, value),
+            },
+        }
+    }
+
+    /// An assignment that installs no filter.
+    fn other(&mut self, key: &str, at: At, value: &Logical) {
+        let prefixes = value.text.trim_start_matches(['-', '@', ':', '!', '|']);
+        if key.starts_with("Exec") && prefixes.starts_with('+') {
+            let at = self.at(value.offset(value.text.len() - prefixes.len()));
+            let message = format!(
+                "the command of {key} runs without filters, because its path has the prefix +"
+            );
+            self.report.warn(at, message).help =
+                "remove the + to apply the filters to it".to_owned();
+            return;
+        }
+        if key.starts_with("X-") || SIMILAR.contains(&key) || key.starts_with("Exec") {
+            return;
+        }
+        let folded = keys().find(|known| known.eq_ignore_ascii_case(key));
+        if let Some(near) = folded.or_else(|| nearest(key, keys())) {
+            let message = format!("unknown key \"{}\"; systemd ignores the line", shorten(key));
+            self.report.warn(at, message).help = format!("did you mean {near}?");
+        }
+    }
+
+    /// A boolean value. An invalid one is ignored with a warning.
+    fn boolean(&mut self, key: &str, value: &Logical) -> Option<bool> {
+        let found = boolean(&value.text);
+        if found.is_none() {
+            self.invalid(value, &format!("boolean value of {key}"), "write yes or no");
+        }
+        found
+    }
+
+    /// Warns that a value is invalid.
+    fn invalid(&mut self, value: &Logical, what: &str, help: &str) {
+        let at = self.at(value.offset(0));
+        let message =
+            format!("invalid {what}: \"{}\"; systemd ignores the line", shorten(&value.text));
+        self.report.warn(at, message).help = help.to_owned();
+    }
+
+    fn switch(&mut self, directive: Directive, at: At, value: &Logical) {
+        if let Some(is_on) = self.boolean(directive.name(), value) {
+            self.set(directive, Switch { is_on, at });
+        }
+    }
+
+    fn set(&mut self, directive: Directive, new: Switch) {
+        let old = self.settings.switches.insert(directive, new);
+        let Some(old) = old.filter(|old| old.at.file == new.at.file && old.is_on != new.is_on)
+        else {
+            return;
+        };
+        let message = format!(
+            "this line replaces the value of {directive} in line {}",
+            self.report.line(old.at)
+        );
+        self.report.warn(new.at, message).help = "remove one of the lines".to_owned();
+    }
+
+    fn dynamic_user(&mut self, at: At, value: &Logical) {
+        match boolean(&value.text) {
+            Some(is_on) => self.settings.dynamic_user = Some(Switch { is_on, at }),
+            None => {
+                let at = self.at(value.offset(0));
+                let message =
+                    format!("invalid boolean value of DynamicUser: \"{}\"", shorten(&value.text));
+                self.report.error(at, message).help =
+                    "systemd does not load such a unit; write yes or no".to_owned();
+            }
+        }
+    }
+
+    fn hostname(&mut self, at: At, value: &Logical) {
+        if !self.options.version.has_private_hostname() {
+            return self.switch(Directive::ProtectHostname, at, value);
+        }
+        let (word, host) = match value.text.split_once(':') {
+            Some((word, host)) => (word, Some(host)),
+            None => (value.text.as_str(), None),
+        };
+        let mode = match word {
+            "" if host.is_none() => Some(false),
+            "private" => Some(false),
+            _ => boolean(word).filter(|is_on| *is_on || host.is_none()),
+        };
+        // systemd also ignores an invalid host name; a specifier in it may stand for a valid one.
+        let is_valid = host.is_none_or(|host| {
+            !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-.%".contains(c))
+        });
+        match mode.filter(|_| is_valid) {
+            Some(is_on) => self.set(Directive::ProtectHostname, Switch { is_on, at }),
+            None => self.invalid(
+                value,
+                "value of ProtectHostname",
+                "write yes, no or private; after yes and private, a host name may follow a colon",
+            ),
+        }
+    }
+
+    fn error_number(&mut self, value: &Logical) {
+        let at = self.at(value.offset(0));
+        let denial = match value.text.as_str() {
+            "" | "kill" => Denial::Kill,
+            text => match values::errno(text, self.options.native) {
+                Ok(0) => {
+                    let help = "0 would report success; write an errno, or kill";
+                    return self.invalid(value, "value of SystemCallErrorNumber", help);
+                }
+                Ok(errno) => Denial::Errno(errno),
+                Err(help) => {
+                    return self.invalid(
+                        value,
+                        "value of SystemCallErrorNumber",
+                        &format!("{help}, or kill"),
+                    );
+                }
+            },
+        };
+        self.settings.denial = denial;
+        self.settings.denial_at = Some(at);
+    }
+
+    fn personality(&mut self, value: &Logical) {
+        if value.text.is_empty() {
+            self.settings.personality = None;
+            return;
+        }
+        match arches::personality(&value.text, self.options.native) {
+            Some(personality) => self.settings.personality = Some(personality),
+            None => {
+                let what = format!("personality for systemd on {}", self.options.native);
+                self.invalid(
+                    value,
+                    &what,
+                    "write the name of the native architecture, or of its 32-bit one",
+                );
+            }
+        }
+    }
+
+    fn arches(&mut self, value: &Logical) {
+        if value.text.is_empty() {
+            self.settings.arches.clear();
+            return;
+        }
+        let found = words(&value.text, true);
+        for word in found.words {
+            if word.text == "native" {
+                self.settings.arches.insert(None);
+                continue;
+            }
+            if let Some(arch) = arches::from_name(&word.text, self.options.version) {
+                self.settings.arches.insert(Some(arch));
+                continue;
+            }
+            let at = self.at(value.offset(word.at));
+            let message = format!(
+                "unknown architecture \"{}\"; systemd ignores the word",
+                shorten(&word.text)
+            );
+            let meant = Arch::from_name(&word.text).and_then(arches::name);
+            let search = || meant.or_else(|| nearest(&word.text, arches::names()));
+            let help = self.report.did_you_mean(search, "write native, or a name such as x86-64");
+            self.report.warn(at, message).help = help;
+        }
+        self.broken(value, found.error);
+    }
+
+    /// Warns about the end of a value whose syntax is invalid.
+    pub(super) fn broken(&mut self, value: &Logical, error: Option<(usize, &'static str)>) {
+        let Some((index, why)) = error else { return };
+        let at = self.at(value.offset(index));
+        self.report.warn(at, format!("{why}; systemd ignores the rest of the line")).help =
+            "words are separated by spaces".to_owned();
+    }
+
+    fn families(&mut self, value: &Logical) {
+        let families = &mut self.settings.families;
+        match value.text.as_str() {
+            "" => {
+                *families = Default::default();
+                return;
+            }
+            "none" => {
+                (families.allows, families.listed) = (true, None);
+                return;
+            }
+            _ => {}
+        }
+        let (is_inverted, start, rest) = sign(&value.text);
+        if families.listed.is_none() {
+            families.allows = !is_inverted;
+        }
+        let (allows, mut listed) = (families.allows, families.listed.take().unwrap_or_default());
+        let found = words(rest, true);
+        for word in found.words {
+            match values::family(&word.text) {
+                Some(family) if is_inverted != allows => drop(listed.insert(family)),
+                Some(family) => drop(listed.remove(&family)),
+                None => {
+                    let at = self.at(value.offset(start + word.at));
+                    let message = format!(
+                        "unknown address family \"{}\"; systemd ignores the word",
+                        shorten(&word.text)
+                    );
+                    let search = || nearest(&word.text, values::families());
+                    let help = self
+                        .report
+                        .did_you_mean(search, "write a name such as AF_INET, or none alone");
+                    self.report.warn(at, message).help = help;
+                }
+            }
+        }
+        self.settings.families.listed = Some(listed);
+        self.broken(value, found.error.map(|(index, why)| (start + index, why)));
+    }
+
+    fn namespaces(&mut self, value: &Logical) {
+        match value.text.as_str() {
+            "" => return self.settings.namespaces = None,
+            text => {
+                if let Some(restricts) = boolean(text) {
+                    self.settings.namespaces =
+                        Some(if restricts { 0 } else { values::all_namespaces() });
+                    return;
+                }
+            }
+        }
+        let (is_inverted, start, rest) = sign(&value.text);
+        let found = words(rest, false);
+        let mut flags = 0;
+        for word in &found.words {
+            let Some(flag) = values::namespace(&word.text) else {
+                let at = self.at(value.offset(start + word.at));
+                let message = format!(
+                    "unknown namespace \"{}\"; systemd ignores the line",
+                    shorten(&word.text)
+                );
+                let names = values::NAMESPACES.iter().map(|(name, _)| *name);
+                let help = "write yes, no, or some of cgroup, ipc, mnt, net, pid, time, user, uts";
+                let help = self.report.did_you_mean(|| nearest(&word.text, names), help);
+                self.report.warn(at, message).help = help;
+                return;
+            };
+            flags |= flag;
+        }
+        if found.error.is_some() {
+            return self.broken(value, found.error.map(|(index, why)| (start + index, why)));
+        }
+        self.settings.namespaces = Some(match (self.settings.namespaces, is_inverted) {
+            (None, true) => values::all_namespaces() & !flags,
+            (None, false) => flags,
+            (Some(old), true) => old & !flags,
+            (Some(old), false) => old | flags,
+        });
+    }
+}
+
+/// Whether a value begins with `~`; where the rest of it starts; the rest.
+pub(super) fn sign(value: &str) -> (bool, usize, &str) {
+    match value.strip_prefix('~') {
+        Some(rest) => (true, 1, rest),
+        None => (false, 0, value),
+    }
+}
+
+fn keys() -> impl Iterator<Item = &'static str> {
+    Directive::ALL.iter().map(|directive| directive.name()).chain(OTHER_KEYS)
+}
+
+fn is_read(key: &str) -> bool {
+    keys().any(|known| known == key)
+}
