@@ -52,6 +52,19 @@ impl Apt {
         self.run("apt-get", &["source", "--download-only", package]).map(drop)
     }
 
+    /// A package and all packages that it needs, by name.
+    pub fn closure(&self, package: &str) -> Result<Vec<String>> {
+        let plan =
+            self.run("apt-get", &["install", "--simulate", "--no-install-recommends", package])?;
+        let installed = plan.lines().filter_map(|line| line.strip_prefix("Inst "));
+        let names: Vec<String> =
+            installed.filter_map(|rest| rest.split(' ').next()).map(str::to_owned).collect();
+        match names.is_empty() {
+            true => Err(format!("{package}: apt installs nothing")),
+            false => Ok(names),
+        }
+    }
+
     /// Unpacks a downloaded package.
     pub fn unpack(&self, package: &str, target: &Path) -> Result<()> {
         make(target)?;

@@ -16,6 +16,7 @@ mod machine;
 mod recording;
 mod refusals;
 mod smt;
+mod systemd;
 mod table;
 mod task;
 mod tasks;

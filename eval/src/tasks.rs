@@ -3,7 +3,7 @@
 use crate::task::Task;
 use crate::{
     bpf_sim, compare, containers, hostile, kernels, libseccomp_names, libseccomp_rules,
-    libseccomp_speed, libseccomp_suite, recording, refusals, smt,
+    libseccomp_speed, libseccomp_suite, recording, refusals, smt, systemd,
 };
 
 /// The evaluation tasks.
@@ -79,5 +79,11 @@ pub const TASKS: &[Task] = &[
         summary: "check with z3 and cvc5 that programs are equivalent to their filters",
         help: smt::HELP,
         run: smt::run,
+    },
+    Task {
+        name: "systemd",
+        summary: "compare the filters of systemd's units with those that are read from the units",
+        help: systemd::HELP,
+        run: systemd::run,
     },
 ];

@@ -26,6 +26,11 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
   filter.bpf           a program as raw instructions (struct sock_filter); for
                        other file names, write bpf:NAME
+  foo.service          a systemd unit with its drop-ins (foo.service.d), or a
+                       directory of drop-ins: all filters that it installs; for
+                       other file names, write systemd:NAME
+  systemd:TEXT         values of SystemCallFilter=, such as
+                       '@system-service ~@resources', or lines of directives
   bpftext:filter.txt   a program as text: tcpdump -d, -dd or -ddd, hexadecimal,
                        assembler, or the listings of other tools
   socket:filter.txt    a socket filter, raw or as text, for `simulate` and

@@ -9,6 +9,7 @@ use callgate::compile;
 use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostics;
 use callgate::diagram::Budget;
+use callgate::formats::systemd::{self, SystemdVersion};
 use callgate::formats::{CapSet, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
@@ -39,6 +40,10 @@ pub(crate) struct SourceOptions {
     /// [default: on for the dialects docker and runc, otherwise off]
     #[arg(long, value_name = "HOW", help_heading = "Reading")]
     enosys_above: Option<EnosysArg>,
+
+    /// The version of systemd for unit files and directives, 252 to 258 [default: 258]
+    #[arg(long, value_name = "VERSION", help_heading = "Reading")]
+    systemd: Option<SystemdVersion>,
 
     /// Treat unknown syscall names as errors
     #[arg(long, help_heading = "Reading")]
@@ -288,6 +293,16 @@ impl SourceOptions {
         })
     }
 
+    /// How a unit of systemd is read.
+    pub(crate) fn of_unit(&self) -> Result<systemd::ReadOptions> {
+        let wide = self.arch.iter().find(|arch| arch.is_64bit());
+        let native = wide.or(self.arch.first()).map_or_else(native_arch, |arch| Ok(*arch))?;
+        let mut options = systemd::ReadOptions::new(native, self.kernel()?);
+        options.version = self.systemd.unwrap_or(SystemdVersion::LATEST);
+        options.strict = self.strict;
+        Ok(options)
+    }
+
     /// The byte order of a program.
     pub(crate) fn of_program(&self) -> Result<Endian> {
         let of_arch = self.arch.first().map(|arch| arch.endian());
@@ -307,8 +322,8 @@ impl SourceOptions {
     }
 
     /// Warns about options that affect no source: `profile` and `program` tell whether such a source
-    /// exists, `counts` whether counts are read, too.
-    pub(crate) fn warn_about_unused(&self, profile: bool, program: bool, counts: bool) {
+    /// exists, `unit` whether one is of systemd, `counts` whether counts are read, too.
+    pub(crate) fn warn_about_unused(&self, profile: bool, program: bool, unit: bool, counts: bool) {
         let of_profiles = [
             ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
             ("--caps", self.caps.is_some()),
@@ -319,6 +334,12 @@ impl SourceOptions {
             report::warn(
                 format!("{option} has no effect: no source is a profile"),
                 "omit it: only profiles have conditions that depend on it",
+            );
+        }
+        if self.systemd.is_some() && !unit {
+            report::warn(
+                "--systemd has no effect: no source is a unit of systemd",
+                "omit it, or write systemd: before the source",
             );
         }
         if self.endian.is_some() && !program {
@@ -348,6 +369,7 @@ impl SourceOptions {
             ("--kernel", kernel),
             ("--caps", self.caps.map(|caps| caps.to_string())),
             ("--enosys-above", self.enosys_above.as_ref().map(|value| enosys(value).to_owned())),
+            ("--systemd", self.systemd.map(|version| version.to_string())),
             ("--endian", self.endian.as_ref().map(|value| order(value).to_owned())),
         ];
         let arches = self.arch.iter().map(|arch| ("--arch", Some(arch.name().to_owned())));

@@ -64,6 +64,12 @@ impl<'a> Description<'a> {
         Description { flags, ..self }
     }
 
+    /// The same filter, which has a listener for notifications or not.
+    #[must_use]
+    pub fn with_listener(self, listener: bool) -> Description<'a> {
+        Description { listener, ..self }
+    }
+
     /// The byte order of the machines that the filter is for.
     pub fn endian(&self) -> Endian {
         match self.form {

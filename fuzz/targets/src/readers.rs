@@ -2,8 +2,9 @@
 
 use callgate::bpf::{LongProgram, SocketProgram};
 use callgate::formats::oci;
+use callgate::formats::systemd::{self, SystemdVersion, UnitText};
 use callgate::syscalls::KernelVersion;
-use callgate::{Arch, Endian};
+use callgate::{Arch, Endian, SeccompData, Verdict};
 
 const DIALECTS: [Option<oci::Dialect>; 6] = [
     None,
@@ -21,6 +22,28 @@ pub fn profile(input: &[u8]) {
     options.dialect = DIALECTS[usize::from(*first) % DIALECTS.len()];
     match oci::read(&String::from_utf8_lossy(text), &options) {
         Ok(profile) => assert!(!profile.policy.sections().is_empty()),
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// Units of systemd. The first byte chooses the form and the version; zero bytes separate the unit from its drop-ins.
+pub fn unit(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let form = [UnitText::unit, UnitText::directives, UnitText::filter][usize::from(*first) % 3];
+    let mut options =
+        systemd::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 1 });
+    options.version = SystemdVersion::all().nth(usize::from(*first) / 3 % 7).unwrap_or(options.version);
+    options.strict = *first >= 128;
+    let texts: Vec<_> =
+        text.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
+    let texts: Vec<UnitText<'_>> = texts.iter().map(|text| form(text)).collect();
+    match systemd::read(&texts, &options) {
+        Ok(unit) => {
+            let execve = SeccompData { nr: 59, arch: Arch::X86_64.token(), ..SeccompData::default() };
+            let verdicts = unit.filters.iter().rev().map(|filter| filter.policy.evaluate(&execve));
+            assert_eq!(unit.evaluate(&execve), Verdict::of_stack(verdicts));
+            assert!(unit.warnings.iter().all(|warning| warning.file < texts.len()));
+        }
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
     }
 }

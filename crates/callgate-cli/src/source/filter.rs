@@ -7,6 +7,7 @@ use callgate::bpf::{self, LongProgram, Program};
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
 use callgate::formats::Profile;
+use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
 
 use super::violations::violations;
@@ -23,21 +24,47 @@ pub(crate) struct Filter {
     pub(crate) strict: bool,
     /// The flags with which the program is installed, if known.
     pub(crate) installed: FilterFlags,
+    /// Whether it is a filter of a unit of systemd.
+    pub(crate) is_of_unit: bool,
 }
 
 pub(crate) enum FilterContent {
-    Profile(Box<Profile>),
+    Profile(Box<Rules>),
     Program { program: LongProgram, endian: Endian, arches: Vec<Arch> },
+}
+
+/// A filter as a policy.
+pub(crate) struct Rules {
+    pub(crate) policy: Policy,
+    /// The flags with which it is to be installed.
+    pub(crate) flags: FilterFlags,
+    has_listener: bool,
+    /// The architectures that results are about.
+    arches: Vec<Arch>,
+}
+
+impl Rules {
+    /// Rules without flags; results are about these architectures, or those of the policy if there are none.
+    pub(super) fn new(policy: Policy, mut arches: Vec<Arch>) -> Rules {
+        if arches.is_empty() {
+            arches = policy.arches().collect();
+        }
+        Rules { policy, flags: FilterFlags::NONE, has_listener: false, arches }
+    }
 }
 
 impl Filter {
     pub(super) fn new(name: String, content: FilterContent) -> Filter {
-        Filter { name, content, strict: false, installed: FilterFlags::NONE }
+        let installed = FilterFlags::NONE;
+        Filter { name, content, strict: false, installed, is_of_unit: false }
     }
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        Filter::new(name, FilterContent::Profile(Box::new(profile)))
+        let has_listener = profile.listener.is_some();
+        let flags = profile.flags;
+        let rules = Rules { flags, has_listener, ..Rules::new(profile.policy, Vec::new()) };
+        Filter::new(name, FilterContent::Profile(Box::new(rules)))
     }
 
     pub(super) fn of_program(
@@ -63,7 +90,7 @@ impl Filter {
     /// The architectures that it supports.
     pub(crate) fn arches(&self) -> Vec<Arch> {
         match &self.content {
-            FilterContent::Profile(profile) => profile.policy.arches().collect(),
+            FilterContent::Profile(profile) => profile.arches.clone(),
             FilterContent::Program { arches, .. } => arches.clone(),
         }
     }
@@ -172,7 +199,9 @@ impl Filter {
     /// The filter as a member of a stack.
     pub(crate) fn of_stack(&self) -> Description<'_> {
         match &self.content {
-            FilterContent::Profile(profile) => Description::profile(profile),
+            FilterContent::Profile(profile) => Description::policy(&profile.policy)
+                .with_flags(profile.flags)
+                .with_listener(profile.has_listener),
             FilterContent::Program { program, endian, .. } => {
                 Description::program(program, *endian).with_flags(self.installed)
             }
@@ -194,13 +223,14 @@ pub(super) fn warn_about_options<'a>(
     options: &SourceOptions,
     counts: bool,
 ) {
-    let (mut profile, mut program) = (false, false);
+    let (mut profile, mut program, mut unit) = (false, false, false);
     for filter in filters {
         filter.warn_about_arches();
+        unit |= filter.is_of_unit;
         profile |= filter.is_profile();
         program |= !filter.is_profile();
     }
-    options.warn_about_unused(profile, program, counts);
+    options.warn_about_unused(profile, program, unit, counts);
 }
 
 /// The message for a failed compilation.

@@ -9,6 +9,9 @@ use crate::report::Failure;
 /// The format of the filters of a running process.
 pub(super) const PROCESS: &str = "pid";
 
+/// The format of units of systemd and of their directives.
+pub(super) const UNIT: &str = "systemd";
+
 /// The formats of files.
 pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
     ("oci", SourceFormat::Profile(Some(oci::Dialect::Oci))),
@@ -44,7 +47,7 @@ pub(super) fn is_word(prefix: &str) -> bool {
 
 pub(super) fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
     let mut names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
-    names.push(PROCESS);
+    names.extend([UNIT, PROCESS]);
     Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
         format!(
             "the formats are {}; for a file with this name, write ./{}",

@@ -5,6 +5,8 @@
 //! profile, other text is a program as text, anything else is raw instructions. An unknown format is an error; a file
 //! name with a colon is written with `./` before it.
 //!
+//! `systemd:TEXT` and unit files are the stack of filters that systemd installs ([`unit`]).
+//!
 //! `pid:N` is the stack of filters of a process or thread, `pid:N/I` one of them ([`process`]). Analyses use the
 //! stack itself; commands that generate programs use the program to which it merges.
 //!
@@ -20,6 +22,7 @@ mod read;
 mod read_ahead;
 mod socket;
 mod stack;
+mod unit;
 mod violations;
 
 pub(crate) use filter::{Filter, FilterContent, arches_in, failed};

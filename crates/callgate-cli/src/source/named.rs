@@ -8,11 +8,12 @@ use callgate::syscalls;
 
 use super::detect::{check_not_empty, detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
-use super::format::{FORMATS, PROCESS, SourceFormat, is_word, unknown_format};
+use super::format::{FORMATS, PROCESS, SourceFormat, UNIT, is_word, unknown_format};
 use super::place::Place;
 use super::process::ProcessSource;
 use super::read::{BUILT_IN, built_in, read_filter};
 use super::stack::Stack;
+use super::unit::UnitSource;
 use crate::options::{CompileOptions, SourceOptions};
 use crate::report::{Failure, Result};
 
@@ -26,6 +27,7 @@ pub(crate) struct Source {
 pub(super) enum SourceKind {
     BuiltIn,
     Process(ProcessSource),
+    Unit(UnitSource),
     At { place: Place, format: Option<SourceFormat> },
 }
 
@@ -43,6 +45,10 @@ impl Source {
                 let process = ProcessSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
                 return Ok(Source { kind: SourceKind::Process(process) });
             }
+            (Some(UNIT), Some(at)) => {
+                let unit = UnitSource::parse(OsStr::from_bytes(&bytes[at + 1..]))?;
+                return Ok(Source { kind: SourceKind::Unit(unit) });
+            }
             (Some(prefix), Some(at)) if is_word(prefix) => {
                 let known = FORMATS.iter().find(|(name, _)| *name == prefix);
                 let Some((_, format)) = known else {
@@ -56,13 +62,20 @@ impl Source {
             return Err(Failure::new("the name of the source is empty")
                 .help(format!("give a file name, - for standard input, or {BUILT_IN}")));
         }
+        if let Some(unit) = UnitSource::detect(Path::new(rest)).filter(|_| format.is_none()) {
+            return Ok(Source { kind: SourceKind::Unit(unit) });
+        }
         let place = Place::of_path(Path::new(rest));
         Ok(Source { kind: SourceKind::At { place, format } })
     }
 
     /// Whether it is standard input.
     pub(crate) fn is_stdin(&self) -> bool {
-        matches!(&self.kind, SourceKind::At { place: Place::Stdin, .. })
+        match &self.kind {
+            SourceKind::At { place, .. } => *place == Place::Stdin,
+            SourceKind::Unit(unit) => unit.is_stdin(),
+            SourceKind::BuiltIn | SourceKind::Process(_) => false,
+        }
     }
 
     /// Reads the filters. Prints warnings.
@@ -126,6 +139,7 @@ impl Source {
     fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
         match &self.kind {
             SourceKind::Process(process) => process.read(options),
+            SourceKind::Unit(unit) => unit.read(options),
             _ => self.read_one(options).map(Stack::of),
         }
     }
@@ -134,6 +148,7 @@ impl Source {
         match &self.kind {
             SourceKind::BuiltIn => built_in(options),
             SourceKind::Process(process) => process.read(options)?.into_filter(),
+            SourceKind::Unit(unit) => unit.read(options)?.into_filter(),
             SourceKind::At { place, format: Some(format) } => {
                 read_filter(place, *format, place.read()?, options)
             }

@@ -54,7 +54,7 @@ impl Source {
                 warn_about_options([&*filter], options, compiling.has_weights());
             }
             AnyFilter::Packets(filter) => {
-                options.warn_about_unused(false, true, false);
+                options.warn_about_unused(false, true, false, false);
                 let why = "a socket filter is not compiled";
                 compiling.warn_about_given(&filter.name, why, "omit it");
             }
@@ -79,6 +79,12 @@ impl Source {
                 } else {
                     Ok(AnyFilter::Syscalls(filter))
                 };
+            }
+            SourceKind::Unit(_) if packets => {
+                return Err(no_packets("the unit".to_owned(), "a unit of systemd"));
+            }
+            SourceKind::Unit(unit) => {
+                return unit.read(options)?.into_filter().map(AnyFilter::Syscalls);
             }
             SourceKind::At { place, format } => (place, *format),
         };

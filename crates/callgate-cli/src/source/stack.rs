@@ -101,7 +101,8 @@ impl Stack {
         let (endian, installed) = (stack.endian(), stack.flags());
         let content =
             FilterContent::Program { program: merged.compiled.program.into(), endian, arches };
-        Ok(Filter { installed, ..Filter::new(self.name, content) })
+        let is_of_unit = self.filters.iter().any(|filter| filter.is_of_unit);
+        Ok(Filter { installed, is_of_unit, ..Filter::new(self.name, content) })
     }
 }
 
@@ -112,6 +113,10 @@ pub(crate) fn arches(filters: &[Filter]) -> Vec<Arch> {
         if !arches.contains(&arch) {
             arches.push(arch);
         }
+    }
+    if filters.iter().all(|filter| filter.is_of_unit) {
+        // systemd installs the filters for the main architecture last.
+        arches.sort_by_key(|arch| (!arch.is_64bit(), *arch));
     }
     arches
 }

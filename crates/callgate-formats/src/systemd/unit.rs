@@ -11,6 +11,7 @@ use super::words::words;
 use crate::diagnostics::quote::shorten;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::Arch;
+use std::collections::BTreeMap;
 
 /// The maximum length of a line with its continuations (`LONG_LINE_MAX` in `fileio.h`).
 const LONGEST: usize = 1 << 20;
@@ -20,6 +21,9 @@ const OTHER_KEYS: [&str; 3] = ["SystemCallErrorNumber", "Personality", "DynamicU
 
 /// Keys of systemd that resemble one that is read.
 const SIMILAR: [&str; 1] = ["ProtectProc"];
+
+/// The maximum number of keys for which a similar one is searched. systemd has about 500 keys.
+const MAX_KEYS: usize = 2000;
 
 /// The section of a line.
 enum Section {
@@ -41,6 +45,8 @@ pub(super) struct UnitReader<'o, 't> {
     pub(super) file: usize,
     /// The number of syscalls to which words expanded so far.
     pub(super) expanded: usize,
+    /// Keys that are not read, and the key that each resembles.
+    similar: BTreeMap<String, Option<&'static str>>,
 }
 
 impl<'o, 't> UnitReader<'o, 't> {
@@ -52,6 +58,7 @@ impl<'o, 't> UnitReader<'o, 't> {
             section: options.section,
             file: 0,
             expanded: 0,
+            similar: BTreeMap::new(),
         }
     }
 
@@ -193,11 +200,25 @@ impl<'o, 't> UnitReader<'o, 't> {
         if key.starts_with("X-") || SIMILAR.contains(&key) || key.starts_with("Exec") {
             return;
         }
-        let folded = keys().find(|known| known.eq_ignore_ascii_case(key));
-        if let Some(near) = folded.or_else(|| nearest(key, keys())) {
+        if let Some(near) = self.similar(key) {
             let message = format!("unknown key \"{}\"; systemd ignores the line", shorten(key));
             self.report.warn(at, message).help = format!("did you mean {near}?");
         }
+    }
+
+    /// The key that another one resembles. The search takes time, so it is done once per key, and for a limited number of
+    /// keys.
+    fn similar(&mut self, key: &str) -> Option<&'static str> {
+        if let Some(known) = self.similar.get(key) {
+            return *known;
+        }
+        if self.similar.len() >= MAX_KEYS {
+            return None;
+        }
+        let folded = keys().find(|known| known.eq_ignore_ascii_case(key));
+        let found = folded.or_else(|| nearest(key, keys()));
+        self.similar.insert(key.to_owned(), found);
+        found
     }
 
     /// A boolean value. An invalid one is ignored with a warning.

@@ -1,0 +1,93 @@
+//! Inputs that are made to be expensive or to confuse.
+
+use std::time::{Duration, Instant};
+
+use callgate::formats::systemd::{self, UnitText};
+
+use crate::support::{messages_of, options};
+
+/// The number of messages about a text, which is read in reasonable time.
+fn count(text: &str) -> usize {
+    let start = Instant::now();
+    let mut longest = 0;
+    for form in [UnitText::unit, UnitText::directives, UnitText::filter] {
+        longest = longest.max(messages_of(&[form(text)], &options()).len());
+    }
+    // Generous: the tests are not optimized, and the machine may be busy.
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    longest
+}
+
+#[test]
+fn long_texts_are_read_in_linear_time() {
+    let repeated = |part: &str| part.repeat((1 << 20) / part.len());
+    for part in [
+        "\n",
+        "\r\n",
+        "[",
+        "[Service]\n",
+        "=",
+        "=\n",
+        "a=b\n",
+        "\\\n",
+        "# x\n",
+        "\\",
+        "SystemCallFilter=x\n",
+        "SystemCallFilter=~read\n",
+        "SystemCallFilter=\n",
+        "SystemCallFilter=read\nSystemCallFilter=~read\n",
+        "SystemCallFilter=@default\n",
+        "RestrictAddressFamilies=AF_INTE ~\n",
+        "RestrictNamespaces=usr\n",
+        "SystemCalFilter=x\n",
+        "ü",
+        "'",
+        "~",
+        "~ ",
+        "@ ",
+        "~read:1 ",
+        "x:",
+        "SystemCallErrorNumber=99999\n",
+        "SystemCallArchitectures=\"x86\" arm65\n",
+        "[Service]\n[Socket]\n",
+        "Personality=x\nDynamicUser=x\n",
+    ] {
+        assert!(count(&repeated(part)) <= 1003, "{part:?}");
+    }
+}
+
+#[test]
+fn a_line_has_at_most_a_mebibyte() {
+    let long = format!("SystemCallFilter={}", "read ".repeat(1 << 18));
+    assert_eq!(
+        messages_of(&[UnitText::directives(&long)], &options()),
+        [
+            "error: 1:1: the line and its continuations have 1310737 bytes, the limit is 1048576; systemd does not read such a \
+          file; use several lines"
+        ]
+    );
+    let joined = "\\\n".repeat(1 << 20) + "x";
+    assert!(
+        messages_of(&[UnitText::directives(&joined)], &options())[0].contains("have 1048577 bytes")
+    );
+}
+
+#[test]
+fn groups_expand_to_a_limited_number_of_syscalls() {
+    let many = "SystemCallFilter=@known\nSystemCallFilter=\n".repeat(5000);
+    let errors = systemd::read(&[UnitText::directives(&many)], &options()).unwrap_err();
+    let message = &errors[0].diagnostic;
+    assert_eq!(
+        message.message,
+        "the words expand to more than 2000000 syscalls, the limit, from here on"
+    );
+    assert_eq!(errors.len(), 1);
+}
+
+#[test]
+fn many_files_are_read() {
+    let texts = vec![UnitText::unit("[Service]\nSystemCallFilter=~raed mount\n"); 1000];
+    let unit = systemd::read(&texts, &options()).unwrap();
+    assert_eq!(unit.filters.len(), 3);
+    assert_eq!(unit.warnings.last().unwrap().file, 999);
+}
