@@ -1,7 +1,8 @@
 //! Compares the filters of a process with those that the reader returns for its unit.
 
 use callgate::formats::systemd::{self, ReadOptions, UnitText};
-use callgate::{Description, Endian, diff};
+use callgate::policy::{Condition, Policy, Rule, SyscallSet};
+use callgate::{Arch, Description, Endian, diff};
 use callgate_linux::dump;
 
 use super::units::Unit;
@@ -16,8 +17,28 @@ pub(super) enum Outcome {
     Different(String),
 }
 
+/// A policy whose rules for syscalls that libseccomp lacks on an architecture are left out.
+fn without(policy: &Policy, lacks_on: &[(Arch, u32)]) -> Policy {
+    let sections = policy.sections().iter().map(|section| {
+        let lacked = lacks_on.iter().filter(|(arch, _)| section.arches().eq([*arch]));
+        let front = lacked.map(|(_, number)| Rule {
+            syscalls: SyscallSet::one(*number),
+            when: Condition::always(),
+            verdict: section.default,
+        });
+        section.with_rules(front.chain(section.rules.iter().cloned()).collect())
+    });
+    // The sections are those of a valid policy.
+    Policy::new(sections.collect(), policy.bad_arch()).unwrap_or_else(|_| policy.clone())
+}
+
 /// Compares the filters of the process, if there is one.
-pub(super) fn compare(unit: &Unit, pid: Option<u32>, options: &ReadOptions) -> Outcome {
+pub(super) fn compare(
+    unit: &Unit,
+    pid: Option<u32>,
+    options: &ReadOptions,
+    lacks_on: &[(Arch, u32)],
+) -> Outcome {
     let text = unit.text();
     let (filters, pid) = match (systemd::read(&[UnitText::unit(&text)], options), pid) {
         (Ok(read), Some(pid)) => (read.filters, pid),
@@ -40,7 +61,8 @@ pub(super) fn compare(unit: &Unit, pid: Option<u32>, options: &ReadOptions) -> O
     }
     for (number, (own, theirs)) in filters.iter().zip(&installed).enumerate() {
         let theirs = theirs.program.clone().into();
-        let found = diff(&own.policy, Description::program(&theirs, Endian::Little), 1);
+        let policy = without(&own.policy, lacks_on);
+        let found = diff(&policy, Description::program(&theirs, Endian::Little), 1);
         let what = format!("filter {number}, {} {:?}", own.directive, own.arch);
         match found {
             Err(error) => return Outcome::Different(format!("{what}: {error}")),

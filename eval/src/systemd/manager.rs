@@ -10,11 +10,14 @@ use super::units::Unit;
 use crate::files::{make, remove, write};
 use crate::task::Result;
 
-/// Starts the manager. The outer shell is the first process of a namespace, so all processes end with it.
+/// Starts the manager. The shell is the first process of a namespace, so all processes end with it. Units with mount
+/// namespaces of their own need a root directory that is a mount, so `chroot` is not enough; after `pivot_root`, only
+/// programs of the new root can be executed.
 const SCRIPT: &str = r#"
 set -e
 R=$1
 mount --make-rprivate /
+mount --bind "$R" "$R"
 mount -t tmpfs tmpfs "$R/run"
 mount -t proc proc "$R/proc"
 mount --rbind /sys "$R/sys"
@@ -28,8 +31,11 @@ mknod "$R/run/systemd/inaccessible/blk" b 0 0
 group="$R/sys/fs/cgroup/callgate-systemd"
 mkdir -p "$group/manager"
 echo 0 > "$group/manager/cgroup.procs"
-env -i PATH=/usr/bin:/usr/sbin HOME=/root XDG_RUNTIME_DIR=/run/user/0 SYSTEMD_UNIT_PATH=/callgate/units \
-    chroot "$R" /usr/lib/systemd/systemd --user --unit=callgate.target &
+cd "$R"
+mkdir -p old
+pivot_root . old
+cd /
+/usr/lib/systemd/systemd --user --unit=callgate.target &
 wait
 "#;
 
@@ -58,6 +64,12 @@ impl Manager {
         command.args(["--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]);
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(root);
         command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.env_clear().envs([
+            ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
+            ("HOME", "/root"),
+            ("XDG_RUNTIME_DIR", "/run/user/0"),
+            ("SYSTEMD_UNIT_PATH", "/callgate/units"),
+        ]);
         command.spawn().map(Manager).map_err(|error| format!("unshare: {error}"))
     }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use callgate::Arch;
 use callgate::formats::systemd::SystemdVersion;
 use callgate::syscalls::known_names;
 
@@ -23,6 +24,8 @@ pub(super) struct Root {
     pub(super) version: SystemdVersion,
     /// The syscalls that its libseccomp does not know.
     pub(super) lacks: Vec<String>,
+    /// The syscalls that its libseccomp knows, but not on this architecture, by number.
+    pub(super) lacks_on: Vec<(Arch, u32)>,
 }
 
 impl Root {
@@ -39,8 +42,26 @@ impl Root {
         for (name, source) in PROGRAMS {
             compile(&path, name, source)?;
         }
-        let lacks = lacking(&path)?;
-        Ok(Root { path, package, version, lacks })
+        let (mut lacks, mut lacks_on) = (Vec::new(), Vec::new());
+        for line in lacking(&path)? {
+            let mut words = line.split(' ');
+            let (arch, number, name) = (words.next(), words.next(), words.next());
+            let (Some(arch), Some(number), Some(name)) = (arch, number, name) else { continue };
+            let arch = match arch {
+                "0" => Arch::X86_64,
+                "1" => Arch::X86,
+                _ => Arch::X32,
+            };
+            match (number, arch.number(name)) {
+                ("-1", _) if arch == Arch::X86_64 => lacks.push(name.to_owned()),
+                // A pseudo number, which stands for a syscall that is reached through a multiplexer, is no lack.
+                (_, Some(number)) if arch.multiplexed(name).is_none() => {
+                    lacks_on.push((arch, number))
+                }
+                _ => {}
+            }
+        }
+        Ok(Root { path, package, version, lacks, lacks_on })
     }
 }
 
@@ -92,7 +113,7 @@ fn compile(path: &Path, name: &str, source: &str) -> Result<()> {
     run(&mut command).map(drop)
 }
 
-/// The syscalls that the libseccomp in the directory does not know.
+/// Lines with the index of an architecture, a negative number, and a name that has no other number there.
 fn lacking(path: &Path) -> Result<Vec<String>> {
     let mut command = Command::new("chroot");
     command.arg(path).arg("/callgate/names").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -100,9 +121,12 @@ fn lacking(path: &Path) -> Result<Vec<String>> {
     let mut child = command.spawn().map_err(failed)?;
     let names: String = known_names().map(|name| format!("{name}\n")).collect();
     let input = child.stdin.take();
-    // The answers are few, so they fit into the pipe.
-    input.map_or(Ok(()), |mut input| input.write_all(names.as_bytes())).map_err(failed)?;
+    // In a thread of its own, because the answers may fill their pipe.
+    let writer = std::thread::spawn(move || {
+        input.map_or(Ok(()), |mut input| input.write_all(names.as_bytes()))
+    });
     let output = child.wait_with_output().map_err(failed)?;
+    writer.join().map_err(|_| "the writer of names panicked")?.map_err(failed)?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()),
         false => Err("the list of syscalls that libseccomp lacks: the program failed".to_owned()),

@@ -55,7 +55,7 @@ fn compare_suite(suite: &str, options: &Options) -> Result<usize> {
         let mut manager = Manager::start(&root.path, units)?;
         let processes = manager.processes(units)?;
         for unit in units {
-            match compare(unit, processes.get(&unit.name).copied(), &reading) {
+            match compare(unit, processes.get(&unit.name).copied(), &reading, &root.lacks_on) {
                 Outcome::Equal(count) => (equal, filters) = (equal + 1, filters + count),
                 Outcome::Refused => refused += 1,
                 Outcome::Different(why) => {
@@ -67,7 +67,8 @@ fn compare_suite(suite: &str, options: &Options) -> Result<usize> {
     }
     println!(
         "{suite}, systemd {}: {} units ({} fixed, {} of the packages, {} random): {} with equal filters \
-         ({} filters), {} refused by both, {} different; libseccomp lacks {} syscalls",
+         ({} filters), {} refused by both, {} different; libseccomp lacks {} syscalls, \
+         and {} on one architecture",
         root.package,
         count(units.len()),
         counts[0],
@@ -77,7 +78,8 @@ fn compare_suite(suite: &str, options: &Options) -> Result<usize> {
         count(filters),
         refused,
         different,
-        root.lacks.len()
+        root.lacks.len(),
+        root.lacks_on.len()
     );
     Ok(different)
 }

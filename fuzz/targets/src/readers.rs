@@ -30,16 +30,19 @@ pub fn profile(input: &[u8]) {
 pub fn unit(input: &[u8]) {
     let Some((first, text)) = input.split_first() else { return };
     let form = [UnitText::unit, UnitText::directives, UnitText::filter][usize::from(*first) % 3];
-    let mut options =
-        systemd::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 1 });
-    options.version = SystemdVersion::all().nth(usize::from(*first) / 3 % 7).unwrap_or(options.version);
+    let mut options = systemd::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 1 });
+    options.version =
+        SystemdVersion::all().nth(usize::from(*first) / 3 % 7).unwrap_or(options.version);
     options.strict = *first >= 128;
-    let texts: Vec<_> =
-        text.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
+    let texts: Vec<_> = text
+        .split(|byte| *byte == 0)
+        .map(|part| String::from_utf8_lossy(part).into_owned())
+        .collect();
     let texts: Vec<UnitText<'_>> = texts.iter().map(|text| form(text)).collect();
     match systemd::read(&texts, &options) {
         Ok(unit) => {
-            let execve = SeccompData { nr: 59, arch: Arch::X86_64.token(), ..SeccompData::default() };
+            let execve =
+                SeccompData { nr: 59, arch: Arch::X86_64.token(), ..SeccompData::default() };
             let verdicts = unit.filters.iter().rev().map(|filter| filter.policy.evaluate(&execve));
             assert_eq!(unit.evaluate(&execve), Verdict::of_stack(verdicts));
             assert!(unit.warnings.iter().all(|warning| warning.file < texts.len()));

@@ -70,8 +70,9 @@ impl Lowering<'_> {
                 self.each_arch(directive, rules)
             }
             Directive::RestrictNamespaces => match settings.namespaces {
-                Some(retained) if !rules::retains_all(retained) => self
-                    .each_arch(directive, |set| rules::namespaces(set, retained, options.native)),
+                Some(retained) if !rules::retains_all(retained, options.version) => {
+                    self.each_arch(directive, |set| rules::namespaces(set, retained, options))
+                }
                 _ => Ok(()),
             },
             _ if !settings.is_on(directive) => Ok(()),

@@ -11,6 +11,7 @@ use super::directive::Directive;
 use super::groups::group_members;
 use super::options::ReadOptions;
 use super::values::{FAMILY_END, NAMESPACES, all_namespaces};
+use super::version::SystemdVersion;
 use crate::ruleset::{Comparison, Op, RuleSet};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -144,14 +145,15 @@ pub(super) fn personality(set: &mut RuleSet<()>, personality: u64) -> bool {
 }
 
 /// Whether these flags retain all namespaces, so that nothing is denied.
-pub(super) fn retains_all(retained: u64) -> bool {
-    retained & all_namespaces() == all_namespaces()
+pub(super) fn retains_all(retained: u64, version: SystemdVersion) -> bool {
+    let all = all_namespaces(version);
+    retained & all == all
 }
 
 /// Denies namespaces other than those retained. The flags of `clone3` are in memory, so it fails with ENOSYS.
-pub(super) fn namespaces(set: &mut RuleSet<()>, retained: u64, native: Arch) -> bool {
-    let retains_none = retained & all_namespaces() == 0;
-    add(set, "clone3", [], Verdict::errno(native.enosys()));
+pub(super) fn namespaces(set: &mut RuleSet<()>, retained: u64, options: &ReadOptions) -> bool {
+    let retains_none = retained & all_namespaces(options.version) == 0;
+    add(set, "clone3", [], Verdict::errno(options.native.enosys()));
     let is_added = match retains_none {
         true => add(set, "setns", [], EPERM),
         false => add(set, "setns", [test(1, Op::Eq, 0)], EPERM),

@@ -420,8 +420,11 @@ impl<'o, 't> UnitReader<'o, 't> {
             "" => return self.settings.namespaces = None,
             text => {
                 if let Some(restricts) = boolean(text) {
-                    self.settings.namespaces =
-                        Some(if restricts { 0 } else { values::all_namespaces() });
+                    self.settings.namespaces = Some(if restricts {
+                        0
+                    } else {
+                        values::all_namespaces(self.options.version)
+                    });
                     return;
                 }
             }
@@ -448,7 +451,7 @@ impl<'o, 't> UnitReader<'o, 't> {
             return self.broken(value, found.error.map(|(index, why)| (start + index, why)));
         }
         self.settings.namespaces = Some(match (self.settings.namespaces, is_inverted) {
-            (None, true) => values::all_namespaces() & !flags,
+            (None, true) => values::all_namespaces(self.options.version) & !flags,
             (None, false) => flags,
             (Some(old), true) => old & !flags,
             (Some(old), false) => old | flags,

@@ -1,6 +1,7 @@
 //! Values of directives: booleans, errnos, address families and namespaces.
 
 use super::arches::{eafnosupport, has_own_numbers};
+use super::version::SystemdVersion;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::errno_number;
 
@@ -81,9 +82,11 @@ pub(super) const NAMESPACES: &[(&str, u64)] = &[
     ("time", 0x80),
 ];
 
-/// The flags of all namespaces.
-pub(super) fn all_namespaces() -> u64 {
-    NAMESPACES.iter().fold(0, |all, (_, flag)| all | flag)
+/// The flags of the namespaces that are retained unless they are named.
+pub(super) fn all_namespaces(version: SystemdVersion) -> u64 {
+    let is_retained = |name: &str| name != "time" || version.retains_time_namespaces();
+    let retained = NAMESPACES.iter().filter(|(name, _)| is_retained(name));
+    retained.fold(0, |all, (_, flag)| all | flag)
 }
 
 #[cfg(test)]
@@ -124,6 +127,7 @@ mod tests {
     fn address_families_are_below_the_end() {
         assert_eq!(FAMILIES.iter().map(|(_, number)| number + 1).max(), Some(FAMILY_END));
         assert_eq!((family("AF_UNSPEC"), family("AF_NETLINK")), (None, family("AF_ROUTE")));
-        assert_eq!(all_namespaces(), 0x7e02_0080);
+        assert_eq!(all_namespaces(SystemdVersion::LATEST), 0x7e02_0080);
+        assert_eq!(SystemdVersion::new(257).map(all_namespaces), Some(0x7e02_0000));
     }
 }

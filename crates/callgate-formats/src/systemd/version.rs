@@ -57,6 +57,12 @@ impl SystemdVersion {
         self.0 >= 258
     }
 
+    /// Whether time namespaces are among those that `RestrictNamespaces=` retains unless it names them: before, `~user`
+    /// also denied them (`NAMESPACE_FLAGS_ALL` in `nsflags.h`).
+    pub(super) fn retains_time_namespaces(self) -> bool {
+        self.0 >= 258
+    }
+
     /// Whether systemd installs filters on LoongArch (`seccomp_local_archs`).
     pub(super) fn has_loongarch(self) -> bool {
         self.0 >= 255

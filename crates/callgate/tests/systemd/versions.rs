@@ -4,7 +4,7 @@ use callgate::Verdict;
 use callgate::formats::systemd::{SystemdVersion, group_members, group_names};
 use callgate::syscalls::is_known_name;
 
-use crate::support::{ENOSYS, messages_with, read_with, verdict, version};
+use crate::support::{ENOSYS, EPERM, messages_with, read_with, verdict, version};
 
 #[test]
 fn unknown_syscalls_fail_with_enosys_from_255_on() {
@@ -31,6 +31,25 @@ fn groups_are_those_of_the_version() {
             "1:19: unknown group \"@sandbox\" in systemd 253; systemd ignores it; systemd 254 and later have it"
         ]
     );
+}
+
+#[test]
+fn time_namespaces_are_retained_from_258_on() {
+    for (value, number, expected) in [
+        ("~user", 257, EPERM),
+        ("~user", 258, Verdict::ALLOW),
+        ("~time", 257, EPERM),
+        ("~time", 258, EPERM),
+        ("user time", 257, Verdict::ALLOW),
+    ] {
+        let unit = read_with(&format!("RestrictNamespaces={value}"), &version(number));
+        let installed = !unit.filters.is_empty();
+        // Before, all other namespaces are retained, so that systemd takes it for no restriction.
+        assert_eq!(installed, (value, number) != ("~time", 257), "{value} {number}");
+        if installed {
+            assert_eq!(verdict(&unit, "unshare", &[0x80]), expected, "{value} {number}");
+        }
+    }
 }
 
 #[test]
