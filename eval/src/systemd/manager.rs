@@ -54,7 +54,7 @@ impl Manager {
         let directory = root.join("callgate/units");
         remove(&directory)?;
         make(&directory)?;
-        let mut target = String::from("[Unit]\n");
+        let mut target = String::from("[Unit]\nDefaultDependencies=no\n");
         for unit in units {
             write(&directory.join(format!("{}.service", unit.name)), unit.text())?;
             target += &format!("Wants={}.service\n", unit.name);

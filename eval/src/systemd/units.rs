@@ -19,7 +19,10 @@ pub(super) struct Unit {
 impl Unit {
     /// The unit file.
     pub(super) fn text(&self) -> String {
-        format!("[Service]\nExecStart=/callgate/pause {}\n{}\n", self.name, self.directives)
+        format!(
+            "[Unit]\nDefaultDependencies=no\n[Service]\nExecStart=/callgate/pause {}\n{}\n",
+            self.name, self.directives
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::arches;
 use super::directive::Directive;
 use super::filters::UnitFilter;
-use super::groups::group_members;
+use super::groups::known_to_systemd;
 use super::options::ReadOptions;
 use super::report::{At, Report};
 use super::rules;
@@ -186,12 +186,8 @@ impl Lowering<'_> {
         let is_split = list.allows && self.options.version.has_enosys_for_unknown();
         let default = if is_split { enosys } else { rest };
         self.check(&list, settings, default, report);
-        let known = match default == rest {
-            true => Vec::new(),
-            false => group_members("@known", self.options.version).unwrap_or_default(),
-        };
-        let known: Vec<&'static str> = known
-            .into_iter()
+        let known: Vec<&'static str> = known_to_systemd(self.options.version)
+            .filter(|_| default != rest)
             .filter(|name| !self.options.libseccomp_lacks.iter().any(|lacking| lacking == name))
             .filter_map(known_name)
             .filter(|name| match SyscallKey::new(name, self.options.native) {
