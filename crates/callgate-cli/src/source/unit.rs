@@ -189,7 +189,7 @@ fn read_text(place: &Place) -> Result<NamedText> {
             let valid = String::from_utf8_lossy(&error.as_bytes()[..at]);
             let position = Position::of(&valid, valid.len());
             let message = Diagnostic::error(Some(position), "invalid UTF-8")
-                .help("systemd does not load such a file; correct the bytes");
+                .help("write the file in UTF-8; systemd accepts other bytes in comments only");
             Err(Failure::of(name, vec![message]))
         }
     }

@@ -65,9 +65,12 @@ impl UnitReader<'_, '_> {
         let found = words(rest, false);
         if !is_inverted && !list.allows && !list.is_reported && !found.words.is_empty() {
             list.is_reported = true;
-            let first = self.report.line(list.at);
+            let first = match list.at.file == at.file {
+                true => format!("line {}", self.report.line(list.at)),
+                false => "an earlier file".to_owned(),
+            };
             let message = format!(
-                "this line does not begin a list of its own: it removes syscalls from the list of line {first}, \
+                "this line does not begin a list of its own: it removes syscalls from the list of {first}, \
                  which begins with ~"
             );
             self.report.warn(at, message).help =
