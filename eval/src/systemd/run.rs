@@ -5,6 +5,7 @@ use callgate::bpf::random::Rng;
 use callgate::formats::systemd::ReadOptions;
 
 use super::compare::{Outcome, compare};
+use super::groups;
 use super::manager::Manager;
 use super::options::Options;
 use super::root::Root;
@@ -24,11 +25,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     match different {
         0 => Ok(()),
-        different => Err(format!("{different} units differ")),
+        different => Err(format!("{different} units or groups differ")),
     }
 }
 
-/// Compares the units of a suite; returns the number of those that differ.
+/// Compares the units of a suite; returns the number of units and groups that differ.
 fn compare_suite(suite: &str, options: &Options) -> Result<usize> {
     let root = Root::prepare(suite)?;
     let release = callgate_linux::kernel::release().map_err(|error| error.to_string())?;
@@ -36,6 +37,11 @@ fn compare_suite(suite: &str, options: &Options) -> Result<usize> {
     let mut reading = ReadOptions::new(Arch::X86_64, kernel);
     reading.version = root.version;
     reading.libseccomp_lacks.clone_from(&root.lacks);
+
+    let (all_groups, other_groups) = groups::compare(&root.path, root.version)?;
+    for name in &other_groups {
+        println!("{suite}: the members of {name} differ from those that systemd-analyze lists");
+    }
 
     let mut rng = Rng::new(options.seed);
     let (fixed, shipped) = (fixed(root.version), shipped(&root.path)?);
@@ -81,5 +87,9 @@ fn compare_suite(suite: &str, options: &Options) -> Result<usize> {
         root.lacks.len(),
         root.lacks_on.len()
     );
-    Ok(different)
+    println!(
+        "{suite}: {} of {all_groups} groups as systemd-analyze lists them",
+        all_groups - other_groups.len()
+    );
+    Ok(different + other_groups.len())
 }

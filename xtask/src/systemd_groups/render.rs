@@ -27,8 +27,9 @@ pub(super) fn table(versions: &[(u16, &str, Groups)]) -> String {
         "pub(super) const RELEASES: &[(u16, &str)] = &[\n    {},\n];\n",
         tags.join(", ")
     );
-    text += "/// The members of each group; some only in a range of versions, from the first to the last.\n";
-    text += "#[rustfmt::skip]\npub(super) const GROUPS: &[(&str, &[(u16, u16, &str)])] = &[\n";
+    text += "/// Members of a group, in ranges of versions from the first to the last.\n";
+    text += "pub(super) type Members = &'static [(u16, u16, &'static str)];\n\n";
+    text += "/// The groups.\n#[rustfmt::skip]\npub(super) const GROUPS: &[(&str, Members)] = &[\n";
     for (name, members) in ranges(versions) {
         let _ = writeln!(text, "    (\"{name}\", &[");
         for ((first, last), names) in members {

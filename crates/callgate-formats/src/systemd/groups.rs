@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::table::GROUPS;
+use super::table::{GROUPS, Members};
 use super::version::SystemdVersion;
 use callgate_bpf::suggest::nearest;
 
@@ -60,9 +60,7 @@ pub(super) fn nearest_group(word: &str, version: SystemdVersion) -> Option<&'sta
     nearest(word, group_names(version))
 }
 
-type Ranges = &'static [(u16, u16, &'static str)];
-
-fn find(name: &str, version: SystemdVersion) -> Option<(&'static str, Ranges)> {
+fn find(name: &str, version: SystemdVersion) -> Option<(&'static str, Members)> {
     let (name, ranges) = GROUPS.iter().find(|(known, _)| *known == name)?;
     ranges.iter().any(|range| has(range, version)).then_some((*name, *ranges))
 }

@@ -8,9 +8,12 @@ pub(super) const RELEASES: &[(u16, &str)] = &[
     (252, "v252.39"), (253, "v253.26"), (254, "v254.27"), (255, "v255.22"), (256, "v256.17"), (257, "v257.13"), (258, "v258.10"),
 ];
 
-/// The members of each group; some only in a range of versions, from the first to the last.
+/// Members of a group, in ranges of versions from the first to the last.
+pub(super) type Members = &'static [(u16, u16, &'static str)];
+
+/// The groups.
 #[rustfmt::skip]
-pub(super) const GROUPS: &[(&str, &[(u16, u16, &str)])] = &[
+pub(super) const GROUPS: &[(&str, Members)] = &[
     ("@aio", &[
         (252, 258, "\
             io_cancel io_destroy io_getevents io_pgetevents io_pgetevents_time64 io_setup io_submit io_uring_enter \
