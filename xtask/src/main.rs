@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generators of the
-//! syscall tables, the checks of the tree and the installation of the C library are here.
+//! tables of syscalls and constants, the checks of the tree and the installation of the C library are here.
 
+mod constants;
 mod install;
 mod seccomp_names;
 mod structure;
@@ -12,6 +13,12 @@ use std::process::ExitCode;
 use callgate_eval::Task;
 
 const OWN: &[Task] = &[
+    Task {
+        name: "constants",
+        summary: "generate the table of constants, or check that it is current",
+        help: constants::HELP,
+        run: constants::run,
+    },
     Task {
         name: "install",
         summary: "build and install the C library libseccomp.so.2 with its headers",

@@ -13,15 +13,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A column of the table: one numbering, possibly for two byte orders.
-pub(super) struct Column {
+pub(crate) struct Column {
     /// The name in the header of the table.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The directory under usr/lib/linux/uapi; empty if the kernel has dropped the interface.
-    directory: &'static str,
+    pub(crate) directory: &'static str,
     /// The size of `long` and of pointers in bytes.
-    long: u8,
+    pub(crate) long: u8,
     /// Other predefined macros of this ABI's compilers on which the headers depend.
-    defines: &'static [&'static str],
+    pub(crate) defines: &'static [&'static str],
     /// The base of all numbers; the table stores numbers without it.
     base: u32,
 }
@@ -37,7 +37,7 @@ const fn column(
 }
 
 /// The columns in the order of the table, which is also that of `Arch::column` in `callgate-bpf`.
-pub(super) const COLUMNS: [Column; 18] = [
+pub(crate) const COLUMNS: [Column; 18] = [
     column("x86_64", "x86", 8, &["__x86_64__"], 0),
     column("x86", "x86", 4, &["__i386__"], 0),
     column("x32", "x86", 4, &["__x86_64__", "__ILP32__"], 0x4000_0000),

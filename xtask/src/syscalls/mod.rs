@@ -5,14 +5,14 @@
 //! output depends only on the sources, so a second run with the same sources changes nothing.
 
 mod fetch;
-mod headers;
+pub(crate) mod headers;
 mod manpage;
 mod options;
 mod prototype;
 mod render;
 mod run;
-mod sources;
-mod stale;
+pub(crate) mod sources;
+pub(crate) mod stale;
 mod supplement;
 
 pub(crate) use options::HELP;

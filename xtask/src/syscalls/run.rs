@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
                 println!("the generated files are current ({})", sources.summary());
                 Ok(())
             }
-            files => Err(explain(files, &sources)),
+            files => Err(explain(files, &sources.summary(), "syscalls")),
         };
     }
     for file in &changes {
@@ -83,6 +83,6 @@ mod tests {
         let sources = Sources::load(&directory, None).unwrap();
         let output = workspace().join("crates/callgate-bpf/src/syscalls/generated");
         let changes = stale(&output, &generate(&sources).unwrap());
-        assert!(changes.is_empty(), "{}", explain(&changes, &sources));
+        assert!(changes.is_empty(), "{}", explain(&changes, &sources.summary(), "syscalls"));
     }
 }

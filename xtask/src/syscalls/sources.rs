@@ -59,12 +59,12 @@ impl Sources {
 }
 
 /// Reads a text file; errors contain its path.
-pub(super) fn read(path: &Path) -> Result<String> {
+pub(crate) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// `LINUX_VERSION_CODE` of linux/version.h as text.
-fn kernel_of_headers(headers: &Path) -> Result<String> {
+pub(crate) fn kernel_of_headers(headers: &Path) -> Result<String> {
     let path = headers.join("usr/include/linux/version.h");
     let text = read(&path)?;
     let code = text

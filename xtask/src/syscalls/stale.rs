@@ -3,16 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::sources::Sources;
-
 /// A file that differs from the generator's output.
-pub(super) struct Stale {
-    pub(super) path: PathBuf,
-    pub(super) present: String,
-    pub(super) wanted: String,
+pub(crate) struct Stale {
+    pub(crate) path: PathBuf,
+    pub(crate) present: String,
+    pub(crate) wanted: String,
 }
 
-pub(super) fn stale(directory: &Path, files: &[(&str, String)]) -> Vec<Stale> {
+pub(crate) fn stale(directory: &Path, files: &[(&str, String)]) -> Vec<Stale> {
     let stale = files.iter().filter_map(|(name, wanted)| {
         let path = directory.join(name);
         let present = fs::read_to_string(&path).unwrap_or_default();
@@ -22,8 +20,8 @@ pub(super) fn stale(directory: &Path, files: &[(&str, String)]) -> Vec<Stale> {
 }
 
 /// Describes the differences by the first different line of each file.
-pub(super) fn explain(files: &[Stale], sources: &Sources) -> String {
-    let mut text = format!("these files differ from the generated ones ({}):", sources.summary());
+pub(crate) fn explain(files: &[Stale], sources: &str, task: &str) -> String {
+    let mut text = format!("these files differ from the generated ones ({sources}):");
     for file in files {
         let mut present = file.present.lines();
         let mut wanted = file.wanted.lines();
@@ -39,5 +37,5 @@ pub(super) fn explain(files: &[Stale], sources: &Sources) -> String {
             show(new)
         );
     }
-    text + "\nrun `cargo xtask syscalls` and commit the result"
+    text + &format!("\nrun `cargo xtask {task}` and commit the result")
 }
