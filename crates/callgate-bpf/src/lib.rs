@@ -10,6 +10,7 @@
 //! - [`disasm`] writes all of them;
 //! - [`mod@cfg`] has successors, uses and definitions, liveness and forward analyses, [`Alu`] and
 //!   [`Relation`] the semantics of arithmetic and comparisons;
+//! - [`constants`] has the kernel's constants by name, and names the values of arguments;
 //! - [`is_constant_allow`] predicts whether the kernel caches that a syscall is allowed.
 //!
 //! ```
@@ -38,6 +39,7 @@ pub mod asm;
 pub mod cfg;
 mod check;
 mod constallow;
+pub mod constants;
 pub mod data;
 pub mod diagnostic;
 pub mod disasm;

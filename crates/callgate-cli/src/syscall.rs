@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use callgate::bpf::constants::{self, Family};
 use callgate::syscalls;
 use callgate::{Arch, SeccompData};
 
@@ -60,13 +61,45 @@ pub(crate) fn parse_token(text: &str) -> std::result::Result<u32, String> {
     u32::try_from(parse_value(text)?).map_err(|_| "an arch token has 32 bits".to_owned())
 }
 
-/// Parses an argument as its register holds it: 32 bits on a 32-bit ABI. On 32-bit ABIs with 64-bit registers,
+/// Parses an argument as its register holds it: a number, a constant, or both joined by `|`. 32 bits on a 32-bit ABI. On 32-bit ABIs with 64-bit registers,
 /// only negative numbers are truncated to 32 bits, as compilers do.
 pub(crate) fn parse_argument(arch: Option<Arch>, text: &str) -> Result<u64> {
+    if text.contains(|c: char| c == '|' || c == '_' || c.is_ascii_uppercase())
+        && !text.starts_with("0X")
+    {
+        return parse_constants(arch, text);
+    }
     let value =
         parse_value(text).map_err(|why| Failure::new(format!("argument \"{text}\": {why}")))?;
+    in_register(arch, text, value, text.starts_with('-'))
+}
+
+/// Parses constants and numbers that are joined by `|`.
+fn parse_constants(arch: Option<Arch>, text: &str) -> Result<u64> {
+    let fail = |why: String| Failure::new(format!("argument \"{text}\": {why}"));
+    let Some(arch) = arch else {
+        return Err(fail("the values of constants depend on the architecture".to_owned())
+            .help("give --arch instead of --token, or a number"));
+    };
+    let value =
+        constants::value_of_sum(arch, text, |part| parse_value(part).ok()).map_err(|part| {
+            let help = match constants::nearest_name(part) {
+                _ if constants::is_name(part) => {
+                    return fail(format!("{part} does not exist on {arch}"))
+                        .help("give a number, or another --arch");
+                }
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => "use constants and numbers, joined by |".to_owned(),
+            };
+            fail(format!("\"{part}\" is neither a number nor a constant")).help(help)
+        })?;
+    in_register(Some(arch), text, value, value >> 63 == 1)
+}
+
+/// A value as a register holds it.
+fn in_register(arch: Option<Arch>, text: &str, value: u64, is_negative: bool) -> Result<u64> {
     let Some(arch) = arch else { return Ok(value) };
-    let is_wide = arch.is_64bit() || arch.has_wide_registers() && !text.starts_with('-');
+    let is_wide = arch.is_64bit() || arch.has_wide_registers() && !is_negative;
     if is_wide || value <= u32::MAX.into() {
         return Ok(value);
     }
@@ -126,14 +159,18 @@ pub(crate) fn name(arch: Option<Arch>, nr: u32) -> String {
     }
 }
 
-/// `openat(0xffffff9c, 0x0, 0x0)`: trailing zeros are omitted, and the instruction pointer if it
-/// is 0.
+/// `openat(AT_FDCWD, 0x0, O_RDWR)`: trailing zeros are omitted, and the instruction pointer if it is 0. A value that is
+/// not 0 is written as constants if these, as an argument of the command, mean the same value.
 pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
     let mut text = name(arch, data.nr);
     let used = data.args.iter().rposition(|arg| *arg != 0).map_or(0, |last| last + 1);
     text.push('(');
     for (i, arg) in data.args.iter().take(used).enumerate() {
         text.push_str(if i > 0 { ", " } else { "" });
+        if let Some(named) = named(arch, data.nr, i, *arg) {
+            text.push_str(&named);
+            continue;
+        }
         let _ = if *arg < 10 { write!(text, "{arg}") } else { write!(text, "{arg:#x}") };
     }
     text.push(')');
@@ -141,6 +178,14 @@ pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
         let _ = write!(text, " at {:#x}", data.instruction_pointer);
     }
     text
+}
+
+/// An argument as constants.
+fn named(arch: Option<Arch>, nr: u32, index: usize, value: u64) -> Option<String> {
+    let arch = arch.filter(|_| value != 0)?;
+    let family = Family::of(arch, arch.syscall_name(nr)?, u8::try_from(index).ok()?)?;
+    let text = family.name(arch, value)?;
+    (parse_argument(Some(arch), &text).ok()? == value).then_some(text)
 }
 
 /// The JSON fields of a syscall.
@@ -189,6 +234,22 @@ mod tests {
     }
 
     #[test]
+    fn arguments_are_constants_too() {
+        let of = |arch, text| parse_argument(Some(arch), text);
+        assert_eq!(of(Arch::X86_64, "AF_ALG").unwrap(), 38);
+        assert_eq!(of(Arch::X86_64, "O_RDWR|O_CLOEXEC|1").unwrap(), 0o2_000_003);
+        assert_eq!(of(Arch::Mips, "TIOCSTI").unwrap(), 0x5472);
+        assert_eq!(of(Arch::X86_64, "AT_FDCWD").unwrap(), 0xffff_ffff_ffff_ff9c);
+        assert_eq!(of(Arch::X86, "AT_FDCWD").unwrap(), 0xffff_ff9c);
+        assert_eq!(of(Arch::X32, "AT_FDCWD").unwrap(), 0xffff_ff9c);
+        let wrong = |arch, text| format!("{:?}", of(arch, text).unwrap_err());
+        assert!(wrong(Arch::X86_64, "AF_AGL").contains("AF_ALG"));
+        assert!(wrong(Arch::Aarch64, "ARCH_SET_FS").contains("does not exist on aarch64"));
+        assert!(wrong(Arch::X86, "CLONE_INTO_CGROUP").contains("32 bits"));
+        assert!(parse_argument(None, "AF_ALG").is_err());
+    }
+
+    #[test]
     fn syscalls_are_found_by_name_and_number() {
         assert_eq!(number(Arch::X86_64, "read").unwrap(), 0);
         assert_eq!(number(Arch::X86_64, "9999").unwrap(), 9999);
@@ -214,7 +275,7 @@ mod tests {
         let mut data = SeccompData { nr: 257, arch: Arch::X86_64.token(), ..Default::default() };
         assert_eq!(show(arch_of(&data), &data), "openat()");
         data.args = [0xffff_ff9c, 0, 2, 0, 0, 0];
-        assert_eq!(show(arch_of(&data), &data), "openat(0xffffff9c, 0, 2)");
+        assert_eq!(show(arch_of(&data), &data), "openat(0xffffff9c, 0, O_RDWR)");
         data.nr = 9999;
         data.args = [0; 6];
         data.instruction_pointer = 0x10;

@@ -37,7 +37,7 @@ fn main() -> Result<()> {
                             println!(
                                 "  {}: {name} if {}",
                                 clause.verdict,
-                                clause.describe(Some(name))
+                                clause.describe_on(explained.arch, Some(name))
                             );
                         }
                         println!("  {otherwise}: {name} otherwise");

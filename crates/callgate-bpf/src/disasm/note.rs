@@ -3,6 +3,7 @@
 use super::listing::Listing;
 use crate::ancillary::AncillaryWord;
 use crate::cfg::Successors;
+use crate::constants::Family;
 use crate::data::{SECCOMP_DATA_SIZE, Word};
 use crate::flow::{ArchKnown, PathFacts};
 use crate::insn::Insn;
@@ -83,7 +84,8 @@ fn branch_context(
                 parts.extend(Arch::with_token(insn.k).next().map(|arch| arch.name().to_owned()));
             }
             Some(Word::NR) => parts.extend(number_context(listing, known, insn)),
-            _ => {}
+            Some(word) => parts.extend(argument_context(listing, known, insn, word)),
+            None => {}
         }
     }
     let verdicts = [("true", taken), ("false", otherwise)];
@@ -104,6 +106,23 @@ fn number_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option
     }
     let (arch, syscall) = syscall(listing, known, insn.k)?;
     Some(with_arch(listing, arch, syscall))
+}
+
+/// The constant that an argument is compared with, or the flags of it that are tested: `AF_ALG`.
+fn argument_context(
+    listing: &Listing<'_>,
+    known: PathFacts,
+    insn: Insn,
+    word: Word,
+) -> Option<String> {
+    let (index, is_high) = word.argument()?;
+    let (arch, syscall) = syscall(listing, known, known.nr?)?;
+    let family = Family::of(arch, syscall, index).filter(|_| !is_high)?;
+    match insn.op {
+        Op::JeqK => family.name(arch, insn.k.into()),
+        Op::JsetK => family.name_mask(arch, insn.k.into()),
+        _ => None,
+    }
 }
 
 /// The verdict at a target that returns a constant.

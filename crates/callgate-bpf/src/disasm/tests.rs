@@ -38,7 +38,7 @@ fn annotated() {
      3   jeq  #59, L9, next             ; execve, true: ERRNO(EPERM)
      4   jeq  #257, next, L7            ; openat, false: ALLOW
      5   ld   args[2].low               ; openat(flags)
-     6   jset #0x40, L9, next           ; true: ERRNO(EPERM), false: ALLOW
+     6   jset #0x40, L9, next           ; O_CREAT, true: ERRNO(EPERM), false: ALLOW
     L7:  ret  ALLOW
     L8:  ret  KILL_PROCESS
     L9:  ret  ERRNO(EPERM)
@@ -57,7 +57,7 @@ l2:\tld [0]\t; nr
 l3:\tjeq #0x3b, l9, l4\t; execve, true: ERRNO(EPERM)
 l4:\tjeq #0x101, l5, l7\t; openat, false: ALLOW
 l5:\tld [32]\t; args[2].low: openat(flags)
-l6:\tjset #0x40, l9, l7\t; true: ERRNO(EPERM), false: ALLOW
+l6:\tjset #0x40, l9, l7\t; O_CREAT, true: ERRNO(EPERM), false: ALLOW
 l7:\tret #0x7fff0000\t; ALLOW
 l8:\tret #0x80000000\t; KILL_PROCESS
 l9:\tret #0x50001\t; ERRNO(EPERM)

@@ -244,7 +244,10 @@ fn conditions(text: &mut String, group: &Group, arch: Arch) {
         Outcome::Depends { clauses, otherwise } => {
             let mut lines: Vec<String> = clauses
                 .iter()
-                .map(|clause| format!("{} if {}", colored(clause.verdict), clause.describe(call)))
+                .map(|clause| {
+                    let when = clause.describe_on(arch, call);
+                    format!("{} if {when}", colored(clause.verdict))
+                })
                 .collect();
             match lines.as_mut_slice() {
                 [line] => *line += &format!(", else {}", colored(*otherwise)),

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use callgate_bpf::syscalls::facts;
+use callgate_bpf::constants::Family;
+use callgate_bpf::syscalls::{Arch, facts};
 use callgate_bpf::verdict::Verdict;
 
 /// Arguments for which a verdict holds.
@@ -61,8 +62,26 @@ pub enum ValueSet {
 }
 
 impl ValueCondition {
-    /// The text of the condition, with the name of the argument in this syscall if it is known.
+    /// The text of the condition, with the name of the argument in this syscall if it is known. Values are numbers.
     pub fn describe(&self, syscall: Option<&str>) -> String {
+        self.text(syscall, &Values { max: self.max(), family: None })
+    }
+
+    /// Like [`describe`](ValueCondition::describe), with the names of values and flags on this architecture:
+    /// `family == AF_ALG`.
+    pub fn describe_on(&self, arch: Arch, syscall: Option<&str>) -> String {
+        let index = self.arg.filter(|_| self.part != ArgPart::High);
+        let family = syscall.zip(index).and_then(|(syscall, arg)| Family::of(arch, syscall, arg));
+        let family = family.map(|family| (family, arch));
+        self.text(syscall, &Values { max: self.max(), family })
+    }
+
+    /// The largest value of the part.
+    fn max(&self) -> u64 {
+        if self.part == ArgPart::Whole { u64::MAX } else { 0xffff_ffff }
+    }
+
+    fn text(&self, syscall: Option<&str>, values: &Values) -> String {
         let named = syscall
             .and_then(facts)
             .zip(self.arg)
@@ -78,8 +97,61 @@ impl ValueCondition {
             ArgPart::Low => format!("{name}.low"),
             ArgPart::High => format!("{name}.high"),
         };
-        self.values
-            .describe(&name, if self.part == ArgPart::Whole { u64::MAX } else { 0xffff_ffff })
+        self.values.describe(&name, values)
+    }
+}
+
+/// How values are written.
+struct Values {
+    /// The largest value.
+    max: u64,
+    /// The constants of the argument.
+    family: Option<(Family, Arch)>,
+}
+
+impl Values {
+    /// A value that the argument is compared with.
+    fn one(&self, value: u64) -> String {
+        self.family
+            .and_then(|(family, arch)| family.name(arch, value))
+            .unwrap_or_else(|| number(value))
+    }
+
+    /// The names of all values of ranges, if there are few and all have names.
+    fn enumerated(&self, ranges: &[(u64, u64)]) -> Option<Vec<String>> {
+        /// The largest number of names that is easier to read than ranges.
+        const MAX: u64 = 16;
+        let (family, arch) = self.family.filter(|(family, _)| family.is_enumeration())?;
+        let count = ranges
+            .iter()
+            .try_fold(0, |sum: u64, (first, last)| sum.checked_add(last - first)?.checked_add(1))?;
+        let values = ranges.iter().flat_map(|(first, last)| *first..=*last);
+        if count > MAX { None } else { values.map(|value| family.name(arch, value)).collect() }
+    }
+
+    /// A comparison of some bits.
+    fn masked(&self, name: &str, mask: u64, relation: &str, wanted: u64) -> String {
+        let named = |text: Option<String>, value: u64, plain: fn(u64) -> String| {
+            text.map_or_else(
+                || plain(value),
+                |text| {
+                    if text.contains('|') {
+                        let text = text.replace('|', " | ");
+                        format!("({text})")
+                    } else {
+                        text
+                    }
+                },
+            )
+        };
+        let (tested, wanted) = match self.family {
+            Some((family, arch)) => (
+                named(family.name_mask(arch, mask), mask, |mask| format!("{mask:#x}")),
+                named(family.name_masked(arch, mask, wanted), wanted, number),
+            ),
+            None => (format!("{mask:#x}"), number(wanted)),
+        };
+        format!("{name} & {tested} {relation} {wanted}")
     }
 }
 
@@ -90,13 +162,19 @@ impl fmt::Display for ValueCondition {
 }
 
 impl ValueSet {
-    fn describe(&self, name: &str, max: u64) -> String {
+    fn describe(&self, name: &str, values: &Values) -> String {
+        let max = values.max;
         match self {
             ValueSet::Ranges(ranges) => {
+                if let Some(names) = values.enumerated(ranges).filter(|names| names.len() > 1) {
+                    return format!("{name} in {{{}}}", names.join(", "));
+                }
                 let parts: Vec<String> = ranges
                     .iter()
                     .map(|range| match *range {
-                        (first, last) if first == last => format!("{name} == {}", number(first)),
+                        (first, last) if first == last => {
+                            format!("{name} == {}", values.one(first))
+                        }
                         (0, last) => format!("{name} <= {}", number(last)),
                         (first, last) if last == max => format!("{name} >= {}", number(first)),
                         (first, last) => format!("{} <= {name} <= {}", number(first), number(last)),
@@ -104,20 +182,16 @@ impl ValueSet {
                     .collect();
                 let singles = ranges.iter().all(|(first, last)| first == last);
                 if singles && ranges.len() > 1 {
-                    let values: Vec<String> = ranges.iter().map(|(v, _)| number(*v)).collect();
+                    let values: Vec<String> = ranges.iter().map(|(v, _)| values.one(*v)).collect();
                     return format!("{name} in {{{}}}", values.join(", "));
                 }
                 parts.join(" or ")
             }
             ValueSet::Masked { mask, wanted } if *mask == max => {
-                format!("{name} == {}", number(*wanted))
+                format!("{name} == {}", values.one(*wanted))
             }
-            ValueSet::Masked { mask, wanted } => {
-                format!("{name} & {mask:#x} == {}", number(*wanted))
-            }
-            ValueSet::NotMasked { mask, wanted } => {
-                format!("{name} & {mask:#x} != {}", number(*wanted))
-            }
+            ValueSet::Masked { mask, wanted } => values.masked(name, *mask, "==", *wanted),
+            ValueSet::NotMasked { mask, wanted } => values.masked(name, *mask, "!=", *wanted),
             ValueSet::Many(count) => format!("{name} is one of {count} values"),
         }
     }
@@ -125,12 +199,22 @@ impl ValueSet {
 
 impl Clause {
     /// The text of the conditions in one line, with the names of the arguments in this syscall if they are known.
+    /// Values are numbers.
     pub fn describe(&self, syscall: Option<&str>) -> String {
+        self.join(|condition| condition.describe(syscall))
+    }
+
+    /// Like [`describe`](Clause::describe), with the names of values and flags on this architecture.
+    pub fn describe_on(&self, arch: Arch, syscall: Option<&str>) -> String {
+        self.join(|condition| condition.describe_on(arch, syscall))
+    }
+
+    fn join(&self, describe: impl Fn(&ValueCondition) -> String) -> String {
         let parts: Vec<String> = self
             .conditions
             .iter()
             .map(|condition| {
-                let text = condition.describe(syscall);
+                let text = describe(condition);
                 let ambiguous = self.conditions.len() > 1 && text.contains(" or ");
                 if ambiguous { format!("({text})") } else { text }
             })

@@ -424,6 +424,41 @@ mod tests {
         );
     }
 
+    #[test]
+    fn values_and_flags_have_names_on_an_architecture() {
+        let text = |arch, syscall: &str, when: Condition| {
+            let nr = Arch::number(arch, syscall).unwrap();
+            let rules = vec![Rule { syscalls: SyscallSet::one(nr), when, verdict: Verdict::ALLOW }];
+            let section = Section::new(arch, rules, Verdict::errno(1));
+            let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
+            let mut store = Store::default();
+            let filter = store.policy(&policy).unwrap();
+            let arches = explain(&store, filter, &[arch]).arches;
+            let own = |group: &&Group| group.syscalls.iter().any(|(_, name)| *name == syscall);
+            match &arches[0].groups.iter().find(own).unwrap().outcome {
+                Outcome::Depends { clauses, .. } => clauses[0].describe_on(arch, Some(syscall)),
+                other => panic!("{other:?}"),
+            }
+        };
+        let two = Condition::any([test(0, Cmp::Eq, 38), test(0, Cmp::Eq, 40)]);
+        assert_eq!(text(Arch::X86_64, "socket", two), "family in {AF_ALG, AF_VSOCK}");
+        let masked = |arg, mask, wanted| {
+            Condition::test(Test::masked_eq(Field::arg(arg).unwrap(), mask, wanted))
+        };
+        assert_eq!(
+            text(Arch::X86_64, "clone", masked(0, 0x1000_0000, 0)),
+            "clone_flags & CLONE_NEWUSER == 0"
+        );
+        assert_eq!(text(Arch::X86_64, "openat", masked(2, 3, 2)), "flags & 0x3 == O_RDWR");
+        assert_eq!(text(Arch::X86_64, "ioctl", test(1, Cmp::Eq, 0x5412)), "cmd == TIOCSTI");
+        assert_eq!(text(Arch::Mips64, "ioctl", test(1, Cmp::Eq, 0x5472)), "cmd == TIOCSTI");
+        assert_eq!(text(Arch::X86_64, "write", test(2, Cmp::Eq, 8)), "count == 8");
+        assert_eq!(text(Arch::X86_64, "socket", test(0, Cmp::Le, 38)), "family <= 38");
+        let few = Condition::any([test(0, Cmp::Eq, 10), test(0, Cmp::Le, 2)]);
+        let named = "family in {AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6}";
+        assert_eq!(text(Arch::X86_64, "socket", few), named);
+    }
+
     /// A test of the low half does not compare the high half, which matters where registers have one.
     #[test]
     fn a_low_half_is_the_whole_argument_only_with_32_bit_registers() {

@@ -22,7 +22,7 @@ executable memory), `decoded` is used instead; a warning, --stats and the JSON
 show this.
 
 Examples:
-  callgate simulate container-default unshare 0x10000000
+  callgate simulate container-default unshare CLONE_NEWUSER
   callgate simulate filter.bpf --arch aarch64 --trace socket 38 5 0
   callgate simulate profile.json --arch x86 socketcall 1
   callgate simulate profile.json --by rules openat -100 0 0x80000
@@ -40,8 +40,8 @@ pub(crate) struct SimulateArgs {
     #[arg(value_name = "SYSCALL", conflicts_with_all = ["packet", "packets"])]
     pub(super) call: Option<String>,
 
-    /// At most six arguments: decimal, hexadecimal (0x), octal (0o), binary (0b) or negative
-    /// [default: 0]
+    /// At most six arguments: decimal, hexadecimal (0x), octal (0o), binary (0b) or negative numbers,
+    /// or constants such as AF_ALG and O_RDWR|O_CLOEXEC [default: 0]
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     pub(super) args: Vec<String>,
 
