@@ -69,7 +69,9 @@ fn assembly(
         let lines: BTreeSet<usize> = errors
             .lines()
             // An error inside a macro is followed by a note with the place where it is used.
-            .filter(|line| line.contains(" error: ") || line.contains(" note: in expansion of macro"))
+            .filter(|line| {
+                line.contains(" error: ") || line.contains(" note: in expansion of macro")
+            })
             .filter_map(|line| line.strip_prefix("<stdin>:")?.split(':').next()?.parse().ok())
             .collect();
         let wrong: Vec<String> = lines

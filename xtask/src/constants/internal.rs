@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::names;
 use crate::syscalls::sources::read;
 use callgate_eval::Result;
 
@@ -51,12 +52,12 @@ pub(super) fn header(include: &Path) -> Result<String> {
             .and_then(|(_, rest)| rest.split_once('}'))
             .ok_or_else(|| format!("{}: missing enum {tag}", path.display()))?
             .0;
-        let names = super::names::enumerators(body);
-        let own: Vec<String> = names.into_iter().filter(|name| name.starts_with(start)).collect();
+        let all = names::enumerators(body);
+        let own: Vec<String> = all.into_iter().filter(|name| name.starts_with(start)).collect();
         if own.is_empty() {
             return Err(format!("{}: enum {tag} has no {start}*", path.display()));
         }
-        let _ = writeln!(text, "enum {tag} {{{}}};", without_comments(body));
+        let _ = writeln!(text, "enum {tag} {{{}}};", names::without_comments(body));
     }
     let types = text.find("enum sock_type").unwrap_or(text.len());
     let end =
@@ -69,15 +70,4 @@ pub(super) fn header(include: &Path) -> Result<String> {
     );
     text += "#define SOCK_CLOEXEC O_CLOEXEC\n#ifndef SOCK_NONBLOCK\n#define SOCK_NONBLOCK O_NONBLOCK\n#endif\n";
     Ok(text)
-}
-
-/// A text without comments of C.
-pub(super) fn without_comments(text: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("/*") {
-        kept += before;
-        rest = after.split_once("*/").map_or("", |(_, rest)| rest);
-    }
-    kept + rest
 }

@@ -8,6 +8,7 @@
 mod compile;
 mod fetch;
 mod internal;
+mod library;
 mod names;
 mod options;
 mod render;

@@ -1,6 +1,5 @@
 //! Names in preprocessed headers.
 
-use super::internal::without_comments;
 use super::selection::{ENUMS, is_selected};
 
 /// The selected macros in the output of `-dM` that have a value and no parameters.
@@ -47,6 +46,17 @@ pub(super) fn enumerators(body: &str) -> Vec<String> {
         is_name.then(|| name.to_owned())
     });
     names.collect()
+}
+
+/// A text without comments of C.
+pub(super) fn without_comments(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("/*") {
+        kept += before;
+        rest = after.split_once("*/").map_or("", |(_, rest)| rest);
+    }
+    kept + rest
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ usage: cargo xtask constants [--check] [--fetch] [--sources DIR]
 Writes crates/callgate-bpf/src/constants/generated/constants.txt from the kernel's headers:
 the names and values of AF_*, CLONE_*, PROT_*, TIOC* and others, per architecture.
 
-  --check        write nothing; fail if the generated file would change
+  --check        write nothing; fail if the generated file would change, or if the headers of
+                 this machine's C library have other values
   --fetch        download the sources again (default: only if DIR lacks them)
   --sources DIR  the directory of the sources; default: target/constant-sources
 

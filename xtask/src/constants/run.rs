@@ -6,7 +6,7 @@ use callgate_eval::{Result, workspace};
 
 use super::fetch::{Sources, fetch};
 use super::options::Options;
-use super::{compile, internal, render};
+use super::{compile, internal, library, render};
 use crate::syscalls::headers::COLUMNS;
 use crate::syscalls::sources::kernel_of_headers;
 use crate::syscalls::stale::{explain, stale};
@@ -32,6 +32,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return match changes.as_slice() {
             [] => {
                 println!("the generated file is current ({summary})");
+                let same = library::check(&directory)?;
+                println!("{same} of them have the same value in this machine's C library");
                 Ok(())
             }
             files => Err(explain(files, &summary, "constants")),

@@ -16,7 +16,7 @@ impl Family {
             let is_own = syscalls.split(' ').any(|one| one == syscall)
                 && facts(syscall)?.args.iter().any(|known| known.name == *argument)
                 && arch.argument(syscall, argument).ok()?.index == index;
-            is_own.then_some(Family(*members))
+            is_own.then_some(Family(members))
         })
     }
 

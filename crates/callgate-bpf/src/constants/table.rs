@@ -37,11 +37,11 @@ pub fn nearest_name(word: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// The part that is neither.
-pub fn value_of_sum<'t>(
+pub fn value_of_sum(
     arch: Arch,
-    text: &'t str,
+    text: &str,
     number: impl Fn(&str) -> Option<u64>,
-) -> Result<u64, &'t str> {
+) -> Result<u64, &str> {
     text.split('|').map(str::trim).try_fold(0, |sum, part| {
         value(arch, part).or_else(|| number(part)).map(|value| sum | value).ok_or(part)
     })
