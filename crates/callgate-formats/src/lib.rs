@@ -53,6 +53,7 @@
 mod capabilities;
 mod container_default;
 pub mod diagnostics;
+pub mod kafel;
 pub mod oci;
 mod profile;
 pub mod ruleset;

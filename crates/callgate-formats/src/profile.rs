@@ -10,8 +10,8 @@ use crate::oci::Dialect;
 pub struct Profile {
     /// What the filter does.
     pub policy: Policy,
-    /// The dialect in which the text was read.
-    pub dialect: Dialect,
+    /// The dialect in which a container profile was read; `None` for other languages.
+    pub dialect: Option<Dialect>,
     /// The flags for `seccomp(2)` that the profile asks for.
     pub flags: callgate_bpf::FilterFlags,
     /// The supervisor that handles the syscalls with SCMP_ACT_NOTIFY.

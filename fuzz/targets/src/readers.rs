@@ -1,6 +1,7 @@
 //! Readers take any input: the result is a value or messages, never a panic, and no work beyond their limits.
 
 use callgate::bpf::{LongProgram, SocketProgram};
+use callgate::formats::kafel::{self, Included};
 use callgate::formats::oci;
 use callgate::formats::systemd::{self, SystemdVersion, UnitText};
 use callgate::syscalls::KernelVersion;
@@ -47,6 +48,28 @@ pub fn unit(input: &[u8]) {
             assert_eq!(unit.evaluate(&execve), Verdict::of_stack(verdicts));
             assert!(unit.warnings.iter().all(|warning| warning.file < texts.len()));
         }
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// A Kafel policy; it may include itself and an empty file. The first byte chooses the architectures.
+pub fn kafel(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let arches: &[Arch] = match first % 4 {
+        0 => &[Arch::X86_64],
+        1 => &[Arch::X86],
+        2 => &[Arch::X86_64, Arch::X32, Arch::Aarch64],
+        _ => &[Arch::Mips64],
+    };
+    let text = String::from_utf8_lossy(text);
+    let mut include = |name: &str, _: Option<&str>| match name {
+        "self" => Ok(Included { name: name.to_owned(), text: text.to_string() }),
+        "empty" => Ok(Included { name: name.to_owned(), text: String::new() }),
+        _ => Err("no such file".to_owned()),
+    };
+    let options = kafel::ReadOptions { arches: arches.to_vec() };
+    match kafel::read_with_includes(&text, &options, &mut include) {
+        Ok(profile) => assert!(!profile.policy.sections().is_empty()),
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
     }
 }

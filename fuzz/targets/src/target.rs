@@ -15,6 +15,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "profile", run: readers::profile },
     Target { name: "unit", run: readers::unit },
+    Target { name: "kafel", run: readers::kafel },
     Target { name: "program_text", run: readers::program_text },
     Target { name: "program_bytes", run: readers::program_bytes },
     Target { name: "recording", run: readers::recording },

@@ -76,7 +76,7 @@ fn read_tree(text: &str, document: &Node, options: &ReadOptions) -> Result<Profi
     match lowered {
         Some(lowered) if !failed => Ok(Profile {
             policy: lowered.policy,
-            dialect,
+            dialect: Some(dialect),
             flags: lowered.flags,
             listener: lowered.listener,
             warnings: messages,

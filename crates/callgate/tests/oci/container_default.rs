@@ -29,7 +29,7 @@ fn it_is_read_without_a_warning_for_every_machine() {
             let profile = container_default(&options)
                 .unwrap_or_else(|messages| panic!("{arch} {}", lines(&messages)));
             assert_eq!(lines(&profile.warnings), "", "{arch} {caps}");
-            assert_eq!(profile.dialect, Dialect::Docker);
+            assert_eq!(profile.dialect, Some(Dialect::Docker));
             assert_eq!(on(&profile.policy, *arch, "execve", &[]), "ALLOW", "{arch}");
         }
     }

@@ -89,7 +89,7 @@ fn the_dialect_is_detected_from_the_keys_of_only_one_format() {
         options.dialect = None;
         let profile = oci::read(&text(&format!("{{{plain}{more}}}")), &options);
         let profile = profile.unwrap_or_else(|messages| panic!("{more} {}", lines(&messages)));
-        assert_eq!(profile.dialect, dialect, "{more}");
+        assert_eq!(profile.dialect, Some(dialect), "{more}");
     }
 }
 
@@ -123,7 +123,7 @@ fn a_runtime_configuration_and_a_kubernetes_resource_contain_a_profile() {
         let mut options = options(Dialect::Runc);
         options.dialect = None;
         let read = oci::read(&document, &options).unwrap();
-        assert_eq!(read.dialect, Dialect::Runc);
+        assert_eq!(read.dialect, Some(Dialect::Runc));
         assert_eq!(syscall(&read, "dup", &[]), "ALLOW");
         assert_eq!(warnings(&read), [""; 0]);
     }

@@ -96,12 +96,12 @@ fn the_dialect_is_detected_as_in_json() {
     let mut options = options(Dialect::Runc);
     options.dialect = None;
     let entry = "- names: [dup]\n  action: SCMP_ACT_ALLOW\n  includes: {arches: [amd64]}\n";
-    assert_eq!(oci::read(&with_entry(entry), &options).unwrap().dialect, Dialect::Docker);
+    assert_eq!(oci::read(&with_entry(entry), &options).unwrap().dialect, Some(Dialect::Docker));
     let entry = "- names: [dup]\n  action: SCMP_ACT_ERRNO\n  errno: ENOSYS\n";
     let profile = oci::read(&with_entry(entry), &options).unwrap();
     assert_eq!(
         (profile.dialect, syscall(&profile, "dup", &[]).as_str()),
-        (Dialect::Podman, "ERRNO(ENOSYS)")
+        (Some(Dialect::Podman), "ERRNO(ENOSYS)")
     );
 }
 

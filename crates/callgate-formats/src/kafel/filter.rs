@@ -1,0 +1,157 @@
+//! Parser of filters: a syscall with its parameters and architectures.
+
+use super::lexer::{Keyword, TokenKind};
+use super::model::{Filter, Syscall};
+use super::names::arch_of_name;
+use super::parse::{MAX_RULES, Parser, Syntax, did_you_mean};
+use super::sources::{Place, Span};
+use crate::diagnostics::quote::shorten;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::syscalls::Arch;
+
+impl Parser<'_, '_> {
+    /// A syscall with its parameters, architectures and condition.
+    pub(super) fn filter(&mut self) -> Syntax<Filter> {
+        let token = self.tokens.take();
+        self.rules += 1;
+        if self.rules > MAX_RULES {
+            return Err(self.stop(token.span.at, format!("more than {MAX_RULES} rules")));
+        }
+        let (syscall, at) = match token.kind {
+            TokenKind::Name => {
+                let word = self.tokens.sources.text(token.span).to_owned();
+                let syscall = match self.defined_number(&word) {
+                    Some(value) => Syscall::Defined(self.syscall_number(value, token.span.at)),
+                    None => Syscall::Named,
+                };
+                (syscall, token.span)
+            }
+            TokenKind::Keyword(Keyword::Syscall) => {
+                self.expect("[")?;
+                let number = self.tokens.take();
+                let word = self.tokens.sources.text(number.span).to_owned();
+                let value = match number.kind {
+                    TokenKind::Number(value) => Some(value),
+                    TokenKind::Name => self.defined_number(&word),
+                    _ => None,
+                };
+                let Some(value) = value else {
+                    return Err(self.unexpected(number, "the number of the syscall", &[]));
+                };
+                let end = self.tokens.peek().span;
+                self.expect("]")?;
+                let len = if end.at.source == token.span.at.source {
+                    (end.at.offset + end.len).saturating_sub(token.span.at.offset)
+                } else {
+                    token.span.len
+                };
+                let value = self.syscall_number(value, number.span.at);
+                (Syscall::Number(value), Span { len, ..token.span })
+            }
+            TokenKind::Keyword(_) => {
+                let word = self.tokens.sources.text(token.span).to_owned();
+                return Err(self.fail(
+                    token.span.at,
+                    format!("expected a syscall, but found the keyword `{word}`"),
+                    "close the block before it with `}`",
+                ));
+            }
+            _ => return Err(self.unexpected(token, "a syscall", &[])),
+        };
+        let parameters = self.parameters()?;
+        let arches = self.guard()?;
+        let condition = self.condition()?;
+        Ok(Filter { syscall, at, parameters, arches, condition })
+    }
+
+    /// A number as the kernel has it: 32 bits, perhaps negative.
+    fn syscall_number(&mut self, value: u64, at: Place) -> u32 {
+        let narrow = u32::try_from(value).ok();
+        let narrow = narrow.or_else(|| i32::try_from(value as i64).ok().map(|value| value as u32));
+        narrow.unwrap_or_else(|| {
+            let message = format!("{value:#x} is not the number of a syscall, which has 32 bits");
+            self.tokens.reports.error(at, message).help = "Kafel drops the upper bits".to_owned();
+            0
+        })
+    }
+
+    /// `(a, b, …)`
+    fn parameters(&mut self) -> Syntax<Option<Vec<Span>>> {
+        /// The number of arguments that a syscall has at most.
+        const MAX: usize = 6;
+        if self.tokens.peek().kind != TokenKind::Sign("(") {
+            return Ok(None);
+        }
+        self.tokens.take();
+        let mut parameters: Vec<Span> = Vec::new();
+        if self.tokens.peek().kind == TokenKind::Sign(")") {
+            self.tokens.take();
+            return Ok(Some(parameters));
+        }
+        loop {
+            let name = self.name("the name of an argument")?;
+            let text = self.tokens.sources.text(name);
+            if parameters.iter().any(|other| self.tokens.sources.text(*other) == text) {
+                let message = format!("two arguments have the name `{}`", shorten(text));
+                self.tokens.reports.error(name.at, message).help = "use another name".to_owned();
+            }
+            if parameters.len() == MAX {
+                let message = format!("more than {MAX} arguments");
+                return Err(self.fail(name.at, message, "a syscall has at most 6 arguments"));
+            }
+            parameters.push(name);
+            let token = self.tokens.take();
+            match token.kind {
+                TokenKind::Sign(")") => return Ok(Some(parameters)),
+                TokenKind::Sign(",") => {}
+                _ => return Err(self.unexpected(token, "`,` or `)`", &[])),
+            }
+        }
+    }
+
+    /// `ON arch` or `ON { arch, … }`
+    fn guard(&mut self) -> Syntax<Option<Vec<Arch>>> {
+        if self.tokens.peek().kind != TokenKind::Keyword(Keyword::On) {
+            return Ok(None);
+        }
+        self.tokens.take();
+        let mut arches = Vec::new();
+        if self.tokens.peek().kind != TokenKind::Sign("{") {
+            self.arch(&mut arches)?;
+            return Ok(Some(arches));
+        }
+        self.tokens.take();
+        loop {
+            self.arch(&mut arches)?;
+            let token = self.tokens.take();
+            match token.kind {
+                TokenKind::Sign("}") => return Ok(Some(arches)),
+                TokenKind::Sign(",") => {}
+                _ => return Err(self.unexpected(token, "`,` or `}`", &[])),
+            }
+        }
+    }
+
+    fn arch(&mut self, arches: &mut Vec<Arch>) -> Syntax<()> {
+        let name = self.name("an architecture")?;
+        let text = self.tokens.sources.text(name).to_owned();
+        match arch_of_name(&text) {
+            Some(arch) if arches.contains(&arch) => {
+                let message = format!("the architecture `{}` is given twice", shorten(&text));
+                self.tokens.reports.error(name.at, message).help = "remove one".to_owned();
+            }
+            Some(arch) => arches.push(arch),
+            None => {
+                let known = Arch::ALL.iter().map(|arch| arch.name());
+                let help =
+                    did_you_mean(nearest(&text.to_ascii_lowercase(), known)).unwrap_or_else(|| {
+                        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
+                        format!("the architectures are {}", names.join(", "))
+                    });
+                let message = format!("unknown architecture `{}`", shorten(&text));
+                self.tokens.reports.error(name.at, message).help = help;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+//! The tokens of one text.
+
+use std::rc::Rc;
+
+use super::sources::{Place, Span};
+
+/// A token and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: TokenKind,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    Number(u64),
+    /// A name that is not a keyword.
+    Name,
+    Keyword(Keyword),
+    /// An operator or a bracket.
+    Sign(&'static str),
+    /// `#include`, before file names in quotes.
+    Include,
+    /// The end of all texts.
+    End,
+}
+
+/// The reserved words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keyword {
+    Syscall,
+    Allow,
+    Log,
+    UserNotif,
+    Errno,
+    KillProcess,
+    Kill,
+    Trap,
+    Trace,
+    Use,
+    Policy,
+    Default,
+    On,
+    Define,
+}
+
+const KEYWORDS: &[(&str, Keyword)] = &[
+    ("SYSCALL", Keyword::Syscall),
+    ("ALLOW", Keyword::Allow),
+    ("LOG", Keyword::Log),
+    ("USER_NOTIF", Keyword::UserNotif),
+    ("ERRNO", Keyword::Errno),
+    ("KILL_PROCESS", Keyword::KillProcess),
+    ("KILL_THREAD", Keyword::Kill),
+    ("KILL", Keyword::Kill),
+    ("DENY", Keyword::Kill),
+    ("TRAP", Keyword::Trap),
+    ("TRACE", Keyword::Trace),
+    ("USE", Keyword::Use),
+    ("POLICY", Keyword::Policy),
+    ("DEFAULT", Keyword::Default),
+    ("ON", Keyword::On),
+    ("define", Keyword::Define),
+];
+
+/// The words that stand for an action, for "did you mean …?".
+pub(super) const ACTIONS: &[&str] = &[
+    "ALLOW",
+    "LOG",
+    "USER_NOTIF",
+    "ERRNO",
+    "KILL_PROCESS",
+    "KILL_THREAD",
+    "KILL",
+    "DENY",
+    "TRAP",
+    "TRACE",
+];
+
+/// Operators and brackets; a longer one comes before its start.
+const SIGNS: &[&str] = &[
+    "==", "!=", "<=", "<", ">=", ">", "||", "&&", "|", "&", "[", "]", "(", ")", "{", "}", ",", "!",
+    "#",
+];
+
+/// Why a text has no further token.
+#[derive(Debug)]
+pub(super) struct LexError {
+    pub(super) at: Place,
+    pub(super) message: String,
+    pub(super) help: &'static str,
+}
+
+/// Reads the tokens of one text.
+#[derive(Debug)]
+pub(super) struct Lexer {
+    text: Rc<str>,
+    source: u16,
+    at: usize,
+}
+
+impl Lexer {
+    pub(super) fn new(text: Rc<str>, source: u16) -> Lexer {
+        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Lexer { text, source, at }
+    }
+
+    pub(super) fn source(&self) -> u16 {
+        self.source
+    }
+
+    /// The next token; `None` at the end. After an error, the text goes on after the wrong part.
+    pub(super) fn next(&mut self) -> Result<Option<Token>, LexError> {
+        self.skip_spaces()?;
+        let start = self.at;
+        let Some(first) = self.rest().chars().next() else { return Ok(None) };
+        let kind = if self.rest().starts_with("#include") {
+            self.at += "#include".len();
+            TokenKind::Include
+        } else if first.is_ascii_alphabetic() || first == '_' {
+            self.word()
+        } else if first.is_ascii_digit() || first == '-' {
+            TokenKind::Number(self.number()?)
+        } else if let Some(sign) = SIGNS.iter().find(|sign| self.rest().starts_with(**sign)) {
+            self.at += sign.len();
+            TokenKind::Sign(sign)
+        } else {
+            self.at += first.len_utf8();
+            let message = format!("unexpected character {first:?}");
+            return Err(self.error(start, message, "remove it"));
+        };
+        Ok(Some(Token { kind, span: self.span(start) }))
+    }
+
+    /// The next file name after `#include`; `None` at the end of the directive, a line break or `;`.
+    pub(super) fn file_name(&mut self) -> Result<Option<(String, Place)>, LexError> {
+        let blank = self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\r']).len();
+        self.at += blank;
+        let start = self.at;
+        match self.rest().chars().next() {
+            None => return Ok(None),
+            Some('\n' | ';') => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some('"') => {}
+            Some(other) => {
+                self.skip_line();
+                let message =
+                    format!("expected a file name in quotes after `#include`, but found {other:?}");
+                return Err(self.error(start, message, "write #include \"FILE\""));
+            }
+        }
+        let inside = self.rest().get(1..).unwrap_or_default();
+        let end =
+            inside.find(['"', '\n']).filter(|end| inside[..].as_bytes().get(*end) == Some(&b'"'));
+        let Some(end) = end else {
+            self.skip_line();
+            let message = "the file name has no closing quote".to_owned();
+            return Err(self.error(start, message, "end it with \" on the same line"));
+        };
+        let name = inside.get(..end).unwrap_or_default().to_owned();
+        self.at += end + 2;
+        if name.is_empty() {
+            let message = "the name of the included file is empty".to_owned();
+            return Err(self.error(start, message, "write #include \"FILE\""));
+        }
+        Ok(Some((name, self.place(start))))
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        Place { source: self.source, offset: u32::try_from(offset).unwrap_or(u32::MAX) }
+    }
+
+    fn span(&self, start: usize) -> Span {
+        let len = u32::try_from(self.at - start).unwrap_or(u32::MAX);
+        Span { at: self.place(start), len }
+    }
+
+    fn error(&self, start: usize, message: String, help: &'static str) -> LexError {
+        LexError { at: self.place(start), message, help }
+    }
+
+    fn skip_line(&mut self) {
+        self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+    }
+
+    fn skip_spaces(&mut self) -> Result<(), LexError> {
+        loop {
+            let blank =
+                self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\r', '\n']).len();
+            self.at += blank;
+            if self.rest().starts_with("//") {
+                self.skip_line();
+            } else if self.rest().starts_with("/*") {
+                self.skip_comment()?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Skips a comment. Kafel reads the character after each `*` together with it, so that it does not see the end of
+    /// `**/`.
+    fn skip_comment(&mut self) -> Result<(), LexError> {
+        let start = self.at;
+        let inside = self.rest().get(2..).unwrap_or_default();
+        let Some(end) = inside.find("*/") else {
+            self.at = self.text.len();
+            let message = "the comment has no end".to_owned();
+            return Err(self.error(start, message, "end it with */"));
+        };
+        let stars = inside.get(..end).unwrap_or_default();
+        let stars = stars.len() - stars.trim_end_matches('*').len();
+        self.at += 2 + end + 2;
+        if stars % 2 == 1 {
+            let message = "Kafel does not end this comment at its `**/`".to_owned();
+            return Err(self.error(start, message, "end it with ` */`"));
+        }
+        Ok(())
+    }
+
+    fn word(&mut self) -> TokenKind {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let len = self.rest().find(|c: char| !is_part(c)).unwrap_or(self.rest().len());
+        let word = self.rest().get(..len).unwrap_or_default();
+        let keyword = KEYWORDS.iter().find(|(name, _)| *name == word);
+        let kind = keyword.map_or(TokenKind::Name, |(_, keyword)| TokenKind::Keyword(*keyword));
+        self.at += len;
+        kind
+    }
+
+    /// A number: decimal and perhaps negative (two's complement), `0x`, `0b`, or octal after `0`.
+    fn number(&mut self) -> Result<u64, LexError> {
+        let start = self.at;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let sign = usize::from(self.rest().starts_with('-'));
+        let digits = self.rest().get(sign..).unwrap_or_default();
+        let len = digits.find(|c: char| !is_part(c)).unwrap_or(digits.len());
+        let digits = digits.get(..len).unwrap_or_default().to_owned();
+        self.at += sign + len;
+        let (radix, plain) = match digits.as_bytes() {
+            [b'0', b'x', ..] => (16, digits.get(2..)),
+            [b'0', b'b', ..] => (2, digits.get(2..)),
+            [b'0', _, ..] => (8, digits.get(1..)),
+            _ => (10, Some(digits.as_str())),
+        };
+        let plain = plain.unwrap_or_default();
+        let shown = crate::diagnostics::quote::shorten(&digits);
+        if sign == 1 && (radix != 10 || plain == "0" || plain.is_empty()) {
+            let message = format!("`-{shown}` is not a number");
+            return Err(self.error(
+                start,
+                message,
+                "only a decimal number other than 0 may be negative",
+            ));
+        }
+        let value = u64::from_str_radix(plain, radix).map_err(|error| match error.kind() {
+            std::num::IntErrorKind::PosOverflow => self.error(
+                start,
+                format!("{shown} does not fit in 64 bits"),
+                "use a smaller number",
+            ),
+            _ if radix == 8 => self.error(
+                start,
+                format!("`{shown}` is not an octal number"),
+                "a number that starts with 0 is octal; omit the 0 for a decimal number",
+            ),
+            _ => self.error(
+                start,
+                format!("`{shown}` is not a number"),
+                "use decimal, 0x, 0b or octal digits",
+            ),
+        })?;
+        Ok(if sign == 1 { value.wrapping_neg() } else { value })
+    }
+}

@@ -1,0 +1,286 @@
+//! Resolves names: from the filters of a policy to numbers and conditions for one architecture.
+
+use std::collections::HashSet;
+
+use super::arguments::own_argument;
+use super::evaluate::{Context, Stop, evaluate};
+use super::model::{Filter, Item, ItemKind, Model, Statement, Syscall};
+use super::names::{internal_names, name_in_table};
+use super::report::Reports;
+use super::sources::{Place, Sources, Span};
+use super::word::Word;
+use crate::diagnostics::quote::shorten;
+use callgate_bpf::constants;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::syscalls::{Arch, facts, is_known_name, known_names};
+use callgate_proof::policy::{Cmp, Condition};
+
+/// A rule for one architecture.
+pub(super) struct Lowered {
+    pub(super) nr: u32,
+    pub(super) when: Condition,
+}
+
+/// The rules of a policy for one architecture, in the order of its statements and their filters. `None` for filters
+/// that do not apply to the architecture.
+pub(super) type Blocks = Vec<Vec<Option<Lowered>>>;
+
+/// Places and kinds of messages that were given.
+pub(super) type Warned = HashSet<(Place, &'static str)>;
+
+/// Resolves names for one architecture.
+pub(super) struct Lowering<'a> {
+    sources: &'a Sources,
+    reports: &'a mut Reports,
+    /// The places of messages, which are given once, not per architecture.
+    warned: &'a mut Warned,
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn new(
+        sources: &'a Sources,
+        reports: &'a mut Reports,
+        warned: &'a mut Warned,
+    ) -> Lowering<'a> {
+        Lowering { sources, reports, warned }
+    }
+
+    /// The rules of all policies, also of those that are not used: Kafel checks them, too.
+    pub(super) fn model(&mut self, model: &Model, arch: Arch) -> Vec<Blocks> {
+        let blocks = |statement: &Statement, own: &mut Self| match statement {
+            Statement::Use { .. } => Vec::new(),
+            Statement::Block { filters, .. } => {
+                filters.iter().map(|filter| own.filter(filter, arch)).collect()
+            }
+        };
+        let policies = model.policies.iter();
+        policies
+            .map(|policy| policy.statements.iter().map(|one| blocks(one, self)).collect())
+            .collect()
+    }
+
+    fn filter(&mut self, filter: &Filter, arch: Arch) -> Option<Lowered> {
+        if filter.arches.as_ref().is_some_and(|arches| !arches.contains(&arch)) {
+            return None;
+        }
+        let (nr, name) = match filter.syscall {
+            Syscall::Number(nr) | Syscall::Defined(nr) => (nr, None),
+            Syscall::Named => {
+                let name = self.sources.text(filter.at);
+                let table = name_in_table(arch, name);
+                let Some(nr) = arch.number(table) else {
+                    self.unknown(filter.at, name, arch);
+                    return None;
+                };
+                (nr, Some(table))
+            }
+        };
+        self.check_name(filter, arch, nr, name);
+        let mut resolver = Resolver { lowering: self, filter, arch, syscall: name };
+        match evaluate(&filter.condition, &mut resolver) {
+            Ok(when) => Some(Lowered { nr, when }),
+            Err(Stop { at, message, help }) => {
+                self.error(at.at, message, help);
+                None
+            }
+        }
+    }
+
+    /// Warns where a name means another syscall than its reader may think.
+    fn check_name(&mut self, filter: &Filter, arch: Arch, nr: u32, table: Option<&str>) {
+        let name = self.sources.text(filter.at);
+        let warning = match (filter.syscall, table) {
+            (Syscall::Named, Some(table)) if table != name && table.starts_with("old") => {
+                let today = arch
+                    .number(name)
+                    .map(|nr| format!("write SYSCALL[{nr}] for {name}(2) of today"));
+                Some((format!("on {arch}, Kafel's `{name}` is the old syscall {table}"), today))
+            }
+            (Syscall::Defined(_), _) => {
+                let other = arch.number(name_in_table(arch, name)).filter(|other| *other != nr);
+                other.map(|other| {
+                    let message = format!(
+                        "on {arch}, `{name}` is syscall {other}, but it is defined as {}",
+                        nr as i32
+                    );
+                    (message, Some("use another name in the #define".to_owned()))
+                })
+            }
+            _ => None,
+        };
+        if let Some((message, help)) = warning {
+            self.warn(filter.at.at, "name", message, help.unwrap_or_default());
+        }
+    }
+
+    fn unknown(&mut self, at: Span, name: &str, arch: Arch) {
+        if self.reports.is_full() {
+            // Similar names take time to find.
+            return self.error(at.at, String::new(), String::new());
+        }
+        let shown = shorten(name);
+        let others: Vec<&str> = Arch::ALL
+            .iter()
+            .filter(|other| other.number(name_in_table(**other, name)).is_some())
+            .map(|other| other.name())
+            .collect();
+        let (message, help) = if let [first, ..] = others.as_slice() {
+            (
+                format!("{arch} has no syscall `{shown}`"),
+                format!(
+                    "restrict the rule: `{shown} ON {first}`; the syscall exists on {}",
+                    others.join(", ")
+                ),
+            )
+        } else if is_known_name(name) {
+            let help = "it exists only on other architectures or in old kernels; give a number: SYSCALL[n]";
+            (format!("{arch} has no syscall `{shown}`"), help.to_owned())
+        } else {
+            let near = nearest(name, known_names().chain(internal_names()));
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "use a name as in syscalls(2), or SYSCALL[n]".to_owned(),
+            };
+            (format!("unknown syscall `{shown}`"), help)
+        };
+        self.error(at.at, message, help);
+    }
+
+    fn error(&mut self, at: Place, message: String, help: String) {
+        if self.warned.insert((at, "error")) {
+            self.reports.error(at, message).help = help;
+        }
+    }
+
+    fn warn(&mut self, at: Place, kind: &'static str, message: String, help: String) {
+        if self.warned.insert((at, kind)) {
+            self.reports.warn(at, message).help = help;
+        }
+    }
+}
+
+/// Resolves the operands of one filter.
+struct Resolver<'l, 'a> {
+    lowering: &'l mut Lowering<'a>,
+    filter: &'l Filter,
+    arch: Arch,
+    /// The name in the kernel's table; `None` for a number.
+    syscall: Option<&'l str>,
+}
+
+impl Context for Resolver<'_, '_> {
+    fn operand(&mut self, item: Item) -> Result<Word, Stop> {
+        let sources = self.lowering.sources;
+        let name = sources.text(item.at);
+        match item.kind {
+            ItemKind::Number(value) => Ok(Word::Number(value)),
+            ItemKind::Constant(constant) => self.constant(item.at, sources.text(constant)),
+            ItemKind::Defined(value) => {
+                if self.argument(name).is_some() {
+                    let message =
+                        format!("`{name}` is the defined number {value}, not the argument");
+                    let help = "use another name in the #define".to_owned();
+                    self.lowering.warn(item.at.at, "defined", message, help);
+                }
+                Ok(Word::Number(value))
+            }
+            _ => match self.argument(name) {
+                Some(Ok(word)) => Ok(word),
+                Some(Err(_)) | None if constants::is_name(name) => self.constant(item.at, name),
+                Some(Err((message, help))) => Err(Stop { at: item.at, message, help }),
+                None => Err(self.undefined(item.at, name)),
+            },
+        }
+    }
+
+    fn compared(&mut self, at: Span, left: &Word, cmp: Cmp, right: &Word, condition: &Condition) {
+        let arch = self.arch;
+        if let (Word::Bits(word), Word::Number(number)) | (Word::Number(number), Word::Bits(word)) =
+            (left, right)
+        {
+            if !word.wide && *number > u64::from(u32::MAX) && arch.has_wide_registers() {
+                let low = *number as u32;
+                let message = format!(
+                    "{number:#x} has more than the 32 bits of the argument, so that Kafel compares all 64 bits of the register"
+                );
+                let help = format!("write {low:#x}: the kernel ignores the high half");
+                self.lowering.warn(at.at, "width", message, help);
+                return;
+            }
+        }
+        let is_never = *condition == Condition::never();
+        if (condition.is_always() || is_never)
+            && !matches!((left, right), (Word::Number(_), Word::Number(_)))
+        {
+            let constant = if is_never { "false" } else { "true" };
+            let hint = match cmp {
+                Cmp::Eq | Cmp::Ne => "a bit outside the mask cannot be equal",
+                _ => "check the number",
+            };
+            let message = format!("this comparison is always {constant}");
+            self.lowering.warn(at.at, "constant", message, hint.to_owned());
+        }
+    }
+}
+
+impl Resolver<'_, '_> {
+    /// The argument of a name, or why it has no place; `None` if no argument has the name.
+    fn argument(&self, name: &str) -> Option<Result<Word, (String, String)>> {
+        if let Some(parameters) = &self.filter.parameters {
+            let sources = self.lowering.sources;
+            let index = parameters.iter().position(|own| sources.text(*own) == name)?;
+            return Some(Ok(Word::argument(index as u8, true)));
+        }
+        let syscall = self.syscall?;
+        match own_argument(self.arch, syscall, name) {
+            Ok(argument) => Some(Ok(Word::argument(argument.index, argument.bits != Some(32)))),
+            Err(_) if !facts(syscall)?.args.iter().any(|arg| arg.name == name) => None,
+            Err(error) => {
+                let help = format!(
+                    "name the arguments yourself: {}(a, b, c)",
+                    self.lowering.sources.text(self.filter.at)
+                );
+                Some(Err((error.to_string(), help)))
+            }
+        }
+    }
+
+    fn constant(&mut self, at: Span, name: &str) -> Result<Word, Stop> {
+        constants::value(self.arch, name).map(Word::Number).ok_or_else(|| Stop {
+            at,
+            message: format!("the constant `{}` does not exist on {}", shorten(name), self.arch),
+            help: "give a number, or restrict the rule with ON".to_owned(),
+        })
+    }
+
+    fn undefined(&self, at: Span, name: &str) -> Stop {
+        if self.lowering.reports.is_full() {
+            return Stop { at, message: String::new(), help: String::new() };
+        }
+        let sources = self.lowering.sources;
+        let parameters = self.filter.parameters.as_deref();
+        let own = self
+            .syscall
+            .filter(|_| parameters.is_none())
+            .and_then(facts)
+            .map_or(&[][..], |facts| facts.args);
+        let mut known: Vec<&str> =
+            parameters.unwrap_or_default().iter().map(|one| sources.text(*one)).collect();
+        known.extend(own.iter().map(|arg| arg.name));
+        let near = nearest(name, known.iter().copied()).or_else(|| constants::nearest_name(name));
+        let what = sources.text(self.filter.at);
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if parameters.is_none() && self.syscall.is_none() => {
+                format!("name its arguments: {what}(a, b, c)")
+            }
+            None if known.is_empty() => {
+                format!("the arguments of {what} are unknown; name them: {what}(a, b, c)")
+            }
+            None => format!("the arguments of {what} are {}", known.join(", ")),
+        };
+        let message =
+            format!("`{}` is neither an argument of {what} nor a constant", shorten(name));
+        Stop { at, message, help }
+    }
+}

@@ -1,0 +1,193 @@
+//! Names of syscalls and architectures in Kafel.
+//!
+//! Kafel's tables of 32-bit x86 and Arm name a syscall after the kernel's function (`tools/gen_syscalls`), so `chown` is
+//! the syscall `chown32`, and `chown16` is `chown`. Elsewhere the names are those of the kernel's tables, except for a few
+//! functions such as `newuname`. A name that only the kernel's table has means what it means there.
+
+use callgate_bpf::syscalls::Arch;
+
+/// A name of Kafel, and the name in the kernel's table of the syscalls; the first one that the architecture has counts.
+const INTERNAL: &[(&str, &str)] = &[
+    // Older versions, which lost their names to later ones.
+    ("fstat", "oldfstat"),
+    ("getrlimit", "ugetrlimit"),
+    ("lstat", "oldlstat"),
+    ("olduname", "oldolduname"),
+    ("select", "_newselect"),
+    ("stat", "oldstat"),
+    ("umount", "umount2"),
+    ("uname", "olduname"),
+    // Names of functions that are names of no syscall.
+    ("llseek", "_llseek"),
+    ("mmap_pgoff", "mmap2"),
+    ("newfstat", "fstat"),
+    ("newlstat", "lstat"),
+    ("newstat", "stat"),
+    ("newuname", "uname"),
+    ("old_getrlimit", "getrlimit"),
+    ("old_mmap", "mmap"),
+    ("old_readdir", "readdir"),
+    ("old_select", "select"),
+    ("oldumount", "umount"),
+    ("sysctl", "_sysctl"),
+];
+
+/// Functions with a version for 16-bit IDs, which has the suffix, and one for 32-bit IDs.
+const IDS: &[&str] = &[
+    "chown",
+    "fchown",
+    "getegid",
+    "geteuid",
+    "getgid",
+    "getgroups",
+    "getresgid",
+    "getresuid",
+    "getuid",
+    "lchown",
+    "setfsgid",
+    "setfsuid",
+    "setgid",
+    "setgroups",
+    "setregid",
+    "setresgid",
+    "setresuid",
+    "setreuid",
+    "setuid",
+];
+
+/// The name in the kernel's table of what Kafel calls `name`. The result is `name` itself if Kafel has no other
+/// meaning for it; the architecture may lack it.
+///
+/// ```
+/// use callgate_bpf::Arch;
+/// use callgate_formats::kafel::names::name_in_table;
+///
+/// assert_eq!(name_in_table(Arch::X86_64, "newuname"), "uname");
+/// assert_eq!(name_in_table(Arch::X86, "getuid"), "getuid32");
+/// assert_eq!(name_in_table(Arch::X86, "getuid16"), "getuid");
+/// ```
+pub fn name_in_table(arch: Arch, name: &str) -> &str {
+    let has = |name: &&str| arch.number(name).is_some();
+    // Kafel's tables of the other architectures have the names of the kernel's tables where these exist.
+    let names_functions = matches!(arch, Arch::X86 | Arch::Arm);
+    if !names_functions && has(&name) {
+        return name;
+    }
+    let mut functions =
+        INTERNAL.iter().filter(|(kafel, _)| *kafel == name).map(|(_, table)| *table);
+    if let Some(table) = functions.find(has) {
+        return table;
+    }
+    if let Some(plain) = name.strip_suffix("16").filter(|plain| IDS.contains(plain)) {
+        return plain;
+    }
+    if has(&name) {
+        let index = IDS.iter().position(|plain| *plain == name);
+        return index
+            .and_then(|index| WIDE_IDS.get(index))
+            .filter(|name| has(name))
+            .copied()
+            .unwrap_or(name);
+    }
+    match name {
+        "sendfile64" => "sendfile",
+        "sync_file_range2" => "sync_file_range",
+        _ => name,
+    }
+}
+
+/// [`IDS`] with the suffix of the version for 32-bit IDs.
+const WIDE_IDS: &[&str] = &[
+    "chown32",
+    "fchown32",
+    "getegid32",
+    "geteuid32",
+    "getgid32",
+    "getgroups32",
+    "getresgid32",
+    "getresuid32",
+    "getuid32",
+    "lchown32",
+    "setfsgid32",
+    "setfsuid32",
+    "setgid32",
+    "setgroups32",
+    "setregid32",
+    "setresgid32",
+    "setresuid32",
+    "setreuid32",
+    "setuid32",
+];
+
+/// The names of Kafel that the kernel's tables do not have, for "did you mean …?".
+pub(super) fn internal_names() -> impl Iterator<Item = &'static str> {
+    INTERNAL.iter().map(|(name, _)| *name)
+}
+
+/// An architecture as Kafel names it, in any case.
+pub(super) fn arch_of_name(name: &str) -> Option<Arch> {
+    let name = name.to_ascii_lowercase();
+    match name.as_str() {
+        "mipso32" => Some(Arch::Mips),
+        "rv64" => Some(Arch::Riscv64),
+        name => Arch::from_name(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_functions() {
+        for (arch, name, table) in [
+            (Arch::X86_64, "getuid", "getuid"),
+            (Arch::X86_64, "stat", "stat"),
+            (Arch::X86_64, "newstat", "stat"),
+            (Arch::X86_64, "umount", "umount2"),
+            (Arch::X86_64, "umount2", "umount2"),
+            (Arch::X86_64, "sendfile64", "sendfile"),
+            (Arch::X86_64, "sysctl", "_sysctl"),
+            (Arch::X86_64, "select", "select"),
+            (Arch::X86, "stat", "oldstat"),
+            (Arch::X86, "uname", "olduname"),
+            (Arch::X86, "olduname", "oldolduname"),
+            (Arch::X86, "newuname", "uname"),
+            (Arch::X86, "select", "_newselect"),
+            (Arch::X86, "old_select", "select"),
+            (Arch::X86, "oldumount", "umount"),
+            (Arch::X86, "setresuid", "setresuid32"),
+            (Arch::X86, "setresuid16", "setresuid"),
+            (Arch::X86, "sendfile64", "sendfile64"),
+            (Arch::X86, "getrlimit", "ugetrlimit"),
+            (Arch::Arm, "chown", "chown32"),
+            (Arch::Arm, "getrlimit", "ugetrlimit"),
+            (Arch::Aarch64, "getuid", "getuid"),
+            (Arch::X86_64, "nothing", "nothing"),
+            (Arch::M68k, "stat", "stat"),
+            (Arch::M68k, "getuid", "getuid"),
+            (Arch::Ppc64le, "stat", "stat"),
+            (Arch::Mips, "newstat", "stat"),
+        ] {
+            assert_eq!(name_in_table(arch, name), table, "{arch} {name}");
+        }
+        assert_eq!(IDS.len(), WIDE_IDS.len());
+        for (plain, wide) in IDS.iter().zip(WIDE_IDS) {
+            assert_eq!(format!("{plain}32"), *wide);
+        }
+    }
+
+    #[test]
+    fn architectures_have_the_names_of_kafel() {
+        for (name, arch) in [
+            ("x86_64", Arch::X86_64),
+            ("AMD64", Arch::X86_64),
+            ("i386", Arch::X86),
+            ("rv64", Arch::Riscv64),
+            ("mipso32", Arch::Mips),
+        ] {
+            assert_eq!(arch_of_name(name), Some(arch), "{name}");
+        }
+        assert_eq!(arch_of_name("madeup"), None);
+    }
+}

@@ -1,0 +1,411 @@
+//! Parser of statements.
+//!
+//! After an error, it goes on at the next `POLICY`, `DEFAULT` or `#`.
+
+use std::collections::HashMap;
+
+use super::expression::Expression;
+use super::lexer::{ACTIONS, Keyword, Token, TokenKind};
+use super::model::{Item, ItemKind, Model, PolicyBody, Statement};
+use super::report::OTHER;
+use super::sources::{Place, Span};
+use super::tokens::Tokens;
+use crate::diagnostics::quote::shorten;
+use callgate_bpf::constants;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::verdict::Verdict;
+
+/// The maximum number of rules.
+pub(super) const MAX_RULES: usize = 1_000_000;
+/// The maximum number of parts of all expressions.
+const MAX_ITEMS: usize = 1_000_000;
+
+/// The result of a part of the grammar. The error was reported.
+pub(super) type Syntax<T> = Result<T, Reported>;
+
+/// A syntax error was reported.
+pub(super) struct Reported;
+
+/// A `#define`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Definition {
+    Number(u64),
+    /// One of the kernel's constants.
+    Constant(Span),
+}
+
+/// The state of the parser.
+pub(super) struct Parser<'a, 'i> {
+    pub(super) tokens: Tokens<'a, 'i>,
+    model: Model,
+    definitions: HashMap<String, (Definition, Place)>,
+    /// The indices of the policies.
+    policies: HashMap<String, usize>,
+    /// Number of rules, and of parts of expressions.
+    pub(super) rules: usize,
+    items: usize,
+    /// Whether a syntax error was reported, after which other errors may be consequences.
+    is_broken: bool,
+}
+
+impl<'a, 'i> Parser<'a, 'i> {
+    pub(super) fn new(tokens: Tokens<'a, 'i>) -> Parser<'a, 'i> {
+        Parser {
+            tokens,
+            model: Model { policies: vec![PolicyBody::default()], default: None },
+            definitions: HashMap::new(),
+            policies: HashMap::new(),
+            rules: 0,
+            items: 0,
+            is_broken: false,
+        }
+    }
+
+    /// Parses everything. Returns the model, the tokens with the messages, and whether the syntax is right.
+    pub(super) fn parse(mut self) -> (Model, Tokens<'a, 'i>, bool) {
+        while self.tokens.peek().kind != TokenKind::End {
+            if self.top_level().is_err() {
+                self.is_broken = true;
+                self.recover();
+            }
+        }
+        let is_right = !self.is_broken && !self.tokens.reports.failed();
+        (self.model, self.tokens, is_right)
+    }
+
+    /// Skips to a token that starts a statement at the top level.
+    fn recover(&mut self) {
+        loop {
+            match self.tokens.peek().kind {
+                TokenKind::End
+                | TokenKind::Keyword(Keyword::Policy | Keyword::Default)
+                | TokenKind::Sign("#") => return,
+                _ => drop(self.tokens.take()),
+            }
+        }
+    }
+
+    fn top_level(&mut self) -> Syntax<()> {
+        let token = self.tokens.peek();
+        match token.kind {
+            TokenKind::Sign("#") => {
+                self.tokens.take();
+                self.definition(token.span.at)
+            }
+            TokenKind::Keyword(Keyword::Policy) => {
+                self.tokens.take();
+                self.policy()
+            }
+            TokenKind::Keyword(Keyword::Default) => {
+                self.tokens.take();
+                let verdict = self.action()?;
+                if let Some((_, first)) = self.model.default {
+                    let message = format!("the default action is already given at {OTHER}");
+                    self.tokens.reports.error_with(token.span.at, first, message).help =
+                        "remove one of the two".to_owned();
+                } else {
+                    self.model.default = Some((verdict, token.span.at));
+                }
+                Ok(())
+            }
+            TokenKind::Sign(",") => {
+                Err(self.fail(token.span.at, "`,` without a statement before it", "remove it"))
+            }
+            _ => {
+                let mut statements = self.statement()?;
+                while self.tokens.peek().kind == TokenKind::Sign(",") {
+                    self.tokens.take();
+                    statements.append(&mut self.statement()?);
+                }
+                if let Some(main) = self.model.policies.first_mut() {
+                    main.statements.append(&mut statements);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// `#define NAME VALUE`, after the `#`.
+    fn definition(&mut self, at: Place) -> Syntax<()> {
+        let token = self.tokens.take();
+        if token.kind != TokenKind::Keyword(Keyword::Define) {
+            return Err(self.unexpected(
+                token,
+                "`define` or `include` after `#`",
+                &["define", "include"],
+            ));
+        }
+        let name = self.name("the defined name")?;
+        let token = self.tokens.take();
+        let word = self.tokens.sources.text(token.span).to_owned();
+        let value = match token.kind {
+            TokenKind::Number(value) => Definition::Number(value),
+            TokenKind::Name => match self.definitions.get(&word) {
+                Some((definition, _)) => *definition,
+                None if constants::is_name(&word) => Definition::Constant(token.span),
+                None => {
+                    let message = format!("`{}` is not a number", shorten(&word));
+                    let help = did_you_mean(constants::nearest_name(&word))
+                        .unwrap_or_else(|| "give a number or a constant of the kernel".to_owned());
+                    return Err(self.fail(token.span.at, message, help));
+                }
+            },
+            _ => return Err(self.unexpected(token, "a number", &[])),
+        };
+        let text = self.tokens.sources.text(name).to_owned();
+        match self.definitions.get(&text).copied() {
+            Some((first, place)) if !self.is_same(first, value) => {
+                let message = format!("`{}` has another value at {OTHER}", shorten(&text));
+                self.tokens.reports.error_with(at, place, message).help =
+                    "use another name".to_owned();
+            }
+            Some(_) => {}
+            None => drop(self.definitions.insert(text, (value, name.at))),
+        }
+        Ok(())
+    }
+
+    fn is_same(&self, a: Definition, b: Definition) -> bool {
+        match (a, b) {
+            (Definition::Number(a), Definition::Number(b)) => a == b,
+            (Definition::Constant(a), Definition::Constant(b)) => {
+                self.tokens.sources.text(a) == self.tokens.sources.text(b)
+            }
+            _ => false,
+        }
+    }
+
+    /// The number of a defined name.
+    pub(super) fn defined_number(&self, name: &str) -> Option<u64> {
+        match self.definitions.get(name) {
+            Some((Definition::Number(value), _)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// `POLICY name { … }`, after the keyword.
+    fn policy(&mut self) -> Syntax<()> {
+        let name = self.name("the name of the policy")?;
+        self.expect("{")?;
+        let mut statements = Vec::new();
+        if self.tokens.peek().kind != TokenKind::Sign("}") {
+            statements = self.statement()?;
+            loop {
+                let token = self.tokens.peek();
+                match token.kind {
+                    TokenKind::Sign("}") => break,
+                    TokenKind::Sign(",") => {
+                        self.tokens.take();
+                        if self.tokens.peek().kind == TokenKind::Sign("}") {
+                            return Err(self.fail(token.span.at, "`,` before `}`", "remove it"));
+                        }
+                        statements.append(&mut self.statement()?);
+                    }
+                    TokenKind::Keyword(Keyword::Use) => return Err(self.missing_comma(token)),
+                    _ if self.is_action() => return Err(self.missing_comma(token)),
+                    _ => return Err(self.unexpected(token, "`,` or `}`", &[])),
+                }
+            }
+        }
+        self.tokens.take();
+        let text = self.tokens.sources.text(name).to_owned();
+        let first = self.policies.get(&text).and_then(|index| self.model.policies.get(*index));
+        if let Some(first) = first.and_then(|policy| policy.name) {
+            let message = format!("policy `{}` is already defined at {OTHER}", shorten(&text));
+            self.tokens.reports.error_with(name.at, first.at, message).help =
+                "use another name".to_owned();
+            return Ok(());
+        }
+        self.policies.insert(text, self.model.policies.len());
+        self.model.policies.push(PolicyBody { name: Some(name), statements });
+        Ok(())
+    }
+
+    fn missing_comma(&mut self, token: Token) -> Reported {
+        let word = self.tokens.sources.text(token.span).to_owned();
+        self.fail(
+            token.span.at,
+            format!("missing `,` before `{word}`"),
+            "statements of a policy are separated by commas",
+        )
+    }
+
+    /// `USE name` (more names may follow), or a block.
+    fn statement(&mut self) -> Syntax<Vec<Statement>> {
+        let token = self.tokens.peek();
+        if token.kind != TokenKind::Keyword(Keyword::Use) {
+            let verdict = self.action()?;
+            return Ok(vec![self.block(verdict)?]);
+        }
+        self.tokens.take();
+        let mut statements = Vec::new();
+        loop {
+            let name = self.name("the name of a policy")?;
+            let text = self.tokens.sources.text(name).to_owned();
+            match self.policies.get(&text) {
+                Some(policy) => statements.push(Statement::Use { policy: *policy, at: name.at }),
+                // The policy may be missing because of a syntax error.
+                None if self.is_broken => {}
+                None => {
+                    let message =
+                        format!("policy `{}` is not defined before this place", shorten(&text));
+                    let near =
+                        nearest(&text, self.policies.keys().map(String::as_str)).map(str::to_owned);
+                    let help = near.map_or_else(
+                        || "define it before it is used".to_owned(),
+                        |near| format!("did you mean `{near}`?"),
+                    );
+                    self.tokens.reports.error(name.at, message).help = help;
+                }
+            }
+            let is_list = self.tokens.peek().kind == TokenKind::Sign(",")
+                && self.tokens.peek_at(1).kind == TokenKind::Name;
+            if !is_list {
+                return Ok(statements);
+            }
+            self.tokens.take();
+        }
+    }
+
+    /// `{ syscall, … }` after an action.
+    fn block(&mut self, verdict: Verdict) -> Syntax<Statement> {
+        self.expect("{")?;
+        let mut filters = Vec::new();
+        if self.tokens.peek().kind == TokenKind::Sign("}") {
+            self.tokens.take();
+            return Ok(Statement::Block { verdict, filters });
+        }
+        loop {
+            filters.push(self.filter()?);
+            let token = self.tokens.take();
+            match token.kind {
+                TokenKind::Sign("}") => return Ok(Statement::Block { verdict, filters }),
+                TokenKind::Sign(",") if self.tokens.peek().kind == TokenKind::Sign("}") => {
+                    return Err(self.fail(token.span.at, "`,` before `}`", "remove it"));
+                }
+                TokenKind::Sign(",") => {}
+                TokenKind::Name => {
+                    let word = shorten(self.tokens.sources.text(token.span));
+                    return Err(self.fail(
+                        token.span.at,
+                        format!("missing `,` before `{word}`"),
+                        "syscalls are separated by commas",
+                    ));
+                }
+                _ => return Err(self.unexpected(token, "`,` or `}`", &[])),
+            }
+        }
+    }
+
+    /// `{ expression }`
+    pub(super) fn condition(&mut self) -> Syntax<Vec<Item>> {
+        let mut expression = Expression::default();
+        if self.tokens.peek().kind != TokenKind::Sign("{") {
+            return Ok(Vec::new());
+        }
+        self.tokens.take();
+        loop {
+            let token = self.tokens.take();
+            let added = match token.kind {
+                TokenKind::Number(value) => {
+                    expression.operand(Item { kind: ItemKind::Number(value), at: token.span })
+                }
+                TokenKind::Name => {
+                    let definition = self.definitions.get(self.tokens.sources.text(token.span));
+                    let kind = match definition {
+                        Some((Definition::Number(value), _)) => ItemKind::Defined(*value),
+                        Some((Definition::Constant(name), _)) => ItemKind::Constant(*name),
+                        None => ItemKind::Name,
+                    };
+                    expression.operand(Item { kind, at: token.span })
+                }
+                TokenKind::Sign("}") if expression.is_empty() => return Ok(Vec::new()),
+                TokenKind::Sign("}") => {
+                    let items = expression.finish(token.span);
+                    return items.map_err(|mistake| {
+                        self.fail(mistake.at.at, mistake.message, mistake.help)
+                    });
+                }
+                TokenKind::Sign(_) => match expression.sign(token) {
+                    Ok(true) => Ok(()),
+                    Ok(false) => return Err(self.unexpected(token, "an expression or `}`", &[])),
+                    Err(mistake) => Err(mistake),
+                },
+                _ => return Err(self.unexpected(token, "an expression or `}`", &[])),
+            };
+            added.map_err(|mistake| self.fail(mistake.at.at, mistake.message, mistake.help))?;
+            self.items += 1;
+            if self.items > MAX_ITEMS {
+                return Err(self.stop(
+                    token.span.at,
+                    format!("the expressions have more than {MAX_ITEMS} parts"),
+                ));
+            }
+        }
+    }
+
+    /// A name that is not a keyword.
+    pub(super) fn name(&mut self, what: &str) -> Syntax<Span> {
+        let token = self.tokens.take();
+        match token.kind {
+            TokenKind::Name => Ok(token.span),
+            TokenKind::Keyword(_) => {
+                let word = self.tokens.sources.text(token.span).to_owned();
+                let message = format!("expected {what}, but found the keyword `{word}`");
+                Err(self.fail(token.span.at, message, "use another name"))
+            }
+            _ => Err(self.unexpected(token, what, &[])),
+        }
+    }
+
+    /// A sign.
+    pub(super) fn expect(&mut self, sign: &'static str) -> Syntax<()> {
+        let token = self.tokens.take();
+        if token.kind == TokenKind::Sign(sign) {
+            return Ok(());
+        }
+        Err(self.unexpected(token, &format!("`{sign}`"), &[]))
+    }
+
+    pub(super) fn expected_action(&mut self) -> Reported {
+        let token = self.tokens.peek();
+        let known: Vec<&str> = [ACTIONS, &["POLICY", "USE", "DEFAULT"]].concat();
+        self.unexpected(token, "an action such as ALLOW, or USE, POLICY or DEFAULT", &known)
+    }
+
+    /// Reports a token that is not what must stand there.
+    pub(super) fn unexpected(&mut self, token: Token, wanted: &str, known: &[&str]) -> Reported {
+        let found = match token.kind {
+            TokenKind::End => "the end of the text".to_owned(),
+            _ => format!("`{}`", shorten(self.tokens.sources.text(token.span))),
+        };
+        let text = self.tokens.sources.text(token.span).to_owned();
+        let near = nearest(&text.to_ascii_uppercase(), known.iter().copied())
+            .or_else(|| nearest(&text, known.iter().copied()));
+        let help = did_you_mean(near).unwrap_or_default();
+        self.fail(token.span.at, format!("expected {wanted}, but found {found}"), help)
+    }
+
+    pub(super) fn fail(
+        &mut self,
+        at: Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Reported {
+        self.tokens.reports.error(at, message).help = help.into();
+        Reported
+    }
+
+    /// Reports a limit, and ends the text.
+    pub(super) fn stop(&mut self, at: Place, message: String) -> Reported {
+        let reported = self.fail(at, message, "split the policy, or write ranges instead of lists");
+        while self.tokens.peek().kind != TokenKind::End {
+            self.tokens.take();
+        }
+        reported
+    }
+}
+
+pub(super) fn did_you_mean(near: Option<&str>) -> Option<String> {
+    near.map(|near| format!("did you mean `{near}`?"))
+}

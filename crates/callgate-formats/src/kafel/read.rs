@@ -1,0 +1,191 @@
+//! Reader of policies: from the text to a [`Profile`].
+
+use std::collections::HashSet;
+
+use super::lower::Lowering;
+use super::model::{Item, ItemKind, Model, Statement};
+use super::options::{Includes, ReadOptions};
+use super::parse::{MAX_RULES, Parser};
+use super::report::Reports;
+use super::rules::rules;
+use super::sources::{Place, Sources};
+use super::tokens::{MAX_TEXT, Tokens};
+use crate::diagnostics::quote::shorten;
+use crate::profile::Profile;
+use callgate_bpf::FilterFlags;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::{Policy, Rule, Section};
+
+/// The verdict for syscalls of other architectures, and without `DEFAULT` for those that no rule matches.
+const KILL: Verdict = Verdict::KILL_THREAD;
+
+/// The maximum number of comparisons, counted for each architecture.
+const MAX_COMPARISONS: usize = 150_000;
+
+/// Reads a policy that includes no files.
+///
+/// ```
+/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_formats::kafel::{ReadOptions, read};
+///
+/// let text = "POLICY p { ALLOW { write { fd == 1 } } } USE p DEFAULT ERRNO(1)";
+/// let profile = read(text, &ReadOptions::new(Arch::X86_64))?;
+/// let mut write = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
+/// assert_eq!(profile.policy.evaluate(&write), Verdict::errno(1));
+/// write.args[0] = 1;
+/// assert_eq!(profile.policy.evaluate(&write), Verdict::ALLOW);
+/// # Ok::<(), callgate_bpf::diagnostic::Diagnostics>(())
+/// ```
+///
+/// # Errors
+/// All messages about the text, including warnings, if at least one is an error. `#include` is an error.
+pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
+    let mut none = |_: &str, _: Option<&str>| Err("files cannot be included here".to_owned());
+    read_with_includes(text, options, &mut none)
+}
+
+/// Reads a policy; `includes` returns the files that it includes.
+///
+/// # Errors
+/// All messages about the text, including warnings, if at least one is an error.
+pub fn read_with_includes(
+    text: &str,
+    options: &ReadOptions,
+    includes: &mut Includes<'_>,
+) -> Result<Profile, Diagnostics> {
+    if text.len() > MAX_TEXT {
+        let message = format!("the policy has {} bytes, the maximum is {MAX_TEXT}", text.len());
+        return Err(Diagnostic::error(None, message).help("split the policy").into());
+    }
+    if options.arches.is_empty() {
+        return Err(Diagnostic::error(None, "no architecture is given")
+            .help("give at least one")
+            .into());
+    }
+    let (model, tokens, is_right) = Parser::new(Tokens::new(text, includes)).parse();
+    let (sources, mut reports) = (tokens.sources, tokens.reports);
+    let policy = if is_right { lower(&model, options, &sources, &mut reports) } else { None };
+    let failed = reports.failed();
+    let messages = reports.finish(&sources);
+    match policy {
+        Some(policy) if !failed => Ok(Profile {
+            policy,
+            dialect: None,
+            flags: FilterFlags::NONE,
+            listener: None,
+            warnings: messages,
+        }),
+        _ => Err(messages.into()),
+    }
+}
+
+/// The policy of a model. `None` only after an error was reported.
+fn lower(
+    model: &Model,
+    options: &ReadOptions,
+    sources: &Sources,
+    reports: &mut Reports,
+) -> Option<Policy> {
+    let start = Place { source: 0, offset: 0 };
+    let default = model.default.map_or(KILL, |(verdict, _)| verdict);
+    let mut arches: Vec<Arch> = Vec::new();
+    for arch in &options.arches {
+        if !arches.contains(arch) {
+            arches.push(*arch);
+        }
+    }
+    check_size(model, arches.len(), reports);
+    if reports.failed() {
+        return None;
+    }
+    let mut warned = HashSet::new();
+    let mut ordered: Vec<(Arch, Vec<Rule>)> = Vec::new();
+    for (index, arch) in arches.into_iter().enumerate() {
+        let blocks = Lowering::new(sources, reports, &mut warned).model(model, arch);
+        // What has no effect is reported for the first architecture.
+        let mut unused = Reports::default();
+        let to = if index == 0 { &mut *reports } else { &mut unused };
+        let (rules, used) = rules(model, blocks, sources, to);
+        if index == 0 {
+            report_unused(model, &used, sources, reports);
+        }
+        ordered.push((arch, rules));
+    }
+    if model.default.is_none() {
+        reports
+            .warn(
+                start,
+                "no DEFAULT: Kafel kills the thread for every syscall that no rule matches",
+            )
+            .help = "write DEFAULT KILL if that is meant".to_owned();
+    }
+    let mut sections: Vec<Section> = Vec::new();
+    for (arch, rules) in ordered {
+        let same = sections.iter().position(|section| section.token() == arch.token());
+        let Some(section) = same.and_then(|index| sections.get_mut(index)) else {
+            sections.push(Section::new(arch, rules, default));
+            continue;
+        };
+        let all = section.rules.iter().cloned().chain(rules).collect();
+        match section.with_rules(all).and_arch(arch) {
+            Ok(joined) => *section = joined,
+            Err(error) => drop(reports.error(start, error.to_string())),
+        }
+    }
+    match Policy::new(sections, KILL) {
+        Ok(policy) => Some(policy),
+        Err(error) => {
+            reports.error(start, error.to_string()).help = "give --arch".to_owned();
+            None
+        }
+    }
+}
+
+/// Reports rules and comparisons beyond the limits, which count for each architecture.
+fn check_size(model: &Model, arches: usize, reports: &mut Reports) {
+    let start = Place { source: 0, offset: 0 };
+    let (mut rules, mut comparisons) = (0_usize, 0_usize);
+    for statement in model.policies.iter().flat_map(|policy| &policy.statements) {
+        let Statement::Block { filters, .. } = statement else { continue };
+        rules += filters.len();
+        let is_comparison = |item: &&Item| matches!(item.kind, ItemKind::Compare(_));
+        comparisons += filters
+            .iter()
+            .map(|one| one.condition.iter().filter(is_comparison).count())
+            .sum::<usize>();
+    }
+    for (what, count, max) in
+        [("rules", rules, MAX_RULES), ("comparisons", comparisons, MAX_COMPARISONS)]
+    {
+        let count = count.saturating_mul(arches);
+        if count > max {
+            let message = format!(
+                "the policy has {count} {what} on {arches} architectures, the maximum is {max}"
+            );
+            reports.error(start, message).help =
+                "split the policy, or give fewer architectures".to_owned();
+        }
+    }
+}
+
+/// Warns about policies that are not used, and if the top level has no statements.
+fn report_unused(model: &Model, used: &[bool], sources: &Sources, reports: &mut Reports) {
+    let is_empty = model.policies.first().is_none_or(|main| {
+        let mut statements = main.statements.iter();
+        statements.all(|one| matches!(one, Statement::Block { filters, .. } if filters.is_empty()))
+    });
+    if is_empty {
+        let start = Place { source: 0, offset: 0 };
+        let message =
+            "the policy has no rules at the top level: every syscall gets the default action";
+        reports.warn(start, message).help = "add USE with the name of a policy".to_owned();
+    }
+    for (policy, used) in model.policies.iter().zip(used).skip(1) {
+        if let Some(name) = policy.name.filter(|_| !used) {
+            let message = format!("policy `{}` is not used", shorten(sources.text(name)));
+            reports.warn(name.at, message).help = "add USE with its name, or remove it".to_owned();
+        }
+    }
+}

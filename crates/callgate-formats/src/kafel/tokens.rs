@@ -1,0 +1,171 @@
+//! The tokens of a policy with its included files.
+
+use std::collections::VecDeque;
+
+use super::lexer::{LexError, Lexer, Token, TokenKind};
+use super::options::Includes;
+use super::report::{OTHER, Reports};
+use super::sources::{Place, Sources, Span};
+
+/// The maximum size of all texts together, in bytes.
+pub(super) const MAX_TEXT: usize = 10 << 20;
+/// The maximum number of inclusions.
+const MAX_INCLUSIONS: usize = 1000;
+/// How deep inclusions may nest, as in Kafel.
+const MAX_DEPTH: usize = 16;
+
+/// Reads tokens, and includes files on the way.
+pub(super) struct Tokens<'a, 'i> {
+    pub(super) sources: Sources,
+    pub(super) reports: Reports,
+    includes: &'a mut Includes<'i>,
+    /// The texts that are being read, the innermost last.
+    open: Vec<Lexer>,
+    /// Whether the innermost text is inside `#include`.
+    in_directive: Vec<bool>,
+    ahead: VecDeque<Token>,
+    inclusions: usize,
+    bytes: usize,
+    end: Place,
+}
+
+impl<'a, 'i> Tokens<'a, 'i> {
+    pub(super) fn new(text: &str, includes: &'a mut Includes<'i>) -> Tokens<'a, 'i> {
+        let sources = Sources::new(text);
+        let open = sources.get(0).map(|source| Lexer::new(source.text.clone(), 0));
+        let offset = u32::try_from(text.trim_end().len()).unwrap_or(u32::MAX);
+        Tokens {
+            sources,
+            reports: Reports::default(),
+            includes,
+            open: open.into_iter().collect(),
+            in_directive: vec![false],
+            ahead: VecDeque::new(),
+            inclusions: 0,
+            bytes: text.len(),
+            end: Place { source: 0, offset },
+        }
+    }
+
+    /// The token after `n` others, which is not taken.
+    pub(super) fn peek_at(&mut self, n: usize) -> Token {
+        while self.ahead.len() <= n {
+            let next = self.read();
+            self.ahead.push_back(next);
+        }
+        self.ahead.get(n).copied().unwrap_or_else(|| self.end_token())
+    }
+
+    pub(super) fn peek(&mut self) -> Token {
+        self.peek_at(0)
+    }
+
+    /// Takes the next token.
+    pub(super) fn take(&mut self) -> Token {
+        let next = self.peek();
+        self.ahead.pop_front();
+        next
+    }
+
+    fn end_token(&self) -> Token {
+        Token { kind: TokenKind::End, span: Span { at: self.end, len: 0 } }
+    }
+
+    fn read(&mut self) -> Token {
+        loop {
+            let Some(lexer) = self.open.last_mut() else { return self.end_token() };
+            if self.in_directive.last() == Some(&true) {
+                match lexer.file_name() {
+                    Ok(Some((name, at))) => self.include(&name, at),
+                    Ok(None) => self.end_directive(),
+                    Err(error) => {
+                        self.report(error);
+                        self.end_directive();
+                    }
+                }
+                continue;
+            }
+            match lexer.next() {
+                Ok(Some(Token { kind: TokenKind::Include, .. })) => {
+                    if let Some(inside) = self.in_directive.last_mut() {
+                        *inside = true;
+                    }
+                }
+                Ok(Some(token)) => return token,
+                Ok(None) => {
+                    self.open.pop();
+                    self.in_directive.pop();
+                }
+                Err(error) => self.report(error),
+            }
+        }
+    }
+
+    fn end_directive(&mut self) {
+        if let Some(inside) = self.in_directive.last_mut() {
+            *inside = false;
+        }
+    }
+
+    fn report(&mut self, error: LexError) {
+        self.reports.error(error.at, error.message).help = error.help.to_owned();
+    }
+
+    /// Starts to read an included file.
+    fn include(&mut self, name: &str, at: Place) {
+        let shown = crate::diagnostics::quote::shorten(name);
+        self.inclusions += 1;
+        if self.inclusions > MAX_INCLUSIONS {
+            // One message, and none about the text that is then missing.
+            self.stop(
+                at,
+                format!("more than {MAX_INCLUSIONS} files are included"),
+                "include fewer files",
+            );
+            return;
+        }
+        let from = self.open.last().and_then(|lexer| self.sources.name(lexer.source()));
+        let file = match (self.includes)(name, from) {
+            Ok(file) => file,
+            Err(why) => {
+                self.reports.error(at, format!("cannot include \"{shown}\": {why}"));
+                return;
+            }
+        };
+        let mut open = self.open.iter().map(Lexer::source);
+        let again = open.rfind(|source| self.sources.name(*source) == Some(&file.name));
+        if let Some(again) = again {
+            let first = self.sources.get(again).and_then(|source| source.included_at).unwrap_or(at);
+            let message = format!("\"{shown}\" includes itself; it is included first at {OTHER}");
+            self.reports.error_with(at, first, message).help =
+                "remove one of the two directives".to_owned();
+            return;
+        }
+        if self.open.len() > MAX_DEPTH {
+            let message = format!("inclusions are nested more than {MAX_DEPTH} deep");
+            self.stop(at, message, "include the files from one file");
+            return;
+        }
+        self.bytes = self.bytes.saturating_add(file.text.len());
+        if self.bytes > MAX_TEXT {
+            let message = format!(
+                "with \"{shown}\" the policy has {} bytes, the maximum is {MAX_TEXT}",
+                self.bytes
+            );
+            self.stop(at, message, "include smaller files");
+            return;
+        }
+        let number = self.sources.add(file.name, &file.text, at);
+        if let Some(source) = self.sources.get(number) {
+            self.open.push(Lexer::new(source.text.clone(), number));
+            self.in_directive.push(false);
+        }
+    }
+
+    /// Reports an error, and ends all texts.
+    fn stop(&mut self, at: Place, message: String, help: &str) {
+        self.reports.error(at, message).help = help.to_owned();
+        self.open.clear();
+        self.in_directive.clear();
+    }
+}

@@ -1,0 +1,206 @@
+//! The numbers of expressions: 64 bits, each a function of the same bit of the arguments.
+//!
+//! `&` and `|` work on bits, so bit i of an expression depends only on bit i of the six arguments. It is a table with
+//! 64 entries, one for each combination of these bits, and fits in a `u64`.
+
+use callgate_proof::policy::{Condition, Field, Test};
+
+/// The number of arguments.
+const ARGS: u8 = 6;
+
+/// A function of one bit of each argument: entry `n` of the table is its value if the bits of the arguments are those
+/// of `n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BitFn(pub(super) u64);
+
+/// The bits of the arguments themselves.
+const VARIABLES: [u64; ARGS as usize] = [
+    0xaaaa_aaaa_aaaa_aaaa,
+    0xcccc_cccc_cccc_cccc,
+    0xf0f0_f0f0_f0f0_f0f0,
+    0xff00_ff00_ff00_ff00,
+    0xffff_0000_ffff_0000,
+    0xffff_ffff_0000_0000,
+];
+
+impl BitFn {
+    pub(super) const ZERO: BitFn = BitFn(0);
+    pub(super) const ONE: BitFn = BitFn(u64::MAX);
+
+    pub(super) fn constant(bit: bool) -> BitFn {
+        if bit { BitFn::ONE } else { BitFn::ZERO }
+    }
+
+    pub(super) fn equals(self, other: BitFn) -> BitFn {
+        BitFn(!(self.0 ^ other.0))
+    }
+
+    /// The argument whose bit this is.
+    pub(super) fn variable(self) -> Option<u8> {
+        VARIABLES.iter().position(|table| *table == self.0).map(|index| index as u8)
+    }
+
+    /// The function with the bit of an argument set, or cleared.
+    fn with(self, argument: u8, bit: bool) -> BitFn {
+        let variable = VARIABLES.get(usize::from(argument)).copied().unwrap_or(0);
+        let shift = 1 << argument;
+        let kept = if bit { self.0 & variable } else { self.0 & !variable };
+        BitFn(if bit { kept | kept >> shift } else { kept | kept << shift })
+    }
+
+    /// The arguments on which it depends.
+    pub(super) fn arguments(self) -> impl Iterator<Item = u8> {
+        (0..ARGS).filter(move |argument| self.with(*argument, false) != self.with(*argument, true))
+    }
+
+    /// For a conjunction of bits and negated bits of arguments: the bits that must be set, and those that must not.
+    pub(super) fn conjunction(self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (mut set, mut cleared, mut rest) = (Vec::new(), Vec::new(), self);
+        for argument in 0..ARGS {
+            match (rest.with(argument, false), rest.with(argument, true)) {
+                (zero, one) if zero == one => {}
+                (BitFn::ZERO, one) => (rest, ()) = (one, set.push(argument)),
+                (zero, BitFn::ZERO) => (rest, ()) = (zero, cleared.push(argument)),
+                _ => return None,
+            }
+        }
+        (rest == BitFn::ONE).then_some((set, cleared))
+    }
+
+    /// The condition that the function is true of a bit. It recurses once per argument.
+    pub(super) fn condition(self, bit: u32) -> Condition {
+        let Some(argument) = self.arguments().next() else {
+            return if self == BitFn::ONE { Condition::always() } else { Condition::never() };
+        };
+        let (zero, one) = (self.with(argument, false), self.with(argument, true));
+        let test = |is_set| bit_test(argument, bit, is_set);
+        if zero == BitFn::ONE {
+            return Condition::any([test(false), one.condition(bit)]);
+        }
+        if one == BitFn::ONE {
+            return Condition::any([test(true), zero.condition(bit)]);
+        }
+        Condition::any([
+            Condition::all([test(false), zero.condition(bit)]),
+            Condition::all([test(true), one.condition(bit)]),
+        ])
+    }
+}
+
+/// A test of one bit of an argument.
+pub(super) fn bit_test(argument: u8, bit: u32, is_set: bool) -> Condition {
+    masked(argument, true, 1 << bit, u64::from(is_set) << bit)
+}
+
+/// `argument & mask == wanted`, on all bits or the low 32.
+pub(super) fn masked(argument: u8, wide: bool, mask: u64, wanted: u64) -> Condition {
+    field(argument, wide).map_or_else(Condition::never, |field| {
+        Condition::test(Test::masked_eq(field, mask, wanted))
+    })
+}
+
+pub(super) fn field(argument: u8, wide: bool) -> Option<Field> {
+    if wide { Field::arg(argument) } else { Field::arg_low(argument) }
+}
+
+/// A number of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Number(u64),
+    /// It depends on arguments.
+    Bits(Box<Bits>),
+}
+
+/// A number that depends on arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bits {
+    pub(super) bits: [BitFn; 64],
+    /// Whether a comparison with it looks at all 64 bits.
+    pub(super) wide: bool,
+}
+
+impl Word {
+    /// An argument with 32 or 64 bits.
+    pub(super) fn argument(index: u8, wide: bool) -> Word {
+        let table = VARIABLES.get(usize::from(index)).copied().unwrap_or(0);
+        Word::Bits(Box::new(Bits { bits: [BitFn(table); 64], wide }))
+    }
+
+    pub(super) fn bit(&self, index: usize) -> BitFn {
+        match self {
+            Word::Number(number) => BitFn::constant(number >> index & 1 == 1),
+            Word::Bits(word) => word.bits.get(index).copied().unwrap_or(BitFn::ZERO),
+        }
+    }
+
+    /// Whether a comparison looks at all 64 bits: because of an argument with 64 bits, or a larger number.
+    pub(super) fn is_wide(&self) -> bool {
+        match self {
+            Word::Number(number) => *number > u64::from(u32::MAX),
+            Word::Bits(word) => word.wide,
+        }
+    }
+
+    /// `self & other` or `self | other`.
+    ///
+    /// Numbers are combined first, and a number without effect does not count for the width: Kafel simplifies an
+    /// expression before it looks at its width.
+    pub(super) fn join(self, other: Word, is_and: bool) -> Word {
+        let (neutral, absorbing) = if is_and { (u64::MAX, 0) } else { (0, u64::MAX) };
+        match (self, other) {
+            (Word::Number(a), Word::Number(b)) => Word::Number(if is_and { a & b } else { a | b }),
+            (Word::Number(number), word) | (word, Word::Number(number)) if number == neutral => {
+                word
+            }
+            (Word::Number(number), _) | (_, Word::Number(number)) if number == absorbing => {
+                Word::Number(absorbing)
+            }
+            (a, b) => {
+                let bits = std::array::from_fn(|index| {
+                    let (BitFn(a), BitFn(b)) = (a.bit(index), b.bit(index));
+                    BitFn(if is_and { a & b } else { a | b })
+                });
+                Word::Bits(Box::new(Bits { bits, wide: a.is_wide() || b.is_wide() }))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::SeccompData;
+
+    /// Every function of three arguments is true exactly where its condition holds.
+    #[test]
+    fn conditions_of_bits_mean_the_function() {
+        for table in 0..256_u64 {
+            let full = (0..8).fold(0_u64, |full, part| full | table << (8 * part));
+            let function = BitFn(full);
+            let condition = function.condition(3);
+            for bits in 0..8_u64 {
+                let args =
+                    std::array::from_fn(|arg| if arg < 3 { (bits >> arg & 1) << 3 | 5 } else { 0 });
+                let data = SeccompData { args, ..SeccompData::default() };
+                assert_eq!(condition.holds(&data), full >> bits & 1 == 1, "{table:#x} {bits}");
+            }
+            if let Some((set, cleared)) = function.conjunction() {
+                let holds = |bits: u64| {
+                    set.iter().all(|arg| bits >> arg & 1 == 1)
+                        && cleared.iter().all(|arg| bits >> arg & 1 == 0)
+                };
+                assert!((0..8).all(|bits| holds(bits) == (full >> bits & 1 == 1)), "{table:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_without_effect_do_not_count_for_the_width() {
+        let narrow = || Word::argument(0, false);
+        assert_eq!(narrow().join(Word::Number(u64::MAX), true), narrow());
+        assert_eq!(Word::Number(0).join(narrow(), false), narrow());
+        assert_eq!(narrow().join(Word::Number(0), true), Word::Number(0));
+        assert!(narrow().join(Word::Number(1 << 40), true).is_wide());
+        assert!(!narrow().join(Word::Number(1 << 20), true).is_wide());
+    }
+}

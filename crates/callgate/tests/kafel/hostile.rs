@@ -1,0 +1,193 @@
+//! Policies that are designed to be expensive get an answer, or an error with the limit.
+
+use std::fmt::Write as _;
+
+use callgate::Arch;
+use callgate::formats::kafel::{self, ReadOptions};
+
+/// Creates a policy of about this number of bytes.
+type Make = fn(usize) -> String;
+
+/// Name and generator of each policy, and the start of the answer: the first message, or "read".
+const POLICIES: &[(&str, Make, &str)] = &[
+    ("one syscall, in one line", same_syscall, "read"),
+    ("all numbers", numbers, "read"),
+    ("conditions of one syscall", conditions, "read"),
+    ("unknown names", |size| block(&fill(size, |i| format!("x{i}"))), "unknown syscall `x0`"),
+    ("one long name", |size| block(&"x".repeat(size)), "unknown syscall `xxx"),
+    ("policies that use the one before", chain, "read"),
+    (
+        "uses of one policy",
+        |size| format!("POLICY p {{ ALLOW {{ read }} }} USE p{}", ", USE p".repeat(size / 7)),
+        "read",
+    ),
+    (
+        "policies with one name",
+        |size| "POLICY p {} ".repeat(size / 12),
+        "policy `p` is already defined at 1:8",
+    ),
+    ("definitions of one name", |size| "#define a 1 ".repeat(size / 12), "read"),
+    (
+        "different definitions of one name",
+        |size| fill_with(size, "", |i| format!("#define a {i} ")),
+        "`a` has another value",
+    ),
+    (
+        "open parentheses",
+        |size| block(&format!("read {{ {}", "(".repeat(size))),
+        "missing operand at the end of the expression",
+    ),
+    (
+        "a condition in parentheses",
+        |size| {
+            block(&format!("read {{ {}fd == 1{} }}", "(".repeat(size / 2), ")".repeat(size / 2)))
+        },
+        "read",
+    ),
+    ("negations", |size| block(&format!("read {{ {}fd == 1 }}", "!".repeat(size))), "read"),
+    (
+        "one long disjunction",
+        |size| {
+            block(&format!("read {{ {} }}", fill_with(size, " || ", |i| format!("count == {i}"))))
+        },
+        "read",
+    ),
+    (
+        "one long conjunction",
+        |size| {
+            block(&format!("read {{ {} }}", fill_with(size, " && ", |i| format!("count != {i}"))))
+        },
+        "read",
+    ),
+    (
+        "nested to the right",
+        |size| {
+            block(&format!(
+                "read {{ {}fd == 1{} }}",
+                "fd == 2 && (".repeat(size / 13),
+                ")".repeat(size / 13)
+            ))
+        },
+        "read",
+    ),
+    ("alternating and nested", alternating, "`&&` and `||` are nested more than 200 deep"),
+    ("alternating and negated", negated, "`&&` and `||` are nested more than 200 deep"),
+    (
+        "masks",
+        |size| {
+            block(&format!(
+                "read {{ {} == 0 }}",
+                fill_with(size, " | ", |i| format!("count & {i}"))
+            ))
+        },
+        "read",
+    ),
+    ("unclosed comment", |size| format!("/*{}", "*".repeat(size)), "the comment has no end"),
+    ("line breaks", |size| format!("{}ALLOW {{ read }}", "\n".repeat(size)), "read"),
+    ("characters", |size| "$".repeat(size), "unexpected character '$'"),
+    ("commas", |size| block(&",".repeat(size)), "expected a syscall, but found `,`"),
+    ("nothing", |_| String::new(), "read"),
+];
+
+fn block(inside: &str) -> String {
+    format!("ALLOW {{ {inside} }} DEFAULT KILL")
+}
+
+fn fill(size: usize, item: impl FnMut(usize) -> String) -> String {
+    fill_with(size, ",", item)
+}
+
+/// As many items as fit.
+fn fill_with(size: usize, between: &str, mut item: impl FnMut(usize) -> String) -> String {
+    let mut text = String::with_capacity(size + 200);
+    let mut count = 0;
+    while text.len() < size {
+        let between = if count == 0 { "" } else { between };
+        let _ = write!(text, "{between}{}", item(count));
+        count += 1;
+    }
+    text
+}
+
+fn same_syscall(size: usize) -> String {
+    block(&fill(size, |_| "read".to_owned()))
+}
+
+fn numbers(size: usize) -> String {
+    block(&fill(size, |i| format!("SYSCALL[{}]", i * 2)))
+}
+
+fn conditions(size: usize) -> String {
+    block(&fill(size, |i| format!("read {{ count == {i} }}")))
+}
+
+fn chain(size: usize) -> String {
+    let policies = fill_with(size, " ", |i| match i {
+        0 => "POLICY p0 { ALLOW { read } }".to_owned(),
+        i => format!("POLICY p{i} {{ USE p{0}, USE p{0} }}", i - 1),
+    });
+    let last = policies.matches("POLICY").count() - 1;
+    format!("{policies} USE p{last} DEFAULT KILL")
+}
+
+fn alternating(size: usize) -> String {
+    let levels = size / 32;
+    let mut text = "fd == 1".to_owned();
+    let mut ends = String::new();
+    for level in 0..levels.min(10_000) {
+        let sign = if level % 2 == 0 { "&&" } else { "||" };
+        let _ = write!(ends, ") {sign} fd == {level}");
+    }
+    text.insert_str(0, &"(".repeat(levels.min(10_000)));
+    block(&format!("read {{ {text}{ends} }}"))
+}
+
+fn negated(size: usize) -> String {
+    let levels = (size / 32).min(10_000);
+    let ends = (0..levels).fold(String::new(), |ends, level| format!("{ends}) && fd == {level}"));
+    block(&format!("read {{ {}fd == 1{ends} }}", "!(".repeat(levels)))
+}
+
+fn answer(text: &str) -> String {
+    match kafel::read(text, &ReadOptions::new(Arch::X86_64)) {
+        Ok(_) => "read".to_owned(),
+        Err(messages) => messages[0].message.clone(),
+    }
+}
+
+#[test]
+fn expensive_policies_get_an_answer() {
+    for (name, make, expected) in POLICIES {
+        let answer = answer(&make(200_000));
+        assert!(answer.starts_with(expected), "{name}: {answer}");
+    }
+}
+
+#[test]
+fn numbers_of_rules_and_parts_are_limited() {
+    let rules = block(&fill(3 << 20, |_| "a".to_owned()).replace('a', "x"));
+    assert_eq!(answer(&rules), "more than 1000000 rules");
+    let parts = block(&format!("read {{ {} }}", fill_with(9 << 20, ",", |_| "1==1".to_owned())));
+    assert_eq!(answer(&parts), "the expressions have more than 1000000 parts");
+    let comparisons = block(&fill(4 << 20, |i| format!("read {{ count == {i} }}")));
+    let refused = answer(&comparisons);
+    assert!(refused.contains("comparisons on 1 architectures, the maximum is 150000"), "{refused}");
+    let long = " ".repeat((10 << 20) + 1);
+    assert_eq!(answer(&long), "the policy has 10485761 bytes, the maximum is 10485760");
+}
+
+/// Any part of a valid policy, and a policy with any byte changed, gets an answer.
+#[test]
+fn damaged_policies_get_an_answer() {
+    let text = "#define A 0x1f\nPOLICY p { ALLOW { write(a, b) ON { x86_64, arm } { !(a & A == 1) || b < 2 }, SYSCALL[5] },\n\
+                ERRNO(3) { openat { flags & O_CREAT != 0 && dfd == AT_FDCWD } } } /* c */ USE p DEFAULT KILL // end";
+    for end in 0..text.len() {
+        answer(&text[..end]);
+        answer(&text[end..]);
+    }
+    for at in 0..text.len() {
+        for byte in ["", "{", "}", "(", ")", "0", "!", "\"", "#include", "*/", "\n", "\u{e9}"] {
+            answer(&format!("{}{byte}{}", &text[..at], &text[at + 1..]));
+        }
+    }
+}
