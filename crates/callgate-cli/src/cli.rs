@@ -24,6 +24,8 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   profile.json         a Docker, OCI or Podman profile; the formats oci, docker,
                        podman, runc and crun select the dialect
   profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
+  nsjail.policy        a policy in Kafel's language, also .kafel; for other file
+                       names, write kafel:NAME
   filter.bpf           a program as raw instructions (struct sock_filter); for
                        other file names, write bpf:NAME
   foo.service          a systemd unit with its drop-ins (foo.service.d), or a

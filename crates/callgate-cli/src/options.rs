@@ -10,7 +10,7 @@ use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostics;
 use callgate::diagram::Budget;
 use callgate::formats::systemd::{self, SystemdVersion};
-use callgate::formats::{CapSet, oci};
+use callgate::formats::{CapSet, kafel, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
@@ -301,6 +301,28 @@ impl SourceOptions {
         options.version = self.systemd.unwrap_or(SystemdVersion::LATEST);
         options.strict = self.strict;
         Ok(options)
+    }
+
+    /// How a Kafel policy is read.
+    pub(crate) fn of_kafel(&self) -> Result<kafel::ReadOptions> {
+        let arches = if self.arch.is_empty() { vec![native_arch()?] } else { self.arch.clone() };
+        Ok(kafel::ReadOptions { arches })
+    }
+
+    /// Warns about options that only affect profiles of containers.
+    pub(crate) fn warn_about_containers(&self, name: &str) {
+        let given = [
+            ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
+            ("--caps", self.caps.is_some()),
+            ("--enosys-above", self.enosys_above.is_some()),
+        ];
+        for (option, _) in given.into_iter().filter(|(_, given)| *given) {
+            report::warn_about(
+                name,
+                format!("{option} has no effect on a Kafel policy"),
+                "omit it: only container profiles have conditions that depend on it",
+            );
+        }
     }
 
     /// The byte order of a program.

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use super::format::{ProgramForm, SourceFormat};
+use super::kafel::is_policy;
 use super::place::Place;
 use crate::report::{Failure, Result};
 
@@ -12,6 +13,7 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
         match path.extension().and_then(OsStr::to_str) {
             Some("bpf") => return SourceFormat::Program(ProgramForm::Raw),
             Some("json" | "yaml" | "yml") => return SourceFormat::Profile(None),
+            Some("kafel" | "policy") => return SourceFormat::Kafel,
             _ => {}
         }
     }
@@ -29,6 +31,8 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
         SourceFormat::Profile(None)
     } else if is_text && is_yaml(rest) {
         SourceFormat::Profile(None)
+    } else if is_policy(rest) {
+        SourceFormat::Kafel
     } else if is_text {
         SourceFormat::Program(ProgramForm::Text)
     } else {
@@ -109,6 +113,9 @@ mod tests {
             SourceFormat::Program(ProgramForm::Raw)
         );
         assert_eq!(detect(&Place::File("x.json".into()), b"null"), SourceFormat::Profile(None));
+        assert_eq!(of(b"// x\nPOLICY p {}"), SourceFormat::Kafel);
+        assert_eq!(detect(&Place::File("x.policy".into()), b"#define A 1"), SourceFormat::Kafel);
+        assert_eq!(detect(&Place::File("x.kafel".into()), b""), SourceFormat::Kafel);
     }
 
     #[test]

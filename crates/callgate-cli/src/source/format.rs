@@ -19,6 +19,7 @@ pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
     ("podman", SourceFormat::Profile(Some(oci::Dialect::Podman))),
     ("runc", SourceFormat::Profile(Some(oci::Dialect::Runc))),
     ("crun", SourceFormat::Profile(Some(oci::Dialect::Crun))),
+    ("kafel", SourceFormat::Kafel),
     ("bpf", SourceFormat::Program(ProgramForm::Raw)),
     ("bpftext", SourceFormat::Program(ProgramForm::Text)),
     ("socket", SourceFormat::Socket),
@@ -27,6 +28,8 @@ pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SourceFormat {
     Profile(Option<oci::Dialect>),
+    /// A policy in Kafel's language.
+    Kafel,
     Program(ProgramForm),
     /// A socket filter, raw or as text.
     Socket,

@@ -1,8 +1,8 @@
 //! Sources: everything that the command line accepts as a filter, `[FORMAT:]NAME`.
 //!
-//! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml` and `.yml`, and then the
-//! content decide: `{` and a quote, `---`, or a key of a profile or a Kubernetes resource begin a
-//! profile, other text is a program as text, anything else is raw instructions. An unknown format is an error; a file
+//! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml`, `.yml`, `.kafel` and `.policy`, and then
+//! the content decide: `{` and a quote, `---`, or a key of a profile or a Kubernetes resource begin a
+//! profile, a keyword such as `POLICY` a Kafel policy, other text is a program as text, anything else is raw instructions. An unknown format is an error; a file
 //! name with a colon is written with `./` before it.
 //!
 //! `systemd:TEXT` and unit files are the stack of filters that systemd installs ([`unit`]).
@@ -15,6 +15,7 @@
 mod detect;
 mod filter;
 mod format;
+mod kafel;
 mod named;
 mod place;
 mod process;

@@ -208,6 +208,7 @@ mod tests {
             parse("crun:x:y"),
             file("x:y", Some(SourceFormat::Profile(Some(oci::Dialect::Crun))))
         );
+        assert_eq!(parse("kafel:x.txt"), file("x.txt", Some(SourceFormat::Kafel)));
         assert_eq!(parse("./odd:name"), file("./odd:name", None));
         assert_eq!(parse("C:name"), file("C:name", None));
         assert_eq!(parse("pid:1"), SourceKind::Process(ProcessSource { pid: 1, filter: None }));
@@ -216,7 +217,7 @@ mod tests {
             SourceKind::Process(ProcessSource { pid: 1, filter: Some(20) })
         );
         assert_eq!(parse("./pid:1"), file("./pid:1", None));
-        for wrong in ["kafel:x", "", "oci:", "pid:", "pid:x", "pid:1/", "pid:-1", "pid:0", "pid:+1"]
+        for wrong in ["kafle:x", "", "oci:", "pid:", "pid:x", "pid:1/", "pid:-1", "pid:0", "pid:+1"]
         {
             assert!(Source::parse(OsStr::new(wrong)).is_err(), "{wrong}");
         }

@@ -6,6 +6,7 @@ use callgate::formats::{self, oci};
 
 use super::filter::Filter;
 use super::format::{ProgramForm, SourceFormat};
+use super::kafel::read_policy;
 use super::place::Place;
 use super::violations::{SOCKET_HELP, not_a_program};
 use crate::options::SourceOptions;
@@ -37,6 +38,7 @@ pub(super) fn read_filter(
                 .map_err(|errors| Failure::of(place.name(), errors))?;
             Ok(Filter::of_profile(place.name(), profile))
         }
+        SourceFormat::Kafel => read_policy(place, &place.text(bytes, RAW_HELP)?, options),
         SourceFormat::Program(form) => {
             let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
             Filter::of_program(place.name(), program, endian, options)

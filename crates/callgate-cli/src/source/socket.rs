@@ -101,7 +101,7 @@ impl Source {
             (SourceFormat::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
                 (ProgramForm::Text, true)
             }
-            (SourceFormat::Profile(_), _) if packets => {
+            (SourceFormat::Profile(_) | SourceFormat::Kafel, _) if packets => {
                 return Err(no_packets(place.name(), "a profile"));
             }
             (profile, _) => {
