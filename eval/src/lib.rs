@@ -7,6 +7,7 @@ mod compare;
 mod containers;
 pub mod files;
 mod hostile;
+mod kafel;
 mod kernels;
 mod libseccomp_names;
 mod libseccomp_rules;

@@ -2,7 +2,7 @@
 
 use crate::task::Task;
 use crate::{
-    bpf_sim, compare, containers, hostile, kernels, libseccomp_names, libseccomp_rules,
+    bpf_sim, compare, containers, hostile, kafel, kernels, libseccomp_names, libseccomp_rules,
     libseccomp_speed, libseccomp_suite, recording, refusals, smt, systemd,
 };
 
@@ -31,6 +31,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare the filters of real containers under random profiles",
         help: containers::HELP,
         run: containers::run,
+    },
+    Task {
+        name: "kafel",
+        summary: "compare the reader of Kafel policies with Kafel's own compiler",
+        help: kafel::HELP,
+        run: kafel::run,
     },
     Task {
         name: "kernels",
