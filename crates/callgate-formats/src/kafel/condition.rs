@@ -257,7 +257,8 @@ mod tests {
     fn several_arguments_are_compared_bit_by_bit() {
         let low = |arg, mask| Word::argument(arg, true).join(Word::Number(mask), true);
         let values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 0x10, 1 << 40];
-        let words: [(Word, fn(u64, u64) -> u64); 4] = [
+        type Meaning = fn(u64, u64) -> u64;
+        let words: [(Word, Meaning); 4] = [
             (low(0, 7), |a, _| a & 7),
             (low(1, 5), |_, b| b & 5),
             (low(0, 7).join(low(1, 6), false), |a, b| a & 7 | b & 6),
