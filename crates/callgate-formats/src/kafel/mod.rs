@@ -17,7 +17,7 @@
 //! old versions of Kafel, numbers of other architectures, and names that start with `_`.
 //!
 //! It refuses, with a message, comments that Kafel does not end where C does, and comparisons of several arguments that
-//! depend on more than [16 bits](condition) of each, because their MTBDD would be too large.
+//! depend on more than 16 bits of each, because their MTBDD would be too large.
 //!
 //! A reader does no I/O, so included files come from a function that the caller gives.
 //!
