@@ -48,6 +48,6 @@ mod weights;
 mod word;
 
 pub use cost::{Aim, Model};
-pub use generate::generate;
+pub use generate::{Effort, generate};
 pub use instructions::Instructions;
 pub use weights::{Count, WeightError, WeightedSyscall, Weights};

@@ -327,3 +327,49 @@ fn a_small_budget_is_an_error_with_the_limit() {
     assert_eq!(store.verdict(Verdict::ALLOW).unwrap(), allow);
     assert_eq!(store.restrict(small, Word::arg_low(0).unwrap(), 7).unwrap(), small);
 }
+
+/// The rules of a random sequence for two architectures, for which the generator's search exhausts the budget.
+#[test]
+fn a_filter_is_compiled_with_less_effort_if_the_search_exhausts_the_budget() {
+    use callgate::Arch;
+    use callgate::formats::ruleset::{Comparison, Op, RuleSet, sections};
+    use callgate::policy::Policy;
+
+    let [a, b, c, d] = [0xe279_7c09_e450_ed7f, 2, 0x1_0000_0001, 0x1768_d307_e09c_ca2b];
+    let (trace, log) = (Verdict(0x7ff0_0007), Verdict::LOG);
+    let rules: [(Verdict, &[(u8, Op, u64)]); 7] = [
+        (trace, &[(2, Op::Le, c), (1, Op::MaskedEq(2), c), (0, Op::Le, c)]),
+        (trace, &[(5, Op::Ge, d), (4, Op::Gt, b), (3, Op::Ne, a), (2, Op::Ne, c), (1, Op::Ne, b)]),
+        (trace, &[(4, Op::Le, a), (3, Op::Ge, a), (2, Op::Gt, c), (1, Op::Ne, d), (0, Op::Ge, c)]),
+        (log, &[(4, Op::Le, b), (2, Op::Ge, b), (0, Op::Le, a)]),
+        (log, &[(5, Op::Gt, d), (3, Op::Ne, a)]),
+        (
+            log,
+            &[
+                (5, Op::Le, c),
+                (4, Op::Lt, d),
+                (3, Op::Ne, b),
+                (2, Op::Le, a),
+                (1, Op::Ne, a),
+                (0, Op::Ne, d),
+            ],
+        ),
+        (log, &[(0, Op::MaskedEq(c), a), (1, Op::Eq, b), (5, Op::Eq, b)]),
+    ];
+    let sets = [Arch::S390x, Arch::S390].map(|arch| {
+        let mut set = RuleSet::new(arch);
+        for (verdict, tests) in rules {
+            let tests: Vec<Comparison> = tests
+                .iter()
+                .map(|(arg, op, value)| Comparison::new(*arg, *op, *value).unwrap())
+                .collect();
+            set.add_syscall_if_known("socketcall", &tests, verdict, ());
+        }
+        set
+    });
+    let policy =
+        Policy::new(sections(&sets, Verdict::ALLOW, Verdict::ALLOW), Verdict::ALLOW).unwrap();
+    let options = Options::default();
+    let compiled = within_limit("two architectures", || compile(&policy, &options)).unwrap();
+    assert!(compiled.program.len() < 2000, "{} instructions", compiled.program.len());
+}

@@ -8,9 +8,9 @@ use super::too_long::too_long;
 use callgate_bpf::data::Endian;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program, is_constant_allow};
-use callgate_codegen::{Aim, WeightedSyscall};
+use callgate_codegen::{Aim, Effort, WeightedSyscall};
 use callgate_proof::Meaning;
-use callgate_proof::diagram::Store;
+use callgate_proof::diagram::{DiagramError, Store};
 use callgate_proof::policy::Policy;
 
 /// Compiles a policy to a proved program.
@@ -72,24 +72,11 @@ pub(crate) fn generate(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    // The generator gets a copy: it cannot change the diagram in which its program is proved.
-    let (mut store, func) = meaning.copy()?;
-    let syscalls = options.weights.resolve(&store, func, arches);
-    let mut generated = |aim| {
-        callgate_codegen::generate(
-            &mut store,
-            func,
-            &syscalls,
-            options.model,
-            aim,
-            options.instructions,
-            meaning.endian(),
-        )
-    };
-    let mut insns = generated(options.aim)?;
+    let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
+    let (mut insns, mut nodes) = generated(meaning, &syscalls, options, options.aim)?;
     if insns.len() > MAX_INSNS && options.aim == Aim::Speed {
         // A slower program is better than none.
-        insns = generated(Aim::Size)?;
+        (insns, nodes) = generated(meaning, &syscalls, options, Aim::Size)?;
     }
     observe(Phase::Generated);
     let program = prove(meaning, insns, &syscalls)?;
@@ -104,10 +91,39 @@ pub(crate) fn generate(
             meaning.endian(),
         ),
         constant_allow: syscalls.iter().filter(|syscall| syscall.always_allowed).count(),
-        nodes: meaning.store().len().max(store.len()),
+        nodes: meaning.store().len().max(nodes),
         proved: true,
     };
     Ok(Compiled { program, stats })
+}
+
+/// Unproved instructions for a meaning, and the number of nodes that the generator used.
+fn generated(
+    meaning: &Meaning,
+    syscalls: &[WeightedSyscall],
+    options: &Options,
+    aim: Aim,
+) -> Result<(Vec<Insn>, usize), CompileError> {
+    let attempt = |effort| {
+        // The generator gets a copy: it cannot change the diagram in which its program is proved. Each attempt gets
+        // a new one, without the nodes of the attempt before.
+        let (mut store, func) = meaning.copy()?;
+        let insns = callgate_codegen::generate(
+            &mut store,
+            func,
+            syscalls,
+            options.model,
+            aim,
+            options.instructions,
+            meaning.endian(),
+            effort,
+        )?;
+        Ok((insns, store.len()))
+    };
+    match attempt(Effort::Full) {
+        Err(error) if DiagramError::is_out_of_budget(&error) => Ok(attempt(Effort::Least)?),
+        made => Ok(made?),
+    }
 }
 
 /// The program of these instructions, if it has this meaning and the kernel recognizes each always-allowed syscall as
