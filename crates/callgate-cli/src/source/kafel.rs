@@ -1,7 +1,8 @@
 //! Kafel policies: the files that they include, and their detection.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use callgate::formats::kafel::{self, Included};
@@ -38,8 +39,9 @@ fn included(path: &Path) -> std::result::Result<Included, String> {
     let fail = |error: std::io::Error| {
         format!("{}: {}", printable(&name), callgate_linux::error_text(&error))
     };
-    let file = File::open(path).map_err(fail)?;
-    // A policy may come from someone else: nothing waits for a pipe or reads a device.
+    // A policy may come from someone else: opening a FIFO must not wait for a writer, and devices are not read.
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
     if !file.metadata().map_err(fail)?.is_file() {
         return Err(format!("{} is not a regular file", printable(&name)));
     }
