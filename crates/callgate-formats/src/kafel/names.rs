@@ -1,8 +1,9 @@
 //! Names of syscalls and architectures in Kafel.
 //!
 //! Kafel's tables of 32-bit x86 and Arm name a syscall after the kernel's function (`tools/gen_syscalls`), so `chown` is
-//! the syscall `chown32`, and `chown16` is `chown`. Elsewhere the names are those of the kernel's tables, except for a few
-//! functions such as `newuname`. A name that only the kernel's table has means what it means there.
+//! the syscall `chown32`, and `chown16` is `chown`. Its table of m68k does so for these IDs only: `getuid` is `getuid32`,
+//! but `stat` is `stat`. Elsewhere the names are those of the kernel's tables, except for a few functions such as
+//! `newuname`. A name that only the kernel's table has means what it means there.
 
 use callgate_bpf::syscalls::Arch;
 
@@ -68,10 +69,12 @@ const IDS: &[&str] = &[
 /// ```
 pub fn name_in_table(arch: Arch, name: &str) -> &str {
     let has = |name: &&str| arch.number(name).is_some();
-    // Kafel's tables of the other architectures have the names of the kernel's tables where these exist.
+    // Kafel's tables of the other architectures have the names of the kernel's tables where these exist; that of m68k
+    // names functions with IDs as those of x86 and Arm do.
     let names_functions = matches!(arch, Arch::X86 | Arch::Arm);
+    let names_ids = names_functions || arch == Arch::M68k;
     if !names_functions && has(&name) {
-        return name;
+        return if names_ids { wide_name(arch, name) } else { name };
     }
     let mut functions =
         INTERNAL.iter().filter(|(kafel, _)| *kafel == name).map(|(_, table)| *table);
@@ -82,18 +85,20 @@ pub fn name_in_table(arch: Arch, name: &str) -> &str {
         return plain;
     }
     if has(&name) {
-        let index = IDS.iter().position(|plain| *plain == name);
-        return index
-            .and_then(|index| WIDE_IDS.get(index))
-            .filter(|name| has(name))
-            .copied()
-            .unwrap_or(name);
+        return wide_name(arch, name);
     }
     match name {
         "sendfile64" => "sendfile",
         "sync_file_range2" => "sync_file_range",
         _ => name,
     }
+}
+
+/// The version for 32-bit IDs of a function in [`IDS`], if the architecture has it; otherwise `name`.
+fn wide_name(arch: Arch, name: &str) -> &str {
+    let index = IDS.iter().position(|plain| *plain == name);
+    let wide = index.and_then(|index| WIDE_IDS.get(index)).copied();
+    wide.filter(|wide| arch.number(wide).is_some()).unwrap_or(name)
 }
 
 /// [`IDS`] with the suffix of the version for 32-bit IDs.
@@ -165,7 +170,15 @@ mod tests {
             (Arch::Aarch64, "getuid", "getuid"),
             (Arch::X86_64, "nothing", "nothing"),
             (Arch::M68k, "stat", "stat"),
-            (Arch::M68k, "getuid", "getuid"),
+            (Arch::M68k, "uname", "uname"),
+            (Arch::M68k, "select", "select"),
+            (Arch::M68k, "umount", "umount"),
+            (Arch::M68k, "getuid", "getuid32"),
+            (Arch::M68k, "getuid16", "getuid"),
+            (Arch::M68k, "lchown", "lchown32"),
+            (Arch::M68k, "setfsgid", "setfsgid32"),
+            (Arch::M68k, "getgroups", "getgroups32"),
+            (Arch::M68k, "setgroups16", "setgroups"),
             (Arch::Ppc64le, "stat", "stat"),
             (Arch::Mips, "newstat", "stat"),
         ] {
