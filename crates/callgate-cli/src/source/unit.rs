@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use callgate::diagnostic::{Diagnostic, Position};
@@ -139,7 +140,15 @@ fn check_suffix(path: &Path) -> Result<()> {
 fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let Place::File(path) = place else { return Ok(vec![read_text(place)?]) };
     if path.is_dir() {
-        return drop_ins(path);
+        let texts = drop_ins(path)?;
+        if texts.is_empty() {
+            return Err(Failure::about(
+                path.display().to_string(),
+                "the directory has no files with the suffix .conf",
+            )
+            .help("give a unit file, or a directory of drop-ins such as foo.service.d"));
+        }
+        return Ok(texts);
     }
     let mut texts = vec![read_text(place)?];
     let mut beside = path.clone().into_os_string();
@@ -151,23 +160,22 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     Ok(texts)
 }
 
-/// The files `*.conf` of a directory, by name, except hidden ones.
+/// The files `*.conf` of a directory, by name, except hidden ones and directories. There may be none.
 fn drop_ins(directory: &Path) -> Result<Vec<NamedText>> {
     let name = || directory.display().to_string();
-    let entries = fs::read_dir(directory).map_err(|error| {
+    let unreadable = |error: io::Error| {
         let why = callgate_linux::error_text(&error);
         Failure::about(name(), format!("cannot read the directory: {why}"))
-    })?;
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    };
+    let entries = fs::read_dir(directory).map_err(unreadable)?;
+    let mut paths = paths(entries.map(|entry| Ok(entry?.path()))).map_err(unreadable)?;
     paths.retain(|path| {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        path.extension().is_some_and(|suffix| suffix == "conf") && !hidden
+        path.extension().is_some_and(|suffix| suffix == "conf") && !hidden && !path.is_dir()
     });
     paths.sort();
     match paths.len() {
-        0 => Err(Failure::about(name(), "the directory has no files with the suffix .conf")
-            .help("give a unit file, or a directory of drop-ins such as foo.service.d")),
-        1..=MAX_DROP_INS => paths.into_iter().map(|path| read_text(&Place::File(path))).collect(),
+        0..=MAX_DROP_INS => paths.into_iter().map(|path| read_text(&Place::File(path))).collect(),
         count => Err(Failure::about(
             name(),
             format!(
@@ -177,6 +185,12 @@ fn drop_ins(directory: &Path) -> Result<Vec<NamedText>> {
         )
         .help("give a unit with fewer drop-ins")),
     }
+}
+
+/// The paths of the entries of a directory, unless one of them cannot be read: a filter without one of its drop-ins would
+/// be a different one.
+fn paths(entries: impl Iterator<Item = io::Result<PathBuf>>) -> io::Result<Vec<PathBuf>> {
+    entries.collect()
 }
 
 /// Reads a file that must be UTF-8.
@@ -240,6 +254,14 @@ mod tests {
         }
         assert!(of("-").is_stdin());
         assert!(UnitSource::parse(OsStr::new(" ")).is_err());
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_read_is_an_error() {
+        let broken = || io::Error::from(io::ErrorKind::InvalidData);
+        let entries = [Ok(PathBuf::from("a.conf")), Err(broken()), Ok(PathBuf::from("b.conf"))];
+        assert_eq!(paths(entries.into_iter()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(paths([Ok(PathBuf::from("a"))].into_iter()).unwrap(), [PathBuf::from("a")]);
     }
 
     #[test]
