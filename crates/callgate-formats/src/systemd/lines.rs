@@ -39,7 +39,9 @@ impl Logical {
         let start = start + text.len() - text.trim_start_matches(BLANK).len();
         let text = text.trim_matches(BLANK);
         let mut pieces = vec![(0, self.offset(start))];
-        let later = self.pieces.iter().filter(|(at, _)| *at > start && *at < start + text.len());
+        // Many parts of a line with many pieces would take quadratic time if each looked at all of them.
+        let first = self.pieces.partition_point(|(at, _)| *at <= start);
+        let later = self.pieces.iter().skip(first).take_while(|(at, _)| *at < start + text.len());
         pieces.extend(later.map(|(at, offset)| (at - start, *offset)));
         Logical { text: text.to_owned(), pieces }
     }

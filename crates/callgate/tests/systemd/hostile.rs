@@ -1,5 +1,7 @@
 //! Inputs that are made to be expensive or to confuse.
 
+use std::time::Instant;
+
 use callgate::formats::systemd::{self, UnitText};
 
 use crate::support::{messages_of, options};
@@ -41,6 +43,7 @@ fn long_texts_have_a_limited_number_of_messages() {
         "~ ",
         "@ ",
         "~read:1 ",
+        "~a\\\n",
         "x:",
         "SystemCallErrorNumber=99999\n",
         "SystemCallArchitectures=\"x86\" arm65\n",
@@ -65,6 +68,24 @@ fn a_line_has_at_most_a_mebibyte() {
     assert!(
         messages_of(&[UnitText::directives(&joined)], &options())[0].contains("have 1048577 bytes")
     );
+}
+
+/// Every word begins a value, and every value is a piece of its own of one long line.
+#[test]
+fn time_grows_with_the_number_of_continued_values() {
+    let time = |count: usize| {
+        let text = "~a\\\n".repeat(count);
+        let read = || {
+            let start = Instant::now();
+            let unit = systemd::read(&[UnitText::filter(&text)], &options()).unwrap();
+            assert!(!unit.warnings.is_empty());
+            start.elapsed()
+        };
+        (0..3).map(|_| read()).min().unwrap()
+    };
+    // Sixteen times the text would take 256 times as long if each value looked at all pieces.
+    let (short, long) = (time(4_000), time(64_000));
+    assert!(long < short * 64, "{short:?}, {long:?}");
 }
 
 #[test]
