@@ -337,7 +337,8 @@ fn a_filter_is_compiled_with_less_effort_if_the_search_exhausts_the_budget() {
 
     let [a, b, c, d] = [0xe279_7c09_e450_ed7f, 2, 0x1_0000_0001, 0x1768_d307_e09c_ca2b];
     let (trace, log) = (Verdict(0x7ff0_0007), Verdict::LOG);
-    let rules: [(Verdict, &[(u8, Op, u64)]); 7] = [
+    type Tests<'a> = &'a [(u8, Op, u64)];
+    let rules: [(Verdict, Tests<'_>); 7] = [
         (trace, &[(2, Op::Le, c), (1, Op::MaskedEq(2), c), (0, Op::Le, c)]),
         (trace, &[(5, Op::Ge, d), (4, Op::Gt, b), (3, Op::Ne, a), (2, Op::Ne, c), (1, Op::Ne, b)]),
         (trace, &[(4, Op::Le, a), (3, Op::Ge, a), (2, Op::Gt, c), (1, Op::Ne, d), (0, Op::Ge, c)]),
