@@ -1,6 +1,6 @@
 //! Lookup in the generated table.
 //!
-//! A line is `NAME VALUE [ARCH,...=VALUE]...`, sorted by name; `-` is no value. An architecture that ends with `*`
+//! A line is `NAME VALUE [ARCH,...=VALUE]...`, sorted by name; `-` means that there is none. An architecture that ends with `*`
 //! stands for all whose name starts like that.
 
 use crate::suggest::nearest;
