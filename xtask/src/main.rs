@@ -2,6 +2,7 @@
 //! tables of syscalls and constants, the checks of the tree and the installation of the C library are here.
 
 mod constants;
+mod generator_options;
 mod install;
 mod seccomp_names;
 mod structure;

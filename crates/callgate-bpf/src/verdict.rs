@@ -169,7 +169,7 @@ pub fn errno_name(errno: u16) -> Option<&'static str> {
 }
 
 /// The number of an errno name such as `EPERM`, also of the aliases `EWOULDBLOCK`, `EDEADLOCK` and
-/// `ENOTSUP`.
+/// `ENOTSUP`. On POWER, `EDEADLOCK` is 58.
 pub fn errno_number(name: &str) -> Option<u16> {
     let name = match name {
         "EWOULDBLOCK" => "EAGAIN",
@@ -210,6 +210,7 @@ const ERRNO_NAMES: &[(u16, &str)] = &[
     (122, "EDQUOT"), (123, "ENOMEDIUM"), (124, "EMEDIUMTYPE"), (125, "ECANCELED"),
     (126, "ENOKEY"), (127, "EKEYEXPIRED"), (128, "EKEYREVOKED"), (129, "EKEYREJECTED"),
     (130, "EOWNERDEAD"), (131, "ENOTRECOVERABLE"), (132, "ERFKILL"),
+    (133, "EHWPOISON"),
 ];
 
 #[cfg(test)]

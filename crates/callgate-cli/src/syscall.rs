@@ -82,7 +82,7 @@ fn parse_constants(arch: Option<Arch>, text: &str) -> Result<u64> {
             .help("give --arch instead of --token, or a number"));
     };
     let value =
-        constants::value_of_sum(arch, text, |part| parse_value(part).ok()).map_err(|part| {
+        constants::value_of_bit_or(arch, text, |part| parse_value(part).ok()).map_err(|part| {
             let help = match constants::nearest_name(part) {
                 _ if constants::is_name(part) => {
                     return fail(format!("{part} does not exist on {arch}"))

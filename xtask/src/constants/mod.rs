@@ -7,13 +7,13 @@
 
 mod compile;
 mod fetch;
+mod help;
 mod internal;
 mod library;
 mod names;
-mod options;
 mod render;
 mod run;
 mod selection;
 
-pub(crate) use options::HELP;
+pub(crate) use help::HELP;
 pub(crate) use run::run;

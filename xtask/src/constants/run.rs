@@ -5,15 +5,15 @@ use std::fs;
 use callgate_eval::{Result, workspace};
 
 use super::fetch::{Sources, fetch};
-use super::options::Options;
 use super::{compile, internal, library, render};
+use crate::generator_options::GeneratorOptions;
 use crate::syscalls::headers::COLUMNS;
 use crate::syscalls::sources::kernel_of_headers;
 use crate::syscalls::stale::{explain, stale};
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let options = Options::parse(arguments)?;
+    let options = GeneratorOptions::parse(arguments, &[])?;
     let directory = options.sources.unwrap_or_else(|| workspace().join("target/constant-sources"));
     if options.fetch || Sources::find(&directory).is_none() {
         fetch(&directory)?;

@@ -52,16 +52,17 @@ const NAMES: &[&str] = &[
 /// Enumerations that are selected as a whole, by tag.
 pub(super) const ENUMS: &[&str] = &["bpf_cmd"];
 
-/// Starts of names that would be selected, but have no value that a program passes to the kernel: ends of
-/// enumerations, masks and shifts of fields, sizes, and values for the kernel's own use.
+/// Names that would be selected, but have no value that a program passes to the kernel: ends of enumerations, masks and
+/// shifts of fields, sizes, and values for the kernel's own use. `*` stands for any end.
 #[rustfmt::skip]
 const EXCLUDED: &[&str] = &[
-    "BLK_", "CAP_LAST_CAP", "CAP_TO_", "CAP_VALID", "F_GETOWNER_", "IN_CLASS", "IN_EXPERIMENTAL", "IN_LOOPBACK",
-    "IN_MULTICAST", "IN_BADCLASS", "IP_DEFAULT_", "KDSKBDIACR", "KEY_MAX", "LOOP_CLR_FD_", "LOCK_FILE_",
-    "MAP_HUGE_", "MFD_HUGE_", "MSG_CMSG_", "MSG_INTERNAL", "MSG_SENDPAGE_", "NETLINK_ADD_", "PF_X", "PF_W", "PF_R",
-    "PER_MASK", "PRIO_MAX", "PRIO_MIN", "PTRACE_PEEKMTETAGS_", "SHM_HUGE_", "SHM_R", "SHM_W", "SIOCPROTOPRIVATE",
-    "SIOCDEVPRIVATE", "SOCK_COREDUMP", "SOCK_MAX", "SOCK_TYPE_MASK", "SWAP_FLAG_PRIO_", "TCA", "TCP", "TCPI",
-    "UDP_ENCAP_", "VT_", "TUNSETFILTEREBPF_",
+    "BLK_*", "CAP_LAST_CAP", "CAP_TO_*", "CAP_VALID", "F_GETOWNER_*", "IN_CLASS*", "IN_EXPERIMENTAL", "IN_LOOPBACK*",
+    "IN_MULTICAST*", "IN_BADCLASS*", "IP_DEFAULT_*", "KEY_MAX", "MAP_HUGE_*", "MFD_HUGE_*", "MSG_CMSG_COMPAT",
+    "MSG_INTERNAL*", "MSG_SENDPAGE_*", "PER_MASK", "PF_R", "PF_W", "PF_X", "PRIO_MAX", "PRIO_MIN", "SHM_HUGE_*",
+    "SHM_R", "SHM_W", "SIOCPROTOPRIVATE", "SIOCDEVPRIVATE", "SOCK_COREDUMP*", "SOCK_MAX", "SOCK_TYPE_MASK",
+    "SWAP_FLAG_PRIO_*", "TCA*", "TCPF*", "TCPI*", "TCP_ACCECN_*", "TCP_AO_MAXKEYLEN", "TCP_BPF_*", "TCP_CA_*",
+    "TCP_DATA_OFFSET", "TCP_ENCAP_*", "TCP_FLAG_*", "TCP_MD5SIG_MAXKEYLEN", "TCP_MSS_*", "TCP_NLA_*", "TCP_QUEUES_NR",
+    "TCP_RESERVED_BITS", "UDP_ENCAP_*", "VT_MAX_EVENT",
     // The C libraries reserve the first signals in real time, so their value is another one.
     "SIGRTMAX", "SIGRTMIN",
 ];
@@ -69,12 +70,19 @@ const EXCLUDED: &[&str] = &[
 /// Whether a name of the headers becomes a constant.
 pub(super) fn is_selected(name: &str) -> bool {
     let is_word = name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-    if !is_word || EXCLUDED.iter().any(|start| name.starts_with(start)) {
+    if !is_word || EXCLUDED.iter().any(|pattern| matches(pattern, name)) {
         return NAMES.contains(&name);
     }
     // The names of errors have no underscore.
     let is_error = name.starts_with('E') && !name.contains('_');
     is_error || NAMES.contains(&name) || PREFIXES.iter().any(|start| name.starts_with(start))
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    }
 }
 
 #[cfg(test)]
@@ -83,14 +91,33 @@ mod tests {
 
     #[test]
     fn what_programs_pass_to_the_kernel_is_selected() {
-        for name in
-            ["AF_ALG", "EPERM", "SIGKILL", "TIOCSTI", "O_TMPFILE", "WNOHANG", "__WALL", "TCGETS"]
-        {
+        for name in [
+            "AF_ALG",
+            "EPERM",
+            "SIGKILL",
+            "TIOCSTI",
+            "O_TMPFILE",
+            "WNOHANG",
+            "__WALL",
+            "TCGETS",
+            "TCP_NODELAY",
+            "SHM_RDONLY",
+            "PF_X25",
+            "MSG_CMSG_CLOEXEC",
+        ] {
             assert!(is_selected(name), "{name}");
         }
-        for name in
-            ["SIGRTMIN", "__AF_MAX", "EM_ARM", "_IOC", "af_alg", "TCP_NODELAY", "X86_TRAP_DE"]
-        {
+        for name in [
+            "SIGRTMIN",
+            "__AF_MAX",
+            "EM_ARM",
+            "_IOC",
+            "af_alg",
+            "X86_TRAP_DE",
+            "SHM_R",
+            "PF_X",
+            "TCP_FLAG_ACK",
+        ] {
             assert!(!is_selected(name), "{name}");
         }
     }

@@ -6,8 +6,8 @@
 
 mod fetch;
 pub(crate) mod headers;
+mod help;
 mod manpage;
-mod options;
 mod prototype;
 mod render;
 mod run;
@@ -15,5 +15,5 @@ pub(crate) mod sources;
 pub(crate) mod stale;
 mod supplement;
 
-pub(crate) use options::HELP;
+pub(crate) use help::HELP;
 pub(crate) use run::run;

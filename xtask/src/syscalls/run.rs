@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use callgate_eval::{Result, workspace};
 
-use super::options::Options;
 use super::sources::{self, Sources};
 use super::stale::{explain, stale};
 use super::{fetch, headers, manpage, prototype, render};
+use crate::generator_options::GeneratorOptions;
 
 /// The default directory of the sources.
 fn default_sources() -> PathBuf {
@@ -17,12 +17,13 @@ fn default_sources() -> PathBuf {
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let options = Options::parse(arguments)?;
+    let options = GeneratorOptions::parse(arguments, &["--headers"])?;
     let directory = options.sources.unwrap_or_else(default_sources);
     if options.fetch || !sources::complete(&directory) {
         fetch::fetch(&directory)?;
     }
-    let sources = Sources::load(&directory, options.headers.as_deref())?;
+    let sources =
+        Sources::load(&directory, options.directories.first().and_then(Option::as_deref))?;
     let output = workspace().join("crates/callgate-bpf/src/syscalls/generated");
     let changes = stale(&output, &generate(&sources)?);
     if options.check {

@@ -25,4 +25,4 @@ mod family;
 mod table;
 
 pub use family::Family;
-pub use table::{is_name, names, nearest_name, value, value_of_sum};
+pub use table::{is_name, names, nearest_name, value, value_of_bit_or};

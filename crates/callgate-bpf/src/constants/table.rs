@@ -37,7 +37,7 @@ pub fn nearest_name(word: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// The part that is neither.
-pub fn value_of_sum(
+pub fn value_of_bit_or(
     arch: Arch,
     text: &str,
     number: impl Fn(&str) -> Option<u64>,
@@ -225,12 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_names_and_numbers() {
-        let sum = |text| value_of_sum(Arch::X86_64, text, |part| part.parse().ok());
-        assert_eq!(sum("O_RDWR|O_CLOEXEC"), Ok(0o2_000_002));
-        assert_eq!(sum("O_RDWR | 8"), Ok(10));
-        assert_eq!(sum("O_RDWR|O_CLOEXE"), Err("O_CLOEXE"));
-        assert_eq!(sum(""), Err(""));
+    fn joined_values_are_names_and_numbers() {
+        let joined = |text| value_of_bit_or(Arch::X86_64, text, |part| part.parse().ok());
+        assert_eq!(joined("O_RDWR|O_CLOEXEC"), Ok(0o2_000_002));
+        assert_eq!(joined("O_RDWR | 8"), Ok(10));
+        assert_eq!(joined("O_RDWR|O_CLOEXE"), Err("O_CLOEXE"));
+        assert_eq!(joined(""), Err(""));
         assert_eq!(nearest_name("CLONE_NEWUSR"), Some("CLONE_NEWUSER"));
     }
 }

@@ -4,7 +4,8 @@ use super::interval::WeightedInterval;
 use super::masks::MaskTest;
 use callgate_proof::diagram::Split;
 
-/// A search tree. After a test of a mask there are only leaves. Children have smaller indexes than their parents; the root is the last node.
+/// A search tree. After a test of a mask there are only leaves. Children have smaller indexes than their parents; the root
+/// is the last node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
