@@ -3,6 +3,7 @@
 
 pub mod apt;
 mod bpf_sim;
+mod c_library;
 mod compare;
 mod containers;
 pub mod files;

@@ -69,6 +69,7 @@ pub mod explain;
 mod filter;
 pub mod fuzz;
 pub mod optimize;
+mod plain_program;
 pub mod stack;
 
 pub use callgate_bpf::{Action, Arch, Endian, Program, SeccompData, Verdict};

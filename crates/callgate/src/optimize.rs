@@ -122,7 +122,7 @@ pub fn optimize_observed(
     let made = Meaning::of_program(program, endian, options.budget)
         .map_err(CompileError::from)
         .and_then(|mut meaning| {
-            let compiled = compile::generate(&mut meaning, arches, options, observe)?;
+            let compiled = compile::generate(&mut meaning, arches, options, &|| None, observe)?;
             Ok((meaning, compiled))
         });
     // A program that the kernel or the options exclude is not returned unchanged.

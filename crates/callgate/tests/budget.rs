@@ -374,3 +374,36 @@ fn a_filter_is_compiled_with_less_effort_if_the_search_exhausts_the_budget() {
     let compiled = within_limit("two architectures", || compile(&policy, &options)).unwrap();
     assert!(compiled.program.len() < 2000, "{} instructions", compiled.program.len());
 }
+
+/// Rules of one syscall that compare several arguments with unrelated values: a program that tests no rule twice has a
+/// path for each set of rules that may still match.
+#[test]
+fn rules_are_tested_one_after_the_other_if_other_programs_are_too_long() {
+    let compiled = |count: u64| {
+        let mut rng = Rng::new(6);
+        let rules = (0..count).map(|index| {
+            let tests = (0..6).map(|arg| {
+                let field = Field::arg(arg).unwrap();
+                match (index + u64::from(arg)) % 4 {
+                    0 => Condition::test(Test::new(field, Cmp::Ge, rng.next())),
+                    1 => Condition::test(Test::new(field, Cmp::Le, rng.next())),
+                    2 => Condition::test(Test::new(field, Cmp::Ne, rng.next())),
+                    _ => {
+                        let mask = rng.next();
+                        Condition::test(Test::masked_eq(field, mask, rng.next() & mask))
+                    }
+                }
+            });
+            let when = Condition::all(tests.collect::<Vec<_>>());
+            rule(SyscallSet::one(41), when, Verdict::errno(2 + index as u16 % 3))
+        });
+        let policy = x86_64(rules.collect(), Verdict::errno(1));
+        let what = format!("{count} rules of six comparisons");
+        let compiled = within_limit(&what, || compile(&policy, &Options::default()));
+        (compiled, callgate::fuzz::plain_program(&policy).unwrap())
+    };
+    let (short, plain) = compiled(4);
+    assert_ne!(short.unwrap().program, plain);
+    let (long, plain) = compiled(12);
+    assert_eq!(long.unwrap().program, plain);
+}

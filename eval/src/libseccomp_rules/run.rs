@@ -1,6 +1,7 @@
 //! Runs the sequences, and reports differences.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use callgate_profile_fuzz::bpf::{Insn, run as run_program};
 use callgate_profile_fuzz::machine::Machine;
@@ -13,18 +14,22 @@ use super::sequence::{Rule, Sequence, Step, call, sequence};
 use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask libseccomp-rules [--sets N] [--seed N] [--library PATH]
+usage: cargo xtask libseccomp-rules [--sets N] [--seed N] [--only SET] [--library PATH]
 
 Gives N random sequences of functions (default 100000) to a libseccomp.so.2, and compares the results and
 the verdicts of the exported programs with an evaluator that shares no code with callgate. The library
 is that of this workspace, built for release, unless --library names another one. The exit status is 1
 if a result differs.
+
+--only SET gives it one of these sequences, and prints the result of each function.
 ";
 
 /// How many syscalls are tried per sequence.
 const CALLS: usize = 24;
+/// The time between messages about progress.
+const PROGRESS: Duration = Duration::from_secs(10);
 /// How many differences are printed.
-const PRINTED: usize = 5;
+const PRINTED: usize = 50;
 
 #[derive(Default)]
 struct Tally {
@@ -35,10 +40,12 @@ struct Tally {
     insns: u64,
     corrupt: u64,
     differences: Vec<String>,
+    /// Whether the result of each function is printed.
+    prints: bool,
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (mut sets, mut seed) = (100_000_u64, 1_u64);
+    let (mut sets, mut seed, mut only) = (100_000_u64, 1_u64, None);
     let mut library: PathBuf = workspace().join("target/release/libseccomp.so");
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -47,17 +54,32 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         match (word.as_str(), number) {
             ("--sets", Ok(number)) => sets = number,
             ("--seed", Ok(number)) => seed = number,
+            ("--only", Ok(number)) => only = Some(number),
             ("--library", _) => library = PathBuf::from(value),
             _ => return Err(format!("unknown option, or not a number: {word} {value}\n\n{HELP}")),
         }
     }
     let api = Api::load(&library)?;
-    let mut tally = Tally::default();
-    for set in 0..sets {
+    let mut tally = Tally { prints: only.is_some(), ..Tally::default() };
+    let chosen = only.map_or(0..sets, |set| set..set + 1);
+    let start = Instant::now();
+    let mut shown = start;
+    for set in chosen {
+        if shown.elapsed() > PROGRESS {
+            shown = Instant::now();
+            eprintln!(
+                "libseccomp-rules: {set} of {sets} sequences, {} s, {} differences",
+                start.elapsed().as_secs(),
+                tally.differences.len()
+            );
+        }
         let mut rng = Rng::new(seed.wrapping_mul(1 << 40).wrapping_add(set));
         let sequence = sequence(&mut rng);
         if let Err(difference) = check(&api, &sequence, &mut rng, &mut tally) {
-            tally.differences.push(format!("set {set}: {difference}\n  {sequence:x?}"));
+            tally.differences.push(format!("set {set}: {difference}"));
+            if tally.prints {
+                println!("{sequence:x?}");
+            }
         }
     }
     println!(
@@ -70,7 +92,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     match tally.differences.len() {
         0 => Ok(()),
-        differences => Err(format!("{differences} sequences differ")),
+        differences => Err(format!("{differences} sequences differ; see them with --only SET")),
     }
 }
 
@@ -129,7 +151,7 @@ fn check(api: &Api, sequence: &Sequence, rng: &mut Rng, tally: &mut Tally) -> Re
         let expected = model.verdicts(token, nr, &args);
         tally.calls += 1;
         if !expected.contains(&verdict) {
-            return Err(format!("{verdict:#x} instead of {expected:#x?} for {data:x?}"));
+            return Err(format!("{verdict:#x} instead of {expected:x?} for {data:x?}"));
         }
     }
     Ok(())
@@ -157,6 +179,9 @@ fn add(context: &Context<'_>, model: &mut Model, rule: &Rule, tally: &mut Tally)
     };
     if !is_expected {
         return Err(format!("a rule returned {given} instead of {expected:?}: {rule:x?}"));
+    }
+    if tally.prints {
+        println!("{given} {expected:?}: {rule:x?}");
     }
     tally.rules += 1;
     tally.refused += u64::from(given != 0);

@@ -7,13 +7,14 @@ use std::process::{Command, Stdio};
 use callgate::Arch;
 
 use super::rules::{Rules, all};
+use crate::c_library;
 use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask libseccomp-speed [--rounds N] [--library PATH]... [--header DIR]
 
 Measures a C program that makes filters, with each of the given libraries libseccomp.so.2 and with that of
-this workspace, built for release: the time of all functions up to the end of seccomp_load(3), that of
+this workspace, as it is released: the time of all functions up to the end of seccomp_load(3), that of
 seccomp_load(3) alone, resident memory, and instructions. Each context has a process of its own; the
 libraries take turns. The median of N rounds (default 200) is shown. Needs a C compiler.
 ";
@@ -31,9 +32,8 @@ struct Sample {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut rounds = 200_usize;
-    let own = workspace().join("target/release/libseccomp.so");
     let mut header = workspace().join("crates/callgate-seccomp/include");
-    let mut libraries = vec![own];
+    let mut libraries = vec![c_library::build()?];
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} lacks a value\n\n{HELP}"))?;

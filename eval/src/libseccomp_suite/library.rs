@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::c_library;
 use crate::files::make;
-use crate::task::{Result, workspace};
+use crate::task::Result;
 
 /// The name by which programs find the library.
 pub(super) const SONAME: &str = "libseccomp.so.2";
@@ -15,23 +15,11 @@ pub(super) const SONAME: &str = "libseccomp.so.2";
 pub(super) fn prepare(library: Option<&Path>, work: &Path) -> Result<PathBuf> {
     let library = match library {
         Some(library) => library.to_owned(),
-        None => build()?,
+        None => c_library::build()?,
     };
     let target = work.join("lib");
     make(&target)?;
     fs::copy(&library, target.join(SONAME))
         .map_err(|error| format!("{}: {error}", library.display()))?;
     Ok(library)
-}
-
-/// Builds our own library.
-fn build() -> Result<PathBuf> {
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "-p", "callgate-seccomp"])
-        .current_dir(workspace())
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(workspace().join("target/release/libseccomp.so")),
-        _ => Err("cannot build callgate-seccomp; --library PATH tests another library".to_owned()),
-    }
 }

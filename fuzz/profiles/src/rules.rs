@@ -3,6 +3,7 @@
 //!
 //! - The rules form a union; the first unconditional rule of a syscall replaces those before it, and those after
 //!   it have no effect.
+//! - A rule that has all comparisons of another one and more has no effect.
 //! - If several conditional rules match, the one whose comparisons come first decides. Comparisons are ordered word
 //!   by word (an argument has two on 64-bit architectures): the higher argument first, then `==`, `!=` and masks
 //!   before `<` and `<=` before `>` and `>=`, then the larger constant, or the smaller one for `<` and `<=`; equal
@@ -53,13 +54,17 @@ impl RuleSet {
             return Ok(());
         }
         let width = self.width();
-        let mut comparisons: Vec<Comparison> = comparisons.to_vec();
-        let bits = |test: &Comparison| (test.mask | test.datum) & width;
-        comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
+        let narrow = |test: &Comparison| Comparison {
+            mask: test.mask & width,
+            datum: test.datum & width,
+            ..*test
+        };
+        let mut comparisons: Vec<Comparison> = comparisons.iter().map(narrow).collect();
+        comparisons.retain(|test| test.op != Op::MaskedEq || test.mask | test.datum != 0);
         // libseccomp permits one comparison per argument; those of the specification have no order.
         comparisons.sort_by_key(|test| {
             let datum = if test.op.is_ascending() { test.datum } else { !test.datum };
-            (test.arg, 3 - test.op.class(), datum & width)
+            (test.arg, 3 - test.op.class(), datum)
         });
         comparisons.dedup();
         if comparisons.is_empty() {
@@ -75,12 +80,18 @@ impl RuleSet {
 
     /// Computes the order of rules, which verdicts need.
     pub fn finish(&mut self) {
+        let is_part = |other: &Rule, rule: &Rule| {
+            other.comparisons.len() < rule.comparisons.len()
+                && other.comparisons.iter().all(|test| rule.comparisons.contains(test))
+        };
         let mut level = Level::default();
         for (index, rule) in self.rules.iter().enumerate() {
             let words = rule.comparisons.iter().flat_map(|test| test.words(self.wide));
             level.insert(words.collect::<Vec<_>>().as_slice(), index);
         }
         level.walk(&mut self.order);
+        let has_effect = |rule: &Rule| !self.rules.iter().any(|other| is_part(other, rule));
+        self.order.retain(|index| self.rules.get(*index).is_some_and(has_effect));
     }
 
     /// The verdict for these arguments; `None` if no rule matches.

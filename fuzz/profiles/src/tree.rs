@@ -11,7 +11,8 @@
 //! Before that, redundant rules are removed: a new rule removes those with the same action that contain its
 //! comparisons consecutively, and is dropped if it contains an old one in this way. If a rule contains a node with
 //! which another one begins, what the library removes depends on state that this model does not have, so it is
-//! uncertain whether a later rule is refused. The same holds if a node would be linked twice, which corrupts the
+//! uncertain whether a later rule is refused. The same holds if both branches of a node lead to one action, if a rule is
+//! removed that shares nodes with one of another action, and if a node would be linked twice, which corrupts the
 //! library's lists: it may hang.
 
 use crate::rule::{Comparison, Op, Rule};
@@ -65,6 +66,23 @@ fn shares(a: &Comparison, b: &Comparison, wide: bool) -> bool {
     let key =
         |test: &Comparison| (test.arg, kind(test), word(test.mask), word(test.datum & test.mask));
     key(a) == key(b)
+}
+
+/// Whether two rules with one action share the node of two comparisons that hold on its opposite branches, so that both
+/// lead to this action.
+fn opposes(a: &Rule, b: &Rule, wide: bool) -> bool {
+    let is_opposite = |a: &Comparison, b: &Comparison| {
+        let side = |op: Op| match op {
+            Op::Eq | Op::Gt | Op::Ge => 1,
+            Op::Ne | Op::Le | Op::Lt => -1,
+            Op::MaskedEq => 0,
+        };
+        side(a.op) * side(b.op) < 0 && shares(a, b, wide)
+    };
+    a.action == b.action
+        && a.comparisons
+            .iter()
+            .any(|test| b.comparisons.iter().any(|other| is_opposite(test, other)))
 }
 
 impl Node {
@@ -133,7 +151,10 @@ impl Tree {
                 .skip(1)
                 .any(|test| first.is_some_and(|first| shares(test, first, wide)))
         };
-        self.uncertain |= self.rules.iter().any(|old| meets(rule, old) || meets(old, rule));
+        self.uncertain |= self
+            .rules
+            .iter()
+            .any(|old| meets(rule, old) || meets(old, rule) || opposes(old, rule, wide));
         // A rule that begins or ends with another one has no effect either, for any action of that one.
         let new = &rule.comparisons;
         let is_dead = |old: &Rule| {
@@ -143,17 +164,24 @@ impl Tree {
         if self.rules.iter().any(|old| covers(old, rule) || is_dead(old)) {
             return Ok(());
         }
-        if self.rules.iter().any(|old| covers(rule, old)) {
+        let covered = |old: &&Rule| covers(rule, old);
+        if let Some(first) = self.rules.iter().find(covered).map(|old| old.comparisons[0]) {
+            // What it removes with the old rule may be shared by rules with another action.
+            self.uncertain |= self.rules.iter().any(|old| {
+                old.action != rule.action
+                    && old.comparisons.iter().any(|test| shares(test, &first, wide))
+            });
             let mut rest = std::mem::take(&mut self.rules);
             rest.retain(|old| !covers(rule, old));
             let (corrupt, uncertain) = (self.corrupt, self.uncertain);
-            *self = Tree::new(self.wide);
-            for old in &rest {
-                self.insert(old)?;
-            }
-            self.corrupt |= corrupt;
-            self.uncertain |= uncertain;
+            *self = Tree { corrupt, uncertain, ..Tree::new(self.wide) };
+            let inserted = rest.iter().try_for_each(|old| self.insert(old));
             self.rules = rest;
+            if inserted.is_err() {
+                // The library accepted these rules before.
+                self.uncertain = true;
+                return Err(self.conflict());
+            }
         }
         self.rules.push(rule.clone());
         self.insert(rule)

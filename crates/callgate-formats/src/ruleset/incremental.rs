@@ -199,6 +199,8 @@ mod tests {
     use super::super::libseccomp::ChainEnd;
     use super::super::rule_set::sections;
     use super::*;
+    use callgate_bpf::SeccompData;
+    use callgate_proof::policy::Policy;
 
     const ERRNO: Verdict = Verdict::errno(1);
 
@@ -233,6 +235,27 @@ mod tests {
         assert_eq!(rules.trees(), conditional);
         rules.truncate(0);
         assert!(rules.trees().is_empty() && rules.set().is_empty() && !rules.contains(1));
+    }
+
+    #[test]
+    fn a_rule_that_is_added_again_may_precede_others() {
+        let mut rules = IncrementalRules::new(Arch::X86_64);
+        let above = [test(0, Op::Gt, 2)];
+        rules.add(1, &[test(0, Op::Le, 0x1_0000_0001)], ERRNO).unwrap();
+        rules.add(1, &above, Verdict::LOG).unwrap();
+        let verdict = |rules: &IncrementalRules| {
+            let sections = sections([rules.set()], Verdict::ALLOW, Verdict::ALLOW);
+            let policy = Policy::new(sections, Verdict::ALLOW).unwrap();
+            let args = [0x35_d823, 0, 0, 0, 0, 0];
+            let arch = Arch::X86_64.token();
+            policy.evaluate(&SeccompData { nr: 1, arch, args, ..SeccompData::default() })
+        };
+        assert_eq!(verdict(&rules), ERRNO);
+        // Its high word is smaller, so it comes before that of the first rule; the second rule has the same high word.
+        rules.add(1, &[test(0, Op::Le, 2)], Verdict::LOG).unwrap();
+        assert_eq!(verdict(&rules), ERRNO);
+        rules.add(1, &above, Verdict::LOG).unwrap();
+        assert_eq!(verdict(&rules), Verdict::LOG);
     }
 
     #[test]

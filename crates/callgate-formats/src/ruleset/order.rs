@@ -43,12 +43,13 @@ enum WordTest {
     AtLeast,
 }
 
-/// The conditions of one syscall, in order of precedence, built by adding one after the other.
+/// The conditional rules of one syscall, in order of precedence, built by adding one after the other.
 #[derive(Debug)]
 pub(super) struct Order {
     is_64bit: bool,
-    /// For each added word, the conditions that end with it: two if one holds where the other does not. The index of
-    /// a word is the level of the words that follow it; level 0 holds the first words of all conditions.
+    /// For each added word, the rules that end with it: several if their conditions are the same, or if one holds where
+    /// the other does not. The index of a word is the level of the words that follow it; level 0 holds the first words
+    /// of all rules.
     ends: Vec<Vec<usize>>,
     /// For each comparison on a level, the rank and the index of the first such word.
     words: BTreeMap<(usize, Word), (Rank, usize)>,
@@ -61,8 +62,8 @@ impl Order {
         Order { is_64bit, ends: vec![Vec::new()], words: BTreeMap::new(), levels: BTreeMap::new() }
     }
 
-    /// Adds a condition that is not in the order yet.
-    pub(super) fn add(&mut self, tests: &Conjunction, condition: usize) {
+    /// Adds a rule with this condition.
+    pub(super) fn add(&mut self, tests: &Conjunction, rule: usize) {
         let mut level = 0;
         for test in tests.comparisons() {
             let halves: &[bool] = if self.is_64bit { &[true, false] } else { &[false] };
@@ -71,7 +72,7 @@ impl Order {
             }
         }
         if let Some(end) = self.ends.get_mut(level) {
-            end.push(condition);
+            end.push(rule);
         }
     }
 
@@ -93,8 +94,8 @@ impl Order {
         new
     }
 
-    /// The conditions in order of precedence.
-    pub(super) fn conditions(&self) -> Vec<usize> {
+    /// The rules in order of precedence.
+    pub(super) fn rules(&self) -> Vec<usize> {
         let level = |level: usize| -> Range<'_, _, ()> {
             self.levels.range((level, FIRST, 0)..(level.saturating_add(1), FIRST, 0))
         };
@@ -145,7 +146,7 @@ mod tests {
             let test = Comparison::new(*arg, *op, *value).unwrap();
             order.add(&Conjunction::new(&[test], is_64bit), condition);
         }
-        order.conditions()
+        order.rules()
     }
 
     #[test]

@@ -411,7 +411,8 @@ impl<O: Copy> RuleSet<O> {
                 _ => left.cmp(right),
             }
         };
-        for rule in rules {
+        let mut live = BTreeSet::new();
+        for (index, rule) in rules.iter().enumerate() {
             let shorter = covering.get(rule.condition).into_iter().flatten();
             let winner = shorter.filter(|index| first.contains_key(index));
             if let Some(winner) = winner.min_by(|a, b| precedence(a, b)).and_then(|w| first.get(w))
@@ -427,35 +428,31 @@ impl<O: Copy> RuleSet<O> {
                 }
                 _ => {}
             }
-            outcome.live.push(*rule);
+            live.insert(index);
         }
-        // Of rules with the same condition the first one decides, because the sort is stable.
-        match rules.first() {
-            Some(first) if rules.iter().any(|rule| rule.verdict != first.verdict) => {
-                let ranks = self.ranks(rules);
-                outcome.live.sort_by_key(|rule| ranks.get(&rule.condition));
-            }
-            _ => outcome.live.sort_by(|a, b| precedence(&a.condition, &b.condition)),
+        let first = rules.first().map(|rule| rule.verdict);
+        let is_uniform = rules.iter().all(|rule| Some(rule.verdict) == first);
+        let order = if is_uniform { (0..rules.len()).collect() } else { self.order(rules) };
+        let mut seen = BTreeSet::new();
+        let decides = order.iter().filter(|index| live.contains(index));
+        let decides = decides.filter_map(|index| rules.get(*index));
+        outcome.live.extend(decides.filter(|rule| seen.insert(rule.condition)).copied());
+        if is_uniform {
+            outcome.live.sort_by(|a, b| precedence(&a.condition, &b.condition));
         }
-        outcome.live.dedup_by_key(|rule| rule.condition);
         outcome
     }
 
-    /// The rank of each condition in the order of precedence.
-    fn ranks(&self, rules: &[AddedRule<O>]) -> BTreeMap<usize, usize> {
+    /// The indices of the rules of one syscall in order of precedence. Each is inserted, also one whose condition another
+    /// rule has: libseccomp may find it an earlier place.
+    fn order(&self, rules: &[AddedRule<O>]) -> Vec<usize> {
         let mut order = Order::new(self.arch.is_64bit());
-        let mut seen = BTreeSet::new();
-        for rule in rules.iter().filter(|rule| seen.insert(rule.condition)) {
+        for (index, rule) in rules.iter().enumerate() {
             if let Some(tests) = self.conditions.get(rule.condition) {
-                order.add(tests, rule.condition);
+                order.add(tests, index);
             }
         }
-        order
-            .conditions()
-            .into_iter()
-            .enumerate()
-            .map(|(rank, condition)| (condition, rank))
-            .collect()
+        order.rules()
     }
 
     /// The rules of a section: unconditional ones grouped by verdict, then conditional ones by syscall and

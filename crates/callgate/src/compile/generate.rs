@@ -5,6 +5,7 @@ use super::error::{CompileError, CompileErrorKind};
 use super::expected::expected_insns;
 use super::options::{Compiled, Options, Phase, Stats};
 use super::too_long::too_long;
+use crate::plain_program::plain_program;
 use callgate_bpf::data::Endian;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program, is_constant_allow};
@@ -34,7 +35,8 @@ pub fn compile_observed(
     let build = |store: &mut Store| diagram(store, policy);
     let mut meaning = Meaning::build(options.budget, policy.endian(), build)?;
     let arches: Vec<Arch> = policy.arches().collect();
-    generate(&mut meaning, &arches, options, observe)
+    let plain = || plain_program(policy).ok().map(Program::into_insns);
+    generate(&mut meaning, &arches, options, &plain, observe)
 }
 
 /// Compiles a program anew from its meaning, proved equal. The syscalls of `arches` have weights.
@@ -62,24 +64,43 @@ pub fn recompile_observed(
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
     let mut meaning = Meaning::of_program(program, endian, options.budget)?;
-    generate(&mut meaning, arches, options, observe)
+    let given = || Program::try_from(program.clone()).ok().map(Program::into_insns);
+    generate(&mut meaning, arches, options, &given, observe)
 }
 
-/// Compiles a meaning to a program, proved equal.
+/// Compiles a meaning to a program, proved equal. `plain` makes another program for it, which is used if the generator
+/// finds none within the limits.
 pub(crate) fn generate(
     meaning: &mut Meaning,
     arches: &[Arch],
     options: &Options,
+    plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
     let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
-    let (mut insns, mut nodes) = generated(meaning, &syscalls, options, options.aim)?;
-    if insns.len() > MAX_INSNS && options.aim == Aim::Speed {
-        // A slower program is better than none.
-        (insns, nodes) = generated(meaning, &syscalls, options, Aim::Size)?;
+    let mut made = generated(meaning, &syscalls, options, options.aim);
+    let mut other = None;
+    if is_unusable(&made) {
+        // Where the search exhausts the budget, it would do so for the other aim as well.
+        if is_exhausted(&made) {
+            other = proved(meaning, plain(), &syscalls, options)?;
+        }
+        if other.is_none() && options.aim == Aim::Speed && made.is_ok() {
+            // A slower program is better than none.
+            made = generated(meaning, &syscalls, options, Aim::Size);
+        }
+        if other.is_none() && is_unusable(&made) {
+            other = proved(meaning, plain(), &syscalls, options)?;
+        }
     }
     observe(Phase::Generated);
-    let program = prove(meaning, insns, &syscalls)?;
+    let (program, nodes) = match (other, made) {
+        (Some(other), _) => (other, 0),
+        (None, made) => {
+            let Generated { insns, nodes, .. } = made?;
+            (prove(meaning, insns, &syscalls)?, nodes)
+        }
+    };
     observe(Phase::Proved);
     let stats = Stats {
         insns: program.len(),
@@ -97,14 +118,54 @@ pub(crate) fn generate(
     Ok(Compiled { program, stats })
 }
 
-/// Unproved instructions for a meaning, and the number of nodes that the generator used.
-fn generated(
-    meaning: &Meaning,
+/// Unproved instructions.
+struct Generated {
+    insns: Vec<Insn>,
+    /// The number of nodes that the generator used.
+    nodes: usize,
+    /// The effort with which they were found.
+    effort: Effort,
+}
+
+type Made = Result<Generated, DiagramError>;
+
+/// Whether there are no instructions, or too many, because of the limits.
+fn is_unusable(made: &Made) -> bool {
+    match made {
+        Ok(generated) => generated.insns.len() > MAX_INSNS,
+        Err(error) => error.is_out_of_budget(),
+    }
+}
+
+/// Whether the search with full effort exhausted the budget.
+fn is_exhausted(made: &Made) -> bool {
+    made.as_ref().map_or(true, |generated| generated.effort == Effort::Least)
+}
+
+/// The program of these instructions, if the options allow them and it is proved. A program that the kernel would not
+/// recognize as constant allow where it should, or that takes too many steps to prove, is none.
+///
+/// # Errors
+/// If it has another meaning, which is a defect.
+fn proved(
+    meaning: &mut Meaning,
+    insns: Option<Vec<Insn>>,
     syscalls: &[WeightedSyscall],
     options: &Options,
-    aim: Aim,
-) -> Result<(Vec<Insn>, usize), CompileError> {
-    let attempt = |effort| {
+) -> Result<Option<Program>, CompileError> {
+    let is_allowed =
+        |insns: &Vec<Insn>| insns.iter().all(|insn| options.instructions.allows(insn.op));
+    let Some(insns) = insns.filter(is_allowed) else { return Ok(None) };
+    match prove(meaning, insns, syscalls) {
+        Ok(program) => Ok(Some(program)),
+        Err(error @ CompileError(CompileErrorKind::NotEqual(_))) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Generates instructions for a meaning.
+fn generated(meaning: &Meaning, syscalls: &[WeightedSyscall], options: &Options, aim: Aim) -> Made {
+    let attempt = |effort| -> Made {
         // The generator gets a copy: it cannot change the diagram in which its program is proved. Each attempt gets
         // a new one, without the nodes of the attempt before.
         let (mut store, func) = meaning.copy()?;
@@ -118,11 +179,11 @@ fn generated(
             meaning.endian(),
             effort,
         )?;
-        Ok((insns, store.len()))
+        Ok(Generated { insns, nodes: store.len(), effort })
     };
     match attempt(Effort::Full) {
-        Err(error) if DiagramError::is_out_of_budget(&error) => Ok(attempt(Effort::Least)?),
-        made => Ok(made?),
+        Err(error) if error.is_out_of_budget() => attempt(Effort::Least),
+        made => made,
     }
 }
 

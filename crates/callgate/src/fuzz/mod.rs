@@ -41,13 +41,12 @@
 mod candidates;
 mod executed;
 mod options;
-mod plain_program;
 mod report;
 mod search;
 
+pub use crate::plain_program::{TooLong, plain_program};
 pub use executed::Edge;
 pub use options::{Input, Options, Subject};
-pub use plain_program::{TooLong, plain_program};
 pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};
 pub use search::fuzz;
 

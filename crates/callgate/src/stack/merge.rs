@@ -42,7 +42,7 @@ pub fn merge_observed(
     let mut examples = Vec::new();
     let build = |store: &mut Store| meaning(store, stack, &mut examples);
     let mut meaning = Meaning::build(options.budget, stack.endian, build)?;
-    let compiled = compile::generate(&mut meaning, arches, options, observe)?;
+    let compiled = compile::generate(&mut meaning, arches, options, &|| None, observe)?;
     for data in &examples {
         if compiled.program.run(data, stack.endian).verdict != stack.run(data) {
             return Err(CompileError::not_equal(*data).into());

@@ -1,7 +1,9 @@
 //! The plain program of a policy: a direct translation, section by section, rule by rule, test by test.
 //!
-//! It shares, reorders and omits nothing, and uses neither the diagram nor the code generator: optimized programs are
-//! compared with it. It is longer, often much longer, and may exceed the kernel's limit.
+//! It shares, reorders and omits nothing, and uses neither the diagram nor the code generator: the fuzzer compares
+//! optimized programs with it. It is longer, often much longer, and may exceed the kernel's limit. Where many rules of a
+//! syscall compare many arguments it is the shorter one, because an optimized program tests no rule twice; the compiler
+//! then proves and returns it.
 //!
 //! It is emitted backwards, so that every target is known when a jump to it is emitted. If a target is out of reach, the
 //! branch gets a trampoline: a `ja` directly after it.
@@ -179,6 +181,9 @@ impl Writer {
         };
         let lower = self.branch(op, low, yes, no);
         let lower = self.half(lower, Some(test.field.low_word()), test.mask as u32);
+        if high == 0 && test.field.high_word().is_none() {
+            return lower;
+        }
         let mut upper = self.branch(Op::JeqK, high, lower, no);
         if op != Op::JeqK {
             upper = self.branch(Op::JgtK, high, yes, upper);
