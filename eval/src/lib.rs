@@ -1,12 +1,14 @@
 //! Evaluations of Callgate: comparison with other compilers, runtimes and kernels, libseccomp's regression tests,
 //! the cost of recording, and hostile inputs. `cargo xtask` runs them; each directory or file is one of its tasks.
 
+mod agreement;
 pub mod apt;
 mod bpf_sim;
 mod c_library;
 mod compare;
 mod containers;
 pub mod files;
+mod firecracker;
 mod hostile;
 mod kafel;
 mod kernels;
@@ -14,10 +16,13 @@ mod libseccomp_names;
 mod libseccomp_rules;
 mod libseccomp_speed;
 mod libseccomp_suite;
+mod lxc;
 mod machine;
+mod minijail;
 mod recording;
 mod refusals;
 mod smt;
+mod snap;
 mod systemd;
 mod table;
 mod task;

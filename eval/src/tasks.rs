@@ -2,8 +2,9 @@
 
 use crate::task::Task;
 use crate::{
-    bpf_sim, compare, containers, hostile, kafel, kernels, libseccomp_names, libseccomp_rules,
-    libseccomp_speed, libseccomp_suite, recording, refusals, smt, systemd,
+    bpf_sim, compare, containers, firecracker, hostile, kafel, kernels, libseccomp_names,
+    libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail, recording, refusals, smt,
+    snap, systemd,
 };
 
 /// The evaluation tasks.
@@ -33,10 +34,28 @@ pub const TASKS: &[Task] = &[
         run: containers::run,
     },
     Task {
+        name: "firecracker",
+        summary: "compare the reader of Firecracker's filters with the crate seccompiler",
+        help: firecracker::HELP,
+        run: firecracker::run,
+    },
+    Task {
         name: "kafel",
         summary: "compare the reader of Kafel policies with Kafel's own compiler",
         help: kafel::HELP,
         run: kafel::run,
+    },
+    Task {
+        name: "snap",
+        summary: "compare the reader of profiles of snaps with snap-seccomp",
+        help: snap::HELP,
+        run: snap::run,
+    },
+    Task {
+        name: "lxc",
+        summary: "compare the reader of LXC's profiles with LXC's own parser",
+        help: lxc::HELP,
+        run: lxc::run,
     },
     Task {
         name: "kernels",
@@ -67,6 +86,12 @@ pub const TASKS: &[Task] = &[
         summary: "run libseccomp's regression tests against a libseccomp.so.2",
         help: libseccomp_suite::HELP,
         run: libseccomp_suite::run,
+    },
+    Task {
+        name: "minijail",
+        summary: "compare the reader of minijail's policies with minijail's own compiler",
+        help: minijail::HELP,
+        run: minijail::run,
     },
     Task {
         name: "recording",

@@ -5,8 +5,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, bench, check, compile, completions, diff, disasm, dump, explain, fuzz, generate, man,
-    merge, optimize, record, run, simulate,
+    asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
+    man, merge, optimize, record, run, sets, simulate, subset,
 };
 use crate::output;
 use crate::report::Result;
@@ -26,6 +26,13 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
   nsjail.policy        a policy in Kafel's language, also .kafel; for other file
                        names, write kafel:NAME
+  firecracker:FILE#vmm the filter of a thread in a document of Firecracker or
+                       seccompiler; for the only one of a .json, write its name
+  minijail.policy      a policy of minijail, such as `read: 1`; for other file
+                       names, write minijail:NAME
+  lxc:FILE             a seccomp profile of LXC; `lxc:` may be omitted
+  snap:FILE            a seccomp profile of a snap (*.src): both filters that
+                       snap-confine installs
   filter.bpf           a program as raw instructions (struct sock_filter); for
                        other file names, write bpf:NAME
   foo.service          a systemd unit with its drop-ins (foo.service.d), or a
@@ -40,6 +47,14 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   -                    standard input
   pid:1234             all filters of a running process or thread (needs root);
                        pid:1234/0 is the oldest of them
+  preset:NAME          a restriction to add to other filters, such as
+                       'container-default + preset:no-io-uring'; also
+                       no-new-network, no-unix-sockets, no-sockets,
+                       no-namespaces, no-ptrace, no-new-processes, and
+                       pure-compute, which allows little else
+  'A + B - C'          what A or B permits, without what C permits; A & B: what
+                       both permit; B and C may be syscalls, as in
+                       'container-default + ptrace - userfaultfd'
 Without FORMAT, the file name extension and the content determine the format.
 
 Examples:
@@ -47,8 +62,9 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats
   callgate diff profile.json filter.bpf
 
-Exit status: 0 success, 1 different (diff, fuzz) or denied (check), 2 error,
-3 too noisy (bench); run and record return the exit status of the command."
+Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
+(check) or not expressible (convert), 2 error, 3 too noisy (bench); run and
+record return the exit status of the command."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -64,6 +80,9 @@ enum Command {
     Compile(compile::CompileArgs),
     Optimize(optimize::OptimizeArgs),
     Merge(merge::MergeArgs),
+    Intersect(sets::IntersectArgs),
+    Union(sets::UnionArgs),
+    Subtract(sets::SubtractArgs),
     Run(run::RunArgs),
     Record(record::RecordArgs),
     Disasm(disasm::DisasmArgs),
@@ -71,6 +90,8 @@ enum Command {
     Asm(asm::AsmArgs),
     Simulate(simulate::SimulateArgs),
     Diff(diff::DiffArgs),
+    Convert(convert::ConvertArgs),
+    Subset(subset::SubsetArgs),
     Explain(explain::ExplainArgs),
     Generate(generate::GenerateArgs),
     Check(check::CheckArgs),
@@ -108,6 +129,9 @@ pub(crate) fn run() -> Result<u8> {
         Command::Compile(args) => compile::run(&args),
         Command::Optimize(args) => optimize::run(&args),
         Command::Merge(args) => merge::run(&args),
+        Command::Intersect(args) => sets::intersect(&args),
+        Command::Union(args) => sets::union(&args),
+        Command::Subtract(args) => sets::subtract(&args),
         Command::Run(args) => run::run(&args),
         Command::Record(args) => record::run(&args),
         Command::Disasm(args) => disasm::run(&args),
@@ -115,6 +139,8 @@ pub(crate) fn run() -> Result<u8> {
         Command::Asm(args) => asm::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Subset(args) => subset::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Check(args) => check::run(&args),

@@ -11,6 +11,7 @@
 
 mod cli;
 mod commands;
+mod differences;
 mod emit;
 mod json;
 mod options;
@@ -25,6 +26,7 @@ mod source;
 mod stopwatch;
 mod syscall;
 mod text;
+mod verdict;
 
 use std::process::ExitCode;
 

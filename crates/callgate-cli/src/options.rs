@@ -6,11 +6,12 @@ use std::str::FromStr;
 
 use callgate::codegen::{Aim, Count, Instructions, Model, Weights};
 use callgate::compile;
+use callgate::convert::{ConvertOptions, Target};
 use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostics;
 use callgate::diagram::Budget;
 use callgate::formats::systemd::{self, SystemdVersion};
-use callgate::formats::{CapSet, kafel, oci};
+use callgate::formats::{CapSet, firecracker, kafel, lxc, minijail, oci, snap};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
@@ -295,11 +296,18 @@ impl SourceOptions {
 
     /// How a unit of systemd is read.
     pub(crate) fn of_unit(&self) -> Result<systemd::ReadOptions> {
-        let wide = self.arch.iter().find(|arch| arch.is_64bit());
-        let native = wide.or(self.arch.first()).map_or_else(native_arch, |arch| Ok(*arch))?;
+        let native = self.host()?;
         let mut options = systemd::ReadOptions::new(native, self.kernel()?);
         options.version = self.systemd.unwrap_or(SystemdVersion::LATEST);
         options.strict = self.strict;
+        let built_for = options.arches();
+        let is_other = |arch: &&Arch| **arch != native && !built_for.contains(arch);
+        if let Some(other) = self.arch.iter().find(is_other) {
+            return Err(Failure::new(format!(
+                "systemd for {native} installs no filters for {other}, so a unit is not read for both"
+            ))
+            .help(format!("give only --arch {native}, or only --arch {other}")));
+        }
         Ok(options)
     }
 
@@ -309,17 +317,60 @@ impl SourceOptions {
         Ok(kafel::ReadOptions { arches })
     }
 
-    /// Warns about options that only affect profiles of containers.
-    pub(crate) fn warn_about_containers(&self, name: &str) {
+    /// How a profile of LXC is read.
+    pub(crate) fn of_lxc(&self) -> Result<lxc::ReadOptions> {
+        Ok(lxc::ReadOptions { native: self.host()?, strict: self.strict })
+    }
+
+    /// How a profile of a snap is read.
+    pub(crate) fn of_snap(&self) -> Result<snap::ReadOptions> {
+        Ok(snap::ReadOptions { native: self.host()?, strict: self.strict })
+    }
+
+    /// The architecture of the host: the first of --arch with 64 bits, or the first.
+    fn host(&self) -> Result<Arch> {
+        let wide = self.arch.iter().find(|arch| arch.is_64bit());
+        wide.or(self.arch.first()).map_or_else(native_arch, |arch| Ok(*arch))
+    }
+
+    /// How a document of Firecracker is read.
+    pub(crate) fn of_firecracker(&self) -> Result<firecracker::ReadOptions> {
+        Ok(firecracker::ReadOptions::new(self.only_arch("a filter of Firecracker")?))
+    }
+
+    /// How a policy of minijail is read.
+    pub(crate) fn of_minijail(&self) -> Result<minijail::ReadOptions> {
+        Ok(minijail::ReadOptions::new(self.only_arch("a policy of minijail")?))
+    }
+
+    /// The architecture of a source that is for one only, such as "a filter of Firecracker".
+    fn only_arch(&self, what: &str) -> Result<Arch> {
+        match self.arch.as_slice() {
+            [] => native_arch(),
+            [first, others @ ..] if others.iter().all(|other| other == first) => Ok(*first),
+            arches => {
+                let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+                Err(Failure::new(format!(
+                    "{what} is for one architecture, not for {}",
+                    names.join(", ")
+                ))
+                .help("give --arch once, and compile a filter for each architecture"))
+            }
+        }
+    }
+
+    /// Warns about options that only affect profiles of containers. `what` the source is; `has_kernel` tells whether it
+    /// depends on the kernel, too.
+    pub(crate) fn warn_about_containers(&self, name: &str, what: &str, has_kernel: bool) {
         let given = [
-            ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
+            ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_))) && !has_kernel),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
         ];
         for (option, _) in given.into_iter().filter(|(_, given)| *given) {
             report::warn_about(
                 name,
-                format!("{option} has no effect on a Kafel policy"),
+                format!("{option} has no effect on {what}"),
                 "omit it: only container profiles have conditions that depend on it",
             );
         }
@@ -370,6 +421,28 @@ impl SourceOptions {
                 "omit it: the byte order of a profile is that of its architectures (--arch)",
             );
         }
+    }
+
+    /// How a policy is written in a language and read back.
+    pub(crate) fn to_convert(&self, target: Target) -> Result<ConvertOptions> {
+        let mut options = ConvertOptions::new(target);
+        options.kernel = self.kernel()?;
+        options.enosys_above = self.enosys_above.map(oci::EnosysAbove::from);
+        options.systemd = self.systemd.unwrap_or(SystemdVersion::LATEST);
+        Ok(options)
+    }
+
+    /// The options without those that affect how a policy in this language is read.
+    pub(crate) fn without_those_of(&self, target: Target) -> SourceOptions {
+        let mut options = self.clone();
+        match target {
+            Target::Oci | Target::Docker | Target::Podman => {
+                (options.kernel, options.enosys_above) = (None, None);
+            }
+            Target::Systemd => (options.kernel, options.systemd) = (None, None),
+            _ => {}
+        }
+        options
     }
 
     /// The options as words of a command line, for commands in messages.

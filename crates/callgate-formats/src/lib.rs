@@ -51,17 +51,28 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod capabilities;
+mod comparison_budget;
 mod container_default;
 pub mod diagnostics;
+pub mod firecracker;
+mod included;
 pub mod kafel;
+pub mod layout;
+pub mod lxc;
+pub mod minijail;
 pub mod oci;
+mod presets;
 mod profile;
 pub mod ruleset;
+mod ruleset_reports;
+pub mod snap;
 pub mod syntax;
 pub mod systemd;
+mod unknown_syscall;
 
 pub use capabilities::{CapError, CapSet};
 pub use container_default::{CONTAINER_DEFAULT, container_default};
+pub use presets::{PRESETS, abis, preset};
 pub use profile::{Listener, Profile};
 
 /// The example of the README, compiled and run as a test.

@@ -20,6 +20,19 @@ pub struct Profile {
     pub warnings: Vec<Diagnostic>,
 }
 
+impl Profile {
+    /// A policy without flags, listener and warnings.
+    pub fn of(policy: Policy) -> Profile {
+        Profile {
+            policy,
+            dialect: None,
+            flags: callgate_bpf::FilterFlags::NONE,
+            listener: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// The supervisor to which a runtime passes the notification descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {

@@ -30,6 +30,7 @@ pub mod filetest;
 mod harness;
 mod need;
 pub mod random;
+pub mod reader;
 
 pub use harness::{run, test};
 pub use libtest_mimic::Trial;

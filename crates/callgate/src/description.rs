@@ -106,6 +106,15 @@ impl<'a> Description<'a> {
         Ok(explain(&store, func, arches))
     }
 
+    /// The architectures of a policy; none for a program.
+    #[cfg(feature = "oci")]
+    pub(crate) fn arches(&self) -> Vec<Arch> {
+        match self.form {
+            Form::Policy(policy) => policy.arches().collect(),
+            Form::Program(..) => Vec::new(),
+        }
+    }
+
     pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
         match self.form {
             Form::Policy(policy) => compile::diagram(store, policy),

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use crate::compile::CompileError;
+#[cfg(feature = "oci")]
+use crate::convert::ConvertError;
 use crate::filter::RuleError;
 use crate::stack::StackError;
 use callgate_bpf::asm::AsmError;
@@ -51,6 +53,9 @@ pub enum ErrorKind {
     Diagram(DiagramError),
     /// A stack of filters that cannot be merged.
     Stack(StackError),
+    /// A filter that cannot be converted.
+    #[cfg(feature = "oci")]
+    Convert(ConvertError),
     /// A count that is not a valid weight.
     Weight(WeightError),
     /// A profile that cannot be generated from recordings.
@@ -108,6 +113,8 @@ impl Error {
         match self.kind() {
             ErrorKind::Compile(error) => error.help(),
             ErrorKind::Stack(error) => error.help(),
+            #[cfg(feature = "oci")]
+            ErrorKind::Convert(error) => Some(error.help().to_owned()),
             #[cfg(feature = "trace")]
             ErrorKind::Generate(error) => Some(error.help().to_owned()),
             _ => None,
@@ -131,6 +138,8 @@ impl Error {
             ErrorKind::Program(error) => error,
             ErrorKind::Diagram(error) => error,
             ErrorKind::Stack(error) => error,
+            #[cfg(feature = "oci")]
+            ErrorKind::Convert(error) => error,
             ErrorKind::Weight(error) => error,
             #[cfg(feature = "trace")]
             ErrorKind::Generate(error) => error,
@@ -187,6 +196,8 @@ from!(
     Program(ProgramError),
     Diagram(DiagramError),
     Stack(StackError),
+    #[cfg(feature = "oci")]
+    Convert(ConvertError),
     Weight(WeightError),
     #[cfg(feature = "trace")]
     Generate(GenerateError),

@@ -36,6 +36,7 @@
 //! | compare two filters | [`diff`] |
 //! | optimize an existing program | [`optimize`](fn@optimize) |
 //! | merge several filters into one program | [`stack`], [`merge`] |
+//! | convert a filter to a policy language | `callgate::convert`, with the feature `oci` |
 //! | read a container profile | `callgate::formats`, with the feature `oci` |
 //!
 //! # The proof
@@ -63,6 +64,8 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod compile;
+#[cfg(feature = "oci")]
+pub mod convert;
 mod description;
 mod error;
 pub mod explain;
@@ -70,6 +73,7 @@ mod filter;
 pub mod fuzz;
 pub mod optimize;
 mod plain_program;
+pub mod sets;
 pub mod stack;
 
 pub use callgate_bpf::{Action, Arch, Endian, Program, SeccompData, Verdict};

@@ -45,6 +45,7 @@ macro_rules! unit {
     ($out:ident, $number:ident, $text:literal) => { $out.write_all($text.as_bytes()) };
 }
 
+const LXC: &str = "2\ndenylist\n";
 const SOCKET: &[(&str, &str)] = &[("filter.txt", "ret #0\n")];
 const CALLS: &str = r#"{"callgate": "recording", "version": 1, "calls": ["#;
 const RULES: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
@@ -94,6 +95,10 @@ fn behind_a_multiplexer(n: u64, out: &mut Vec<u8>) {
 const X86_RULES: &str =
     r#"{"architectures": ["SCMP_ARCH_X86"], "defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
 
+const ENTRIES: &str = r#"{"vmm": {"mismatch_action": "trap", "match_action": "allow", "filter": ["#;
+const CONDITIONS: &str = r#"{"vmm": {"mismatch_action": "trap", "match_action": "allow", "filter": [{"syscall": "ioctl",
+    "args": ["#;
+
 pub(super) const READERS: &[Reader] = &[
     Reader {
         name: "rules in JSON",
@@ -110,6 +115,122 @@ pub(super) const READERS: &[Reader] = &[
             rules("with several actions for one call", RULES, several_actions),
             rules("with six comparisons each", RULES, six_comparisons),
             rules("behind a multiplexer", X86_RULES, behind_a_multiplexer),
+        ],
+    },
+    Reader {
+        name: "filters of Firecracker",
+        file: "filters.json",
+        beside: &[],
+        most: None,
+        is_log: false,
+        commands: &["compile firecracker:filters.json#vmm --arch x86_64 -o /dev/null"],
+        inputs: &[
+            input!("entries", ENTRIES, [r#"{"syscall":"read"},"#], r#"{"syscall":"read"}]}}"#),
+            input!(
+                "conditions of one entry",
+                CONDITIONS,
+                [r#"{{"index":1,"type":"qword","op":"ne","val":{}}},"#, |n: u64| n * 3],
+                r#"{"index":1,"type":"qword","op":"ne","val":1}]}]}}"#
+            ),
+            input!(
+                "entries with conditions",
+                ENTRIES,
+                [
+                    r#"{{"syscall":"ioctl","args":[{{"index":1,"type":"dword","op":"eq","val":{}}}]}},"#,
+                    |n: u64| n * 3
+                ],
+                r#"{"syscall":"read"}]}}"#
+            ),
+            input!(
+                "masks",
+                ENTRIES,
+                [
+                    r#"{{"syscall":"ioctl","args":[{{"index":1,"type":"qword","op":{{"masked_eq":{0}}},"val":{0}}}]}},"#,
+                    |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                ],
+                r#"{"syscall":"read"}]}}"#
+            ),
+            input!("unknown syscalls", ENTRIES, [r#"{{"syscall":"x{}"}},"#, |n| n], "]}}"),
+            input!("threads", "{", [r#""t{}":{{"filter":[]}},"#, |n| n], r#""vmm":{}}"#),
+        ],
+    },
+    Reader {
+        name: "policy of minijail",
+        file: "hostile.policy",
+        beside: &[],
+        // The reader refuses policies of more than 10 MiB at once.
+        most: Some(10 << 10),
+        is_log: false,
+        commands: &["compile minijail:hostile.policy --arch x86_64 -o /dev/null"],
+        inputs: &[
+            input!("one condition", "ioctl: arg1 == 0", [" || arg1 == {}", |n: u64| n * 3], "\n"),
+            input!("conditions of one syscall", "", ["ioctl: arg1 == {}\n", |n: u64| n * 3], ""),
+            input!("one value", "ioctl: arg1 == 0", ["|{}", |n: u64| n * 3], "\n"),
+            input!("parentheses", "ioctl: arg1 == ", ["("], "\n"),
+            input!("actions", "", ["read: 1\n"], ""),
+            input!("unknown syscalls", "", ["x{}: 1\n", |n| n], ""),
+            input!("unknown constants", "", ["read: arg0 == X{}\n", |n| n], ""),
+            input!("syscalls of one statement", "{read", [",read"], "}: arg0 == 1\n"),
+            input!("braces", "", ["{"], "\n"),
+            input!("lines that go on", "", ["\\\n"], "read: 1\n"),
+            input!("comments", "", ["#\n"], "read: 1\n"),
+            input!("characters", "", ["$\n"], ""),
+        ],
+    },
+    Reader {
+        name: "profile of LXC",
+        file: "lxc.seccomp",
+        beside: &[],
+        most: None,
+        is_log: false,
+        commands: &["compile lxc:lxc.seccomp --arch x86_64 -o /dev/null"],
+        inputs: &[
+            input!("one rule", LXC, ["read errno 1\n"], ""),
+            input!(
+                "comparisons of one call",
+                LXC,
+                ["ioctl errno 1 [1,{},==]\n", |n| n % 50_000],
+                ""
+            ),
+            input!(
+                "with several actions for one call",
+                LXC,
+                [
+                    "ioctl errno {} [{},{},&=,{}]\n",
+                    |n| n % 9,
+                    |n| n % 6,
+                    |n| n % 20_000,
+                    |n| n % 20_000
+                ],
+                ""
+            ),
+            input!("unknown names", LXC, ["reat{}\n", |n| n], ""),
+            input!("sections", LXC, ["[all]\n"], ""),
+            input!("unknown sections", LXC, ["[{}]\n", |n| n], ""),
+            input!("brackets", "2\ndenylist\nread kill ", ["["], ""),
+            input!("newlines", LXC, ["\n"], ""),
+        ],
+    },
+    Reader {
+        name: "profile of a snap",
+        file: "snap.src",
+        beside: &[],
+        most: None,
+        is_log: false,
+        commands: &["compile snap:snap.src --arch x86_64 -o /dev/null"],
+        inputs: &[
+            input!("one rule", "", ["read\n"], ""),
+            input!("comparisons of one call", "", ["ioctl - {}\n", |n| n % 70_000], ""),
+            input!(
+                "in both filters",
+                "",
+                ["~ioctl - >{}\nioctl - !{}\n", |n| n % 20_000, |n| n % 20_000],
+                ""
+            ),
+            input!("unknown names", "", ["reat{}\n", |n| n], "read\n"),
+            input!("unknown constants", "", ["read AF_{}\n", |n| n], ""),
+            input!("one line", "", ["read "], ""),
+            input!("newlines", "", ["\n"], "read\n"),
         ],
     },
     Reader {

@@ -20,6 +20,8 @@ pub(super) struct Cost {
     pub(super) end: End,
     /// Processor time, user and system.
     pub(super) time: Duration,
+    /// The time from start to end.
+    pub(super) elapsed: Duration,
     /// The maximum resident memory in bytes.
     pub(super) memory: u64,
     /// The first line of its standard error.
@@ -60,6 +62,7 @@ pub(super) fn measure(
             _ => break,
         }
     }
+    let elapsed = start.elapsed();
     let end = if is_late {
         End::Late
     } else if libc::WIFSIGNALED(status) {
@@ -76,6 +79,7 @@ pub(super) fn measure(
     Ok(Cost {
         end,
         time: of(usage.ru_utime) + of(usage.ru_stime),
+        elapsed,
         memory: usage.ru_maxrss as u64 * 1024,
         message,
     })

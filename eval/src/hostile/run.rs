@@ -17,7 +17,7 @@ usage: cargo xtask hostile [OPTION]... [WORD]...
 
 Writes 16 MiB inputs that are designed to take long or much memory, for each reader of
 user input. Runs a command on each, and prints its exit status, its time (user and
-system) and its maximum resident memory as a table in Markdown, as in docs/limits.md.
+system, and elapsed) and its maximum resident memory as a table in Markdown, as in docs/limits.md.
 Logs are also written with 1 GiB. With WORDs, only rows that contain all of them.
 
   --size MIB    the size of inputs (default 16)
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     remove(&directory)?;
     make(&directory)?;
     let callgate = build()?;
-    let mut table = Table::new(["input", "MiB", "command", "end", "s", "MiB at most"]);
+    let mut table = Table::new(["input", "MiB", "command", "end", "s", "s elapsed", "MiB at most"]);
     for reader in READERS {
         for input in reader.inputs {
             let sizes: &[u64] = if reader.is_log && log > 0 { &[size, log] } else { &[size] };
@@ -102,11 +102,13 @@ fn measured(
             format!("`callgate {command}`"),
             end,
             format!("{:.2}", cost.time.as_secs_f64()),
+            format!("{:.2}", cost.elapsed.as_secs_f64()),
             (cost.memory >> 20).to_string(),
         ]);
         eprintln!(
-            "hostile:   {:.2} s, {} MiB: {}",
+            "hostile:   {:.2} s, {:.2} s elapsed, {} MiB: {}",
             cost.time.as_secs_f64(),
+            cost.elapsed.as_secs_f64(),
             cost.memory >> 20,
             cost.message
         );

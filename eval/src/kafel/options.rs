@@ -1,10 +1,6 @@
 //! Options of `cargo xtask kafel`.
 
-use std::path::PathBuf;
-
-use callgate::Arch;
-
-use crate::task::Result;
+use crate::agreement::Accepted;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask kafel --compiler PROGRAM [--policies N] [--seed N] [--arch ARCH] [FILE]...
@@ -22,41 +18,10 @@ same MTBDD as our policy, and both must refuse the same policies.
 The exit status is 1 if a meaning differs. Refusals of one side are listed by reason.
 ";
 
-pub(super) struct Options {
-    pub(super) compiler: PathBuf,
-    pub(super) policies: u64,
-    pub(super) seed: u64,
-    pub(super) arch: Arch,
-    pub(super) files: Vec<PathBuf>,
-}
-
-impl Options {
-    pub(super) fn parse(arguments: &[String]) -> Result<Options> {
-        let (mut compiler, mut policies, mut seed, mut arch) = (None, 1000, 1, None);
-        let mut files = Vec::new();
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            if !word.starts_with("--") {
-                files.push(PathBuf::from(word));
-                continue;
-            }
-            let value = words.next().ok_or_else(|| format!("missing value: {word} …"))?;
-            let number =
-                || value.parse().map_err(|_| format!("{word} takes a number, not {value:?}"));
-            match word.as_str() {
-                "--compiler" => compiler = Some(PathBuf::from(value)),
-                "--policies" => policies = number()?,
-                "--seed" => seed = number()?,
-                "--arch" => {
-                    arch = Some(
-                        Arch::from_name(value).ok_or(format!("unknown architecture {value:?}"))?,
-                    );
-                }
-                _ => return Err(format!("unknown option {word:?}; try --help")),
-            }
-        }
-        let compiler = compiler.ok_or("missing --compiler PROGRAM; try --help")?;
-        let arch = arch.or_else(Arch::native).ok_or("give --arch")?;
-        Ok(Options { compiler, policies, seed, arch, files })
-    }
-}
+pub(super) const ACCEPTED: Accepted = Accepted {
+    compiler: Some(("--compiler", "PROGRAM")),
+    number: "--policies",
+    default: 1000,
+    has_arch: true,
+    has_library: false,
+};

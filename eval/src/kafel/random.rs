@@ -2,26 +2,8 @@
 
 use std::fmt::Write;
 
+use super::syscalls::Known;
 use callgate::random::Rng;
-
-/// Syscalls with arguments of 32 and of 64 bits: the name, and the names of the arguments. Kafel and the kernel's tables
-/// have the same names for them.
-const SYSCALLS: &[(&str, &[&str])] = &[
-    ("read", &["fd", "buf", "count"]),
-    ("write", &["fd", "buf", "count"]),
-    ("mmap", &["addr", "len", "prot", "flags", "fd"]),
-    ("mprotect", &["start", "len", "prot"]),
-    ("socket", &["family", "type", "protocol"]),
-    ("openat", &["dfd", "filename", "flags", "mode"]),
-    ("ioctl", &["fd", "cmd", "arg"]),
-    ("fcntl", &["fd", "cmd", "arg"]),
-    ("clone", &["clone_flags", "newsp"]),
-    ("prctl", &["option", "arg2"]),
-    ("newuname", &["name"]),
-    ("umount", &["name", "flags"]),
-    ("exit_group", &["error_code"]),
-    ("getpid", &[]),
-];
 
 const ACTIONS: &[&str] = &[
     "ALLOW",
@@ -64,16 +46,17 @@ const NUMBERS: &[&str] = &[
 
 const COMPARISONS: &[&str] = &["==", "!=", "<", "<=", ">", ">="];
 
-/// Makes policies.
+/// Makes policies with these syscalls.
 pub(super) struct Random {
     rng: Rng,
+    syscalls: Vec<Known>,
     text: String,
     policies: usize,
 }
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Random {
-        Random { rng: Rng::new(seed), text: String::new(), policies: 0 }
+    pub(super) fn new(seed: u64, syscalls: Vec<Known>) -> Random {
+        Random { rng: Rng::new(seed), syscalls, text: String::new(), policies: 0 }
     }
 
     /// The next policy.
@@ -133,8 +116,8 @@ impl Random {
     }
 
     fn filter(&mut self) {
-        let (name, own) = self.pick(SYSCALLS);
-        let mut arguments: Vec<&str> = own.to_vec();
+        let index = self.rng.below(self.syscalls.len());
+        let Known { name, mut arguments } = self.syscalls[index].clone();
         match self.rng.below(10) {
             0 => {
                 arguments = vec!["a", "b", "c"];

@@ -1,8 +1,12 @@
 //! Readers take any input: the result is a value or messages, never a panic, and no work beyond their limits.
 
 use callgate::bpf::{LongProgram, SocketProgram};
+use callgate::formats::firecracker;
 use callgate::formats::kafel::{self, Included};
+use callgate::formats::lxc;
+use callgate::formats::minijail;
 use callgate::formats::oci;
+use callgate::formats::snap;
 use callgate::formats::systemd::{self, SystemdVersion, UnitText};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, SeccompData, Verdict};
@@ -52,6 +56,18 @@ pub fn unit(input: &[u8]) {
     }
 }
 
+/// A document of Firecracker. The first byte chooses the architecture and whether a thread is given.
+pub fn firecracker(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let arch = [Arch::X86_64, Arch::Aarch64, Arch::Riscv64][usize::from(*first) % 3];
+    let mut options = firecracker::ReadOptions::new(arch);
+    options.thread = (*first >= 128).then(|| "vmm".to_owned());
+    match firecracker::read(&String::from_utf8_lossy(text), &options) {
+        Ok(profile) => assert_eq!(profile.policy.sections().len(), 1),
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
 /// A Kafel policy; it may include itself and an empty file. The first byte chooses the architectures.
 pub fn kafel(input: &[u8]) {
     let Some((first, text)) = input.split_first() else { return };
@@ -62,14 +78,58 @@ pub fn kafel(input: &[u8]) {
         _ => &[Arch::Mips64],
     };
     let text = String::from_utf8_lossy(text);
-    let mut include = |name: &str, _: Option<&str>| match name {
-        "self" => Ok(Included { name: name.to_owned(), text: text.to_string() }),
-        "empty" => Ok(Included { name: name.to_owned(), text: String::new() }),
-        _ => Err("no such file".to_owned()),
-    };
+    let mut include = included(&text);
     let options = kafel::ReadOptions { arches: arches.to_vec() };
     match kafel::read_with_includes(&text, &options, &mut include) {
         Ok(profile) => assert!(!profile.policy.sections().is_empty()),
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// A policy of minijail; it may include itself and an empty file. The first byte chooses the architecture.
+pub fn minijail(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let arch = [Arch::X86_64, Arch::X86, Arch::Aarch64, Arch::Arm][usize::from(*first) % 4];
+    let text = String::from_utf8_lossy(text);
+    let options = minijail::ReadOptions::new(arch);
+    match minijail::read_with_includes(&text, &options, &mut included(&text)) {
+        Ok(policy) => assert_eq!(policy.profile.policy.sections().len(), 1),
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// A profile of LXC. The first byte chooses the host.
+pub fn lxc(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let hosts = [Arch::X86_64, Arch::Aarch64, Arch::S390x, Arch::Riscv64];
+    let options = lxc::ReadOptions::new(hosts[usize::from(*first) % hosts.len()]);
+    match lxc::read(&String::from_utf8_lossy(text), &options) {
+        Ok(profile) => assert!(!profile.policy.sections().is_empty()),
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// The files that a policy with this text may include.
+fn included(text: &str) -> impl FnMut(&str, Option<&str>) -> Result<Included, String> {
+    move |name, _| {
+        let identity = name.trim_start_matches("./").to_owned();
+        let text = match identity.as_str() {
+            "self" => text.to_owned(),
+            "empty" => String::new(),
+            _ => return Err("no such file".to_owned()),
+        };
+        Ok(Included { name: name.to_owned(), identity, text })
+    }
+}
+
+/// A profile of a snap. The first byte chooses the host.
+pub fn snap(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let hosts = [Arch::X86_64, Arch::Aarch64, Arch::S390x];
+    let options = snap::ReadOptions::new(hosts[usize::from(*first) % hosts.len()]);
+    let mut ids = |_, name: &str| snap::system_id(name);
+    match snap::read(&String::from_utf8_lossy(text), &options, &mut ids) {
+        Ok(filters) => assert!(!filters.allow.sections().is_empty()),
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
     }
 }

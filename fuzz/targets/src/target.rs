@@ -15,7 +15,11 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "profile", run: readers::profile },
     Target { name: "unit", run: readers::unit },
+    Target { name: "firecracker", run: readers::firecracker },
     Target { name: "kafel", run: readers::kafel },
+    Target { name: "minijail", run: readers::minijail },
+    Target { name: "lxc", run: readers::lxc },
+    Target { name: "snap", run: readers::snap },
     Target { name: "program_text", run: readers::program_text },
     Target { name: "program_bytes", run: readers::program_bytes },
     Target { name: "recording", run: readers::recording },

@@ -11,7 +11,7 @@ use clap::ValueHint;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::signals;
-use crate::source::{BUILT_IN, Filter, FilterContent, Source};
+use crate::source::{BUILT_IN, Filter, Source};
 
 /// Run a command under a filter
 #[derive(Debug, clap::Args)]
@@ -66,10 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 
 /// The flags of the source, without those that need a listener; warns about these.
 fn flags(filter: &Filter) -> FilterFlags {
-    let wanted = match &filter.content {
-        FilterContent::Profile(profile) => profile.flags,
-        FilterContent::Program { .. } => filter.installed,
-    };
+    let wanted = filter.flags();
     if wanted.contains(FilterFlags::WAIT_KILLABLE_RECV) {
         report::warn_about(
             &filter.name,

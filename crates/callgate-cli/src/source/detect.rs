@@ -2,23 +2,31 @@
 
 use std::ffi::OsStr;
 
+use super::firecracker::is_document;
 use super::format::{ProgramForm, SourceFormat};
-use super::kafel::is_policy;
+use super::lxc::is_lxc_profile;
 use super::place::Place;
+use super::{kafel, minijail};
 use crate::report::{Failure, Result};
 
 /// Detects the format from the file name and the content.
 pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if let Place::File(path) = place {
         match path.extension().and_then(OsStr::to_str) {
             Some("bpf") => return SourceFormat::Program(ProgramForm::Raw),
+            Some("json") if is_document(bytes) => return SourceFormat::Firecracker,
             Some("json" | "yaml" | "yml") => return SourceFormat::Profile(None),
+            Some("policy") if minijail::is_like_policy(bytes) => return SourceFormat::Minijail,
             Some("kafel" | "policy") => return SourceFormat::Kafel,
             _ => {}
         }
     }
-    let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
+    let mut rest = bytes.trim_ascii();
     if let Some(inside) = rest.strip_prefix(b"{") {
+        if is_document(rest) {
+            return SourceFormat::Firecracker;
+        }
         // A row of `tcpdump -dd` also begins with a brace, followed by a number.
         rest = inside.trim_ascii_start();
         if !rest.first().is_some_and(u8::is_ascii_alphanumeric) {
@@ -31,8 +39,12 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
         SourceFormat::Profile(None)
     } else if is_text && is_yaml(rest) {
         SourceFormat::Profile(None)
-    } else if is_policy(rest) {
+    } else if kafel::is_policy(rest) {
         SourceFormat::Kafel
+    } else if is_text && minijail::is_policy(rest) {
+        SourceFormat::Minijail
+    } else if is_lxc_profile(rest) {
+        SourceFormat::Lxc
     } else if is_text {
         SourceFormat::Program(ProgramForm::Text)
     } else {
@@ -104,6 +116,7 @@ mod tests {
         assert_eq!(of(b"{}"), SourceFormat::Profile(None));
         assert_eq!(of(b"\xef\xbb\xbf{"), SourceFormat::Profile(None));
         assert_eq!(of(b""), SourceFormat::Profile(None));
+        assert_eq!(of(b"{\"vmm\": {\"filter\": []}}"), SourceFormat::Firecracker);
         assert_eq!(of(b"[]"), SourceFormat::Profile(None));
         assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), SourceFormat::Program(ProgramForm::Text));
         assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), SourceFormat::Program(ProgramForm::Text));
@@ -116,6 +129,9 @@ mod tests {
         assert_eq!(of(b"// x\nPOLICY p {}"), SourceFormat::Kafel);
         assert_eq!(detect(&Place::File("x.policy".into()), b"#define A 1"), SourceFormat::Kafel);
         assert_eq!(detect(&Place::File("x.kafel".into()), b""), SourceFormat::Kafel);
+        assert_eq!(detect(&Place::File("x.policy".into()), b""), SourceFormat::Kafel);
+        assert_eq!(detect(&Place::File("x.policy".into()), b"raed: 1"), SourceFormat::Minijail);
+        assert_eq!(of(b"{read, write}: 1\n"), SourceFormat::Minijail);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use callgate::bpf::FilterFlags;
 use callgate::bpf::{self, LongProgram, Program};
+use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
 use callgate::formats::Profile;
@@ -26,6 +27,8 @@ pub(crate) struct Filter {
     pub(crate) installed: FilterFlags,
     /// Whether it is a filter of a unit of systemd.
     pub(crate) is_of_unit: bool,
+    /// How often syscalls occur according to the source; --weights replaces it.
+    pub(crate) weights: Option<Weights>,
 }
 
 pub(crate) enum FilterContent {
@@ -56,7 +59,7 @@ impl Rules {
 impl Filter {
     pub(super) fn new(name: String, content: FilterContent) -> Filter {
         let installed = FilterFlags::NONE;
-        Filter { name, content, strict: false, installed, is_of_unit: false }
+        Filter { name, content, strict: false, installed, is_of_unit: false, weights: None }
     }
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
@@ -146,7 +149,11 @@ impl Filter {
         options: &CompileOptions,
         stopwatch: &mut Stopwatch,
     ) -> Result<Compiled> {
-        let options = options.read(&self.arches(), self.strict)?;
+        let mut read = options.read(&self.arches(), self.strict)?;
+        if let Some(weights) = self.weights.as_ref().filter(|_| !options.has_weights()) {
+            read.weights = weights.clone();
+        }
+        let options = read;
         self.try_compile(&options, stopwatch).map_err(|error| failed(&self.name, &error))
     }
 
@@ -205,6 +212,26 @@ impl Filter {
             FilterContent::Program { program, endian, .. } => {
                 Description::program(program, *endian).with_flags(self.installed)
             }
+        }
+    }
+
+    /// The flags with which it is installed, as far as they are known.
+    pub(crate) fn flags(&self) -> FilterFlags {
+        match &self.content {
+            FilterContent::Profile(profile) => profile.flags,
+            FilterContent::Program { .. } => self.installed,
+        }
+    }
+
+    /// Warns about flags that a combination with another filter, whose flags it keeps, does not have.
+    pub(crate) fn warn_about_lost_flags(&self, kept: &Filter) {
+        let has = |name: &str| kept.flags().each().any(|(_, other, _)| other == name);
+        for (_, name, _) in self.flags().each().filter(|(_, name, _)| !has(name)) {
+            report::warn_about(
+                &self.name,
+                format!("SECCOMP_FILTER_FLAG_{name} of this filter is not kept"),
+                "the combination has the flags of the first filter",
+            );
         }
     }
 

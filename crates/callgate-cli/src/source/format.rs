@@ -12,6 +12,12 @@ pub(super) const PROCESS: &str = "pid";
 /// The format of units of systemd and of their directives.
 pub(super) const UNIT: &str = "systemd";
 
+/// The format of filters of Firecracker, whose name may end with `#` and a thread.
+pub(super) const FIRECRACKER: &str = "firecracker";
+
+/// The format of presets.
+pub(super) const PRESET: &str = "preset";
+
 /// The formats of files.
 pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
     ("oci", SourceFormat::Profile(Some(oci::Dialect::Oci))),
@@ -20,6 +26,10 @@ pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
     ("runc", SourceFormat::Profile(Some(oci::Dialect::Runc))),
     ("crun", SourceFormat::Profile(Some(oci::Dialect::Crun))),
     ("kafel", SourceFormat::Kafel),
+    (FIRECRACKER, SourceFormat::Firecracker),
+    ("minijail", SourceFormat::Minijail),
+    ("lxc", SourceFormat::Lxc),
+    ("snap", SourceFormat::Snap),
     ("bpf", SourceFormat::Program(ProgramForm::Raw)),
     ("bpftext", SourceFormat::Program(ProgramForm::Text)),
     ("socket", SourceFormat::Socket),
@@ -30,6 +40,14 @@ pub(super) enum SourceFormat {
     Profile(Option<oci::Dialect>),
     /// A policy in Kafel's language.
     Kafel,
+    /// A document of Firecracker or seccompiler, with one filter.
+    Firecracker,
+    /// A policy of minijail.
+    Minijail,
+    /// A profile of LXC.
+    Lxc,
+    /// A profile of a snap, which is two filters.
+    Snap,
     Program(ProgramForm),
     /// A socket filter, raw or as text.
     Socket,
@@ -50,7 +68,7 @@ pub(super) fn is_word(prefix: &str) -> bool {
 
 pub(super) fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
     let mut names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
-    names.extend([UNIT, PROCESS]);
+    names.extend([UNIT, PRESET, PROCESS]);
     Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
         format!(
             "the formats are {}; for a file with this name, write ./{}",

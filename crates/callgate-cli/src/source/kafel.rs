@@ -1,62 +1,20 @@
-//! Kafel policies: the files that they include, and their detection.
+//! Kafel policies and their detection.
 
-use std::fs::OpenOptions;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-
-use callgate::formats::kafel::{self, Included};
+use callgate::formats::kafel;
 
 use super::filter::Filter;
+use super::included::included_from;
 use super::place::Place;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
-use crate::text::printable;
 
-/// The maximum size of an included file; the reader limits all files together to the same size.
-const MAX_INCLUDED: u64 = 10 << 20;
-
-/// Reads a policy. Included files are found relative to the file that includes them; for standard input, relative to
-/// the current directory.
+/// Reads a policy.
 pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) -> Result<Filter> {
     let reading = options.of_kafel()?;
-    let directory = match place {
-        Place::File(path) => path.parent().map_or_else(PathBuf::new, Path::to_owned),
-        Place::Stdin => PathBuf::new(),
-    };
-    let mut include = |name: &str, from: Option<&str>| {
-        let beside = from.and_then(|from| Path::new(from).parent()).unwrap_or(&directory);
-        included(&beside.join(name))
-    };
-    let profile = kafel::read_with_includes(text, &reading, &mut include)
+    let profile = kafel::read_with_includes(text, &reading, &mut included_from(place))
         .map_err(|errors| Failure::of(place.name(), errors))?;
-    options.warn_about_containers(&place.name());
+    options.warn_about_containers(&place.name(), "a Kafel policy", false);
     Ok(Filter::of_profile(place.name(), profile))
-}
-
-fn included(path: &Path) -> std::result::Result<Included, String> {
-    let name = path.display().to_string();
-    let fail = |error: std::io::Error| {
-        format!("{}: {}", printable(&name), callgate_linux::error_text(&error))
-    };
-    // A policy may come from someone else: opening a FIFO must not wait for a writer, and devices are not read.
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(fail)?;
-    if !file.metadata().map_err(fail)?.is_file() {
-        return Err(format!("{} is not a regular file", printable(&name)));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_INCLUDED + 1).read_to_end(&mut bytes).map_err(fail)?;
-    if bytes.len() as u64 > MAX_INCLUDED {
-        return Err(format!(
-            "{} is larger than {} MiB, the limit",
-            printable(&name),
-            MAX_INCLUDED >> 20
-        ));
-    }
-    let text =
-        String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8 text", printable(&name)))?;
-    Ok(Included { name, text })
 }
 
 /// Whether a text begins as a policy: after comments and directives, with a keyword and what may follow it.

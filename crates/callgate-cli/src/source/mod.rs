@@ -2,25 +2,40 @@
 //!
 //! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml`, `.yml`, `.kafel` and `.policy`, and then
 //! the content decide: `{` and a quote, `---`, or a key of a profile or a Kubernetes resource begin a
-//! profile, a keyword such as `POLICY` a Kafel policy, other text is a program as text, anything else is raw instructions. An unknown format is an error; a file
+//! profile, a keyword such as `POLICY` a Kafel policy, a line such as `read: 1` a policy of minijail, a version and
+//! `allowlist` or `denylist` a profile of LXC, other text is a program as text, anything else is raw instructions. An
+//! unknown format is an error; a file
 //! name with a colon is written with `./` before it.
+//!
+//! A JSON object in which a thread has a `filter` is a document of Firecracker ([`firecracker`]).
 //!
 //! `systemd:TEXT` and unit files are the stack of filters that systemd installs ([`unit`]).
 //!
 //! `pid:N` is the stack of filters of a process or thread, `pid:N/I` one of them ([`process`]). Analyses use the
 //! stack itself; commands that generate programs use the program to which it merges.
 //!
+//! `preset:NAME` is a preset ([`preset`]). `A + B - C` combines sources ([`expression`]).
+//!
 //! Most commands need a seccomp filter; those that also take packets read a [`Subject`].
 
 mod detect;
+mod expression;
 mod filter;
+mod firecracker;
 mod format;
+mod included;
 mod kafel;
+mod lxc;
+mod minijail;
 mod named;
 mod place;
+mod preset;
 mod process;
 mod read;
 mod read_ahead;
+mod recognize;
+mod referenced;
+mod snap;
 mod socket;
 mod stack;
 mod unit;

@@ -4,14 +4,22 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use callgate::convert::Target;
 use callgate::syscalls;
 
 use super::detect::{check_not_empty, detect, explain_detected};
+use super::expression::SourceExpression;
 use super::filter::{Filter, warn_about_options};
-use super::format::{FORMATS, PROCESS, SourceFormat, UNIT, is_word, unknown_format};
+use super::firecracker::ThreadSource;
+use super::format::{
+    FIRECRACKER, FORMATS, PRESET, PROCESS, SourceFormat, UNIT, is_word, unknown_format,
+};
 use super::place::Place;
+use super::preset::PresetSource;
 use super::process::ProcessSource;
-use super::read::{BUILT_IN, built_in, read_filter};
+use super::read::{BUILT_IN, RAW_HELP, built_in, read_filter};
+use super::recognize::{check_encoding, explain_input};
+use super::snap::read_snap_profile;
 use super::stack::Stack;
 use super::unit::UnitSource;
 use crate::options::{CompileOptions, SourceOptions};
@@ -26,8 +34,11 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SourceKind {
     BuiltIn,
+    Combined(SourceExpression<Source>),
+    Preset(PresetSource),
     Process(ProcessSource),
     Unit(UnitSource),
+    Thread(ThreadSource),
     At { place: Place, format: Option<SourceFormat> },
 }
 
@@ -37,6 +48,14 @@ impl Source {
         if text == BUILT_IN {
             return Ok(Source { kind: SourceKind::BuiltIn });
         }
+        if let Some(expression) = SourceExpression::detect(text, Source::parse) {
+            let expression = expression?;
+            if expression.sources().filter(|source| source.is_stdin()).count() > 1 {
+                return Err(Failure::new("standard input can be read only once")
+                    .help("write one of the filters to a file"));
+            }
+            return Ok(Source { kind: SourceKind::Combined(expression) });
+        }
         let bytes = text.as_bytes();
         let colon = bytes.iter().position(|byte| *byte == b':');
         let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
@@ -45,9 +64,18 @@ impl Source {
                 let process = ProcessSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
                 return Ok(Source { kind: SourceKind::Process(process) });
             }
+            (Some(PRESET), Some(at)) => {
+                let preset = PresetSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
+                return Ok(Source { kind: SourceKind::Preset(preset) });
+            }
             (Some(UNIT), Some(at)) => {
                 let unit = UnitSource::parse(OsStr::from_bytes(&bytes[at + 1..]))?;
                 return Ok(Source { kind: SourceKind::Unit(unit) });
+            }
+            (Some(FIRECRACKER), Some(at))
+                if let Some(thread) = ThreadSource::parse(OsStr::from_bytes(&bytes[at + 1..])) =>
+            {
+                return Ok(Source { kind: SourceKind::Thread(thread) });
             }
             (Some(prefix), Some(at)) if is_word(prefix) => {
                 let known = FORMATS.iter().find(|(name, _)| *name == prefix);
@@ -74,13 +102,23 @@ impl Source {
         match &self.kind {
             SourceKind::At { place, .. } => *place == Place::Stdin,
             SourceKind::Unit(unit) => unit.is_stdin(),
-            SourceKind::BuiltIn | SourceKind::Process(_) => false,
+            SourceKind::Combined(expression) => expression.sources().any(Source::is_stdin),
+            SourceKind::Thread(thread) => thread.place == Place::Stdin,
+            SourceKind::BuiltIn | SourceKind::Preset(_) | SourceKind::Process(_) => false,
         }
     }
 
     /// Reads the filters. Prints warnings.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
         self.read_with_counts(options, false)
+    }
+
+    /// Reads the filters to write them in another language. Prints warnings, but not about options that affect how
+    /// the result is read back.
+    pub(crate) fn read_to_convert(&self, options: &SourceOptions, target: Target) -> Result<Stack> {
+        let stack = self.read_stack(options)?;
+        warn_about_options(&stack.filters, &options.without_those_of(target), false);
+        Ok(stack)
     }
 
     /// Reads a filter that may be compiled with these options; merges a stack into one program. Prints
@@ -102,14 +140,27 @@ impl Source {
         Ok(stack)
     }
 
-    /// Reads two sources with the same options. Prints warnings.
+    /// Reads two sources with the same options, which must be for machines of one byte order. Prints warnings.
     pub(crate) fn read_both(
         a: &Source,
         b: &Source,
         options: &SourceOptions,
     ) -> Result<(Stack, Stack)> {
+        if a.is_stdin() && b.is_stdin() {
+            return Err(Failure::new(
+                "both filters are standard input, which can be read only once",
+            )
+            .help("write one of them to a file"));
+        }
         let (a, b) = (a.read_stack(options)?, b.read_stack(options)?);
         warn_about_options(a.filters.iter().chain(&b.filters), options, false);
+        if a.endian() != b.endian() {
+            return Err(Failure::new(format!(
+                "{} and {} are for machines with different byte orders, so no syscall reaches both",
+                a.name, b.name
+            ))
+            .help("choose one machine with --arch, or the byte order of a program with --endian"));
+        }
         Ok((a, b))
     }
 
@@ -136,30 +187,47 @@ impl Source {
         Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
     }
 
-    fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
+    /// Reads the filters. Warns about the sources, but not about options.
+    pub(super) fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
+        let filter = |source: &Source| source.read_stack(options)?.into_filter();
         match &self.kind {
+            SourceKind::Preset(preset) => preset.read(options).map(Stack::of),
             SourceKind::Process(process) => process.read(options),
             SourceKind::Unit(unit) => unit.read(options),
-            _ => self.read_one(options).map(Stack::of),
-        }
-    }
-
-    fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
-        match &self.kind {
-            SourceKind::BuiltIn => built_in(options),
-            SourceKind::Process(process) => process.read(options)?.into_filter(),
-            SourceKind::Unit(unit) => unit.read(options)?.into_filter(),
-            SourceKind::At { place, format: Some(format) } => {
-                read_filter(place, *format, place.read()?, options)
+            SourceKind::Combined(expression) => expression.read(filter).map(Stack::of),
+            SourceKind::Thread(thread) => thread.read(options).map(Stack::of),
+            SourceKind::At { place, format: Some(SourceFormat::Snap) } => {
+                let bytes = place.read()?;
+                check_encoding(place, &bytes)?;
+                read_snap_profile(place, &place.text(bytes, RAW_HELP)?, options)
             }
             SourceKind::At { place, format: None } => {
                 let bytes = read_detectable(place)?;
-                let format = detect(place, &bytes);
-                read_filter(place, format, bytes, options)
-                    .map_err(|failure| explain_detected(failure, format))
+                match UnitSource::of_content(place, &bytes) {
+                    Some(unit) => unit.read(options),
+                    None => {
+                        read_detected(place, detect(place, &bytes), bytes, options).map(Stack::of)
+                    }
+                }
+            }
+            SourceKind::BuiltIn => built_in(options).map(Stack::of),
+            SourceKind::At { place, format: Some(format) } => {
+                read_filter(place, *format, place.read()?, options).map(Stack::of)
             }
         }
     }
+}
+
+/// Reads an input in a detected format.
+fn read_detected(
+    place: &Place,
+    format: SourceFormat,
+    bytes: Vec<u8>,
+    options: &SourceOptions,
+) -> Result<Filter> {
+    // A failure is rare, but the message about it needs the bytes.
+    read_filter(place, format, bytes.clone(), options)
+        .map_err(|failure| explain_input(explain_detected(failure, format), place, &bytes, options))
 }
 
 /// Reads an input whose format will be detected.

@@ -14,7 +14,7 @@ use crate::report::{Failure, Result};
 use crate::text::printable;
 
 /// The maximum size of a source. The largest profile in use has 60 kB, the largest program 32 kB.
-const MAX_BYTES: u64 = 16 << 20;
+pub(super) const MAX_BYTES: u64 = 16 << 20;
 
 /// The maximum size of a log, which is not kept in memory. strace writes about 100 bytes per syscall.
 const MAX_LOG: u64 = 1 << 30;

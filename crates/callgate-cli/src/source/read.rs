@@ -5,10 +5,14 @@ use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::formats::{self, oci};
 
 use super::filter::Filter;
+use super::firecracker::read_thread;
 use super::format::{ProgramForm, SourceFormat};
-use super::kafel::read_policy;
+use super::lxc::read_lxc_profile;
 use super::place::Place;
+use super::recognize::check_encoding;
+use super::snap::read_snap_profile;
 use super::violations::{SOCKET_HELP, not_a_program};
+use super::{kafel, minijail};
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 
@@ -16,7 +20,7 @@ use crate::report::{Failure, Result};
 pub(crate) const BUILT_IN: &str = "container-default";
 
 /// Help for a source that is not text.
-const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
+pub(super) const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
 
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
     let profile = formats::container_default(&options.of_profile(None)?)
@@ -31,6 +35,7 @@ pub(super) fn read_filter(
     bytes: Vec<u8>,
     options: &SourceOptions,
 ) -> Result<Filter> {
+    check_encoding(place, &bytes)?;
     match format {
         SourceFormat::Profile(dialect) => {
             let options = options.of_profile(dialect)?;
@@ -38,7 +43,15 @@ pub(super) fn read_filter(
                 .map_err(|errors| Failure::of(place.name(), errors))?;
             Ok(Filter::of_profile(place.name(), profile))
         }
-        SourceFormat::Kafel => read_policy(place, &place.text(bytes, RAW_HELP)?, options),
+        SourceFormat::Kafel => kafel::read_policy(place, &place.text(bytes, RAW_HELP)?, options),
+        SourceFormat::Minijail => {
+            minijail::read_policy(place, &place.text(bytes, RAW_HELP)?, options)
+        }
+        SourceFormat::Firecracker => read_thread(place, bytes, None, options),
+        SourceFormat::Lxc => read_lxc_profile(place, &place.text(bytes, RAW_HELP)?, options),
+        SourceFormat::Snap => {
+            read_snap_profile(place, &place.text(bytes, RAW_HELP)?, options)?.into_filter()
+        }
         SourceFormat::Program(form) => {
             let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
             Filter::of_program(place.name(), program, endian, options)
@@ -67,7 +80,8 @@ pub(super) fn read_program<P: Accepted>(
         }
         ProgramForm::Text => {
             let text = place.text(bytes, RAW_HELP)?;
-            let (raw, endian) = read_text(place, &text, given)?;
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            let (raw, endian) = read_text(place, text, given)?;
             if endian != given && options.fixes_endian() {
                 return Err(Failure::about(place.name(), "`.endian` contradicts the options")
                     .help("omit --endian and --arch, or give the byte order of the text"));

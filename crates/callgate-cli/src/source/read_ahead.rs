@@ -196,9 +196,25 @@ mod tests {
         assert!(ahead.next().unwrap().is_none());
     }
 
+    /// An input without end, but a panic if it is read long after the receiver ended.
+    struct Endless {
+        left: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            self.left = self.left.checked_sub(1).expect("the thread reads on without a receiver");
+            // Few lines, so that their number does not end the text.
+            to.fill(b'a');
+            to[0] = b'\n';
+            Ok(to.len())
+        }
+    }
+
     #[test]
     fn the_thread_ends_with_its_receiver() {
-        let mut ahead = ReadAhead::start(io::repeat(b'\n').chain(io::empty())).unwrap();
+        // More than fill the channel, so that the thread is stopped by its receiver.
+        let mut ahead = ReadAhead::start(Endless { left: 100 * AHEAD }).unwrap();
         let thread = ahead.reader.take().unwrap();
         drop(ahead);
         thread.join().unwrap();

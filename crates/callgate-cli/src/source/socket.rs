@@ -11,6 +11,8 @@ use super::filter::{Filter, warn_about_options};
 use super::format::{ProgramForm, SourceFormat};
 use super::named::{Source, SourceKind, read_detectable};
 use super::read::{BUILT_IN, built_in, read_filter, read_program};
+use super::recognize::{check_encoding, explain_input};
+use super::unit::UnitSource;
 use crate::options::{CompileOptions, SourceOptions};
 use crate::packets::PacketOptions;
 use crate::report::{Failure, Result};
@@ -80,18 +82,40 @@ impl Source {
                     Ok(AnyFilter::Syscalls(filter))
                 };
             }
+            SourceKind::Preset(preset) if packets => {
+                return Err(no_packets(preset.name(), "a preset"));
+            }
+            SourceKind::Preset(preset) => return preset.read(options).map(AnyFilter::Syscalls),
+            SourceKind::Combined(_) if packets => {
+                return Err(no_packets("the combination".to_owned(), "a combination of filters"));
+            }
+            SourceKind::Combined(combination) => {
+                let filter = |source: &Source| source.read_stack(options)?.into_filter();
+                return combination.read(filter).map(AnyFilter::Syscalls);
+            }
             SourceKind::Unit(_) if packets => {
                 return Err(no_packets("the unit".to_owned(), "a unit of systemd"));
             }
             SourceKind::Unit(unit) => {
                 return unit.read(options)?.into_filter().map(AnyFilter::Syscalls);
             }
+            SourceKind::Thread(thread) if packets => {
+                return Err(no_packets(thread.place.name(), "a profile"));
+            }
+            SourceKind::Thread(thread) => return thread.read(options).map(AnyFilter::Syscalls),
             SourceKind::At { place, format } => (place, *format),
         };
         let bytes = match format {
             Some(_) => place.read()?,
             None => read_detectable(place)?,
         };
+        if let Some(unit) = UnitSource::of_content(place, &bytes).filter(|_| format.is_none()) {
+            return match packets {
+                true => Err(no_packets(place.name(), "a unit of systemd")),
+                false => unit.read(options)?.into_filter().map(AnyFilter::Syscalls),
+            };
+        }
+        check_encoding(place, &bytes)?;
         let detected = detect(place, &bytes);
         let (form, sure) = match (format.unwrap_or(detected), detected) {
             (SourceFormat::Program(form), _) => (form, packets),
@@ -101,11 +125,25 @@ impl Source {
             (SourceFormat::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
                 (ProgramForm::Text, true)
             }
-            (SourceFormat::Profile(_) | SourceFormat::Kafel, _) if packets => {
+            (
+                SourceFormat::Profile(_)
+                | SourceFormat::Kafel
+                | SourceFormat::Firecracker
+                | SourceFormat::Minijail
+                | SourceFormat::Lxc
+                | SourceFormat::Snap,
+                _,
+            ) if packets => {
                 return Err(no_packets(place.name(), "a profile"));
             }
             (profile, _) => {
-                return read_filter(place, profile, bytes, options).map(AnyFilter::Syscalls);
+                let explain = |failure| match format {
+                    Some(_) => failure,
+                    None => explain_input(failure, place, &bytes, options),
+                };
+                return read_filter(place, profile, bytes.clone(), options)
+                    .map(AnyFilter::Syscalls)
+                    .map_err(explain);
             }
         };
         let socket = |bytes| {
@@ -117,10 +155,11 @@ impl Source {
         }
         match read_filter(place, SourceFormat::Program(form), bytes.clone(), options) {
             Ok(filter) => Ok(AnyFilter::Syscalls(filter)),
-            Err(failure) => match socket(bytes) {
+            Err(failure) => match socket(bytes.clone()) {
                 Ok(filter) if filter.is_not_seccomp() => Ok(AnyFilter::Packets(filter)),
                 _ if format.is_none() => {
-                    Err(explain_detected(failure, SourceFormat::Program(form)))
+                    let failure = explain_detected(failure, SourceFormat::Program(form));
+                    Err(explain_input(failure, place, &bytes, options))
                 }
                 _ => Err(failure),
             },

@@ -30,6 +30,11 @@ impl Stack {
         arches(&self.filters)
     }
 
+    /// The flags with which its filters are installed.
+    pub(crate) fn flags(&self) -> FilterFlags {
+        self.filters.iter().fold(FilterFlags::NONE, |all, filter| all | filter.flags())
+    }
+
     /// The byte order of its machines.
     pub(crate) fn endian(&self) -> Endian {
         self.filters.first().map_or(NATIVE_ENDIAN, Filter::endian)

@@ -4,16 +4,19 @@
 //! of directives, otherwise of values of `SystemCallFilter=`. Paths that end in `.service`, `.socket`, `.mount` or
 //! `.swap`, or in one of them and `.d`, are units without `systemd:` as well.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use callgate::diagnostic::{Diagnostic, Position};
 use callgate::formats::systemd::{self, ExecSection, FileMessage, UnitFilter, UnitText};
+use callgate::syscalls;
 
 use super::filter::{Filter, FilterContent, Rules};
-use super::place::Place;
+use super::place::{MAX_BYTES, Place};
+use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
@@ -32,6 +35,8 @@ pub(super) enum UnitSource {
     Text(String),
     /// A unit file, or a directory of drop-ins.
     At(Place),
+    /// The content of a file that is a unit, though its name does not tell.
+    Content { place: Place, text: String },
 }
 
 /// A text that is read, and its name in messages.
@@ -46,6 +51,13 @@ impl UnitSource {
         let Some(text) = rest.to_str() else {
             return Ok(UnitSource::At(Place::of_path(Path::new(rest))));
         };
+        if let Some(path) = text.strip_prefix("~/") {
+            return Err(Failure::new(format!("\"~/{path}\" is not a list of syscalls")).help(
+                format!(
+                    "a shell replaces ~ only at the start of a word; write systemd:$HOME/{path}"
+                ),
+            ));
+        }
         if text.trim().is_empty() {
             return Err(Failure::new("missing unit file or directives after \"systemd:\"").help(
                 "write systemd:FILE, systemd:@system-service or systemd:RestrictRealtime=yes",
@@ -64,8 +76,33 @@ impl UnitSource {
         section(path).map(|_| UnitSource::At(Place::of_path(path)))
     }
 
+    /// A unit by its content: the first line that is not a comment is the header of a section.
+    pub(super) fn of_content(place: &Place, bytes: &[u8]) -> Option<UnitSource> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let line = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']))?;
+        let name = line.strip_prefix('[')?.strip_suffix(']')?;
+        let is_section = name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let (place, text) = (place.clone(), text.to_owned());
+        is_section.then_some(UnitSource::Content { place, text })
+    }
+
     pub(super) fn is_stdin(&self) -> bool {
-        matches!(self, UnitSource::At(Place::Stdin))
+        matches!(
+            self,
+            UnitSource::At(Place::Stdin) | UnitSource::Content { place: Place::Stdin, .. }
+        )
+    }
+
+    /// Adds to the message about a missing file that its name may be meant as a syscall.
+    fn explain(&self, failure: Failure) -> Failure {
+        let UnitSource::At(Place::File(path)) = self else { return failure };
+        match path.to_str().filter(|name| syscalls::is_known_name(name) && !path.exists()) {
+            Some(name) => failure
+                .more_help(&format!("for the syscall, write systemd:SystemCallFilter={name}")),
+            None => failure,
+        }
     }
 
     /// Reads the unit into the filters that systemd installs. Prints warnings.
@@ -78,12 +115,19 @@ impl UnitSource {
                 let name = format!("systemd:{short}{more}");
                 (name.clone(), vec![NamedText { name, text: text.clone() }])
             }
+            UnitSource::Content { place, text } => {
+                if let Place::File(path) = place {
+                    check_suffix(path)?;
+                }
+                let name = place.name();
+                (name.clone(), vec![NamedText { name, text: text.clone() }])
+            }
             UnitSource::At(place) => {
                 if let Place::File(path) = place {
                     reading.section = section(path);
                     check_suffix(path)?;
                 }
-                (place.name(), read_files(place)?)
+                (place.name(), read_files(place).map_err(|failure| self.explain(failure))?)
             }
         };
         let is_filter = matches!(self, UnitSource::Text(text) if !text.contains('='));
@@ -97,6 +141,7 @@ impl UnitSource {
                 _ => UnitText::unit(&one.text),
             })
             .collect();
+        options.warn_about_containers(&name, "a unit of systemd", true);
         let unit = systemd::read(&unit_texts, &reading)
             .map_err(|errors| failure(&texts, errors.into_vec()))?;
         print(&texts, unit.warnings);
@@ -110,6 +155,20 @@ impl UnitSource {
         let filters = unit.filters.into_iter().map(|filter| of_unit(&name, filter, options));
         Ok(Stack { filters: filters.collect(), name })
     }
+}
+
+/// The template of an instance: `foo@.service` of `foo@bar.service`.
+fn template(path: &Path) -> Option<PathBuf> {
+    let (name, instance) = path.file_stem()?.to_str()?.split_once('@')?;
+    let suffix = path.extension()?.to_str()?;
+    (!instance.is_empty()).then(|| path.with_file_name(format!("{name}@.{suffix}")))
+}
+
+/// The directory with the drop-ins of a unit file.
+fn directory_beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".d");
+    PathBuf::from(beside)
 }
 
 /// The section of a unit file or a directory of drop-ins, by its name.
@@ -140,7 +199,7 @@ fn check_suffix(path: &Path) -> Result<()> {
 fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let Place::File(path) = place else { return Ok(vec![read_text(place)?]) };
     if path.is_dir() {
-        let texts = drop_ins(path)?;
+        let texts = drop_ins(std::slice::from_ref(path))?;
         if texts.is_empty() {
             return Err(Failure::about(
                 path.display().to_string(),
@@ -150,41 +209,43 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
         }
         return Ok(texts);
     }
-    let mut texts = vec![read_text(place)?];
-    let mut beside = path.clone().into_os_string();
-    beside.push(".d");
-    let beside = PathBuf::from(beside);
-    if beside.is_dir() {
-        texts.extend(drop_ins(&beside)?);
-    }
+    let template = template(path);
+    let file = template.as_ref().filter(|template| !path.exists() && template.exists());
+    let mut texts = vec![read_text(&Place::File(file.unwrap_or(path).clone()))?];
+    let beside = template.iter().chain([path]).map(|path| directory_beside(path));
+    texts.extend(drop_ins(&beside.filter(|beside| beside.is_dir()).collect::<Vec<_>>())?);
     Ok(texts)
 }
 
-/// The files `*.conf` of a directory, by name, except hidden ones and directories. There may be none.
-fn drop_ins(directory: &Path) -> Result<Vec<NamedText>> {
-    let name = || directory.display().to_string();
-    let unreadable = |error: io::Error| {
-        let why = callgate_linux::error_text(&error);
-        Failure::about(name(), format!("cannot read the directory: {why}"))
-    };
-    let entries = fs::read_dir(directory).map_err(unreadable)?;
-    let mut paths = paths(entries.map(|entry| Ok(entry?.path()))).map_err(unreadable)?;
-    paths.retain(|path| {
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        path.extension().is_some_and(|suffix| suffix == "conf") && !hidden && !path.is_dir()
-    });
-    paths.sort();
-    match paths.len() {
-        0..=MAX_DROP_INS => paths.into_iter().map(|path| read_text(&Place::File(path))).collect(),
-        count => Err(Failure::about(
-            name(),
-            format!(
-                "the directory has {}; the limit is {MAX_DROP_INS}",
-                counted(count as u64, "drop-in")
-            ),
-        )
-        .help("give a unit with fewer drop-ins")),
+/// The files `*.conf` of directories, by name, except hidden ones and directories. There may be none. Of files with the same
+/// name, the one in the last directory counts.
+fn drop_ins(directories: &[PathBuf]) -> Result<Vec<NamedText>> {
+    let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+    for directory in directories {
+        let name = || directory.display().to_string();
+        let unreadable = |error: io::Error| {
+            let why = callgate_linux::error_text(&error);
+            Failure::about(name(), format!("cannot read the directory: {why}"))
+        };
+        let entries = fs::read_dir(directory).map_err(unreadable)?;
+        for path in paths(entries.map(|entry| Ok(entry?.path()))).map_err(unreadable)? {
+            let Some(file) = path.file_name().map(OsStr::to_owned) else { continue };
+            let is_hidden = file.as_encoded_bytes().starts_with(b".");
+            let is_drop_in = path.extension().is_some_and(|suffix| suffix == "conf");
+            if is_drop_in && !is_hidden && !path.is_dir() {
+                found.insert(file, path);
+            }
+        }
+        if found.len() > MAX_DROP_INS {
+            let count = counted(found.len() as u64, "drop-in");
+            return Err(Failure::about(
+                name(),
+                format!("the directory has {count}; the limit is {MAX_DROP_INS}"),
+            )
+            .help("give a unit with fewer drop-ins"));
+        }
     }
+    found.into_values().map(|path| read_drop_in(&path)).collect()
 }
 
 /// The paths of the entries of a directory, unless one of them cannot be read: a filter without one of its drop-ins would
@@ -193,10 +254,22 @@ fn paths(entries: impl Iterator<Item = io::Result<PathBuf>>) -> io::Result<Vec<P
     entries.collect()
 }
 
+/// Reads a drop-in, which must be a regular file.
+fn read_drop_in(path: &Path) -> Result<NamedText> {
+    let name = path.display().to_string();
+    let Referenced { bytes, .. } = read_referenced(path, MAX_BYTES).map_err(|why| {
+        Failure::new(why).help("make it readable, or remove it from the directory")
+    })?;
+    named_text(name, bytes)
+}
+
 /// Reads a file that must be UTF-8.
 fn read_text(place: &Place) -> Result<NamedText> {
-    let name = place.name();
-    match String::from_utf8(place.read()?) {
+    named_text(place.name(), place.read()?)
+}
+
+fn named_text(name: String, bytes: Vec<u8>) -> Result<NamedText> {
+    match String::from_utf8(bytes) {
         Ok(text) => Ok(NamedText { name, text }),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
@@ -254,6 +327,28 @@ mod tests {
         }
         assert!(of("-").is_stdin());
         assert!(UnitSource::parse(OsStr::new(" ")).is_err());
+    }
+
+    #[test]
+    fn a_header_of_a_section_begins_a_unit() {
+        let is_unit = |text: &str| UnitSource::of_content(&Place::Stdin, text.as_bytes()).is_some();
+        for unit in ["[Service]", "\u{feff}# x\n; y\n\n [Unit] \r\nA=b", "[X-Own]\n"] {
+            assert!(is_unit(unit), "{unit}");
+        }
+        for text in
+            ["", "[]", "[1]", "[\"a\"]", "[service]", "x\n[Service]", "[Service", "# [Service]"]
+        {
+            assert!(!is_unit(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_instance_has_a_template() {
+        let of = |path: &str| template(Path::new(path));
+        assert_eq!(of("a/foo@bar.service"), Some("a/foo@.service".into()));
+        for path in ["foo.service", "foo@.service", "foo@bar", "@/foo.service"] {
+            assert_eq!(of(path), None, "{path}");
+        }
     }
 
     #[test]

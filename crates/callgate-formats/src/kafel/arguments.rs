@@ -29,6 +29,51 @@ const OLDER: &[(&str, &str, &str)] = &[
     ("vmsplice", "iov", "uiov"),
 ];
 
+/// An argument that Kafel's tables describe otherwise than the kernel.
+pub(super) enum Deviation {
+    /// The index in Kafel's tables.
+    Place(u8),
+    /// The number of bits that Kafel compares.
+    Width(u8),
+}
+
+/// The arguments whose places differ, with their indexes in Kafel's tables.
+const OTHER_PLACES: &[(&str, &str, u8)] = &[
+    ("futex_requeue", "flags", 4),
+    ("futex_requeue", "nr_requeue", 2),
+    ("futex_requeue", "nr_wake", 1),
+    ("futex_wait", "flags", 2),
+    ("futex_wait", "timeout", 3),
+    ("getxattrat", "name", 2),
+    ("listmount", "flags", 4),
+    ("listxattrat", "list", 2),
+    ("listxattrat", "size", 3),
+    ("removexattrat", "name", 2),
+    ("setxattrat", "name", 2),
+    ("statmount", "flags", 4),
+];
+
+/// The arguments whose widths differ where registers have 64 bits, with the numbers of bits in Kafel's tables.
+const OTHER_WIDTHS: &[(&str, &str, u8)] = &[
+    ("futex_wait", "val", 32),
+    ("lsm_set_self_attr", "size", 64),
+    ("mseal", "flags", 32),
+    ("pkey_alloc", "flags", 32),
+    ("pkey_alloc", "init_val", 32),
+    ("set_mempolicy_home_node", "flags", 32),
+    ("set_mempolicy_home_node", "home_node", 32),
+];
+
+/// How Kafel's tables describe an argument, if not as the kernel does.
+pub(super) fn deviation(arch: Arch, syscall: &str, name: &str) -> Option<Deviation> {
+    let find = |table: &[(&str, &str, u8)]| {
+        let own = table.iter().find(|(own, argument, _)| (*own, *argument) == (syscall, name));
+        own.map(|(_, _, number)| *number)
+    };
+    let width = || find(OTHER_WIDTHS).filter(|_| arch.has_wide_registers()).map(Deviation::Width);
+    find(OTHER_PLACES).map(Deviation::Place).or_else(width)
+}
+
 /// The argument of a syscall with one of its own names.
 pub(super) fn own_argument(
     arch: Arch,
@@ -55,5 +100,16 @@ mod tests {
         }
         assert_eq!(own_argument(Arch::X86_64, "getrandom", "count").unwrap().index, 1);
         assert!(own_argument(Arch::X86_64, "getrandom", "size").is_err());
+    }
+
+    #[test]
+    fn deviations_differ_from_the_kernel() {
+        let of = |syscall, name| Arch::X86_64.argument(syscall, name).unwrap();
+        for (syscall, name, place) in OTHER_PLACES {
+            assert_ne!(of(syscall, name).index, *place, "{syscall} {name}");
+        }
+        for (syscall, name, bits) in OTHER_WIDTHS {
+            assert_ne!(of(syscall, name).bits, Some(*bits), "{syscall} {name}");
+        }
     }
 }

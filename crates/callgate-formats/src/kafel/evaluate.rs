@@ -2,8 +2,8 @@
 
 use super::condition::{MAX_BITS, TooManyBits, compare};
 use super::model::{Item, ItemKind};
-use super::sources::Span;
 use super::word::Word;
+use crate::included::Span;
 use callgate_proof::policy::{Cmp, Condition};
 
 /// The maximum depth of `&&` inside `||` inside `&&` and so on; operations on conditions recurse this deep.
@@ -21,7 +21,14 @@ pub(super) trait Context {
     /// The value of an operand.
     fn operand(&mut self, item: Item) -> Result<Word, Stop>;
     /// Looks at a comparison and its condition.
-    fn compared(&mut self, at: Span, left: &Word, cmp: Cmp, right: &Word, condition: &Condition);
+    fn compared(
+        &mut self,
+        at: Span,
+        left: &Word,
+        cmp: Cmp,
+        right: &Word,
+        condition: &Condition,
+    ) -> Result<(), Stop>;
 }
 
 /// A value on the stack.
@@ -46,26 +53,28 @@ impl Group {
         if self.is_negated { joined.negated() } else { joined }
     }
 
-    /// The parts of an equal group that is joined by `&&`, or by `||`, and not negated.
-    fn into_parts(self, is_and: bool) -> (Vec<Condition>, usize) {
-        let Group { is_negated, depth, .. } = self;
-        match (self.is_and == is_and, is_negated) {
-            (true, false) => (self.parts, depth),
-            (false, true) => (self.parts.into_iter().map(Condition::negated).collect(), depth),
-            _ => {
-                let is_single = self.parts.len() == 1;
-                (vec![self.into_condition()], depth + usize::from(!is_single))
-            }
+    /// An equal group that is joined by `&&`, or by `||`, or is the negation of a group that is joined by the other one.
+    fn joined_by(self, is_and: bool) -> Group {
+        if (self.is_and == is_and) != self.is_negated {
+            return self;
         }
+        let depth = self.depth + usize::from(self.parts.len() != 1);
+        Group { is_and, is_negated: false, parts: vec![self.into_condition()], depth }
     }
 
+    /// Joins two groups. The smaller one takes the form of the larger one, so that each part is negated at most as often
+    /// as the number of parts around it doubles.
     fn join(self, other: Group, is_and: bool) -> Group {
-        let ((mut many, a), (mut few, b)) = (self.into_parts(is_and), other.into_parts(is_and));
-        if many.len() < few.len() {
-            std::mem::swap(&mut many, &mut few);
+        let (many, few) = (self.joined_by(is_and), other.joined_by(is_and));
+        let (mut many, few) =
+            if many.parts.len() < few.parts.len() { (few, many) } else { (many, few) };
+        let depth = many.depth.max(few.depth);
+        if few.is_negated == many.is_negated {
+            many.parts.extend(few.parts);
+        } else {
+            many.parts.extend(few.parts.into_iter().map(Condition::negated));
         }
-        many.append(&mut few);
-        Group { is_and, is_negated: false, parts: many, depth: a.max(b) }
+        Group { depth, ..many }
     }
 }
 
@@ -91,7 +100,7 @@ pub(super) fn evaluate(items: &[Item], context: &mut impl Context) -> Result<Con
                     ),
                     help: "compare each argument with numbers, or only a few bits (`a & 7 == b & 7`)".to_owned(),
                 })?;
-                context.compared(item.at, &left, cmp, &right, &condition);
+                context.compared(item.at, &left, cmp, &right, &condition)?;
                 Value::Group(Group {
                     is_and: true,
                     is_negated: false,
@@ -136,5 +145,52 @@ fn group(stack: &mut Vec<Value>) -> Group {
         Some(Value::Group(group)) => group,
         // Never holds; the parser has refused such an expression.
         _ => Group { is_and: false, is_negated: false, parts: Vec::new(), depth: 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::SeccompData;
+    use callgate_proof::policy::{Field, Test};
+
+    fn argument_is(value: u64) -> Condition {
+        Condition::test(Test::eq(Field::arg(0).unwrap(), value))
+    }
+
+    fn group(parts: impl IntoIterator<Item = u64>, is_and: bool, is_negated: bool) -> Group {
+        let parts = parts.into_iter().map(argument_is).collect();
+        Group { is_and, is_negated, parts, depth: 0 }
+    }
+
+    /// Otherwise, the time of `!(!(!(…) || b) && c) || d` is quadratic in its length.
+    #[test]
+    fn a_negated_group_is_joined_without_negating_its_parts() {
+        for is_and in [false, true] {
+            let joined = group(0..9, !is_and, true).join(group([9], true, false), is_and);
+            assert_eq!(joined.parts[..9], (0..9).map(argument_is).collect::<Vec<_>>());
+            assert_eq!(joined.parts[9], argument_is(9).negated());
+            assert_eq!(joined.depth, 0);
+        }
+    }
+
+    #[test]
+    fn joined_groups_hold_where_the_operator_says() {
+        let flags = [false, true];
+        let forms = || flags.iter().flat_map(|is_and| flags.iter().map(move |not| (*is_and, *not)));
+        for ((a, not_a), (b, not_b)) in forms().flat_map(|a| forms().map(move |b| (a, b))) {
+            for is_and in flags {
+                for value in 0..5 {
+                    let data = SeccompData { args: [value; 6], ..SeccompData::default() };
+                    let (left, right) = (|| group([1, 2], a, not_a), || group([2, 3, 3], b, not_b));
+                    let [first, second] =
+                        [left(), right()].map(|one| one.into_condition().holds(&data));
+                    let expected = if is_and { first && second } else { first || second };
+                    for joined in [left().join(right(), is_and), right().join(left(), is_and)] {
+                        assert_eq!(joined.into_condition().holds(&data), expected, "{value}");
+                    }
+                }
+            }
+        }
     }
 }

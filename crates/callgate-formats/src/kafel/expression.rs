@@ -5,7 +5,7 @@
 
 use super::lexer::{Token, TokenKind};
 use super::model::{Item, ItemKind};
-use super::sources::Span;
+use crate::included::Span;
 use callgate_proof::policy::Cmp;
 
 /// A mistake: where, what, and what to do.

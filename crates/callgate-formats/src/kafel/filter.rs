@@ -4,8 +4,8 @@ use super::lexer::{Keyword, TokenKind};
 use super::model::{Filter, Syscall};
 use super::names::arch_of_name;
 use super::parse::{MAX_RULES, Parser, Syntax, did_you_mean};
-use super::sources::{Place, Span};
 use crate::diagnostics::quote::shorten;
+use crate::included::{Place, Span};
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::Arch;
 

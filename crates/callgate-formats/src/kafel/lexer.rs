@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::sources::{Place, Span};
+use crate::included::{Place, Span};
 
 /// A token and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,14 @@ impl Lexer {
         } else {
             self.at += first.len_utf8();
             let message = format!("unexpected character {first:?}");
-            return Err(self.error(start, message, "remove it"));
+            let help = match first {
+                '=' => "write `==` to compare",
+                '~' | '^' | '+' | '*' | '/' | '%' => {
+                    "the operators are == != < <= > >= & | && || !"
+                }
+                _ => "remove it",
+            };
+            return Err(self.error(start, message, help));
         };
         Ok(Some(Token { kind, span: self.span(start) }))
     }

@@ -1,18 +1,17 @@
 //! Resolves names: from the filters of a policy to numbers and conditions for one architecture.
 
-use std::collections::HashSet;
-
-use super::arguments::own_argument;
+use super::arguments::{Deviation, deviation, own_argument};
 use super::evaluate::{Context, Stop, evaluate};
 use super::model::{Filter, Item, ItemKind, Model, Statement, Syscall};
 use super::names::{internal_names, name_in_table};
-use super::report::Reports;
-use super::sources::{Place, Sources, Span};
+use super::progress::Progress;
+use super::width::width_warning;
 use super::word::Word;
 use crate::diagnostics::quote::shorten;
+use crate::included::{Place, Reports, Sources, Span};
 use callgate_bpf::constants;
 use callgate_bpf::suggest::nearest;
-use callgate_bpf::syscalls::{Arch, facts, is_known_name, known_names};
+use callgate_bpf::syscalls::{Arch, Argument, facts, is_known_name, known_names};
 use callgate_proof::policy::{Cmp, Condition};
 
 /// A rule for one architecture.
@@ -25,24 +24,20 @@ pub(super) struct Lowered {
 /// that do not apply to the architecture.
 pub(super) type Blocks = Vec<Vec<Option<Lowered>>>;
 
-/// Places and kinds of messages that were given.
-pub(super) type Warned = HashSet<(Place, &'static str)>;
-
 /// Resolves names for one architecture.
 pub(super) struct Lowering<'a> {
     sources: &'a Sources,
     reports: &'a mut Reports,
-    /// The places of messages, which are given once, not per architecture.
-    warned: &'a mut Warned,
+    progress: &'a mut Progress,
 }
 
 impl<'a> Lowering<'a> {
     pub(super) fn new(
         sources: &'a Sources,
         reports: &'a mut Reports,
-        warned: &'a mut Warned,
+        progress: &'a mut Progress,
     ) -> Lowering<'a> {
-        Lowering { sources, reports, warned }
+        Lowering { sources, reports, progress }
     }
 
     /// The rules of all policies, also of those that are not used: Kafel checks them, too.
@@ -60,7 +55,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn filter(&mut self, filter: &Filter, arch: Arch) -> Option<Lowered> {
-        if filter.arches.as_ref().is_some_and(|arches| !arches.contains(&arch)) {
+        let is_for = |arches: &Vec<Arch>| arches.contains(&arch);
+        if !filter.arches.as_ref().is_none_or(is_for) || self.progress.is_full() {
             return None;
         }
         let (nr, name) = match filter.syscall {
@@ -147,13 +143,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn error(&mut self, at: Place, message: String, help: String) {
-        if self.warned.insert((at, "error")) {
+        if self.progress.warned.insert((at, "error")) {
             self.reports.error(at, message).help = help;
         }
     }
 
     fn warn(&mut self, at: Place, kind: &'static str, message: String, help: String) {
-        if self.warned.insert((at, kind)) {
+        if self.progress.warned.insert((at, kind)) {
             self.reports.warn(at, message).help = help;
         }
     }
@@ -174,18 +170,22 @@ impl Context for Resolver<'_, '_> {
         let name = sources.text(item.at);
         match item.kind {
             ItemKind::Number(value) => Ok(Word::Number(value)),
-            ItemKind::Constant(constant) => self.constant(item.at, sources.text(constant)),
-            ItemKind::Defined(value) => {
-                if self.argument(name).is_some() {
-                    let message =
-                        format!("`{name}` is the defined number {value}, not the argument");
-                    let help = "use another name in the #define".to_owned();
-                    self.lowering.warn(item.at.at, "defined", message, help);
+            ItemKind::Constant(constant) => {
+                let word = self.constant(item.at, sources.text(constant))?;
+                if let Word::Number(value) = word {
+                    self.check_definition(item.at, name, value);
                 }
+                Ok(word)
+            }
+            ItemKind::Defined(value) => {
+                self.check_definition(item.at, name, value);
                 Ok(Word::Number(value))
             }
             _ => match self.argument(name) {
-                Some(Ok(word)) => Ok(word),
+                Some(Ok(word)) => {
+                    self.check_tables(item.at, name);
+                    Ok(word)
+                }
                 Some(Err(_)) | None if constants::is_name(name) => self.constant(item.at, name),
                 Some(Err((message, help))) => Err(Stop { at: item.at, message, help }),
                 None => Err(self.undefined(item.at, name)),
@@ -193,20 +193,19 @@ impl Context for Resolver<'_, '_> {
         }
     }
 
-    fn compared(&mut self, at: Span, left: &Word, cmp: Cmp, right: &Word, condition: &Condition) {
+    fn compared(
+        &mut self,
+        at: Span,
+        left: &Word,
+        cmp: Cmp,
+        right: &Word,
+        condition: &Condition,
+    ) -> Result<(), Stop> {
+        self.lowering.progress.count(at, condition)?;
         let arch = self.arch;
-        if let (Word::Bits(word), Word::Number(number)) | (Word::Number(number), Word::Bits(word)) =
-            (left, right)
-        {
-            if !word.wide && *number > u64::from(u32::MAX) && arch.has_wide_registers() {
-                let low = *number as u32;
-                let message = format!(
-                    "{number:#x} has more than the 32 bits of the argument, so that Kafel compares all 64 bits of the register"
-                );
-                let help = format!("write {low:#x}: the kernel ignores the high half");
-                self.lowering.warn(at.at, "width", message, help);
-                return;
-            }
+        if let Some((message, help)) = width_warning(arch, left, cmp, right) {
+            self.lowering.warn(at.at, "width", message, help);
+            return Ok(());
         }
         let is_never = *condition == Condition::never();
         if (condition.is_always() || is_never)
@@ -220,6 +219,7 @@ impl Context for Resolver<'_, '_> {
             let message = format!("this comparison is always {constant}");
             self.lowering.warn(at.at, "constant", message, hint.to_owned());
         }
+        Ok(())
     }
 }
 
@@ -243,6 +243,47 @@ impl Resolver<'_, '_> {
                 Some(Err((error.to_string(), help)))
             }
         }
+    }
+
+    /// Warns if a defined name hides an argument, or a constant of the kernel with another value.
+    fn check_definition(&mut self, at: Span, name: &str, value: u64) {
+        let hidden = if self.argument(name).is_some() {
+            "the argument".to_owned()
+        } else {
+            // A negative constant may be defined by its low half.
+            match constants::value(self.arch, name) {
+                Some(own) if own != value && own as u32 as u64 != value => {
+                    format!("the kernel's constant {own:#x}")
+                }
+                _ => return,
+            }
+        };
+        let message = format!("`{name}` is the defined number {value}, not {hidden}");
+        let help = "use another name in the #define".to_owned();
+        self.lowering.warn(at.at, "defined", message, help);
+    }
+
+    /// Warns about an argument that Kafel's tables describe otherwise than the kernel.
+    fn check_tables(&mut self, at: Span, name: &str) {
+        let Some(syscall) = self.syscall.filter(|_| self.filter.parameters.is_none()) else {
+            return;
+        };
+        let Ok(Argument { index, bits, .. }) = own_argument(self.arch, syscall, name) else {
+            return;
+        };
+        let message = match deviation(self.arch, syscall, name) {
+            Some(Deviation::Place(place)) => format!(
+                "`{name}` is argument {index} of {syscall}, counted from 0; Kafel takes argument {place}"
+            ),
+            Some(Deviation::Width(width)) => {
+                let bits = bits.unwrap_or(64);
+                format!("`{name}` of {syscall} has {bits} bits; Kafel compares {width}")
+            }
+            None => return,
+        };
+        let what = self.lowering.sources.text(self.filter.at);
+        let help = format!("name the arguments, so that both do the same: {what}(a, b, c)");
+        self.lowering.warn(at.at, "table", message, help);
     }
 
     fn constant(&mut self, at: Span, name: &str) -> Result<Word, Stop> {
@@ -273,6 +314,11 @@ impl Resolver<'_, '_> {
             Some(near) => format!("did you mean `{near}`?"),
             None if parameters.is_none() && self.syscall.is_none() => {
                 format!("name its arguments: {what}(a, b, c)")
+            }
+            None if self.syscall.and_then(facts).is_some_and(|facts| facts.args_known)
+                && known.is_empty() =>
+            {
+                format!("{what} has no arguments: write it without a condition")
             }
             None if known.is_empty() => {
                 format!("the arguments of {what} are unknown; name them: {what}(a, b, c)")

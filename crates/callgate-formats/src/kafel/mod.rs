@@ -22,7 +22,8 @@
 //! A reader does no I/O, so included files come from a function that the caller gives.
 //!
 //! Limits: 10 MiB of text with all included files, 1,000 inclusions, 16 of them inside each other, 1,000,000 rules
-//! and 150,000 comparisons (counted for each architecture), 1,000,000 parts of expressions, 200 levels of nested `&&` and `||`.
+//! and 150,000 comparisons with 1,000,000 tests of arguments (counted for each architecture), 1,000,000 parts of
+//! expressions, 200 levels of nested `&&` and `||`.
 
 mod action;
 mod arguments;
@@ -36,13 +37,14 @@ mod model;
 pub mod names;
 mod options;
 mod parse;
+mod progress;
 mod read;
-mod report;
 mod rules;
-mod sources;
 mod threshold;
 mod tokens;
+mod width;
 mod word;
 
-pub use options::{Included, Includes, ReadOptions};
+pub use crate::included::{Included, Includes};
+pub use options::ReadOptions;
 pub use read::{read, read_with_includes};

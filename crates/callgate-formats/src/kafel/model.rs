@@ -1,6 +1,6 @@
 //! A parsed policy, before names of syscalls and arguments are resolved.
 
-use super::sources::{Place, Span};
+use crate::included::{Place, Span};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::Cmp;

@@ -125,7 +125,7 @@ const WIDE_IDS: &[&str] = &[
 ];
 
 /// The names of Kafel that the kernel's tables do not have, for "did you mean …?".
-pub(super) fn internal_names() -> impl Iterator<Item = &'static str> {
+pub fn internal_names() -> impl Iterator<Item = &'static str> {
     INTERNAL.iter().map(|(name, _)| *name)
 }
 

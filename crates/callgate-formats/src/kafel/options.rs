@@ -1,4 +1,4 @@
-//! What a policy is read for, and where included files come from.
+//! What a policy is read for.
 
 use callgate_bpf::syscalls::Arch;
 
@@ -16,16 +16,3 @@ impl ReadOptions {
         ReadOptions { arches: vec![arch] }
     }
 }
-
-/// A file that a policy includes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Included {
-    /// Its name in messages. Equal names are the same file, which may not include itself.
-    pub name: String,
-    /// Its text.
-    pub text: String,
-}
-
-/// Finds included files: given the name in the directive, and the name of the file with the directive (`None` for the
-/// policy itself), returns the file, or why it cannot be read.
-pub type Includes<'a> = dyn FnMut(&str, Option<&str>) -> Result<Included, String> + 'a;

@@ -7,10 +7,9 @@ use std::collections::HashMap;
 use super::expression::Expression;
 use super::lexer::{ACTIONS, Keyword, Token, TokenKind};
 use super::model::{Item, ItemKind, Model, PolicyBody, Statement};
-use super::report::OTHER;
-use super::sources::{Place, Span};
 use super::tokens::Tokens;
 use crate::diagnostics::quote::shorten;
+use crate::included::{OTHER, Place, Span};
 use callgate_bpf::constants;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::verdict::Verdict;
@@ -128,6 +127,10 @@ impl<'a, 'i> Parser<'a, 'i> {
     /// `#define NAME VALUE`, after the `#`.
     fn definition(&mut self, at: Place) -> Syntax<()> {
         let token = self.tokens.take();
+        if self.tokens.sources.text(token.span) == "include" {
+            let message = "Kafel knows `#include` only without a blank between `#` and `include`";
+            return Err(self.fail(at, message, "write #include \"FILE\""));
+        }
         if token.kind != TokenKind::Keyword(Keyword::Define) {
             return Err(self.unexpected(
                 token,

@@ -1,20 +1,17 @@
 //! Reader of policies: from the text to a [`Profile`].
 
-use std::collections::HashSet;
-
 use super::lower::Lowering;
 use super::model::{Item, ItemKind, Model, Statement};
-use super::options::{Includes, ReadOptions};
+use super::options::ReadOptions;
 use super::parse::{MAX_RULES, Parser};
-use super::report::Reports;
+use super::progress::Progress;
 use super::rules::rules;
-use super::sources::{Place, Sources};
 use super::tokens::{MAX_TEXT, Tokens};
 use crate::diagnostics::quote::shorten;
+use crate::included::{Includes, Place, Reports, Sources};
 use crate::profile::Profile;
-use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Policy, Rule, Section};
 
@@ -70,13 +67,7 @@ pub fn read_with_includes(
     let failed = reports.failed();
     let messages = reports.finish(&sources);
     match policy {
-        Some(policy) if !failed => Ok(Profile {
-            policy,
-            dialect: None,
-            flags: FilterFlags::NONE,
-            listener: None,
-            warnings: messages,
-        }),
+        Some(policy) if !failed => Ok(Profile { warnings: messages, ..Profile::of(policy) }),
         _ => Err(messages.into()),
     }
 }
@@ -100,10 +91,10 @@ fn lower(
     if reports.failed() {
         return None;
     }
-    let mut warned = HashSet::new();
+    let mut progress = Progress::default();
     let mut ordered: Vec<(Arch, Vec<Rule>)> = Vec::new();
     for (index, arch) in arches.into_iter().enumerate() {
-        let blocks = Lowering::new(sources, reports, &mut warned).model(model, arch);
+        let blocks = Lowering::new(sources, reports, &mut progress).model(model, arch);
         // What has no effect is reported for the first architecture.
         let mut unused = Reports::default();
         let to = if index == 0 { &mut *reports } else { &mut unused };
@@ -121,6 +112,7 @@ fn lower(
             )
             .help = "write DEFAULT KILL if that is meant".to_owned();
     }
+    report_x32(model, default, &ordered, reports);
     let mut sections: Vec<Section> = Vec::new();
     for (arch, rules) in ordered {
         let same = sections.iter().position(|section| section.token() == arch.token());
@@ -140,6 +132,28 @@ fn lower(
             reports.error(start, error.to_string()).help = "give --arch".to_owned();
             None
         }
+    }
+}
+
+/// Warns if rules deny syscalls of x86_64, but not those of x32, which have the same arch token.
+fn report_x32(
+    model: &Model,
+    default: Verdict,
+    ordered: &[(Arch, Vec<Rule>)],
+    reports: &mut Reports,
+) {
+    let rules = |arch: Arch| ordered.iter().find(|(own, _)| *own == arch).map(|(_, rules)| rules);
+    let (Some(native), None, Some((_, at))) =
+        (rules(Arch::X86_64), rules(Arch::X32), model.default)
+    else {
+        return;
+    };
+    if default.permits() && native.iter().any(|rule| !rule.verdict.permits()) {
+        let message = format!(
+            "programs can avoid these rules by syscalls of x32 (numbers from {X32_SYSCALL_BIT:#x}), which get DEFAULT {default}"
+        );
+        reports.warn(at, message).help =
+            "read the policy for x86_64 and x32, or list what is allowed".to_owned();
     }
 }
 

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use super::lower::{Blocks, Lowered};
 use super::model::{Model, Statement};
-use super::report::{OTHER, Reports};
-use super::sources::{Place, Sources};
 use crate::diagnostics::quote::shorten;
+use crate::included::{OTHER, Place, Reports, Sources};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, SyscallSet};
 

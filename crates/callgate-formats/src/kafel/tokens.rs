@@ -3,14 +3,10 @@
 use std::collections::VecDeque;
 
 use super::lexer::{LexError, Lexer, Token, TokenKind};
-use super::options::Includes;
-use super::report::{OTHER, Reports};
-use super::sources::{Place, Sources, Span};
+use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources, Span};
 
 /// The maximum size of all texts together, in bytes.
 pub(super) const MAX_TEXT: usize = 10 << 20;
-/// The maximum number of inclusions.
-const MAX_INCLUSIONS: usize = 1000;
 /// How deep inclusions may nest, as in Kafel.
 const MAX_DEPTH: usize = 16;
 
@@ -24,8 +20,7 @@ pub(super) struct Tokens<'a, 'i> {
     /// Whether the innermost text is inside `#include`.
     in_directive: Vec<bool>,
     ahead: VecDeque<Token>,
-    inclusions: usize,
-    bytes: usize,
+    inclusions: Inclusions,
     end: Place,
 }
 
@@ -41,8 +36,7 @@ impl<'a, 'i> Tokens<'a, 'i> {
             open: open.into_iter().collect(),
             in_directive: vec![false],
             ahead: VecDeque::new(),
-            inclusions: 0,
-            bytes: text.len(),
+            inclusions: Inclusions::new(text.len(), MAX_DEPTH, MAX_TEXT),
             end: Place { source: 0, offset },
         }
     }
@@ -113,59 +107,20 @@ impl<'a, 'i> Tokens<'a, 'i> {
 
     /// Starts to read an included file.
     fn include(&mut self, name: &str, at: Place) {
-        let shown = crate::diagnostics::quote::shorten(name);
-        self.inclusions += 1;
-        if self.inclusions > MAX_INCLUSIONS {
-            // One message, and none about the text that is then missing.
-            self.stop(
-                at,
-                format!("more than {MAX_INCLUSIONS} files are included"),
-                "include fewer files",
-            );
-            return;
-        }
-        let from = self.open.last().and_then(|lexer| self.sources.name(lexer.source()));
-        let file = match (self.includes)(name, from) {
-            Ok(file) => file,
-            Err(why) => {
-                self.reports.error(at, format!("cannot include \"{shown}\": {why}"));
-                return;
+        let open: Vec<u16> = self.open.iter().map(Lexer::source).collect();
+        let Tokens { sources, reports, includes, inclusions, .. } = self;
+        match inclusions.open(name, at, &open, includes, sources, reports) {
+            Opened::Source(number) => {
+                if let Some(source) = self.sources.get(number) {
+                    self.open.push(Lexer::new(source.text.clone(), number));
+                    self.in_directive.push(false);
+                }
             }
-        };
-        let mut open = self.open.iter().map(Lexer::source);
-        let again = open.rfind(|source| self.sources.name(*source) == Some(&file.name));
-        if let Some(again) = again {
-            let first = self.sources.get(again).and_then(|source| source.included_at).unwrap_or(at);
-            let message = format!("\"{shown}\" includes itself; it is included first at {OTHER}");
-            self.reports.error_with(at, first, message).help =
-                "remove one of the two directives".to_owned();
-            return;
+            Opened::Nothing => {}
+            Opened::Stop => {
+                self.open.clear();
+                self.in_directive.clear();
+            }
         }
-        if self.open.len() > MAX_DEPTH {
-            let message = format!("inclusions are nested more than {MAX_DEPTH} deep");
-            self.stop(at, message, "include the files from one file");
-            return;
-        }
-        self.bytes = self.bytes.saturating_add(file.text.len());
-        if self.bytes > MAX_TEXT {
-            let message = format!(
-                "with \"{shown}\" the policy has {} bytes, the maximum is {MAX_TEXT}",
-                self.bytes
-            );
-            self.stop(at, message, "include smaller files");
-            return;
-        }
-        let number = self.sources.add(file.name, &file.text, at);
-        if let Some(source) = self.sources.get(number) {
-            self.open.push(Lexer::new(source.text.clone(), number));
-            self.in_directive.push(false);
-        }
-    }
-
-    /// Reports an error, and ends all texts.
-    fn stop(&mut self, at: Place, message: String, help: &str) {
-        self.reports.error(at, message).help = help.to_owned();
-        self.open.clear();
-        self.in_directive.clear();
     }
 }

@@ -35,6 +35,11 @@ impl BitFn {
         BitFn(!(self.0 ^ other.0))
     }
 
+    /// Its value where the bits of all arguments are 0.
+    fn without_arguments(self) -> bool {
+        self.0 & 1 == 1
+    }
+
     /// The argument whose bit this is.
     pub(super) fn variable(self) -> Option<u8> {
         VARIABLES.iter().position(|table| *table == self.0).map(|index| index as u8)
@@ -114,16 +119,19 @@ pub(super) enum Word {
 /// A number that depends on arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bits {
-    pub(super) bits: [BitFn; 64],
-    /// Whether a comparison with it looks at all 64 bits.
-    pub(super) wide: bool,
+    bits: [BitFn; 64],
+    /// Whether one of the arguments has 64 bits.
+    has_wide_argument: bool,
+    /// A number in it with more than 32 bits, which it is combined with.
+    wide_number: Option<u64>,
 }
 
 impl Word {
     /// An argument with 32 or 64 bits.
     pub(super) fn argument(index: u8, wide: bool) -> Word {
         let table = VARIABLES.get(usize::from(index)).copied().unwrap_or(0);
-        Word::Bits(Box::new(Bits { bits: [BitFn(table); 64], wide }))
+        let bits = [BitFn(table); 64];
+        Word::Bits(Box::new(Bits { bits, has_wide_argument: wide, wide_number: None }))
     }
 
     pub(super) fn bit(&self, index: usize) -> BitFn {
@@ -135,10 +143,25 @@ impl Word {
 
     /// Whether a comparison looks at all 64 bits: because of an argument with 64 bits, or a larger number.
     pub(super) fn is_wide(&self) -> bool {
+        self.has_wide_argument() || self.wide_number().is_some()
+    }
+
+    pub(super) fn has_wide_argument(&self) -> bool {
+        matches!(self, Word::Bits(word) if word.has_wide_argument)
+    }
+
+    /// The number with more than 32 bits that it is, or that it is combined with.
+    pub(super) fn wide_number(&self) -> Option<u64> {
         match self {
-            Word::Number(number) => *number > u64::from(u32::MAX),
-            Word::Bits(word) => word.wide,
+            Word::Number(number) => Some(*number).filter(|number| *number > u64::from(u32::MAX)),
+            Word::Bits(word) => word.wide_number,
         }
+    }
+
+    /// The upper 32 bits where those of all arguments are 0, as in registers with 32 bits.
+    pub(super) fn high_half(&self) -> u32 {
+        let high = (32..64).map(|index| self.bit(index).without_arguments());
+        (0..).zip(high).fold(0, |half, (index, bit)| half | u32::from(bit) << index)
     }
 
     /// `self & other` or `self | other`.
@@ -160,7 +183,11 @@ impl Word {
                     let (BitFn(a), BitFn(b)) = (a.bit(index), b.bit(index));
                     BitFn(if is_and { a & b } else { a | b })
                 });
-                Word::Bits(Box::new(Bits { bits, wide: a.is_wide() || b.is_wide() }))
+                Word::Bits(Box::new(Bits {
+                    bits,
+                    has_wide_argument: a.has_wide_argument() || b.has_wide_argument(),
+                    wide_number: a.wide_number().or(b.wide_number()),
+                }))
             }
         }
     }
@@ -202,5 +229,14 @@ mod tests {
         assert_eq!(narrow().join(Word::Number(0), true), Word::Number(0));
         assert!(narrow().join(Word::Number(1 << 40), true).is_wide());
         assert!(!narrow().join(Word::Number(1 << 20), true).is_wide());
+    }
+
+    #[test]
+    fn the_high_half_without_arguments_is_that_of_numbers() {
+        let wide = || Word::argument(0, true);
+        assert_eq!(Word::Number(0x5_0000_0007).high_half(), 5);
+        assert_eq!(wide().high_half(), 0);
+        assert_eq!(wide().join(Word::Number(0x5_0000_0007), true).high_half(), 0);
+        assert_eq!(wide().join(Word::Number(0x5_0000_0007), false).high_half(), 5);
     }
 }

@@ -47,8 +47,10 @@ mod model;
 mod options;
 mod parse;
 mod read;
+mod write;
 
 pub use dialect::{Dialect, EnosysAbove};
 pub use lower::BAD_ARCH;
 pub use options::ReadOptions;
 pub use read::read;
+pub use write::{WriteEntry, WriteProfile, action_of, write};

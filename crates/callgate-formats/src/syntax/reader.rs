@@ -22,6 +22,8 @@ pub struct Reader<'t> {
     /// Number of suggestions asked for so far.
     suggestions: usize,
     keys: KeyMatching,
+    /// Whether an unknown key is an error or a warning.
+    unknown_keys: Severity,
 }
 
 /// A key that a reader expects in a map.
@@ -61,7 +63,14 @@ impl<'t> Reader<'t> {
     /// A reader of this text, which compares keys in this way.
     pub fn new(text: &'t str, keys: KeyMatching) -> Reader<'t> {
         let positions = Positions::new(text);
-        Reader { positions, messages: Messages::new(), suggestions: 0, keys }
+        let unknown_keys = Severity::Warning;
+        Reader { positions, messages: Messages::new(), suggestions: 0, keys, unknown_keys }
+    }
+
+    /// The same reader, for which an unknown key is an error, not a warning.
+    #[must_use]
+    pub fn refusing_unknown_keys(self) -> Reader<'t> {
+        Reader { unknown_keys: Severity::Error, ..self }
     }
 
     /// Line and column of a byte offset.
@@ -239,19 +248,22 @@ impl<'t> Reader<'t> {
 
     fn unknown_key(&mut self, given: &str, at: usize, what: &str, known: &[KnownKey]) {
         let names = known.iter().map(|known| known.name);
+        let is_refused = self.unknown_keys == Severity::Error;
         let help = match names.clone().find(|name| folds_to(given, name)) {
-            Some(name) => {
+            Some(name) if !is_refused => {
                 format!(
                     "did you mean `{name}`? Programs in Go (Docker, Podman, runc) read it as `{name}`"
                 )
             }
+            Some(name) => format!("did you mean `{name}`?"),
             None => match self.nearest(given, names) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "remove it, or check its spelling".to_owned(),
             },
         };
-        let message = format!("unknown key `{}` in {what}; it is ignored", escape_key(given));
-        self.warn(at, message).help = help;
+        let end = if is_refused { "" } else { "; it is ignored" };
+        let message = format!("unknown key `{}` in {what}{end}", escape_key(given));
+        self.report(self.unknown_keys, at, message).help = help;
     }
 
     /// Reports a value of the wrong type.

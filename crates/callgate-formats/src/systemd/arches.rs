@@ -33,8 +33,8 @@ pub(super) fn from_name(name: &str, version: SystemdVersion) -> Option<Arch> {
     Some(*arch).filter(|arch| *arch != Arch::Loongarch64 || version.has_loongarch())
 }
 
-/// systemd's name of an architecture.
-pub(super) fn name(arch: Arch) -> Option<&'static str> {
+/// systemd's name of an architecture; `None` if systemd does not know it.
+pub fn name(arch: Arch) -> Option<&'static str> {
     NAMES.iter().find(|(_, known)| *known == arch).map(|(name, _)| *name)
 }
 
@@ -46,7 +46,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// The architectures for which a build of systemd installs filters, in the order of installation; the native one is last
 /// (`seccomp_local_archs` in `seccomp-util.c`). A build for MIPS or POWER also installs filters for the other byte
 /// order, which never match; they are left out. Empty for architectures without filters.
-pub(super) fn local(native: Arch, version: SystemdVersion) -> Vec<Arch> {
+pub fn local(native: Arch, version: SystemdVersion) -> Vec<Arch> {
     match native {
         Arch::X86_64 => vec![Arch::X86, Arch::X32, Arch::X86_64],
         Arch::X32 => vec![Arch::X86, Arch::X86_64, Arch::X32],

@@ -48,7 +48,7 @@ pub fn group_members(name: &str, version: SystemdVersion) -> Option<Vec<&'static
 
 /// The syscalls that systemd takes for known, so that they do not fail with ENOSYS: those of `@known` without those of the
 /// group `@obsolete` in it.
-pub(super) fn known_to_systemd(version: SystemdVersion) -> impl Iterator<Item = &'static str> {
+pub fn known_to_systemd(version: SystemdVersion) -> impl Iterator<Item = &'static str> {
     let ranges = find("@known", version).map_or(&[][..], |(_, ranges)| ranges);
     let names = ranges.iter().filter(move |range| has(range, version));
     let all = names.flat_map(|(_, _, names)| names.split_ascii_whitespace());

@@ -2,7 +2,7 @@
 //!
 //! As `config_parse` and `parse_line` in systemd's `conf-parser.c`: a line whose last character is a backslash that no
 //! other one escapes goes on in the next line, with a space in place of the backslash. Lines that start with `#` or `;`
-//! are comments, also between the lines of a continuation. A line ends with LF, CR LF or CR. One byte order mark is
+//! are comments, also between the lines of a continuation. A line ends with LF, CR, CR LF or LF CR. One byte order mark is
 //! skipped at the start of a line.
 
 /// The characters that systemd strips from lines, keys and values.
@@ -76,7 +76,9 @@ impl<'t> Lines<'t> {
         let rest = self.text.get(start..).filter(|rest| !rest.is_empty())?;
         let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
         let (line, end) = rest.split_at_checked(length)?;
-        self.at = start + length + if end.starts_with("\r\n") { 2 } else { end.len().min(1) };
+        self.at = start
+            + length
+            + if end.starts_with("\r\n") || end.starts_with("\n\r") { 2 } else { end.len().min(1) };
         Some((start, line))
     }
 }
@@ -122,7 +124,8 @@ mod tests {
         assert_eq!(texts("a\\\n\nb"), ["a ", "b"], "an empty line ends it");
         assert_eq!(texts("a\\\\\nb\\\\\\\nc"), ["a\\\\", "b\\\\ c"]);
         assert_eq!(texts("a\\"), ["a "], "nothing follows");
-        assert_eq!(texts("a\r\nb\rc\n\rd"), ["a", "b", "c", "", "d"]);
+        assert_eq!(texts("a\r\nb\rc\n\rd\n\n\re"), ["a", "b", "c", "d", "", "e"]);
+        assert_eq!(texts("a\\\n\rb"), ["a b"], "LF CR is one end");
         assert_eq!(texts("\u{feff}a\n\u{feff}b"), ["a", "\u{feff}b"]);
         assert_eq!(texts("a\n\u{feff}b"), ["a", "b"]);
         assert!(texts("").is_empty() && texts("#").is_empty());

@@ -44,6 +44,9 @@ pub(super) fn lower(
     for directive in Directive::ALL {
         lowering.directive(*directive, settings, report)?;
     }
+    if lowering.filters.is_empty() {
+        lowering.explain_empty(settings, report);
+    }
     Ok(lowering.filters)
 }
 
@@ -76,17 +79,39 @@ impl Lowering<'_> {
                 _ => Ok(()),
             },
             _ if !settings.is_on(directive) => Ok(()),
-            Directive::MemoryDenyWriteExecute
-                if options.version.has_mdwe() && options.kernel >= MDWE =>
-            {
-                Ok(())
-            }
+            Directive::MemoryDenyWriteExecute if self.has_mdwe() => Ok(()),
             Directive::LockPersonality => {
                 let personality = settings.personality.unwrap_or(0);
                 self.each_arch(directive, |set| rules::personality(set, personality))
             }
             switch => self.each_arch(switch, |set| rules::switch(switch, set, options)),
         }
+    }
+
+    /// Warns about the directives that are on, if none installs a filter.
+    fn explain_empty(&self, settings: &Settings, report: &mut Report<'_>) {
+        let ReadOptions { version, native, kernel, .. } = self.options;
+        for (directive, switch) in settings.switches.iter().filter(|(_, switch)| switch.is_on) {
+            let (why, help) = match directive {
+                Directive::MemoryDenyWriteExecute if self.has_mdwe() => (
+                    format!(
+                        "systemd {version} on Linux {kernel} denies such memory with prctl(PR_SET_MDWE) instead"
+                    ),
+                    "--kernel 6.2 and --systemd 253 show the filter of older systems",
+                ),
+                _ => (
+                    format!("systemd on {native} has no rules for it"),
+                    "see the table in docs/systemd.md",
+                ),
+            };
+            report.warn(switch.at, format!("{directive} installs no filter: {why}")).help =
+                help.to_owned();
+        }
+    }
+
+    /// Whether systemd denies memory that is writable and executable without a filter.
+    fn has_mdwe(&self) -> bool {
+        self.options.version.has_mdwe() && self.options.kernel >= MDWE
     }
 
     /// A filter for each architecture that allows what its rules do not deny. `add` adds the rules and returns whether the

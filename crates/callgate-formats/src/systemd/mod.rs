@@ -53,9 +53,10 @@ mod values;
 mod version;
 mod words;
 
+pub use arches::{local as build_arches, name as arch_name};
 pub use directive::Directive;
 pub use filters::{UnitFilter, UnitFilters};
-pub use groups::{group_members, group_names};
+pub use groups::{group_members, group_names, known_to_systemd as known_names};
 pub use options::{ExecSection, ReadOptions, UnitText};
 pub use read::read;
 pub use report::{FileMessage, UnitErrors};

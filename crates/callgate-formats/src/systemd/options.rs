@@ -1,5 +1,6 @@
 //! Options of the reader, and its inputs.
 
+use super::arches;
 use super::version::SystemdVersion;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 
@@ -34,6 +35,11 @@ impl ReadOptions {
             strict: false,
             libseccomp_lacks: Vec::new(),
         }
+    }
+
+    /// The architectures for which systemd installs filters, the native one last. None for some architectures.
+    pub fn arches(&self) -> Vec<Arch> {
+        arches::local(self.native, self.version)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::arches;
 use super::directive::Directive;
-use super::lines::{Lines, Logical};
+use super::lines::{BLANK, Lines, Logical};
 use super::options::{ExecSection, ReadOptions, TextForm, UnitText};
 use super::report::{At, Report};
 use super::settings::{Denial, Settings, Switch};
@@ -88,7 +88,12 @@ impl<'o, 't> UnitReader<'o, 't> {
             }
             match text.form {
                 TextForm::Filter => self.filter_line(&line),
-                TextForm::Unit | TextForm::Directives => self.line(&line.trimmed(), &mut section),
+                TextForm::Unit => self.line(&line.trimmed(), &mut section),
+                TextForm::Directives => {
+                    for one in assignments(&line) {
+                        self.line(&one, &mut section);
+                    }
+                }
             }
         }
     }
@@ -284,15 +289,14 @@ impl<'o, 't> UnitReader<'o, 't> {
             _ => boolean(word).filter(|is_on| *is_on || host.is_none()),
         };
         // systemd also ignores an invalid host name; a specifier in it may stand for a valid one.
-        let is_valid = host.is_none_or(|host| {
-            !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-.%".contains(c))
-        });
+        let is_valid = host.is_none_or(|host| host.contains('%') || values::is_host_name(host));
         match mode.filter(|_| is_valid) {
             Some(is_on) => self.set(Directive::ProtectHostname, Switch { is_on, at }),
             None => self.invalid(
                 value,
                 "value of ProtectHostname",
-                "write yes, no or private; after yes and private, a host name may follow a colon",
+                "write yes, no or private; after yes and private, a host name of at most 64 letters, digits, - and . may \
+                 follow a colon",
             ),
         }
     }
@@ -457,6 +461,23 @@ impl<'o, 't> UnitReader<'o, 't> {
             (Some(old), false) => old | flags,
         });
     }
+}
+
+/// The assignments in a line: each begins with a key that is read, after a blank. Only text on the command line may have
+/// several in a line; in a unit file, they belong to the value.
+fn assignments(line: &Logical) -> Vec<Logical> {
+    let begins = |at: &usize| {
+        let rest = line.text.get(*at..).unwrap_or_default();
+        keys().any(|key| rest.strip_prefix(key).is_some_and(|rest| rest.starts_with('=')))
+    };
+    let blanks = line.text.match_indices(BLANK).map(|(at, blank)| at + blank.len());
+    let starts = blanks.filter(begins).collect::<Vec<usize>>();
+    let ends = starts.iter().copied().chain([line.text.len()]);
+    [0].into_iter()
+        .chain(starts.iter().copied())
+        .zip(ends)
+        .map(|(start, end)| line.part(start, end))
+        .collect()
 }
 
 /// Whether a value begins with `~`; where the rest of it starts; the rest.

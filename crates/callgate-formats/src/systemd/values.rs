@@ -22,22 +22,63 @@ pub(super) fn boolean(text: &str) -> Option<bool> {
 pub(super) fn errno(text: &str, native: Arch) -> Result<u16, &'static str> {
     let invalid = "expected a name such as EPERM, or a number up to 4095";
     let Some(number) = errno_number(text) else {
-        let (digits, radix) = match text.strip_prefix('0') {
-            Some(rest) if rest.starts_with(['x', 'X']) => (rest.get(1..).unwrap_or(""), 16),
-            Some(rest) if !rest.is_empty() => (rest, 8),
-            _ => (text, 10),
-        };
-        let is_number = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
-        let number = u16::from_str_radix(digits, radix).ok().filter(|number| *number <= 4095);
-        return number.filter(|_| is_number).ok_or(invalid);
+        let number = integer(text).and_then(|number| u16::try_from(number).ok());
+        return number.filter(|number| *number <= 4095).ok_or(invalid);
     };
     match text {
+        "EDEADLOCK" if matches!(native, Arch::Ppc | Arch::Ppc64 | Arch::Ppc64le) => Ok(58),
         _ if number <= 34 || !has_own_numbers(native) => Ok(number),
         "ENOSYS" => Ok(native.enosys()),
         "EAFNOSUPPORT" => Ok(eafnosupport(native)),
         _ => Err("the number of this errno differs on MIPS and PA-RISC; give the number"),
     }
 }
+
+/// An integer: decimal, octal after `0` or `0o`, hexadecimal after `0x`, or binary after `0b` (`safe_atoi` in
+/// `parse-util.c`). A sign stands after `0o` and `0b`, but before `0x`, because `strtol` reads it.
+fn integer(text: &str) -> Option<i64> {
+    /// What `isspace` accepts.
+    const SPACE: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
+    let prefixed =
+        |prefixes: [&str; 2]| prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
+    let (base, rest) = match (prefixed(["0b", "0B"]), prefixed(["0o", "0O"])) {
+        (Some(rest), _) => (Some(2), rest),
+        (_, Some(rest)) => (Some(8), rest),
+        _ => (None, text),
+    };
+    let rest = rest.trim_start_matches(SPACE);
+    let (is_negative, digits) = match (rest.strip_prefix('-'), rest.strip_prefix('+')) {
+        (Some(digits), _) => (true, digits),
+        (_, Some(digits)) => (false, digits),
+        _ => (false, rest),
+    };
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let (base, digits) = match (base, hexadecimal) {
+        (Some(base), _) => (base, digits),
+        (None, Some(digits)) => (16, digits),
+        (None, None) if digits.starts_with('0') => (8, digits),
+        (None, None) => (10, digits),
+    };
+    // A second sign is not a digit.
+    let is_digit = |c: char| c.is_digit(base);
+    let number = i64::from_str_radix(digits, base).ok().filter(|_| digits.chars().all(is_digit))?;
+    Some(if is_negative { -number } else { number })
+}
+
+/// Whether a host name is valid (`hostname_is_valid` in `hostname-util.c`, without flags).
+pub(super) fn is_host_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        !label.is_empty()
+            && label.chars().all(is_letter)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= HOST_NAME_MAX && name.split('.').all(is_label)
+}
+
+/// The maximum length of a host name (`HOST_NAME_MAX`).
+const HOST_NAME_MAX: usize = 64;
 
 /// The number of an address family. `AF_UNSPEC` has no name in systemd (`generate-af-list.sh`).
 pub(super) fn family(name: &str) -> Option<u16> {
@@ -110,17 +151,66 @@ mod tests {
 
     #[test]
     fn errnos_are_names_or_numbers() {
-        for (text, expected) in
-            [("EPERM", 1), ("0", 0), ("4095", 4095), ("0x26", 38), ("017", 15), ("EWOULDBLOCK", 11)]
-        {
+        for (text, expected) in [
+            ("EPERM", 1),
+            ("0", 0),
+            ("4095", 4095),
+            ("0x26", 38),
+            ("017", 15),
+            ("EWOULDBLOCK", 11),
+            ("EHWPOISON", 133),
+            // As `strtol` reads them, after the prefixes that systemd itself knows.
+            ("+1", 1),
+            ("-0", 0),
+            ("+0x10", 16),
+            ("0b101", 5),
+            ("0B1", 1),
+            ("0b+1", 1),
+            ("0o17", 15),
+            ("0O017", 15),
+        ] {
             assert_eq!(errno(text, Arch::X86_64), Ok(expected), "{text}");
         }
-        for text in ["", "4096", "-1", "+1", "eperm", "08", "0x", "65537", " 1", "é"] {
+        for text in [
+            "",
+            "4096",
+            "-1",
+            "eperm",
+            "08",
+            "0x",
+            "65537",
+            "é",
+            "++1",
+            "+-1",
+            "0x+1",
+            "+0b1",
+            "0b2",
+            "0b",
+            "0o8",
+            "1 ",
+            "0b-1",
+            "99999999999999999999",
+        ] {
             assert!(errno(text, Arch::X86_64).is_err(), "{text}");
         }
         assert_eq!(errno("ENOSYS", Arch::Mips), Ok(89));
         assert_eq!(errno("EPERM", Arch::Mips), Ok(1));
         assert!(errno("ELOOP", Arch::Mips).is_err());
+        assert_eq!(errno("EDEADLOCK", Arch::X86_64), Ok(35));
+        assert_eq!(errno("EDEADLOCK", Arch::Ppc64le), Ok(58));
+        assert_eq!(errno("EDEADLK", Arch::Ppc64le), Ok(35));
+    }
+
+    #[test]
+    fn host_names_consist_of_labels() {
+        for valid in ["a", "A-1.b", "localhost", &"x".repeat(64)] {
+            assert!(is_host_name(valid), "{valid}");
+        }
+        for invalid in
+            ["", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "a_b", "é", &"x".repeat(65)]
+        {
+            assert!(!is_host_name(invalid), "{invalid}");
+        }
     }
 
     #[test]

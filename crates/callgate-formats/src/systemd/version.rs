@@ -36,7 +36,7 @@ impl SystemdVersion {
 
     /// Whether syscalls outside `@known` get ENOSYS if the list of `SystemCallFilter=` is an allow list
     /// (`override_default_action` in `seccomp-util.c`).
-    pub(super) fn has_enosys_for_unknown(self) -> bool {
+    pub fn has_enosys_for_unknown(self) -> bool {
         self.0 >= 255
     }
 
@@ -48,7 +48,7 @@ impl SystemdVersion {
 
     /// Whether the process writes to a descriptor of the manager after `SystemCallFilter=` is in force, so that systemd
     /// permits `write` (`apply_syscall_filter` in `exec-invoke.c`).
-    pub(super) fn permits_write(self) -> bool {
+    pub fn permits_write(self) -> bool {
         self.0 >= 256
     }
 

@@ -26,6 +26,7 @@
 //! # Ok::<(), callgate_proof::diagram::DiagramError>(())
 //! ```
 
+mod choice;
 mod compare;
 mod error;
 mod exits;

@@ -3,16 +3,13 @@
 //!
 //! Source: `kernel/seccomp.c`, `seccomp_run_filters`.
 
-use rustc_hash::{FxHashMap as HashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::choice::STEPS_PER_ENTRY;
 use super::compare::NO_VERDICT;
 use super::{DiagramError, Func, Store};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
-
-/// The cost of a table entry of this module in steps. It keeps these tables smaller than the nodes of a
-/// store that uses its whole budget.
-const STEPS_PER_ENTRY: u64 = 4;
 
 /// The verdicts of several functions for one syscall, and that syscall.
 type VerdictCombination<const N: usize> = ([Verdict; N], SeccompData);
@@ -25,37 +22,7 @@ impl Store {
     /// # Errors
     /// If the diagram exceeds its budget.
     pub fn highest_precedence(&mut self, kept: Func, next: Func) -> Result<Func, DiagramError> {
-        self.check_owner(kept)?;
-        self.check_owner(next)?;
-        self.highest_precedence_memo(kept, next, &mut HashMap::default())
-    }
-
-    /// Each recursion is at least one variable deeper.
-    fn highest_precedence_memo(
-        &mut self,
-        kept: Func,
-        next: Func,
-        memo: &mut HashMap<(Func, Func), Func>,
-    ) -> Result<Func, DiagramError> {
-        if kept == next {
-            return Ok(kept);
-        }
-        if let (Some(old), Some(new)) = (self.as_verdict(kept), self.as_verdict(next)) {
-            return Ok(if old.or_higher_precedence(new) == old { kept } else { next });
-        }
-        if let Some(done) = memo.get(&(kept, next)) {
-            return Ok(*done);
-        }
-        self.charge_steps(STEPS_PER_ENTRY)?;
-        let (var, (kept0, kept1), (next0, next1)) = self.expand(kept, next);
-        if var == super::VARS {
-            return Err(NO_VERDICT);
-        }
-        let low = self.highest_precedence_memo(kept0, next0, memo)?;
-        let high = self.highest_precedence_memo(kept1, next1, memo)?;
-        let func = self.make_ordered(var, low, high)?;
-        memo.insert((kept, next), func);
-        Ok(func)
+        self.choose(kept, next, |kept, next| kept.or_higher_precedence(next) == kept)
     }
 
     /// Every combination of verdicts that these functions have for one syscall, each once, with a syscall

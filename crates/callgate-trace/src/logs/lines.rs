@@ -140,7 +140,11 @@ impl LineSplitter {
         };
         let lines = self.check_lines(&text)?;
         match invalid {
-            Some(at) => Err(not_utf8(self.bytes.saturating_add(at as u64))),
+            Some(at) => {
+                let Position { line, column } = Position::of(&text, text.len());
+                let position = Position { line: self.lines.saturating_add(line), column };
+                Err(not_utf8(position, self.bytes.saturating_add(at as u64)))
+            }
             None => Ok((text, lines)),
         }
     }
@@ -194,16 +198,20 @@ fn too_many_lines() -> Diagnostic {
 /// # Errors
 /// Invalid UTF-8 or a zero byte; lines may have any length.
 pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, Diagnostic> {
-    let text = String::from_utf8(bytes)
-        .map_err(|error| not_utf8(error.utf8_error().valid_up_to() as u64))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let valid = String::from_utf8_lossy(error.as_bytes().get(..at).unwrap_or_default());
+        not_utf8(Position::of(&valid, valid.len()), at as u64)
+    })?;
     match text.find('\0') {
         Some(at) => Err(zero(Position::of(&text, at))),
         None => Ok(text),
     }
 }
 
-fn not_utf8(at: u64) -> Diagnostic {
-    Diagnostic::error(None, format!("not text: byte {at} is not valid UTF-8"))
+/// The byte is counted from the start of the text.
+fn not_utf8(position: Position, at: u64) -> Diagnostic {
+    Diagnostic::error(Some(position), format!("not text: byte {at} is not valid UTF-8"))
 }
 
 fn zero(at: Position) -> Diagnostic {
@@ -246,7 +254,8 @@ mod tests {
             for (text, expected) in [
                 (&b"a\n\xc3\xa9\0\n"[..], "2:2: not text: zero byte"),
                 (b"a\nb\0", "2:2: not text: zero byte"),
-                (b"a\nb\xc3\n", "not text: byte 3 is not valid UTF-8"),
+                (b"a\nb\xc3\n", "2:2: not text: byte 3 is not valid UTF-8"),
+                (b"\n\nb\n\xc3", "4:1: not text: byte 4 is not valid UTF-8"),
                 (b"a\n\0\n\xc3\n", "2:1: not text: zero byte"),
             ] {
                 let (_, error) = lines(text, size);

@@ -112,21 +112,30 @@ struct Values {
 impl Values {
     /// A value that the argument is compared with.
     fn one(&self, value: u64) -> String {
-        self.family
-            .and_then(|(family, arch)| family.name(arch, value))
-            .unwrap_or_else(|| number(value))
+        self.name(value).unwrap_or_else(|| number(value))
+    }
+
+    /// The name of a value. Of a negative constant, all 64 bits have the name if all are compared; else it would not tell
+    /// `dfd == 0xffffff9c` from `dfd == -100`.
+    fn name(&self, value: u64) -> Option<String> {
+        let (family, arch) = self.family?;
+        let is_wide = self.max == u64::MAX && arch.has_wide_registers();
+        let extended = u32::try_from(value).map_or(value, |low| low as i32 as i64 as u64);
+        let name = family.name(arch, value)?;
+        (!is_wide || extended == value || family.name(arch, extended).as_ref() != Some(&name))
+            .then_some(name)
     }
 
     /// The names of all values of ranges, if there are few and all have names.
     fn enumerated(&self, ranges: &[(u64, u64)]) -> Option<Vec<String>> {
         /// The largest number of names that is easier to read than ranges.
         const MAX: u64 = 16;
-        let (family, arch) = self.family.filter(|(family, _)| family.is_enumeration())?;
+        self.family.filter(|(family, _)| family.is_enumeration())?;
         let count = ranges
             .iter()
             .try_fold(0, |sum: u64, (first, last)| sum.checked_add(last - first)?.checked_add(1))?;
         let values = ranges.iter().flat_map(|(first, last)| *first..=*last);
-        if count > MAX { None } else { values.map(|value| family.name(arch, value)).collect() }
+        if count > MAX { None } else { values.map(|value| self.name(value)).collect() }
     }
 
     /// A comparison of some bits.
@@ -243,4 +252,24 @@ impl Clause {
 /// Numbers less than 4096 in decimal, others in hexadecimal.
 fn number(value: u64) -> String {
     if value < 4096 { value.to_string() } else { format!("{value:#x}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of `dfd == value` in a condition on `openat`.
+    fn text(arch: Arch, part: ArgPart, value: u64) -> String {
+        let values = ValueSet::Ranges(vec![(value, value)]);
+        ValueCondition { arg: Some(0), part, values }.describe_on(arch, Some("openat"))
+    }
+
+    #[test]
+    fn conditions_of_different_widths_have_different_texts() {
+        let (wide, low) = (0xffff_ffff_ffff_ff9c, 0xffff_ff9c);
+        assert_eq!(text(Arch::X86_64, ArgPart::Whole, wide), "dfd == AT_FDCWD");
+        assert_eq!(text(Arch::X86_64, ArgPart::Whole, low), "dfd == 0xffffff9c");
+        assert_eq!(text(Arch::X86_64, ArgPart::Low, low), "dfd.low == AT_FDCWD");
+        assert_eq!(text(Arch::X86, ArgPart::Whole, low), "dfd == AT_FDCWD");
+    }
 }

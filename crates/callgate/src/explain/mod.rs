@@ -4,10 +4,13 @@
 //! equal filters have equal explanations. Conditions on arguments are an ordered list of [`Clause`]s; the first that
 //! applies decides.
 
+mod branches;
 mod condition;
 mod explanation;
 mod read;
 
+#[cfg(feature = "oci")]
+pub(crate) use branches::branches;
 pub use condition::{ArgPart, Clause, ValueCondition, ValueSet};
 pub use explanation::{ArchExplanation, Explanation, Group, Outcome};
 pub use read::explain;

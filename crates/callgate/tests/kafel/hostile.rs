@@ -72,6 +72,8 @@ const POLICIES: &[(&str, Make, &str)] = &[
     ),
     ("alternating and nested", alternating, "`&&` and `||` are nested more than 200 deep"),
     ("alternating and negated", negated, "`&&` and `||` are nested more than 200 deep"),
+    ("alternating, negated and flat", flat_negations, "read"),
+    ("comparisons of six arguments", six_arguments, "the comparisons have more than 1000000 tests"),
     (
         "masks",
         |size| {
@@ -146,6 +148,20 @@ fn negated(size: usize) -> String {
     let levels = (size / 32).min(10_000);
     let ends = (0..levels).fold(String::new(), |ends, level| format!("{ends}) && fd == {level}"));
     block(&format!("read {{ {}fd == 1{ends} }}", "!(".repeat(levels)))
+}
+
+/// `!(!(a || b) && c) || d`: De Morgan's laws make it one conjunction or disjunction.
+fn flat_negations(size: usize) -> String {
+    let levels = size / 20;
+    let ends: String =
+        (0..levels).map(|level| format!(") {} fd == {level}", ["&&", "||"][level % 2])).collect();
+    block(&format!("read {{ {}fd == 1 || fd == 2{ends} }}", "!(".repeat(levels)))
+}
+
+/// Each comparison depends on 16 bits of six arguments.
+fn six_arguments(size: usize) -> String {
+    let comparison = "(a & b & 0xffff | c & d & 0xffff) < (e & f & 0xffff | 0 & a)";
+    block(&fill(size, |_| format!("read(a, b, c, d, e, f) {{ {comparison} }}")))
 }
 
 fn answer(text: &str) -> String {

@@ -11,8 +11,12 @@ fn read(text: &str, files: &[(&str, &str)]) -> Result<Profile, String> {
     let mut includes = |name: &str, from: Option<&str>| {
         let file = files.iter().find(|(known, _)| *known == name);
         let from = from.unwrap_or("the policy").to_owned();
-        file.map(|(name, text)| Included { name: (*name).to_owned(), text: (*text).to_owned() })
-            .ok_or(format!("{from} names no file"))
+        file.map(|(name, text)| Included {
+            name: (*name).to_owned(),
+            identity: name.trim_start_matches("./").to_owned(),
+            text: (*text).to_owned(),
+        })
+        .ok_or(format!("{from} names no file"))
     };
     kafel::read_with_includes(text, &ReadOptions::new(Arch::X86_64), &mut includes)
         .map_err(|messages| lines(&messages))
@@ -65,6 +69,11 @@ fn missing_and_circular_files_are_errors() {
     assert_eq!(
         read("#include \"a\"\nDEFAULT KILL", &circle).unwrap_err().lines().next().unwrap(),
         "1:10: in b:2:11: \"a\" includes itself; it is included first at 1:10 (remove one of the two directives)"
+    );
+    let spelled = [("a", "#include \"./a\""), ("./a", "#include \"a\"")];
+    assert_eq!(
+        read("#include \"a\"\nDEFAULT KILL", &spelled).unwrap_err().lines().next().unwrap(),
+        "1:10: in a:1:10: \"./a\" includes itself; it is included first at 1:10 (remove one of the two directives)"
     );
 }
 

@@ -113,7 +113,19 @@ fn every_error_has_a_position_and_help() {
             "ALLOW { write { fd & 1 } }",
             "1:20: this is a number, not a condition (compare it, for example with `!= 0`)",
         ),
-        ("ALLOW { write { fd = 1 } }", "1:20: unexpected character '=' (remove it)"),
+        ("ALLOW { write { fd = 1 } }", "1:20: unexpected character '=' (write `==` to compare)"),
+        (
+            "ALLOW { write { fd + 1 == 2 } }",
+            "1:20: unexpected character '+' (the operators are == != < <= > >= & | && || !)",
+        ),
+        (
+            "ALLOW { fork { a == 1 } }",
+            "1:16: `a` is neither an argument of fork nor a constant (fork has no arguments: write it without a condition)",
+        ),
+        (
+            "# include \"a\"",
+            "1:1: Kafel knows `#include` only without a blank between `#` and `include` (write #include \"FILE\")",
+        ),
         (
             "ALLOW { write { fd == } }",
             "1:23: missing operand at the end of the expression (add a name, a number or a condition)",

@@ -1,9 +1,10 @@
 //! Helpers: the verdicts and messages of a policy.
 
-use callgate::diagnostic::{Diagnostic, Severity};
 use callgate::formats::Profile;
 use callgate::formats::kafel::{self, ReadOptions};
 use callgate::{Arch, SeccompData};
+use callgate_testing::reader::error_lines;
+pub(crate) use callgate_testing::reader::lines;
 
 /// The policy on x86_64, which must be valid.
 pub(crate) fn read(text: &str) -> Profile {
@@ -28,20 +29,12 @@ pub(crate) fn errors_for(text: &str, arches: &[Arch]) -> String {
         Ok(_) => panic!("valid: {text}"),
         Err(messages) => messages,
     };
-    lines(
-        &messages.iter().filter(|one| one.severity == Severity::Error).cloned().collect::<Vec<_>>(),
-    )
+    error_lines(&messages)
 }
 
 /// The warnings about a valid policy on x86_64.
 pub(crate) fn warnings(text: &str) -> String {
     lines(&read(text).warnings)
-}
-
-/// Messages with help, one per line.
-pub(crate) fn lines(messages: &[Diagnostic]) -> String {
-    let lines: Vec<String> = messages.iter().map(|m| format!("{m} ({})", m.help)).collect();
-    lines.join("\n")
 }
 
 /// The verdict for a syscall on an architecture.

@@ -1,6 +1,10 @@
 //! The exact text of messages about directives.
 
-use crate::support::{messages, messages_with, options};
+use callgate::formats::systemd::UnitText;
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, Verdict};
+
+use crate::support::{messages, messages_of, messages_with, options, read, verdict, version};
 
 /// A message for each line of directives.
 #[test]
@@ -97,7 +101,7 @@ fn what_systemd_ignores_is_a_warning() {
         ),
         (
             "ProtectHostname=maybe",
-            "1:17: invalid value of ProtectHostname: \"maybe\"; systemd ignores the line; write yes, no or private; after yes and private, a host name may follow a colon",
+            "1:17: invalid value of ProtectHostname: \"maybe\"; systemd ignores the line; write yes, no or private; after yes and private, a host name of at most 64 letters, digits, - and . may follow a colon",
         ),
         (
             "SystemcallFilter=read",
@@ -159,4 +163,66 @@ fn unknown_names_are_errors_if_reading_is_strict() {
     let found = messages_with("SystemCallFilter=raed @swpa ~read\nRestrictRealtime=x", &strict);
     let errors: Vec<bool> = found.iter().map(|message| message.starts_with("error: ")).collect();
     assert_eq!(errors, [true, true, true, false], "{found:?}");
+}
+
+/// Otherwise, a unit with one of these directives alone would seem to have a mistake.
+#[test]
+fn directives_that_install_no_filter_say_why() {
+    let on = |systemd: u16, minor| {
+        let mut options = version(systemd);
+        options.kernel = KernelVersion { major: 6, minor };
+        options
+    };
+    let messages = |directives: &str| messages_with(directives, &on(258, 18));
+    assert_eq!(
+        messages("MemoryDenyWriteExecute=yes"),
+        [
+            "1:1: MemoryDenyWriteExecute installs no filter: systemd 258 on Linux 6.18 denies such memory with prctl(PR_SET_MDWE) instead; --kernel 6.2 and --systemd 253 show the filter of older systems"
+        ]
+    );
+    for older in [on(253, 18), on(258, 2)] {
+        assert!(messages_with("MemoryDenyWriteExecute=yes", &older).is_empty());
+    }
+    assert!(messages("MemoryDenyWriteExecute=yes\nLockPersonality=yes").is_empty());
+    let mut arm = options();
+    arm.native = Arch::Riscv64;
+    assert_eq!(
+        messages_with("ProtectKernelTunables=yes", &arm),
+        [
+            "1:1: ProtectKernelTunables installs no filter: systemd on riscv64 has no rules for it; see the table in docs/systemd.md"
+        ]
+    );
+}
+
+#[test]
+fn text_may_have_several_directives_in_a_line() {
+    let unit = read("RestrictRealtime=yes LockPersonality=yes SystemCallFilter=~mount swapon");
+    let directives: Vec<_> = unit.filters.iter().map(|filter| filter.directive.name()).collect();
+    assert_eq!(directives.iter().filter(|name| **name == "LockPersonality").count(), 3);
+    assert_eq!(verdict(&unit, "swapon", &[]), Verdict::KILL_PROCESS);
+    assert_eq!(
+        messages("LockPersonality=yes RestrictRealtime=yse"),
+        [
+            "1:38: invalid boolean value of RestrictRealtime: \"yse\"; systemd ignores the line; write yes or no"
+        ]
+    );
+    let unit = UnitText::unit("[Service]\nRestrictRealtime=yes LockPersonality=yes");
+    assert!(
+        messages_of(&[unit], &options())[0].contains("invalid boolean value of RestrictRealtime")
+    );
+}
+
+#[test]
+fn host_names_are_checked() {
+    for valid in ["yes:a", "private:a-b.c", "yes:%H-x_y"] {
+        assert!(
+            messages(&format!("ProtectHostname={valid}")).iter().all(|m| !m.contains("invalid"))
+        );
+    }
+    for invalid in ["yes:", "yes:a..b", "private:-a", "yes:a_b", "no:a"] {
+        assert!(
+            messages(&format!("ProtectHostname={invalid}"))[0].contains("invalid value"),
+            "{invalid}"
+        );
+    }
 }

@@ -1,29 +1,18 @@
 //! Checks of entries that need no other entry: unknown names, actions that runtimes reject, values that are cut.
 
-use crate::diagnostics::quote::shorten;
 use crate::oci::dialect::Dialect;
 use crate::oci::model::{Entry, Model};
 use crate::syntax::reader::Reader;
+use crate::unknown_syscall::report_unknown_syscall;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::{Arch, is_known_name, known_names};
+use callgate_bpf::syscalls::{Arch, is_known_name};
 use callgate_bpf::verdict::Action;
 
 /// Reports syscall names that no architecture has.
 pub(super) fn check_names(reader: &mut Reader<'_>, model: &Model<'_>, strict: bool) {
-    let severity = if strict { Severity::Error } else { Severity::Warning };
     let names = model.entries.iter().flat_map(|entry| &entry.names);
     for (at, name) in names.filter(|(_, name)| !name.is_empty() && !is_known_name(name)) {
-        if reader.is_full(severity) {
-            reader.report(severity, *at, "");
-            continue;
-        }
-        let near = reader.nearest(name, known_names());
-        let skipped = if strict { "" } else { "; it is skipped" };
-        let message = format!("no architecture has a syscall `{}`{skipped}", shorten(name));
-        reader.report(severity, *at, message).help = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "check the spelling against syscalls(2)".to_owned(),
-        };
+        report_unknown_syscall(reader, name, *at, strict, "it is skipped", &[], None);
     }
 }
 

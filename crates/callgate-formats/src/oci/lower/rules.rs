@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::checks::check_wide_values;
-use super::conflicts::report_overridden;
 use crate::oci::model::{Entry, Name};
 use crate::ruleset::RuleSet;
+use crate::ruleset_reports::{report_hidden, report_overridden};
 use crate::syntax::reader::Reader;
 use callgate_bpf::syscalls::{Arch, is_known_name};
 use callgate_bpf::verdict::Verdict;
@@ -73,28 +73,4 @@ fn too_many_rules(reader: &mut Reader<'_>, entries: &[&Entry<'_>], arches: usize
     );
     reader.error(at, message).help =
         "list each name once, and compare with ranges or bits instead of single values".to_owned();
-}
-
-/// Warns about rules whose conditions are not checked behind `socketcall` or `ipc`.
-fn report_hidden(
-    reader: &mut Reader<'_>,
-    sets: &[RuleSet<Name<'_>>],
-    hidden: Vec<(usize, u32, Name<'_>)>,
-) {
-    let mut reported = BTreeSet::new();
-    for (index, nr, (at, name)) in hidden {
-        let Some(set) = sets.get(index) else { continue };
-        if set.is_unconditional(nr) || !reported.insert((at, index)) {
-            continue;
-        }
-        let arch = set.arch();
-        let via = arch.syscall_name(nr).unwrap_or("another syscall");
-        let message = format!(
-            "on {arch}, programs can also reach `{name}` through `{via}`, where a filter cannot see \
-             its arguments; this rule does not check them there"
-        );
-        reader.warn(at, message).help = format!(
-            "if the condition matters on {arch}, deny `{via}`: direct syscalls exist as well"
-        );
-    }
 }

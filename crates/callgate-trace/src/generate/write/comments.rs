@@ -26,27 +26,6 @@ pub(super) fn limits(draft: &Draft, grant: &Grant) -> String {
     format!("{}: {reason}{start}; {first}.", limits.join(" and "))
 }
 
-/// Joins words into lines of at most `width` characters.
-pub(super) fn wrapped<'n>(
-    words: impl IntoIterator<Item = &'n str>,
-    width: usize,
-    separator: &str,
-) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in words {
-        match lines.last_mut() {
-            Some(line)
-                if line.chars().count() + separator.len() + word.chars().count() <= width =>
-            {
-                line.push_str(separator);
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 /// The recordings from which the profile was generated.
 pub(super) fn origin(draft: &Draft) -> String {
     let commands: Vec<String> = draft

@@ -6,13 +6,14 @@
 
 use std::fmt::Write;
 
-use super::comments::{MADE_BY_KERNEL_WHY, limits, origin, wrapped};
+use super::comments::{MADE_BY_KERNEL_WHY, limits, origin};
 use super::policy::has_conditions;
 use crate::generate::arg_limit::{ArgLimit, Cube};
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
 use crate::generate::grant::{Grant, GrantReason};
 use crate::generate::options::DenyAction;
+use callgate_formats::layout::wrapped;
 
 /// The maximum width of a line.
 const WIDTH: usize = 80;

@@ -2,47 +2,31 @@
 //! Docker's key `comment` for each entry, which runtimes ignore.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use super::comments::{MADE_BY_KERNEL_WHY, limits, origin, wrapped};
+use super::comments::{MADE_BY_KERNEL_WHY, limits, origin};
 use super::policy::has_conditions;
-use crate::generate::arg_limit::{ArgLimit, Cube};
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
 use crate::generate::grant::{Grant, GrantReason};
-use crate::generate::options::DenyAction;
-use crate::recording::json::QuotedString;
+use callgate_bpf::FilterFlags;
 use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_formats::oci::{self, Dialect, WriteEntry, WriteProfile};
+use callgate_formats::ruleset::Comparison;
 
-/// The maximum width of a line of names.
-const WIDTH: usize = 72;
-
+/// The text; empty only because of a defect, which reading it back shows.
 pub(super) fn write(draft: &Draft) -> String {
-    let mut text = "{\n".to_owned();
-    let (action, errno) = action(draft);
-    let _ = writeln!(text, "  \"defaultAction\": \"{action}\",");
-    if let Some(errno) = errno {
-        let _ = writeln!(text, "  \"defaultErrnoRet\": {errno},");
-    }
-    let arches: Vec<String> =
-        draft.arches().iter().map(|arch| QuotedString(arch.oci_name()).to_string()).collect();
-    let _ = writeln!(text, "  \"architectures\": [{}],", arches.join(", "));
-    let _ = writeln!(text, "  \"syscalls\": [\n{}\n  ]\n}}", entries(draft).join(",\n"));
-    text
+    let profile = WriteProfile {
+        default: draft.default_verdict(),
+        arches: draft.arches().to_vec(),
+        flags: FilterFlags::NONE,
+        listener: None,
+        entries: entries(draft),
+    };
+    oci::write(&profile, Dialect::Oci).unwrap_or_default()
 }
 
-/// The action of all other syscalls, and its errno.
-fn action(draft: &Draft) -> (&'static str, Option<u16>) {
-    match draft.deny() {
-        DenyAction::Kill => ("SCMP_ACT_KILL_PROCESS", None),
-        DenyAction::Log => ("SCMP_ACT_LOG", None),
-        DenyAction::Enosys | DenyAction::Eperm => {
-            ("SCMP_ACT_ERRNO", Some(draft.default_verdict().data()))
-        }
-    }
-}
-
-fn entries(draft: &Draft) -> Vec<String> {
+fn entries(draft: &Draft) -> Vec<WriteEntry> {
     let (mut recorded, mut runtime, mut by_kernel) = (Vec::new(), Vec::new(), Vec::new());
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     let mut limited = Vec::new();
@@ -57,7 +41,7 @@ fn entries(draft: &Draft) -> Vec<String> {
             }
         }
     }
-    let allow = |comment: &str, names: &[&str]| entry(comment, names, "SCMP_ACT_ALLOW", &[]);
+    let allow = |comment: &str, names: &[&'static str]| entry(comment, names, Verdict::ALLOW);
     let head = format!("Recorded; {}. All {}.", origin(draft), draft.deny().description());
     let mut entries = Vec::new();
     if !recorded.is_empty() {
@@ -76,17 +60,14 @@ fn entries(draft: &Draft) -> Vec<String> {
     let refused: Vec<&str> = draft.refused_explicitly(ProfileFormat::Oci).collect();
     if !refused.is_empty() {
         let enosys = draft.arches().first().map_or(38, |arch| Arch::enosys(*arch));
-        let more = [("errnoRet", enosys.to_string())];
         let comment = "Fails with ENOSYS, so that libraries fall back to a granted syscall.";
-        entries.push(entry(comment, &refused, "SCMP_ACT_ERRNO", &more));
+        entries.push(entry(comment, &refused, Verdict::errno(enosys)));
     }
     let bounds = bounds(draft, &refused);
     if !bounds.is_empty() {
-        let (action, errno) = action(draft);
-        let more: Vec<_> = errno.map(|errno| ("errnoRet", errno.to_string())).into_iter().collect();
         let comment = "Denied like all others. Named because runc returns ENOSYS for numbers above the \
                        largest named one, ignoring syscalls behind socketcall and ipc.";
-        entries.push(entry(comment, &bounds, action, &more));
+        entries.push(entry(comment, &bounds, draft.default_verdict()));
     }
     entries
 }
@@ -113,45 +94,23 @@ fn bounds(draft: &Draft, refused: &[&str]) -> Vec<&'static str> {
 }
 
 /// One entry for each alternative of the limits.
-fn conditional(draft: &Draft, grant: &Grant) -> Vec<String> {
+fn conditional(draft: &Draft, grant: &Grant) -> Vec<WriteEntry> {
     let mut comment = limits(draft, grant);
     let mut entries = Vec::new();
     for alternative in grant.alternatives() {
-        let args: Vec<String> =
-            alternative.into_iter().filter_map(|(limit, cube)| arg(limit, cube)).collect();
-        let args = format!("[\n        {}\n      ]", args.join(",\n        "));
-        entries.push(entry(&comment, &[grant.name], "SCMP_ACT_ALLOW", &[("args", args)]));
+        let args: Vec<Comparison> =
+            alternative.into_iter().filter_map(|(limit, cube)| limit.comparison(cube)).collect();
+        entries.push(WriteEntry { args, ..entry(&comment, &[grant.name], Verdict::ALLOW) });
         comment = "as above".to_owned();
     }
     entries
 }
 
-fn arg(limit: &ArgLimit, cube: Cube) -> Option<String> {
-    let ArgLimit { arg, .. } = limit;
-    let Cube { mask, wanted } = cube;
-    Some(match mask {
-        0 => return None,
-        u64::MAX => format!("{{\"index\": {arg}, \"value\": {wanted}, \"op\": \"SCMP_CMP_EQ\"}}"),
-        _ => format!(
-            "{{\"index\": {arg}, \"value\": {mask}, \"valueTwo\": {wanted}, \
-             \"op\": \"SCMP_CMP_MASKED_EQ\"}}"
-        ),
-    })
-}
-
-fn entry(comment: &str, names: &[&str], action: &str, more: &[(&str, String)]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| QuotedString(name).to_string()).collect();
-    let lines = wrapped(quoted.iter().map(String::as_str), WIDTH, ", ");
-    let names = match lines.as_slice() {
-        [line] => format!("[{line}]"),
-        lines => format!("[\n        {}\n      ]", lines.join(",\n        ")),
-    };
-    let mut text = format!(
-        "    {{\n      \"comment\": {},\n      \"names\": {names},\n      \"action\": \"{action}\"",
-        QuotedString(comment)
-    );
-    for (key, value) in more {
-        let _ = write!(text, ",\n      \"{key}\": {value}");
+fn entry(comment: &str, names: &[&'static str], verdict: Verdict) -> WriteEntry {
+    WriteEntry {
+        comment: Some(comment.to_owned()),
+        names: names.to_vec(),
+        verdict,
+        args: Vec::new(),
     }
-    text + "\n    }"
 }

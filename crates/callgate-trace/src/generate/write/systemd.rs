@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::comments::{MADE_BY_KERNEL_WHY, origin, wrapped};
+use super::comments::{MADE_BY_KERNEL_WHY, origin};
 use crate::generate::directives::Directive;
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
@@ -12,6 +12,7 @@ use crate::generate::grant::{Grant, GrantReason};
 use crate::generate::options::DenyAction;
 use crate::generate::runtime;
 use callgate_bpf::syscalls::Arch;
+use callgate_formats::layout::wrapped;
 
 /// The maximum width of a line.
 const WIDTH: usize = 80;

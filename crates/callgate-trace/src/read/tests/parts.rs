@@ -85,6 +85,12 @@ proptest! {
 fn a_long_text_has_many_parts() {
     let line = "12 mmap(NULL, 4096, -1, \"é\") = 0\n13 read(3, <unfinished ...>\n13 <... read resumed>\"\", 7) = 0\n";
     let text = line.repeat(10_000);
+    let (mut splitter, mut parts) = (TextSplitter::default(), 0);
+    let mut count = |_: &mut TextPart| parts += 1;
+    splitter.push(text.as_bytes(), &mut count);
+    splitter.finish(&mut count);
+    // About 1 MB, in parts of 128 KiB.
+    assert!(parts >= 7, "{parts}");
     let whole = read(&text, &OPTIONS).unwrap();
     assert_eq!(counts(&whole.recording), "read×10000 mmap×10000");
     for parsed in [0, u32::MAX, 0x5555_5555] {

@@ -4,10 +4,7 @@ mod args;
 pub(crate) mod entry;
 mod fields;
 pub(crate) mod header;
-mod quoted;
 pub(crate) mod read;
 mod runs;
 mod truncated;
 mod write;
-
-pub(crate) use quoted::QuotedString;

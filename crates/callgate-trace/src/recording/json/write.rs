@@ -1,9 +1,9 @@
 //! Writes a recording as JSON: one line per run and per syscall, in a fixed order.
 
+use callgate_formats::layout::QuotedString;
 use std::fmt::{self, Display, Write};
 
 use super::header::VERSION;
-use super::quoted::QuotedString;
 use crate::recording::caveat::Caveat;
 use crate::recording::model::{Recording, SyscallStats};
 use crate::recording::run::Run;

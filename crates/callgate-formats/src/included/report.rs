@@ -1,6 +1,6 @@
 //! Messages about the policy and its included files.
 //!
-//! A message about an included file has the position of the outermost `#include`, and names the file with line and
+//! A message about an included file has the position of the outermost directive, and names the file with line and
 //! column. Positions are computed at the end, once per text.
 
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use crate::diagnostics::positions::Positions;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 
 /// Stands for another place in a message.
-pub(super) const OTHER: char = '\u{1}';
+pub(crate) const OTHER: char = '\u{1}';
 
 /// Messages without positions.
 #[derive(Debug, Default)]
-pub(super) struct Reports {
+pub(crate) struct Reports {
     kept: Vec<Report>,
     warnings: usize,
     errors: usize,
@@ -31,12 +31,12 @@ struct Report {
 }
 
 impl Reports {
-    pub(super) fn error(&mut self, at: Place, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn error(&mut self, at: Place, message: impl Into<String>) -> &mut Diagnostic {
         self.add(at, None, Diagnostic::error(None, message))
     }
 
     /// An error with another place, for which [`OTHER`] stands.
-    pub(super) fn error_with(
+    pub(crate) fn error_with(
         &mut self,
         at: Place,
         other: Place,
@@ -45,12 +45,12 @@ impl Reports {
         self.add(at, Some(other), Diagnostic::error(None, message))
     }
 
-    pub(super) fn warn(&mut self, at: Place, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn warn(&mut self, at: Place, message: impl Into<String>) -> &mut Diagnostic {
         self.add(at, None, Diagnostic::warning(None, message))
     }
 
     /// A warning with another place, for which [`OTHER`] stands.
-    pub(super) fn warn_with(
+    pub(crate) fn warn_with(
         &mut self,
         at: Place,
         other: Place,
@@ -60,11 +60,11 @@ impl Reports {
     }
 
     /// Whether no more errors are kept, so that their texts do not matter.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.errors >= LIMIT
     }
 
-    pub(super) fn failed(&self) -> bool {
+    pub(crate) fn failed(&self) -> bool {
         self.errors > 0
     }
 
@@ -86,7 +86,7 @@ impl Reports {
     }
 
     /// The messages with their positions.
-    pub(super) fn finish(self, sources: &Sources) -> Vec<Diagnostic> {
+    pub(crate) fn finish(self, sources: &Sources) -> Vec<Diagnostic> {
         let mut places: Vec<Place> = Vec::new();
         for report in &self.kept {
             places.extend([report.at, sources.outermost(report.at)]);

@@ -1,0 +1,170 @@
+//! `callgate convert`: writes a filter as a policy in another language.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use callgate::convert::{ConvertError, Converted, Loss, Target, convert_diagram};
+use callgate::diagram::Store;
+use clap::ValueHint;
+
+use crate::json::Json;
+use crate::options::{Format, PROMPT, SourceOptions};
+use crate::output;
+use crate::report::{self, Failure, Result};
+use crate::source::{BUILT_IN, Source};
+use crate::syscall;
+
+/// The exit status if the target cannot express the filter.
+const INEXPRESSIBLE: u8 = 1;
+
+/// Write a filter as a policy in another language and prove that both are equivalent
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The source can be anything that means a filter, also a program, a unit or a
+running process. The policy is read back and must have exactly the meaning of
+the source, for all architectures, syscall numbers and arguments; otherwise,
+nothing is written.
+
+If the target cannot express the filter, prints the reasons, each with a syscall
+as an example, and exits with status 1. With --closest, writes the nearest
+policy that never permits more than the source, and prints what is lost. Denials
+count as equal: KILL may become ERRNO.
+
+Examples:
+  callgate convert profile.json --to kafel -o nsjail.policy
+  callgate convert pid:1234 --to docker -o profile.json
+  callgate convert foo.service --to podman --closest
+  callgate convert filter.bpf --to systemd --closest -o foo.service.d/a.conf
+
+Exit status: 0 success, 1 the target cannot express the filter, 2 error.")]
+pub(crate) struct ConvertArgs {
+    /// The filter, a SOURCE (see `callgate --help`)
+    #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
+    source: OsString,
+
+    /// The language of the policy
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_target)]
+    to: Target,
+
+    /// The file for the policy [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Write the nearest stricter policy if the target cannot express the filter
+    #[arg(long)]
+    closest: bool,
+
+    /// The format of the report; with -o, JSON is printed on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+}
+
+fn parse_target(name: &str) -> std::result::Result<Target, String> {
+    Target::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+        format!("the languages are {}", names.join(", "))
+    })
+}
+
+pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
+    let stack = Source::parse(&args.source)?.read_to_convert(&args.reading, args.to)?;
+    let mut store = Store::new(PROMPT);
+    let func = stack.diagram(&mut store)?;
+    let mut options = args.reading.to_convert(args.to)?;
+    options.arches = stack.arches();
+    options.closest = args.closest;
+    options.flags = stack.flags();
+    let converted = match convert_diagram(&mut store, func, &options) {
+        Ok(converted) => converted,
+        Err(error) => return refuse(&stack.name, &error, args),
+    };
+    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    match output {
+        Some(path) => output::write_file(path, converted.text.as_bytes())?,
+        None => output::print(&converted.text)?,
+    }
+    match (args.format, output) {
+        (Format::Json, Some(_)) => output::print(&json(args.to, Some(&converted), &[]))?,
+        (Format::Json, None) => report::note(&json(args.to, Some(&converted), &[])),
+        (Format::Text, _) if converted.losses.is_empty() => {}
+        (Format::Text, _) => {
+            let text = format!("{} cannot express all of the filter. Stricter now:\n", args.to);
+            report::note(&(text + &losses(&converted.losses)));
+        }
+    }
+    Ok(0)
+}
+
+/// Reports why there is no policy.
+fn refuse(name: &str, error: &ConvertError, args: &ConvertArgs) -> Result<u8> {
+    if error.losses().is_empty() {
+        return Err(Failure::about(name, error.to_string()).help(error.help()));
+    }
+    match args.format {
+        Format::Json => output::print(&json(args.to, None, error.losses()))?,
+        Format::Text => {
+            let text = format!("{} cannot express this filter; nothing was written:\n", args.to);
+            report::note(&(text + &losses(error.losses())));
+            report::note(&format!("help: {}\n", error.help()));
+        }
+    }
+    Ok(INEXPRESSIBLE)
+}
+
+fn losses(losses: &[Loss]) -> String {
+    let mut text = String::new();
+    for loss in losses {
+        let names = loss.names();
+        let reason = match names.as_slice() {
+            [] | [_] => loss.why.clone(),
+            names => format!("{} ({} syscalls)", loss.why, names.len()),
+        };
+        text.push_str("- ");
+        output::wrap(&mut text, &reason, 2, 2);
+        let data = &loss.example;
+        let arch = syscall::arch_of(data);
+        let _ = writeln!(
+            text,
+            "    {} {}: {} -> {}",
+            syscall::arch_name(arch, data.arch),
+            syscall::show(arch, data),
+            loss.source,
+            loss.written
+        );
+        if names.len() > 1 {
+            text.push_str("    ");
+            output::wrap(&mut text, &names.join(" "), 4, 4);
+        }
+    }
+    text
+}
+
+fn json(target: Target, converted: Option<&Converted>, refused: &[Loss]) -> String {
+    let one = |loss: &Loss| {
+        let mut fields = vec![
+            ("why", loss.why.clone().into()),
+            ("syscalls", Json::array(loss.names())),
+            ("source", loss.source.to_string().into()),
+            ("written", loss.written.to_string().into()),
+        ];
+        fields.push((
+            "example",
+            Json::Object(syscall::fields(syscall::arch_of(&loss.example), &loss.example)),
+        ));
+        Json::Object(fields)
+    };
+    let losses = converted.map_or(refused, |converted| &converted.losses);
+    let arches = converted.map_or(&[][..], |converted| &converted.arches);
+    let value = Json::Object(vec![
+        ("to", target.name().into()),
+        ("written", converted.is_some().into()),
+        ("exact", losses.is_empty().into()),
+        ("arches", Json::array(arches.iter().map(|arch| arch.name()))),
+        ("losses", Json::array(losses.iter().map(one))),
+    ]);
+    format!("{value}\n")
+}

@@ -1,0 +1,154 @@
+//! `callgate intersect`, `union` and `subtract`: combines filters as sets of syscalls.
+
+use std::ffi::OsString;
+
+use callgate::Verdict;
+use callgate::compile::Options;
+use callgate::sets::{Expression, Operation};
+use clap::ValueHint;
+
+use crate::emit::{EmitOptions, Figures, Generated};
+use crate::json::Json;
+use crate::options::{CompileOptions, PROMPT, SourceOptions};
+use crate::report::{self, Failure, Result};
+use crate::source::{self, Filter, Source};
+use crate::stopwatch::Stopwatch;
+use crate::verdict::parse_denial;
+
+/// Combine filters into one that permits what all of them permit
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+For each syscall, the result has the strictest verdict, in the kernel's order of
+actions: KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW.
+If several filters have this action, the data of the first one apply. This is
+what the kernel does with filters on top of each other (see `callgate merge`),
+except for the data. The program is proved equal to the combination.
+
+Examples:
+  callgate intersect container-default app.json -o both.bpf
+  callgate intersect a.json b.json c.json --emit asm
+
+Exit status: 0 success, 2 error.")]
+pub(crate) struct IntersectArgs {
+    #[command(flatten)]
+    given: SetArgs,
+}
+
+/// Combine filters into one that permits what any of them permits
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+For each syscall, the result has the loosest verdict, in the kernel's order of
+actions: KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW.
+If several filters have this action, the data of the first one apply. The
+program is proved equal to the combination.
+
+Examples:
+  callgate union app.json helper.json -o both.bpf
+  callgate compile 'container-default + ptrace' -o debug.bpf
+
+Exit status: 0 success, 2 error.")]
+pub(crate) struct UnionArgs {
+    #[command(flatten)]
+    given: SetArgs,
+}
+
+/// Remove from a filter what others permit
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A syscall that one of the other filters permits (ALLOW or LOG) is denied, unless
+the first filter has a stricter verdict. All other syscalls keep the verdict of
+the first filter. The program is proved equal to the combination.
+
+Examples:
+  callgate subtract container-default network.json -o offline.bpf
+  callgate subtract app.json risky.json --deny KILL_PROCESS -o app.bpf
+  callgate compile 'container-default - userfaultfd' -o without.bpf
+
+Exit status: 0 success, 2 error.")]
+pub(crate) struct SubtractArgs {
+    #[command(flatten)]
+    given: SetArgs,
+
+    /// The verdict of what is removed: KILL_PROCESS, KILL_THREAD, TRAP, or the name or the number of an
+    /// error
+    #[arg(long, value_name = "VERDICT", default_value = "EPERM", value_parser = parse_denial)]
+    deny: Verdict,
+}
+
+#[derive(Debug, clap::Args)]
+struct SetArgs {
+    /// The filters, each a SOURCE (see `callgate --help`)
+    #[arg(required = true, num_args = 2.., value_name = "SOURCE", value_hint = ValueHint::FilePath)]
+    sources: Vec<OsString>,
+
+    #[command(flatten)]
+    emitting: EmitOptions,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+
+    #[command(flatten)]
+    compiling: CompileOptions,
+}
+
+pub(crate) fn intersect(args: &IntersectArgs) -> Result<u8> {
+    args.given.combine(Operation::Intersect)
+}
+
+pub(crate) fn union(args: &UnionArgs) -> Result<u8> {
+    args.given.combine(Operation::Union)
+}
+
+pub(crate) fn subtract(args: &SubtractArgs) -> Result<u8> {
+    args.given.combine(Operation::Subtract { denied: args.deny })
+}
+
+impl SetArgs {
+    fn combine(&self, operation: Operation) -> Result<u8> {
+        let sources: Vec<Source> =
+            self.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
+        let stacks = Source::read_each(&sources, &self.reading, &self.compiling)?;
+        let filters: Vec<Filter> =
+            stacks.into_iter().map(source::Stack::into_filter).collect::<Result<_>>()?;
+        let arches = source::arches(&filters);
+        let mut options =
+            Options { budget: PROMPT, ..self.compiling.read(&arches, self.reading.strict)? };
+        let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
+        let mut stopwatch = Stopwatch::start();
+        let Some((first, others)) = filters.split_first() else {
+            return Err(Failure::new("no source is given"));
+        };
+        if let Some(weights) = first.weights.as_ref().filter(|_| !self.compiling.has_weights()) {
+            options.weights = weights.clone();
+        }
+        for (_, name, _) in first.flags().each() {
+            report::warn_about(
+                &first.name,
+                format!("SECCOMP_FILTER_FLAG_{name} is not part of a program"),
+                "install the resulting program with this flag",
+            );
+        }
+        let mut expression = Expression::new(first.of_stack());
+        for other in others {
+            other.warn_about_lost_flags(first);
+            expression = expression.then(operation, other.of_stack()).map_err(|error| {
+                Failure::about(&other.name, error.to_string()).help(
+                    "choose one machine with --arch, or the byte order of a program with --endian",
+                )
+            })?;
+        }
+        let observe = &mut |phase| stopwatch.note(phase);
+        let compiled =
+            expression.compile_observed(&arches, &options, observe).map_err(|error| {
+                Failure::new(error.to_string()).help(error.help().unwrap_or_default()).multiline()
+            })?;
+        let proof = "the program is equivalent to the combined filters";
+        self.emitting.deliver(Generated {
+            program: &compiled.program,
+            source: ("sources", Json::array(names.iter().copied())),
+            arches: &arches,
+            endian: expression.endian(),
+            figures: Figures::of(&compiled.stats, &stopwatch, &names, &arches, proof),
+        })
+    }
+}

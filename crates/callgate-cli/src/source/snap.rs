@@ -1,0 +1,29 @@
+//! Profiles of snaps.
+
+use callgate::formats::Profile;
+use callgate::formats::snap;
+
+use super::filter::Filter;
+use super::place::Place;
+use super::stack::Stack;
+use crate::options::SourceOptions;
+use crate::report::{self, Failure, Result};
+
+/// Reads a profile as the stack of its two filters. Users and groups other than root and
+/// those of snapd may have other numbers where the profile is used, so their names are not looked up.
+pub(super) fn read_snap_profile(
+    place: &Place,
+    text: &str,
+    options: &SourceOptions,
+) -> Result<Stack> {
+    let name = place.name();
+    let mut ids = |_, user: &str| snap::system_id(user);
+    let filters = snap::read(text, &options.of_snap()?, &mut ids)
+        .map_err(|errors| Failure::of(&name, errors))?;
+    options.warn_about_containers(&name, "a profile of a snap", false);
+    report::warn_all(&name, &filters.warnings);
+    let filter =
+        |what: &str, policy| Filter::of_profile(format!("{name} ({what})"), Profile::of(policy));
+    let filters = vec![filter("deny", filters.deny), filter("allow", filters.allow)];
+    Ok(Stack { name, filters })
+}

@@ -1,0 +1,19 @@
+//! What a document is read for.
+
+use callgate_bpf::syscalls::Arch;
+
+/// What a document is read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The architecture of the filter: x86-64, aarch64 or riscv64.
+    pub arch: Arch,
+    /// The thread whose filter is read. It may be `None` if the document has only one.
+    pub thread: Option<String>,
+}
+
+impl ReadOptions {
+    /// Reads the only filter of a document.
+    pub fn new(arch: Arch) -> ReadOptions {
+        ReadOptions { arch, thread: None }
+    }
+}

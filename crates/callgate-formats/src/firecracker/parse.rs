@@ -1,0 +1,215 @@
+//! Reader of a document: from the tree to the filters of all threads.
+
+use super::action::{Variant, action, variant};
+use super::model::{ArgCondition, Entry, FilterAction, Op, ThreadFilter};
+use crate::diagnostics::quote::shorten;
+use crate::syntax::reader::{Fields, Reader, key};
+use crate::syntax::tree::{Node, NodeKind};
+use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::syscalls::{Arch, is_known_name};
+use std::collections::HashMap;
+
+/// The operators, and whether they take a number.
+const OPERATORS: [(&str, bool); 7] = [
+    ("eq", false),
+    ("ne", false),
+    ("lt", false),
+    ("le", false),
+    ("gt", false),
+    ("ge", false),
+    ("masked_eq", true),
+];
+
+/// The filters of all threads, in the order of the text. Those with errors are left out.
+pub(super) fn threads<'n>(
+    reader: &mut Reader<'_>,
+    document: &'n Node,
+    arch: Arch,
+) -> Vec<ThreadFilter<'n>> {
+    let NodeKind::Map(members) = &document.kind else {
+        reader.wrong_type(document, "the document", "an object with a filter per thread");
+        return Vec::new();
+    };
+    if members.is_empty() {
+        reader.error(document.at, "the document has no filters").help =
+            "add a filter: {\"main\": {\"mismatch_action\": …, \"match_action\": …, \"filter\": […]}}"
+                .to_owned();
+    }
+    let mut seen = HashMap::new();
+    let mut threads = Vec::new();
+    for member in members {
+        if let Some(first) = seen.insert(&*member.key, member.key_at) {
+            let first = reader.place(first);
+            let message = format!(
+                "the thread `{}` has two filters, the first at {first}",
+                shorten(&member.key)
+            );
+            reader.error(member.key_at, message).help = "remove one of them".to_owned();
+            continue;
+        }
+        threads.extend(thread(reader, &member.key, &member.value, arch));
+    }
+    threads
+}
+
+fn thread<'n>(
+    reader: &mut Reader<'_>,
+    name: &'n str,
+    node: &'n Node,
+    arch: Arch,
+) -> Option<ThreadFilter<'n>> {
+    let known = [
+        key("mismatch_action"),
+        key("default_action"),
+        key("match_action"),
+        key("filter_action"),
+        key("filter"),
+    ];
+    let fields = reader.fields(node, "the filter of a thread", &known)?;
+    let mismatch = either_action(reader, &fields, ["mismatch_action", "default_action"], "trap");
+    let matching = either_action(reader, &fields, ["match_action", "filter_action"], "allow");
+    let equal = mismatch.iter().zip(&matching).find(|(mismatch, matching)| {
+        (mismatch.name, mismatch.number) == (matching.name, matching.number)
+    });
+    if let Some((_, matching)) = equal {
+        reader
+            .error(matching.at, "the actions for syscalls that match and that do not are equal")
+            .help = "seccompiler rejects this; use two different actions".to_owned();
+    }
+    let Some(filter) = fields.get("filter") else {
+        reader.error(fields.at, "missing `filter` in the filter of a thread").help =
+            "add the list of syscalls: \"filter\": [{\"syscall\": \"read\"}]".to_owned();
+        return None;
+    };
+    let nodes = reader.list(filter, "`filter`")?;
+    let entries: Vec<Entry<'n>> =
+        nodes.iter().filter_map(|node| entry(reader, node, arch)).collect();
+    Some(ThreadFilter { at: node.at, name, mismatch: mismatch?, matching: matching?, entries })
+}
+
+/// An action that has two names.
+fn either_action(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    [name, old]: [&str; 2],
+    example: &str,
+) -> Option<FilterAction> {
+    match (fields.get(name), fields.get(old)) {
+        (Some(_), Some(node)) => {
+            let message = format!("`{name}` and `{old}` are two names of the same action");
+            reader.error(node.at, message).help = "remove one of them".to_owned();
+            None
+        }
+        (Some(node), None) => action(reader, node, &format!("`{name}`")),
+        (None, Some(node)) => action(reader, node, &format!("`{old}`")),
+        (None, None) => {
+            let message = format!("missing `{name}` in the filter of a thread");
+            reader.error(fields.at, message).help =
+                format!("give an action, such as \"{name}\": \"{example}\"");
+            None
+        }
+    }
+}
+
+fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node, arch: Arch) -> Option<Entry<'n>> {
+    let known = [key("syscall"), key("args"), key("comment")];
+    let fields = reader.fields(node, "an entry of `filter`", &known)?;
+    comment(reader, &fields);
+    let args = match fields.get("args") {
+        None => Some(None),
+        Some(node) => conditions(reader, node).map(Some),
+    };
+    let name = required(reader, &fields, "syscall", "an entry of `filter`")?;
+    let text = reader.text(name, "`syscall`")?;
+    let Some(nr) = arch.number(text) else {
+        unknown_syscall(reader, name.at, text, arch);
+        return None;
+    };
+    Some(Entry { at: name.at, name: text, nr, args: args? })
+}
+
+fn unknown_syscall(reader: &mut Reader<'_>, at: usize, name: &str, arch: Arch) {
+    let message = format!("{arch} has no syscall `{}`", shorten(name));
+    let help = if is_known_name(name) {
+        "it exists on other architectures; write a document for each architecture".to_owned()
+    } else if reader.is_full(Severity::Error) {
+        String::new()
+    } else {
+        match reader.nearest(name, arch.syscalls().map(|(_, name)| name)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "use a name as in syscalls(2)".to_owned(),
+        }
+    };
+    reader.error(at, message).help = help;
+}
+
+fn conditions(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<ArgCondition>> {
+    let nodes = reader.list(node, "`args`")?;
+    if nodes.is_empty() {
+        reader.error(node.at, "`args` is empty, but must have at least one condition").help =
+            "seccompiler rejects this; remove `args` if all calls are meant".to_owned();
+        return None;
+    }
+    let conditions: Vec<ArgCondition> =
+        nodes.iter().filter_map(|node| condition(reader, node)).collect();
+    (conditions.len() == nodes.len()).then_some(conditions)
+}
+
+fn condition(reader: &mut Reader<'_>, node: &Node) -> Option<ArgCondition> {
+    const WHAT: &str = "a condition of `args`";
+    /// The largest index of an argument.
+    const MAX_INDEX: u64 = 5;
+    let known = [key("index"), key("type"), key("op"), key("val"), key("comment")];
+    let fields = reader.fields(node, WHAT, &known)?;
+    comment(reader, &fields);
+    let index = required(reader, &fields, "index", WHAT)
+        .and_then(|node| reader.integer(node, "`index`", MAX_INDEX));
+    let is_wide = required(reader, &fields, "type", WHAT).and_then(|node| {
+        let words = [("dword", false), ("qword", false)];
+        variant(reader, node, "`type`", &words).map(|found| found.word == "qword")
+    });
+    let op = required(reader, &fields, "op", WHAT).and_then(|node| operator(reader, node));
+    let value = required(reader, &fields, "val", WHAT)
+        .and_then(|node| reader.integer(node, "`val`", u64::MAX));
+    let at = fields.get("val").map_or(fields.at, |node| node.at);
+    Some(ArgCondition { at, index: index? as u8, is_wide: is_wide?, op: op?, value: value? })
+}
+
+fn operator(reader: &mut Reader<'_>, node: &Node) -> Option<Op> {
+    let Variant { word, number } = variant(reader, node, "`op`", &OPERATORS)?;
+    Some(match (word, number) {
+        (_, Some(mask)) => Op::MaskedEq(reader.integer(mask, "the mask", u64::MAX)?),
+        ("ne", _) => Op::Ne,
+        ("lt", _) => Op::Lt,
+        ("le", _) => Op::Le,
+        ("gt", _) => Op::Gt,
+        ("ge", _) => Op::Ge,
+        _ => Op::Eq,
+    })
+}
+
+/// The value of a key that must be given.
+fn required<'n>(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'n>,
+    key: &str,
+    what: &str,
+) -> Option<&'n Node> {
+    let node = fields.get(key);
+    if node.is_none() {
+        reader.error(fields.at, format!("missing `{key}` in {what}")).help = match key {
+            "type" => "write \"type\": \"dword\" for 32 bits, \"qword\" for 64".to_owned(),
+            "op" => "write an operator, such as \"op\": \"eq\"".to_owned(),
+            "syscall" => "name the syscall, such as \"syscall\": \"read\"".to_owned(),
+            key => format!("write a number, such as \"{key}\": 1"),
+        };
+    }
+    node
+}
+
+/// Checks a comment, which must be a string.
+fn comment(reader: &mut Reader<'_>, fields: &Fields<'_>) {
+    if let Some(node) = fields.get("comment") {
+        let _ = reader.text(node, "`comment`");
+    }
+}

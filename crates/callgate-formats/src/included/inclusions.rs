@@ -1,0 +1,90 @@
+//! Opens included files, within limits.
+
+use super::report::{OTHER, Reports};
+use super::source::Includes;
+use super::sources::{Place, Sources};
+use crate::diagnostics::quote::shorten;
+
+/// The maximum number of inclusions.
+const MAX_INCLUSIONS: usize = 1000;
+
+/// Counts the inclusions of a policy and their bytes.
+pub(crate) struct Inclusions {
+    count: usize,
+    bytes: usize,
+    max_depth: usize,
+    max_bytes: usize,
+}
+
+/// An included file.
+pub(crate) enum Opened {
+    /// Its number in the sources.
+    Source(u16),
+    /// It cannot be read. An error was reported.
+    Nothing,
+    /// A limit is exceeded, so that reading must end: messages about the text that is missing would not help. An error
+    /// was reported.
+    Stop,
+}
+
+impl Inclusions {
+    /// For a policy of this size; it may nest this deep, and have this many bytes together with the files.
+    pub(crate) fn new(bytes: usize, max_depth: usize, max_bytes: usize) -> Inclusions {
+        Inclusions { count: 0, bytes, max_depth, max_bytes }
+    }
+
+    /// Opens the file that a directive at this place names; `open` are the texts that are being read, the innermost last.
+    pub(crate) fn open(
+        &mut self,
+        name: &str,
+        at: Place,
+        open: &[u16],
+        includes: &mut Includes<'_>,
+        sources: &mut Sources,
+        reports: &mut Reports,
+    ) -> Opened {
+        let shown = shorten(name);
+        let mut stop = |message: String, help: &str| {
+            reports.error(at, message).help = help.to_owned();
+            Opened::Stop
+        };
+        self.count += 1;
+        if self.count > MAX_INCLUSIONS {
+            let message = format!("more than {MAX_INCLUSIONS} files are included");
+            return stop(message, "include fewer files");
+        }
+        let from = open.last().and_then(|source| sources.name(*source));
+        let file = match includes(name, from) {
+            Ok(file) => file,
+            Err(why) => {
+                reports.error(at, format!("cannot include \"{shown}\": {why}"));
+                return Opened::Nothing;
+            }
+        };
+        let is_same = |source: &&u16| {
+            let included = sources.get(**source).filter(|source| source.name.is_some());
+            included.is_some_and(|source| source.identity == file.identity)
+        };
+        let again = open.iter().rfind(is_same);
+        if let Some(again) = again {
+            let first = sources.get(*again).and_then(|source| source.included_at).unwrap_or(at);
+            let message = format!("\"{shown}\" includes itself; it is included first at {OTHER}");
+            reports.error_with(at, first, message).help =
+                "remove one of the two directives".to_owned();
+            return Opened::Nothing;
+        }
+        if open.len() > self.max_depth {
+            let message = format!("inclusions are nested more than {} deep", self.max_depth);
+            return stop(message, "include the files from one file");
+        }
+        self.bytes = self.bytes.saturating_add(file.text.len());
+        if self.bytes > self.max_bytes {
+            let message = format!(
+                "with \"{shown}\" the policy has {} bytes, the maximum is {}",
+                self.bytes, self.max_bytes
+            );
+            return stop(message, "include smaller files");
+        }
+        Opened::Source(sources.add(file, at))
+    }
+}

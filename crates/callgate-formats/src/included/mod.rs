@@ -1,0 +1,13 @@
+//! Policies that consist of several files: the files that they include, places in them, and messages with both.
+//!
+//! A reader does no I/O, so included files come from a function that the caller gives.
+
+mod inclusions;
+mod report;
+mod source;
+mod sources;
+
+pub(crate) use inclusions::{Inclusions, Opened};
+pub(crate) use report::{OTHER, Reports};
+pub use source::{Included, Includes};
+pub(crate) use sources::{Place, Sources, Span};

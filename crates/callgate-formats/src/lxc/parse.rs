@@ -1,0 +1,274 @@
+//! Lines of a profile.
+
+use super::action::{action, report_ignored};
+use super::arguments::arguments;
+use super::hosts::{SectionKind, is_known_host, section, section_names};
+use super::model::{Model, Rule, Rules, Target};
+use super::scan::{Base, integer, skip_space};
+use crate::diagnostics::quote::shorten;
+use crate::ruleset::{Comparison, Op};
+use crate::syntax::lines::lines;
+use crate::syntax::reader::Reader;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+
+/// The rule that rejects `umount2` with MNT_FORCE. LXC compares only these letters.
+const FORCED_UMOUNT: &str = "reject_force_umount";
+
+/// The flag MNT_FORCE.
+const MNT_FORCE: u64 = 1;
+
+/// The errno EACCES.
+const EACCES: u16 = 13;
+
+/// Parses a profile. `None` only after an error was reported.
+pub(super) fn parse<'t>(reader: &mut Reader<'_>, text: &'t str, native: Arch) -> Option<Model<'t>> {
+    if let Some(at) = text.find('\0') {
+        reader.error(at, "a zero byte").help = "LXC's profiles are text; remove it".to_owned();
+        return None;
+    }
+    let offset_of = |part: &str| text.len() - part.len();
+    let version = integer(text, Base::Decimal);
+    let Some((version @ (1 | 2), rest)) = version.map(|(number, rest)| (number as i32, rest))
+    else {
+        let found = text.lines().next().unwrap_or("").trim();
+        let message = format!(
+            "expected the version, 1 or 2, in the first line, but found `{}`",
+            shorten(found)
+        );
+        reader.error(0, message).help = "write 2 in the first line".to_owned();
+        return None;
+    };
+    let rest = skip_space(rest);
+    let policy_at = offset_of(rest);
+    if rest.is_empty() {
+        reader.error(policy_at, "missing policy after the version").help =
+            "write allowlist or denylist in the second line".to_owned();
+        return None;
+    }
+    let (line, body) = rest.split_once('\n').unwrap_or((rest, ""));
+    let has_newline = line.len() < rest.len();
+    if line.contains("debug") {
+        let at = policy_at + line.find("debug").unwrap_or(0);
+        reader.error(at, "LXC refuses the word `debug` in this line").help = "remove it".to_owned();
+        return None;
+    }
+    let body_at = offset_of(body);
+    match version {
+        1 => {
+            if !line.contains("allowlist") {
+                let message = format!(
+                    "version 1 needs the policy `allowlist`, but found `{}`",
+                    shorten(line.trim())
+                );
+                reader.error(policy_at, message).help = match line.contains("whitelist") {
+                    true => "LXC 4.0.4 and later refuse whitelist in version 1; write allowlist"
+                        .to_owned(),
+                    false => "write allowlist, or use version 2".to_owned(),
+                };
+                return None;
+            }
+            let numbers = numbers(reader, body, body_at)?;
+            Some(Model {
+                default: Verdict::KILL_THREAD,
+                default_at: policy_at,
+                rules: Rules::Numbers(numbers),
+            })
+        }
+        _ => {
+            let policy = policy(reader, line, policy_at, has_newline)?;
+            let rules = rules(reader, body, body_at, &policy, native);
+            Some(Model {
+                default: policy.default,
+                default_at: policy.default_at,
+                rules: Rules::Named(rules),
+            })
+        }
+    }
+}
+
+/// The second line of version 2.
+struct PolicyLine {
+    default: Verdict,
+    default_at: usize,
+    /// The action of rules without one.
+    of_rules: Verdict,
+}
+
+fn policy(reader: &mut Reader<'_>, line: &str, at: usize, has_newline: bool) -> Option<PolicyLine> {
+    const ALLOW: [&str; 2] = ["allowlist", "whitelist"];
+    const DENY: [&str; 2] = ["denylist", "blacklist"];
+    let word = line.split([' ', '\r']).next().unwrap_or(line);
+    let is_one = |names: [&'static str; 2]| names.into_iter().find(|name| line.starts_with(name));
+    let (allowed, denied) = (is_one(ALLOW), is_one(DENY));
+    let Some(name) = allowed.or(denied) else {
+        let near = reader.nearest(word, ALLOW.into_iter().chain(DENY));
+        let message =
+            format!("expected allowlist or denylist, but found `{}`", shorten(line.trim()));
+        reader.error(at, message).help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                "the line after the version is the policy; LXC has no comments before it".to_owned()
+            }
+        };
+        return None;
+    };
+    if word != name {
+        let message = format!("LXC reads `{}` as `{name}`", shorten(word));
+        reader.warn(at, message).help = format!("write {name}");
+    }
+    let (mut default, of_rules) = match allowed {
+        Some(_) => (Verdict::KILL_THREAD, Verdict::ALLOW),
+        None => (Verdict::ALLOW, Verdict::KILL_THREAD),
+    };
+    let mut default_at = at;
+    if let Some((before, given)) = line.split_once(' ') {
+        let given = given.trim_start_matches(' ');
+        default_at = at + (line.len() - given.len()).max(before.len());
+        if given.is_empty() && has_newline {
+            reader.error(default_at, "a blank at the end of the line").help =
+                "LXC expects an action after it, and refuses the profile; remove it".to_owned();
+            return None;
+        }
+        if !given.is_empty() {
+            let (verdict, rest) = action(reader, given, default_at)?;
+            report_ignored(reader, rest, at + line.len() - rest.len(), "action");
+            default = verdict;
+        }
+    }
+    if matches!(default, verdict if verdict == Verdict::user_notif(0)) {
+        let message = "every syscall without a rule fails with ENOSYS, because LXC opens no listener for this action";
+        reader.warn(default_at, message).help = "use `notify` only in rules".to_owned();
+    }
+    Some(PolicyLine { default, default_at, of_rules })
+}
+
+/// The numbers of version 1.
+fn numbers(reader: &mut Reader<'_>, body: &str, body_at: usize) -> Option<Vec<(usize, i32)>> {
+    let mut numbers = Vec::new();
+    for (line, at) in lines(body, body_at) {
+        let Some((number, rest)) = integer(line, Base::Decimal) else {
+            let message = match line.trim() {
+                "" => "an empty line".to_owned(),
+                found => {
+                    format!("expected the number of a syscall, but found `{}`", shorten(found))
+                }
+            };
+            reader.error(at, message).help =
+                "version 1 of LXC's profiles has one number per line, without comments; for names, use version 2"
+                    .to_owned();
+            return None;
+        };
+        report_ignored(reader, rest, at + line.len() - rest.len(), "number");
+        // LXC keeps an int.
+        numbers.push((at, number as i32));
+    }
+    Some(numbers)
+}
+
+/// The rules of version 2 that the host uses.
+fn rules<'t>(
+    reader: &mut Reader<'_>,
+    body: &'t str,
+    body_at: usize,
+    policy: &PolicyLine,
+    native: Arch,
+) -> Vec<Rule<'t>> {
+    let mut rules = Vec::new();
+    let mut is_used = is_known_host(native);
+    let mut warned = (false, false);
+    for (line, at) in lines(body, body_at) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if line.starts_with('[') {
+            let name = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+            match name.and_then(|name| section(name, native)) {
+                Some(SectionKind::All) => is_used = true,
+                Some(SectionKind::One { is_used: used }) => {
+                    is_used = used;
+                    if used && !super::hosts::compat_arches(native).is_empty() && !warned.0 {
+                        warned.0 = true;
+                        let arches =
+                            super::hosts::compat_arches(native).iter().map(|arch| arch.name());
+                        let all: Vec<&str> = std::iter::once(native.name()).chain(arches).collect();
+                        let message = format!(
+                            "on this host LXC applies the rules of `{}` to all architectures: {}",
+                            shorten(line),
+                            all.join(", ")
+                        );
+                        reader.warn(at, message).help = "write [all] if that is meant".to_owned();
+                    }
+                }
+                None => unknown_section(reader, line, at),
+            }
+            continue;
+        }
+        if !is_used {
+            if !is_known_host(native) && !warned.1 {
+                warned.1 = true;
+                let message = format!(
+                    "LXC does not know the host architecture {native}, and skips rules outside of [all]"
+                );
+                reader.warn(at, message).help = "write [all] before the rules".to_owned();
+            }
+            continue;
+        }
+        rules.extend(rule(reader, line, at, policy.of_rules));
+    }
+    rules
+}
+
+fn unknown_section(reader: &mut Reader<'_>, line: &str, at: usize) {
+    let word = line.trim().trim_start_matches('[').trim_end_matches(']');
+    let near = reader.nearest(word, section_names());
+    let message = format!("LXC refuses the section `{}`", shorten(line));
+    reader.error(at, message).help = match near {
+        Some(near) => format!("write [{near}] alone in the line"),
+        None => "the sections are [all], [x86], [x86_64], [arm64], …".to_owned(),
+    };
+}
+
+/// A rule of version 2. `None` after an error was reported.
+fn rule<'t>(
+    reader: &mut Reader<'_>,
+    line: &'t str,
+    at: usize,
+    of_rules: Verdict,
+) -> Option<Rule<'t>> {
+    let name = line.split(' ').next().unwrap_or(line);
+    let after = line.get(name.len()..).unwrap_or("").trim_start_matches(' ');
+    let has_arguments = line.contains('[');
+    let mut verdict = of_rules;
+    let mut is_given = false;
+    if !after.is_empty() && !after.starts_with('#') {
+        if name.is_empty() {
+            reader.error(at, "a blank before the name of a syscall").help =
+                "LXC takes what follows for an action, and refuses the profile; remove the blank"
+                    .to_owned();
+            return None;
+        }
+        let (given, rest) = action(reader, after, at + line.len() - after.len())?;
+        (verdict, is_given) = (given, true);
+        let before_arguments = rest.split('[').next().unwrap_or(rest);
+        report_ignored(reader, before_arguments, at + line.len() - rest.len(), "action");
+    }
+    let mut comparisons = match has_arguments {
+        true => arguments(reader, line, at)?,
+        false => Vec::new(),
+    };
+    if !name.starts_with(FORCED_UMOUNT) {
+        return Some(Rule { at, target: Target::Syscall(name), verdict, comparisons });
+    }
+    if is_given || has_arguments || name != FORCED_UMOUNT {
+        let message = format!(
+            "LXC only compares the first letters of `{}`, and ignores the rest of the line",
+            shorten(name)
+        );
+        reader.warn(at, message).help =
+            format!("write {FORCED_UMOUNT} alone: the errno is always EACCES");
+    }
+    comparisons.clear();
+    comparisons.extend(Comparison::new(1, Op::MaskedEq(MNT_FORCE), MNT_FORCE));
+    Some(Rule { at, target: Target::ForcedUmount, verdict: Verdict::errno(EACCES), comparisons })
+}

@@ -1,0 +1,36 @@
+//! What a policy is read for, and what the reader returns.
+
+use crate::profile::Profile;
+use callgate_bpf::syscalls::Arch;
+
+/// What a policy is read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// The architecture of the filter.
+    pub arch: Arch,
+}
+
+impl ReadOptions {
+    /// Reads for an architecture.
+    pub fn new(arch: Arch) -> ReadOptions {
+        ReadOptions { arch }
+    }
+}
+
+/// A policy, and how often its syscalls occur.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MinijailPolicy {
+    /// The policy.
+    pub profile: Profile,
+    /// The counts of the files that `@frequency` names, in the order of the names; equal names are added.
+    pub frequencies: Vec<Frequency>,
+}
+
+/// How often a syscall occurs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frequency {
+    /// The name of the syscall.
+    pub name: &'static str,
+    /// Its count.
+    pub count: u64,
+}

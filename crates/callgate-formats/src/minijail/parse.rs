@@ -1,0 +1,352 @@
+//! Parser of a statement: from its tokens to syscalls and filters.
+
+use super::lexer::{ACTIONS, Kind, Line, Token};
+use super::model::{Comparison, Filter, Statement};
+use crate::diagnostics::quote::shorten;
+use crate::included::{Reports, Sources};
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::{Cmp, Field, Test};
+
+/// The largest errno that the kernel returns (`MAX_ERRNO`).
+const MAX_ERRNO: u64 = 4095;
+
+/// The maximum number of unknown words that get a suggestion.
+const SUGGESTIONS: usize = 50;
+
+/// An error was reported.
+pub(super) struct Stop;
+
+pub(super) type Syntax<T> = Result<T, Stop>;
+
+/// Whether messages were given that are given once per policy.
+#[derive(Default)]
+pub(super) struct Said {
+    /// That the parser in C reads `; return` the other way round.
+    pub(super) opposite: bool,
+    /// The number of suggestions asked for.
+    pub(super) suggestions: usize,
+}
+
+/// Parser of one statement.
+pub(super) struct Parser<'p> {
+    pub(super) sources: &'p Sources,
+    pub(super) reports: &'p mut Reports,
+    pub(super) said: &'p mut Said,
+    pub(super) arch: Arch,
+    pub(super) is_denylist: bool,
+    line: &'p Line,
+    next: usize,
+}
+
+impl<'p> Parser<'p> {
+    pub(super) fn new(
+        line: &'p Line,
+        arch: Arch,
+        is_denylist: bool,
+        sources: &'p Sources,
+        reports: &'p mut Reports,
+        said: &'p mut Said,
+    ) -> Parser<'p> {
+        Parser { sources, reports, said, arch, is_denylist, line, next: 0 }
+    }
+
+    /// The verdict of `kill`.
+    pub(super) fn kill(is_denylist: bool) -> Verdict {
+        /// The errno of a denylist, EPERM.
+        const EPERM: u16 = 1;
+        if is_denylist { Verdict::errno(EPERM) } else { Verdict::KILL_THREAD }
+    }
+
+    pub(super) fn peek(&self) -> Option<Token> {
+        self.line.tokens.get(self.next).copied()
+    }
+
+    pub(super) fn take(&mut self) {
+        self.next += 1;
+    }
+
+    /// Takes the next token if it is of this kind.
+    pub(super) fn takes(&mut self, kind: Kind) -> bool {
+        let is = self.peek().is_some_and(|token| token.kind == kind);
+        self.next += usize::from(is);
+        is
+    }
+
+    pub(super) fn text(&self, token: Token) -> &'p str {
+        self.sources.text(token.span)
+    }
+
+    /// An error at a token, or at the end of the statement.
+    pub(super) fn fail_at(&mut self, token: Option<Token>, message: String, help: &str) -> Stop {
+        let at = token.map_or(self.line.end, |token| token.span.at);
+        self.reports.error(at, message).help = help.to_owned();
+        Stop
+    }
+
+    pub(super) fn warn(&mut self, token: Token, message: String, help: &str) {
+        self.reports.warn(token.span.at, message).help = help.to_owned();
+    }
+
+    /// The error for another token than expected.
+    pub(super) fn expected(&mut self, what: &str, help: &str) -> Stop {
+        let token = self.peek();
+        let found = match token {
+            Some(token) => format!("`{}`", shorten(self.text(token))),
+            None => "the end of the statement".to_owned(),
+        };
+        self.fail_at(token, format!("expected {what}, but found {found}"), help)
+    }
+
+    /// The most similar known word, for the first unknown words.
+    pub(super) fn nearest(
+        &mut self,
+        word: &str,
+        find: impl FnOnce(&str) -> Option<&'static str>,
+    ) -> Option<&'static str> {
+        self.said.suggestions += 1;
+        if self.said.suggestions > SUGGESTIONS { None } else { find(word) }
+    }
+
+    /// Takes a name.
+    pub(super) fn name(&mut self, what: &str) -> Syntax<Token> {
+        let token = self.peek().filter(|token| token.kind == Kind::Name);
+        self.take();
+        token.ok_or_else(|| {
+            self.next -= 1;
+            self.expected(what, "")
+        })
+    }
+
+    /// An error unless the statement ends here.
+    pub(super) fn end(&mut self) -> Syntax<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.expected("the end of the line", "write one statement per line")),
+        }
+    }
+
+    /// `syscalls: filters`. `None` if all syscalls are for other architectures.
+    pub(super) fn statement(&mut self) -> Syntax<Option<Statement>> {
+        let mut syscalls = Vec::new();
+        if self.takes(Kind::Sign("{")) {
+            loop {
+                syscalls.extend(self.syscall()?.map(|(syscall, _)| syscall));
+                if !self.takes(Kind::Sign(",")) {
+                    break;
+                }
+            }
+            if !self.takes(Kind::Sign("}")) {
+                return Err(self.expected("`,` or `}`", ""));
+            }
+        } else {
+            syscalls.extend(self.syscall()?.map(|(syscall, _)| syscall));
+        }
+        if !self.takes(Kind::Sign(":")) {
+            return Err(self.expected("`:`", "a statement is `syscall: filter`"));
+        }
+        let mut filters = Vec::new();
+        if self.takes(Kind::Sign("{")) {
+            loop {
+                filters.push(self.filter()?);
+                if !self.takes(Kind::Sign(",")) {
+                    break;
+                }
+            }
+            if !self.takes(Kind::Sign("}")) {
+                return Err(self.expected("`,` or `}`", ""));
+            }
+        } else {
+            filters.push(self.filter()?);
+        }
+        self.end()?;
+        // There may be a million statements.
+        syscalls.shrink_to_fit();
+        filters.shrink_to_fit();
+        Ok(Some(Statement { syscalls, filters }).filter(|statement| !statement.syscalls.is_empty()))
+    }
+
+    fn filter(&mut self) -> Syntax<Filter> {
+        let first = self.peek();
+        let at = first.map_or(self.line.end, |token| token.span.at);
+        if !first.is_some_and(|token| token.kind == Kind::Argument) {
+            return Ok(Filter { at, when: None, action: self.action()? });
+        }
+        let mut when = Vec::new();
+        loop {
+            let mut all = vec![self.comparison()?];
+            while self.takes(Kind::Sign("&&")) {
+                all.push(self.comparison()?);
+            }
+            when.push(all);
+            if !self.takes(Kind::Sign("||")) {
+                break;
+            }
+        }
+        let mut action = Verdict::ALLOW;
+        if self.takes(Kind::Sign(";")) {
+            let token = self.peek();
+            action = self.action()?;
+            self.check_opposite(token);
+        }
+        Ok(Filter { at, when: Some(when), action })
+    }
+
+    /// Warns that the parser in C returns the errno if the conditions do not hold.
+    fn check_opposite(&mut self, action: Option<Token>) {
+        let token = action.filter(|token| token.kind == Kind::Return && !self.said.opposite);
+        if let Some(token) = token {
+            self.said.opposite = true;
+            let message = "this applies if the conditions hold; minijail's parser in C returns the errno if they do not hold";
+            let help = "compile the policy with compile_seccomp_policy.py, not with minijail0 -S";
+            self.warn(token, message.to_owned(), help);
+        }
+    }
+
+    /// `argN OP value`
+    fn comparison(&mut self) -> Syntax<Comparison> {
+        let argument = self.peek().filter(|token| token.kind == Kind::Argument);
+        let Some(argument) = argument else {
+            return Err(self.expected("an argument such as `arg0`", ""));
+        };
+        self.take();
+        let digits = self.text(argument).trim_start_matches("arg").trim_start_matches('0');
+        let index = match digits {
+            "" => Some(0),
+            digits => digits.parse().ok(),
+        };
+        let Some(wide) = index.and_then(Field::arg) else {
+            let message = format!("`{}` is not an argument", shorten(self.text(argument)));
+            let help =
+                "the arguments are arg0 to arg5; the kernel rejects a filter that reads arg6";
+            return Err(self.fail_at(Some(argument), message, help));
+        };
+        let operator = self.peek();
+        let Some(Kind::Operator(sign)) = operator.map(|token| token.kind) else {
+            return Err(self.expected("an operator: == != < <= > >= & in", ""));
+        };
+        self.take();
+        let value = self.value()?;
+        let word = self.word();
+        let field = if word == u64::MAX { wide } else { wide.low32() };
+        let test = |cmp| Comparison::Test(Test::new(field, cmp, value));
+        let bits = |cmp, mask| Comparison::Test(Test { field, mask, cmp, value: 0 });
+        let comparison = match (sign, value) {
+            ("&", 0) | ("<", 0) => Comparison::Never,
+            (">=", 0) => Comparison::Always,
+            (">", value) if value == word => Comparison::Never,
+            ("<=" | "in", value) if value == word => Comparison::Always,
+            ("&", mask) => bits(Cmp::Ne, mask),
+            ("in", mask) => bits(Cmp::Eq, !mask & word),
+            ("!=", _) => test(Cmp::Ne),
+            ("<", _) => test(Cmp::Lt),
+            ("<=", _) => test(Cmp::Le),
+            (">", _) => test(Cmp::Gt),
+            (">=", _) => test(Cmp::Ge),
+            _ => test(Cmp::Eq),
+        };
+        let verb = match comparison {
+            Comparison::Test(_) => return Ok(comparison),
+            Comparison::Always => "holds for every value",
+            Comparison::Never => "never holds",
+        };
+        let help = "check the operator and the value; comparisons are unsigned";
+        self.warn(argument, format!("this comparison {verb}"), help);
+        Ok(comparison)
+    }
+
+    /// An action.
+    fn action(&mut self) -> Syntax<Verdict> {
+        let token = self.peek();
+        match token.map(|token| token.kind) {
+            Some(Kind::Return) => {
+                self.take();
+                let number = self.peek();
+                let value = self.constant("an errno after `return`")?;
+                self.check_errno(number, value);
+                Ok(Verdict::errno(value as u16))
+            }
+            _ if self.is_denylist => Err(self
+                .expected("`return` and an errno", "a policy with @denylist has no other actions")),
+            Some(Kind::Action(action)) => {
+                self.take();
+                Ok(verdict(action, Self::kill(false)))
+            }
+            Some(Kind::Number) => {
+                let is_one = match token {
+                    Some(token) => self.number(token)? == 1,
+                    None => false,
+                };
+                if is_one {
+                    self.take();
+                    return Ok(Verdict::ALLOW);
+                }
+                Err(self.expected("an action", "write 1 or `allow` to allow every call"))
+            }
+            Some(Kind::Name) => {
+                let word = token.map_or("", |token| self.text(token));
+                let near = self.nearest(word, |word| nearest(word, ACTIONS));
+                let help = near.map_or_else(actions, |near| format!("did you mean `{near}`?"));
+                Err(self.expected("an action or an argument", &help))
+            }
+            _ => Err(self.expected("an action or an argument", &actions())),
+        }
+    }
+
+    fn check_errno(&mut self, token: Option<Token>, value: u64) {
+        let Some(token) = token.filter(|_| value > MAX_ERRNO) else { return };
+        let message = if value > u16::MAX.into() {
+            format!("errno {value} has more than 16 bits; minijail keeps {}", value as u16)
+        } else {
+            format!("errno {value} is more than {MAX_ERRNO}, so the kernel returns {MAX_ERRNO}")
+        };
+        self.warn(token, message, &format!("use a number up to {MAX_ERRNO}"));
+    }
+
+    /// What follows `@default`.
+    pub(super) fn default_action(&mut self) -> Syntax<Verdict> {
+        let token = self.peek();
+        let Some(Kind::Action(action)) = token.map(|token| token.kind) else {
+            let help =
+                "the default actions are kill, kill-process, kill-thread, trap and user-notify";
+            return Err(self.expected("a default action", help));
+        };
+        if matches!(action, "allow" | "log" | "trace") {
+            let message = format!("the default action `{action}` would let syscalls run");
+            let help =
+                "minijail rejects this; write kill, kill-process, kill-thread, trap or user-notify";
+            return Err(self.fail_at(token, message, help));
+        }
+        self.take();
+        self.end()?;
+        Ok(verdict(action, Self::kill(self.is_denylist)))
+    }
+
+    /// The path after `@include` or `@frequency`.
+    pub(super) fn path(&mut self) -> Syntax<Token> {
+        let token = self.peek().filter(|token| token.kind == Kind::Path);
+        let Some(token) = token else {
+            return Err(self.expected("a path", "a path starts with `/` or `./`"));
+        };
+        self.take();
+        Ok(token)
+    }
+}
+
+fn verdict(action: &str, kill: Verdict) -> Verdict {
+    match action {
+        "allow" => Verdict::ALLOW,
+        "kill-process" => Verdict::KILL_PROCESS,
+        "kill-thread" => Verdict::KILL_THREAD,
+        "trap" => Verdict::trap(0),
+        "trace" => Verdict::trace(0),
+        "log" => Verdict::LOG,
+        "user-notify" => Verdict::user_notif(0),
+        _ => kill,
+    }
+}
+
+fn actions() -> String {
+    format!("the actions are 1, {}, and `return` with an errno", ACTIONS.join(", "))
+}

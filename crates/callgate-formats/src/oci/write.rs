@@ -1,0 +1,199 @@
+//! Writer of profiles in JSON, with Docker's key `comment` for entries, which runtimes ignore.
+
+use std::fmt::Write;
+
+use super::arch_names::reads_arch_map;
+use super::dialect::Dialect;
+use crate::layout::{QuotedString, wrapped};
+use crate::profile::Listener;
+use crate::ruleset::{Comparison, Op};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::{Action, Verdict, errno_name};
+
+/// The maximum width of a line of names.
+const WIDTH: usize = 72;
+
+/// A profile to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteProfile {
+    /// The verdict of syscalls without an entry.
+    pub default: Verdict,
+    /// The architectures, the native one first.
+    pub arches: Vec<Arch>,
+    /// The flags for `seccomp(2)`.
+    pub flags: FilterFlags,
+    /// The supervisor of SCMP_ACT_NOTIFY.
+    pub listener: Option<Listener>,
+    /// The entries.
+    pub entries: Vec<WriteEntry>,
+}
+
+/// An entry of `syscalls`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteEntry {
+    /// The comment.
+    pub comment: Option<String>,
+    /// The syscalls.
+    pub names: Vec<&'static str>,
+    /// The action.
+    pub verdict: Verdict,
+    /// Comparisons that must all hold.
+    pub args: Vec<Comparison>,
+}
+
+/// The action and the errno of a verdict; `None` if no action has this verdict in a dialect.
+///
+/// ```
+/// use callgate_bpf::Verdict;
+/// use callgate_formats::oci::{Dialect, action_of};
+/// let errno = Verdict::errno(38);
+/// assert_eq!(action_of(errno, Dialect::Docker), Some(("SCMP_ACT_ERRNO", Some(38))));
+/// assert_eq!(action_of(Verdict::trap(3), Dialect::Docker), None);
+/// ```
+pub fn action_of(verdict: Verdict, dialect: Dialect) -> Option<(&'static str, Option<u16>)> {
+    let max_errno = if dialect == Dialect::Oci { 4095 } else { 4094 };
+    let found = match verdict.action() {
+        Action::Allow => ("SCMP_ACT_ALLOW", None),
+        Action::Log => ("SCMP_ACT_LOG", None),
+        Action::Errno(errno) if errno <= max_errno => ("SCMP_ACT_ERRNO", Some(errno)),
+        Action::KillThread => ("SCMP_ACT_KILL_THREAD", None),
+        Action::KillProcess => ("SCMP_ACT_KILL_PROCESS", None),
+        Action::Trap(0) => ("SCMP_ACT_TRAP", None),
+        Action::Trace(data) => ("SCMP_ACT_TRACE", Some(data)),
+        Action::UserNotif(0) => ("SCMP_ACT_NOTIFY", None),
+        _ => return None,
+    };
+    (found.1.is_some() || verdict.data() == 0).then_some(found)
+}
+
+/// Writes a profile; Docker's gets an `archMap` for several architectures, Podman's the names of errnos. `None` if a
+/// verdict has no action.
+///
+/// ```
+/// use callgate_bpf::{Arch, FilterFlags, Verdict};
+/// use callgate_formats::oci::{Dialect, WriteEntry, WriteProfile, write};
+///
+/// let entry = WriteEntry { comment: None, names: vec!["read"], verdict: Verdict::ALLOW, args: vec![] };
+/// let profile = WriteProfile {
+///     default: Verdict::errno(1),
+///     arches: vec![Arch::X86_64],
+///     flags: FilterFlags::NONE,
+///     listener: None,
+///     entries: vec![entry],
+/// };
+/// let text = write(&profile, Dialect::Oci).ok_or("no action")?;
+/// assert!(text.contains(r#""defaultErrnoRet": 1"#) && text.contains(r#""names": ["read"]"#));
+/// # Ok::<(), &str>(())
+/// ```
+pub fn write(profile: &WriteProfile, dialect: Dialect) -> Option<String> {
+    let mut text = "{\n".to_owned();
+    let keys = ["defaultAction", "defaultErrnoRet", "defaultErrno"];
+    for (key, value) in action_members(profile.default, dialect, keys)? {
+        let _ = writeln!(text, "  \"{key}\": {value},");
+    }
+    let _ = writeln!(text, "  {},", architectures(&profile.arches, dialect));
+    if !profile.flags.is_empty() {
+        let names: Vec<String> = profile
+            .flags
+            .each()
+            .map(|(_, name, _)| format!("\"SECCOMP_FILTER_FLAG_{name}\""))
+            .collect();
+        let _ = writeln!(text, "  \"flags\": [{}],", names.join(", "));
+    }
+    if let Some(listener) = &profile.listener {
+        let _ = writeln!(text, "  \"listenerPath\": {},", QuotedString(&listener.path));
+        if let Some(metadata) = &listener.metadata {
+            let _ = writeln!(text, "  \"listenerMetadata\": {},", QuotedString(metadata));
+        }
+    }
+    let entries: Option<Vec<String>> =
+        profile.entries.iter().map(|one| entry(one, dialect)).collect();
+    let entries = entries?;
+    if entries.is_empty() {
+        text.push_str("  \"syscalls\": []\n}\n");
+    } else {
+        let _ = writeln!(text, "  \"syscalls\": [\n{}\n  ]\n}}", entries.join(",\n"));
+    }
+    Some(text)
+}
+
+/// The keys and values of a verdict: action, errno as a number, and for Podman its name.
+fn action_members(
+    verdict: Verdict,
+    dialect: Dialect,
+    [action, number, name]: [&'static str; 3],
+) -> Option<Vec<(&'static str, String)>> {
+    let (own, errno) = action_of(verdict, dialect)?;
+    let mut members = vec![(action, QuotedString(own).to_string())];
+    members.extend(errno.map(|errno| (number, errno.to_string())));
+    let is_errno = matches!(verdict.action(), Action::Errno(_)) && dialect == Dialect::Podman;
+    // The other names have other numbers on some architectures.
+    let named = errno.filter(|errno| is_errno && *errno <= 34).and_then(errno_name);
+    members.extend(named.map(|errno| (name, QuotedString(errno).to_string())));
+    Some(members)
+}
+
+/// The member with the architectures.
+fn architectures(arches: &[Arch], dialect: Dialect) -> String {
+    let quoted = |arches: &[Arch]| {
+        let names = arches.iter().map(|arch| QuotedString(arch.oci_name()).to_string());
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match arches {
+        [native, more @ ..] if dialect == Dialect::Docker && reads_arch_map(*native, dialect) => {
+            format!(
+                "\"archMap\": [\n    {{\n      \"architecture\": {},\n      \"subArchitectures\": [{}]\n    }}\n  ]",
+                quoted(&[*native]),
+                quoted(more)
+            )
+        }
+        arches => format!("\"architectures\": [{}]", quoted(arches)),
+    }
+}
+
+fn entry(entry: &WriteEntry, dialect: Dialect) -> Option<String> {
+    let mut members: Vec<(&str, String)> = Vec::new();
+    members
+        .extend(entry.comment.as_deref().map(|text| ("comment", QuotedString(text).to_string())));
+    let quoted: Vec<String> =
+        entry.names.iter().map(|name| QuotedString(name).to_string()).collect();
+    let lines = wrapped(quoted.iter().map(String::as_str), WIDTH, ", ");
+    members.push((
+        "names",
+        match lines.as_slice() {
+            [line] => format!("[{line}]"),
+            lines => format!("[\n        {}\n      ]", lines.join(",\n        ")),
+        },
+    ));
+    let mut action = action_members(entry.verdict, dialect, ["action", "errnoRet", "errno"])?;
+    members.extend(action.first().cloned());
+    action.drain(..1);
+    if !entry.args.is_empty() {
+        let args: Vec<String> = entry.args.iter().map(arg).collect();
+        members.push(("args", format!("[\n        {}\n      ]", args.join(",\n        "))));
+    }
+    members.append(&mut action);
+    let members: Vec<String> =
+        members.iter().map(|(key, value)| format!("      \"{key}\": {value}")).collect();
+    Some(format!("    {{\n{}\n    }}", members.join(",\n")))
+}
+
+fn arg(comparison: &Comparison) -> String {
+    let (arg, value) = (comparison.arg(), comparison.value());
+    let op = match comparison.op() {
+        Op::Eq => "EQ",
+        Op::Ne => "NE",
+        Op::Lt => "LT",
+        Op::Le => "LE",
+        Op::Gt => "GT",
+        Op::Ge => "GE",
+        Op::MaskedEq(mask) => {
+            return format!(
+                "{{\"index\": {arg}, \"value\": {mask}, \"valueTwo\": {value}, \
+                 \"op\": \"SCMP_CMP_MASKED_EQ\"}}"
+            );
+        }
+    };
+    format!("{{\"index\": {arg}, \"value\": {value}, \"op\": \"SCMP_CMP_{op}\"}}")
+}

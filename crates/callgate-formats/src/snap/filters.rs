@@ -1,0 +1,24 @@
+//! The filters of a profile.
+
+use callgate_bpf::SeccompData;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::Policy;
+
+/// The filters that snap-confine installs for a profile, and the warnings about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapFilters {
+    /// The filter of the rules with `~`, which is installed first.
+    pub deny: Policy,
+    /// The filter of the other rules.
+    pub allow: Policy,
+    /// Warnings, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl SnapFilters {
+    /// The verdict of both filters.
+    pub fn evaluate(&self, data: &SeccompData) -> Verdict {
+        self.allow.evaluate(data).or_higher_precedence(self.deny.evaluate(data))
+    }
+}

@@ -1,0 +1,228 @@
+//! Lines: a syscall and its arguments.
+
+use super::constants;
+use super::options::{IdKind, Ids};
+use crate::diagnostics::quote::shorten;
+use crate::ruleset::{Comparison, Op};
+use crate::syntax::reader::Reader;
+use callgate_bpf::syscalls::Arch;
+
+/// The number of arguments of a syscall.
+const MAX_ARGUMENTS: usize = 6;
+
+/// A rule.
+#[derive(Debug)]
+pub(super) struct Rule<'t> {
+    /// Whether `~` is before the name.
+    pub(super) is_denied: bool,
+    pub(super) name: &'t str,
+    pub(super) at: usize,
+    /// They must all hold.
+    pub(super) comparisons: Vec<Comparison>,
+}
+
+/// The words of a line, after their offsets.
+pub(super) fn words(line: &str, at: usize) -> impl Iterator<Item = (usize, &str)> {
+    line.split_whitespace()
+        .map(move |word| (at + (word.as_ptr() as usize - line.as_ptr() as usize), word))
+}
+
+/// Parses the arguments of a rule. `None` after an error was reported.
+pub(super) fn comparisons(
+    reader: &mut Reader<'_>,
+    syscall: &str,
+    arguments: &[(usize, &str)],
+    arch: Arch,
+    ids: &mut Ids<'_>,
+) -> Option<Vec<Comparison>> {
+    let mut comparisons = Vec::new();
+    for (index, (at, word)) in (0..).zip(arguments) {
+        if *word == "-" {
+            continue;
+        }
+        let parsed = Argument { syscall, word, arch }.parse(ids);
+        match parsed {
+            Ok((op, value)) => comparisons.extend(Comparison::new(index, op, value)),
+            Err((message, help)) => {
+                let help = match help {
+                    Some(help) => help,
+                    None => {
+                        let name = word.trim_start_matches(['!', '<', '>', '=', '|']);
+                        let near = reader.nearest(name, constants::names());
+                        let otherwise =
+                            "arguments are -, numbers below 2^32 and constants of snap-seccomp";
+                        near.map_or_else(
+                            || otherwise.to_owned(),
+                            |near| format!("did you mean `{near}`?"),
+                        )
+                    }
+                };
+                reader.error(*at, message).help = help;
+                return None;
+            }
+        }
+    }
+    Some(comparisons)
+}
+
+/// Reports words after the sixth argument.
+pub(super) fn check_count(
+    reader: &mut Reader<'_>,
+    syscall: &str,
+    arguments: &[(usize, &str)],
+) -> bool {
+    let Some((at, _)) = arguments.get(MAX_ARGUMENTS) else { return true };
+    let message = format!(
+        "{} arguments for `{}`; the maximum is {MAX_ARGUMENTS}",
+        arguments.len(),
+        shorten(syscall)
+    );
+    reader.error(*at, message).help =
+        "remove what follows; comments have a line of their own".to_owned();
+    false
+}
+
+/// A word about one argument.
+struct Argument<'t> {
+    syscall: &'t str,
+    word: &'t str,
+    arch: Arch,
+}
+
+/// A message, and its help unless a similar name is to be searched.
+type Problem = (String, Option<String>);
+
+impl Argument<'_> {
+    fn parse(&self, ids: &mut Ids<'_>) -> Result<(Op, u64), Problem> {
+        let is_id = takes_ids(self.syscall);
+        let (op, value) = self.comparison(ids)?;
+        match op {
+            Op::Eq if is_id => Ok((Op::MaskedEq(u64::from(u32::MAX)), value)),
+            _ if is_id => Err((
+                format!("`{}` only takes equality, not `{}`", self.syscall, shorten(self.word)),
+                Some("snap-seccomp refuses other comparisons for syscalls that take -1".to_owned()),
+            )),
+            _ => Ok((op, value)),
+        }
+    }
+
+    fn comparison(&self, ids: &mut Ids<'_>) -> Result<(Op, u64), Problem> {
+        let word = self.word;
+        for (sign, op) in
+            [(">=", Op::Ge), ("<=", Op::Le), ("!", Op::Ne), ("<", Op::Lt), (">", Op::Gt)]
+        {
+            if let Some(number) = word.strip_prefix(sign) {
+                return Ok((op, self.number(number)?));
+            }
+        }
+        if let Some(bits) = word.strip_prefix('|') {
+            let bits = self.number(bits)?;
+            return Ok((Op::MaskedEq(bits), bits));
+        }
+        if let Some((mask, value)) = word.split_once('|') {
+            return Ok((Op::MaskedEq(self.number(mask)?), self.number(value)?));
+        }
+        for (prefix, kind) in [("u:", IdKind::User), ("g:", IdKind::Group)] {
+            if let Some(name) = word.strip_prefix(prefix) {
+                return Ok((Op::Eq, self.id(kind, name, ids)?));
+            }
+        }
+        Ok((Op::Eq, self.number(word)?))
+    }
+
+    fn number(&self, text: &str) -> Result<u64, Problem> {
+        if text.is_empty() {
+            let message = format!("missing number or constant in `{}`", shorten(self.word));
+            return Err((message, Some("write it directly after the operator".to_owned())));
+        }
+        if let Some(value) = constants::value(self.arch, text) {
+            return Ok(value);
+        }
+        let digits = text.strip_prefix(['+', '-']);
+        let is_number =
+            |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let fail = |why: &str, help: &str| {
+            Err((format!("`{}` {why}", shorten(text)), Some(help.to_owned())))
+        };
+        if is_number(text) {
+            return match text.parse::<u32>() {
+                Ok(number) => Ok(number.into()),
+                Err(_) => fail("is too large", "the maximum is 4294967295"),
+            };
+        }
+        match digits.filter(|digits| is_number(digits)) {
+            Some(_) if takes_ids(self.syscall) => match text.parse::<i32>() {
+                Ok(number) => Ok(u64::from(number as u32)),
+                Err(_) => fail(
+                    "is out of range",
+                    "numbers with a sign are from -2147483648 to 2147483647",
+                ),
+            },
+            Some(_) => fail(
+                "has a sign",
+                "snap-seccomp takes it only for chown, setuid and others with user or group IDs",
+            ),
+            None => Err((
+                format!("`{}` is neither a number nor a constant of snap-seccomp", shorten(text)),
+                None,
+            )),
+        }
+    }
+
+    fn id(&self, kind: IdKind, name: &str, ids: &mut Ids<'_>) -> Result<u64, Problem> {
+        let what = match kind {
+            IdKind::User => "user",
+            IdKind::Group => "group",
+        };
+        if !is_valid_name(name) {
+            let message = format!("`{}` is not the name of a {what}", shorten(name));
+            let help = "names have lower-case letters, digits, -, . and _, and do not begin with -, . or _";
+            return Err((message, Some(help.to_owned())));
+        }
+        ids(kind, name).map(u64::from).ok_or_else(|| {
+            let message = format!("the number of the {what} `{}` is unknown", shorten(name));
+            (message, Some("write the number instead: it depends on the host".to_owned()))
+        })
+    }
+}
+
+/// Whether snap-seccomp takes this for the name of a user or a group.
+fn is_valid_name(name: &str) -> bool {
+    let is_inner =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
+    let inside = name.strip_prefix('_').and_then(|name| name.strip_suffix('_'));
+    match inside {
+        Some(inside) => !inside.is_empty() && inside.chars().all(is_inner),
+        None => {
+            let begins = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+            name.starts_with(begins) && name.chars().all(is_inner)
+        }
+    }
+}
+
+/// Whether the arguments of a syscall may be negative, and are compared as 32-bit numbers.
+fn takes_ids(syscall: &str) -> bool {
+    matches!(
+        syscall,
+        "chown"
+            | "chown32"
+            | "fchown"
+            | "fchown32"
+            | "fchownat"
+            | "lchown"
+            | "lchown32"
+            | "setgid"
+            | "setgid32"
+            | "setregid"
+            | "setregid32"
+            | "setresgid"
+            | "setresgid32"
+            | "setreuid"
+            | "setreuid32"
+            | "setresuid"
+            | "setresuid32"
+            | "setuid"
+            | "setuid32"
+            | "copy_file_range"
+    )
+}

@@ -1,0 +1,191 @@
+//! Reads profiles: from the text to both filters.
+
+use std::collections::BTreeSet;
+
+use super::filters::SnapFilters;
+use super::line::{Rule, check_count, comparisons, words};
+use super::options::{Ids, ReadOptions};
+use crate::comparison_budget::ComparisonBudget;
+use crate::ruleset::{RuleSet, sections};
+use crate::ruleset_reports::{Origin, report_hidden};
+use crate::syntax::keys::KeyMatching;
+use crate::syntax::lines::lines;
+use crate::syntax::reader::Reader;
+use crate::unknown_syscall::report_unknown_syscall;
+use callgate_bpf::diagnostic::Diagnostics;
+use callgate_bpf::syscalls::{Arch, is_known_name};
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::Policy;
+
+/// The verdict for syscalls of other architectures: libseccomp's default.
+const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
+
+/// EPERM for syscalls without a rule, and EACCES for denied ones.
+const IMPLICIT: Verdict = Verdict::errno(1);
+const EXPLICIT: Verdict = Verdict::errno(13);
+
+/// The length at which snap-seccomp stops reading.
+const MAX_LINE: usize = 65_536;
+
+/// Reads a profile; `ids` finds the numbers of users and groups.
+///
+/// ```
+/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_formats::snap::{ReadOptions, read};
+///
+/// let text = "read\nsocket AF_UNIX\n~mount\n";
+/// let filters = read(text, &ReadOptions::new(Arch::X86_64), &mut |_, _| None)?;
+/// let mut socket = SeccompData { nr: 41, arch: Arch::X86_64.token(), ..SeccompData::default() };
+/// assert_eq!(filters.evaluate(&socket), Verdict::errno(1));
+/// socket.args[0] = 1;
+/// assert_eq!(filters.evaluate(&socket), Verdict::ALLOW);
+/// # Ok::<(), callgate_bpf::diagnostic::Diagnostics>(())
+/// ```
+///
+/// # Errors
+/// All messages about the text, including warnings, if at least one is an error. `@unrestricted` is one: there is no filter.
+pub fn read(
+    text: &str,
+    options: &ReadOptions,
+    ids: &mut Ids<'_>,
+) -> Result<SnapFilters, Diagnostics> {
+    let mut reader = Reader::new(text, KeyMatching::Exact);
+    let filters = filters(&mut reader, text, options, ids);
+    let failed = reader.failed();
+    let messages = reader.finish();
+    match filters {
+        Some((deny, allow)) if !failed => Ok(SnapFilters { deny, allow, warnings: messages }),
+        _ => Err(messages.into()),
+    }
+}
+
+fn filters(
+    reader: &mut Reader<'_>,
+    text: &str,
+    options: &ReadOptions,
+    ids: &mut Ids<'_>,
+) -> Option<(Policy, Policy)> {
+    if let Some((line, at)) = lines(text, 0).find(|(line, _)| line.len() >= MAX_LINE) {
+        let message = format!("the line has {} bytes; the maximum is {}", line.len(), MAX_LINE - 1);
+        reader.error(at, message).help =
+            "snap-seccomp ignores this line and all that follow; split it".to_owned();
+        return None;
+    }
+    if let Some((_, at)) = lines(text, 0).find(|(line, _)| line.trim() == "@unrestricted") {
+        reader
+            .error(at, "`@unrestricted`: snap-confine installs no filter for this profile")
+            .help = "remove this line to see what the rules mean".to_owned();
+        return None;
+    }
+    let complains = lines(text, 0).any(|(line, _)| line.trim() == "@complain");
+    let default = if complains { Verdict::LOG } else { IMPLICIT };
+    let mut arches = vec![options.native];
+    arches.extend(match options.native {
+        Arch::X86_64 => Some(Arch::X86),
+        Arch::Aarch64 => Some(Arch::Arm),
+        Arch::Ppc64 => Some(Arch::Ppc),
+        _ => None,
+    });
+    let mut lowering = Lowering {
+        deny: arches.iter().map(|arch| RuleSet::new(*arch)).collect(),
+        allow: arches.iter().map(|arch| RuleSet::new(*arch)).collect(),
+        budget: ComparisonBudget::default(),
+        given: BTreeSet::new(),
+        hidden: [Vec::new(), Vec::new()],
+    };
+    for (line, at) in lines(text, 0) {
+        if let Some(rule) = rule(reader, line, at, options, ids) {
+            lowering.add(reader, rule)?;
+        }
+    }
+    let Lowering { deny, allow, hidden: [hidden_deny, hidden_allow], .. } = lowering;
+    report_hidden(reader, &allow, hidden_allow);
+    report_hidden(reader, &deny, hidden_deny);
+    if allow.iter().chain(&deny).all(RuleSet::is_empty) && !reader.failed() {
+        let message = format!("no rule has an effect: every syscall gets {default}");
+        reader.warn(0, message).help = "add the names of syscalls".to_owned();
+    }
+    let deny = Policy::new(sections(&deny, Verdict::ALLOW, BAD_ARCH), BAD_ARCH);
+    let allow = Policy::new(sections(&allow, default, BAD_ARCH), BAD_ARCH);
+    match (deny, allow) {
+        (Ok(deny), Ok(allow)) => Some((deny, allow)),
+        (Err(error), _) | (_, Err(error)) => {
+            reader.error(0, error.to_string());
+            None
+        }
+    }
+}
+
+/// The rule of a line, if it has one that does not fail.
+fn rule<'t>(
+    reader: &mut Reader<'_>,
+    line: &'t str,
+    at: usize,
+    options: &ReadOptions,
+    ids: &mut Ids<'_>,
+) -> Option<Rule<'t>> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if line.is_empty() || line.starts_with('#') {
+        return None;
+    }
+    if let Some(nul) = line.find('\0') {
+        reader.error(at + nul, "a NUL byte").help = "remove it".to_owned();
+        return None;
+    }
+    let words: Vec<(usize, &str)> = words(line, at).collect();
+    let Some(((at, first), arguments)) = words.split_first() else {
+        reader.error(at, "a line of blanks").help =
+            "snap-seccomp fails at it; remove the blanks".to_owned();
+        return None;
+    };
+    if !check_count(reader, first, arguments) {
+        return None;
+    }
+    let (is_denied, name) = match first.strip_prefix('~') {
+        Some(name) => (true, name),
+        None => (false, *first),
+    };
+    if !is_known_name(name) {
+        if line.trim() != "@complain" {
+            let words: &[&str] = if is_denied { &[] } else { &["@complain", "@unrestricted"] };
+            let by = "snap-seccomp skips it";
+            report_unknown_syscall(reader, name, *at, options.strict, by, words, None);
+        }
+        return None;
+    }
+    let comparisons = comparisons(reader, name, arguments, options.native, ids)?;
+    Some(Rule { is_denied, name, at: *at, comparisons })
+}
+
+/// The rule sets of both filters, the native architecture first.
+struct Lowering<'t> {
+    deny: Vec<RuleSet<Origin<'t>>>,
+    allow: Vec<RuleSet<Origin<'t>>>,
+    budget: ComparisonBudget,
+    /// Rules without comparisons, which do not matter again.
+    given: BTreeSet<(bool, &'t str)>,
+    /// For `deny` and `allow`, rules that are also reached through a multiplexer: the index of the set, the number of the
+    /// multiplexer, and the rule.
+    hidden: [Vec<(usize, u32, Origin<'t>)>; 2],
+}
+
+impl<'t> Lowering<'t> {
+    /// Adds a rule. `None` after the limit was reported.
+    fn add(&mut self, reader: &mut Reader<'_>, rule: Rule<'t>) -> Option<()> {
+        let Rule { is_denied, name, at, comparisons } = rule;
+        if comparisons.is_empty() && !self.given.insert((is_denied, name)) {
+            return Some(());
+        }
+        let [hidden_deny, hidden_allow] = &mut self.hidden;
+        let (sets, hidden, verdict) = match is_denied {
+            true => (&mut self.deny, hidden_deny, EXPLICIT),
+            false => (&mut self.allow, hidden_allow, Verdict::ALLOW),
+        };
+        self.budget.spend(reader, comparisons.len(), sets.len(), at)?;
+        for (index, set) in sets.iter_mut().enumerate() {
+            let via = set.add_syscall_if_known(name, &comparisons, verdict, (at, name));
+            hidden.extend(via.map(|nr| (index, nr, (at, name))));
+        }
+        Some(())
+    }
+}

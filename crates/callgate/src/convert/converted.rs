@@ -1,0 +1,156 @@
+//! The conversion as a whole.
+
+use super::error::{ConvertError, ConvertErrorKind};
+use super::fit::Fit;
+use super::loss::Loss;
+use super::options::ConvertOptions;
+use super::prove::read_back;
+use super::strictness::laxer;
+use super::target::Target;
+use super::{kafel, oci, systemd};
+use crate::Description;
+use crate::error::Result;
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::syscalls::Arch;
+use callgate_formats::oci::BAD_ARCH;
+use callgate_proof::diagram::{Func, Store};
+
+/// A policy in another language.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted {
+    /// The text.
+    pub text: String,
+    /// The architectures for which it is read, the main one first.
+    pub arches: Vec<Arch>,
+    /// What was lost; nothing without [`ConvertOptions::closest`].
+    pub losses: Vec<Loss>,
+}
+
+/// Converts a filter to a policy in another language; see the [module](super).
+///
+/// # Errors
+/// If the target cannot express the filter, if the filter is too complex, or because of a defect in this crate.
+pub fn convert<'a>(
+    filter: impl Into<Description<'a>>,
+    options: &ConvertOptions,
+) -> Result<Converted> {
+    let filter = filter.into();
+    let mut store = Store::default();
+    let func = filter.diagram(&mut store)?;
+    let mut options = options.clone();
+    if options.arches.is_empty() {
+        options.arches = filter.arches();
+    }
+    Ok(convert_diagram(&mut store, func, &options)?)
+}
+
+/// As [`convert`], for the MTBDD of any filter, such as a stack.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_diagram(
+    store: &mut Store,
+    func: Func,
+    options: &ConvertOptions,
+) -> Result<Converted, ConvertError> {
+    store.reset_steps();
+    let mut fit = Fit::new(store, func, &options.arches)?;
+    if fit.arches.is_empty() {
+        let why = "the filter is the same for all architectures, and none is given".to_owned();
+        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+    }
+    if !options.flags.is_empty() && options.target.dialect().is_none() {
+        let names = options.flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}"));
+        let names: Vec<String> = names.collect();
+        fit.note(&format!("{} has no place for {}", options.target, names.join(" and ")));
+    }
+    let (text, written) = loop {
+        let text = match (options.target, options.target.dialect()) {
+            (_, Some(dialect)) => oci::write(&mut fit, options, dialect)?,
+            (Target::Systemd, _) => systemd::write(&mut fit, options)?,
+            _ => kafel::write(&mut fit)?,
+        };
+        if !fit.is_exact() && !options.closest {
+            let losses = fit.into_losses();
+            let target = options.target;
+            return Err(ConvertError(ConvertErrorKind::Inexpressible { target, losses }));
+        }
+        fit.store.reset_steps();
+        let arches = fit.arches.clone();
+        let written = read_back(fit.store, &text, options, &arches)?;
+        if written == fit.func {
+            break (text, written);
+        }
+        drop_differing(&mut fit, written, options)?;
+    };
+    let arches = fit.arches.clone();
+    let losses = fit.into_losses();
+    let stricter = match losses.is_empty() {
+        true if written == func => None,
+        true => return Err(ConvertError::defect("the policy differs from the filter")),
+        false => find_laxer(store, func, written, options, &arches)?,
+    };
+    match stricter {
+        None => Ok(Converted { text, arches, losses }),
+        Some(example) => Err(ConvertError::defect(format!(
+            "the nearest policy permits more than the filter, for example {example:x?}"
+        ))),
+    }
+}
+
+/// Drops the architectures for which the policy means something else, because libseccomp applies its rules to
+/// `socketcall` and `ipc`, too.
+fn drop_differing(
+    fit: &mut Fit<'_>,
+    written: Func,
+    options: &ConvertOptions,
+) -> Result<(), ConvertError> {
+    let differs = |fit: &Fit<'_>, arch: &Arch| {
+        fit.numbers(arch.token()) != fit.store.follow(written, Word::ARCH, arch.token())
+    };
+    let main = fit.arches.first().copied();
+    let dropped: Vec<Arch> = fit
+        .arches
+        .iter()
+        .copied()
+        .filter(|arch| differs(fit, arch) && arch.has_multiplexers())
+        .collect();
+    let Some(first) = dropped.first().filter(|_| options.target.dialect().is_some()) else {
+        let example = fit.store.witness(fit.func, written, SeccompData::default())?;
+        return Err(ConvertError::defect(format!(
+            "what was written means something else, for example for {:x?}",
+            example.unwrap_or_default()
+        )));
+    };
+    let why = format!("libseccomp also applies rules to socketcall and ipc of {first}");
+    if Some(*first) == main {
+        if options.closest {
+            return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        }
+        return fit.note_difference(written, &why);
+    }
+    fit.arches.retain(|arch| !dropped.contains(arch));
+    fit.set_others(BAD_ARCH, &format!("{why}, so this is not an architecture of the profile"))
+}
+
+/// A syscall for which the policy permits more than the filter; `None` proves that there is none.
+fn find_laxer(
+    store: &mut Store,
+    func: Func,
+    written: Func,
+    options: &ConvertOptions,
+    arches: &[Arch],
+) -> Result<Option<SeccompData>, ConvertError> {
+    store.reset_steps();
+    let Some(main) = arches.first().filter(|_| options.target == Target::Systemd) else {
+        return laxer(store, func, written);
+    };
+    // No other token occurs on the machines of this build of systemd.
+    for arch in callgate_formats::systemd::build_arches(*main, options.systemd) {
+        let [old, new] = [func, written].map(|func| store.follow(func, Word::ARCH, arch.token()));
+        if let Some(example) = laxer(store, old, new)? {
+            return Ok(Some(SeccompData { arch: arch.token(), ..example }));
+        }
+    }
+    Ok(None)
+}

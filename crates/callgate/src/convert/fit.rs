@@ -1,0 +1,229 @@
+//! A filter that is fitted to a target: where the target cannot express it, it becomes stricter, and the loss is noted.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::alternatives::{Conjunction, alternatives};
+use super::error::{ConvertError, Stop};
+use super::loss::{Loss, Losses};
+use super::strictness::strictest;
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::verdict::Verdict;
+use callgate_codegen::query::{self, Interval};
+use callgate_proof::diagram::{Func, Split, Store};
+
+/// The maximum number of intervals of arch tokens and of syscall numbers.
+const MAX_INTERVALS: usize = 1 << 14;
+
+/// A filter that is fitted to a target.
+pub(super) struct Fit<'s> {
+    pub(super) store: &'s mut Store,
+    /// The filter, as far as the target can express it.
+    pub(super) func: Func,
+    /// The architectures, each with a function of its own; the main one first.
+    pub(super) arches: Vec<Arch>,
+    losses: Losses,
+    /// The alternatives that were found; many syscalls have the same function.
+    found: HashMap<(Func, Verdict), Vec<Conjunction>>,
+}
+
+impl<'s> Fit<'s> {
+    /// The filter itself, for these architectures and those that it treats in their own way.
+    pub(super) fn new(
+        store: &'s mut Store,
+        func: Func,
+        given: &[Arch],
+    ) -> Result<Fit<'s>, ConvertError> {
+        let (losses, found) = (Losses::default(), HashMap::default());
+        let mut fit = Fit { store, func, arches: given.to_vec(), losses, found };
+        let intervals = fit.arch_intervals()?;
+        // The function of most tokens is that of the architectures that the filter does not know.
+        let size = |interval: &&Interval| interval.last - interval.first;
+        let others = intervals.iter().max_by_key(size).map(|interval| interval.then);
+        let first_endian = given.first().map(|arch| arch.endian());
+        for arch in Arch::ALL.iter().copied() {
+            let own = fit.store.follow(func, Word::ARCH, arch.token());
+            let is_new = !fit.arches.contains(&arch) && Some(own) != others;
+            if is_new && first_endian.is_none_or(|endian| endian == arch.endian()) {
+                fit.arches.push(arch);
+            }
+        }
+        // Of two ABIs with one token, only those for which the filter has its own rules.
+        for (own, other, first, last) in [
+            (Arch::X86_64, Arch::X32, X32_SYSCALL_BIT, 2 * X32_SYSCALL_BIT - 1),
+            (Arch::X32, Arch::X86_64, 0, X32_SYSCALL_BIT - 1),
+        ] {
+            if fit.arches.contains(&own) && fit.is_constant(own.token(), first, last)? {
+                fit.arches.retain(|arch| *arch != other);
+            }
+        }
+        fit.arches.sort_by_key(|arch| {
+            let place = given.iter().position(|known| known == arch).unwrap_or(given.len());
+            (!arch.is_64bit() || *arch == Arch::X32, place, *arch)
+        });
+        Ok(fit)
+    }
+
+    fn arch_intervals(&self) -> Result<Vec<Interval>, ConvertError> {
+        query::partition(self.store, self.func, Word::ARCH, MAX_INTERVALS)
+            .ok_or_else(|| ConvertError::too_many_numbers(MAX_INTERVALS, "arch tokens".to_owned()))
+    }
+
+    /// The function of the numbers of a token.
+    pub(super) fn numbers(&self, token: u32) -> Func {
+        self.store.follow(self.func, Word::ARCH, token)
+    }
+
+    /// The function of the arguments of a syscall.
+    pub(super) fn syscall(&self, token: u32, nr: u32) -> Func {
+        self.store.follow(self.numbers(token), Word::NR, nr)
+    }
+
+    /// The numbers of a token, as intervals with the same function.
+    pub(super) fn intervals(&self, token: u32) -> Result<Vec<Interval>, ConvertError> {
+        query::partition(self.store, self.numbers(token), Word::NR, MAX_INTERVALS).ok_or_else(
+            || {
+                let arch = Arch::with_token(token).next().map_or("arch tokens", Arch::name);
+                ConvertError::too_many_numbers(MAX_INTERVALS, arch.to_owned())
+            },
+        )
+    }
+
+    /// Whether all numbers in a range have one verdict.
+    fn is_constant(&self, token: u32, first: u32, last: u32) -> Result<bool, ConvertError> {
+        let intervals = self.intervals(token)?;
+        let mut own = intervals.iter().filter(|one| one.first <= last && first <= one.last);
+        let then = own.next().map(|one| one.then);
+        let verdict = then.and_then(|then| self.store.as_verdict(then));
+        Ok(verdict.is_some() && own.all(|one| Some(one.then) == then))
+    }
+
+    /// The alternatives for which a function of the arguments has a verdict.
+    pub(super) fn alternatives(
+        &mut self,
+        func: Func,
+        verdict: Verdict,
+    ) -> Result<Vec<Conjunction>, Stop> {
+        if let Some(found) = self.found.get(&(func, verdict)) {
+            return Ok(found.clone());
+        }
+        let found = alternatives(self.store, func, verdict)?;
+        self.found.insert((func, verdict), found.clone());
+        Ok(found)
+    }
+
+    /// The tokens of the architectures, each once.
+    pub(super) fn tokens(&self) -> Vec<u32> {
+        let mut tokens: Vec<u32> = Vec::new();
+        for arch in &self.arches {
+            if !tokens.contains(&arch.token()) {
+                tokens.push(arch.token());
+            }
+        }
+        tokens
+    }
+
+    /// Makes the verdict of the tokens of all other architectures this one; `why` is the reason if it differs.
+    pub(super) fn set_others(&mut self, verdict: Verdict, why: &str) -> Result<(), ConvertError> {
+        let tokens = self.tokens();
+        let mut fitted = self.store.verdict(verdict)?;
+        for token in &tokens {
+            let own = self.numbers(*token);
+            fitted = self.store.split(Word::ARCH, Split::Equal(*token), own, fitted)?;
+        }
+        if fitted != self.func {
+            // An architecture that exists is the better example.
+            let other = Arch::ALL.iter().find(|arch| !tokens.contains(&arch.token()));
+            let start = SeccompData {
+                arch: other.map_or(0, |arch| arch.token()),
+                ..SeccompData::default()
+            };
+            if let Some(example) = self.store.witness(self.func, fitted, start)? {
+                let source = self.store.evaluate(self.func, &example)?;
+                self.losses.add(why, example, source, verdict);
+            }
+            self.func = fitted;
+        }
+        Ok(())
+    }
+
+    /// Replaces a verdict wherever it occurs.
+    pub(super) fn replace_verdict(
+        &mut self,
+        old: Verdict,
+        new: Verdict,
+        why: &str,
+    ) -> Result<(), ConvertError> {
+        let has_it = query::has_verdict(self.store, self.func, old)?;
+        let start = self.start();
+        if let Some(example) = query::example(self.store, has_it, start) {
+            self.losses.add(why, example, old, new);
+            let then = self.store.verdict(new)?;
+            self.func = self.store.select(has_it, then, self.func)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the function of a range of numbers; nothing is lost where it is the same.
+    pub(super) fn replace_numbers(
+        &mut self,
+        token: u32,
+        (first, last): (u32, u32),
+        new: Verdict,
+        why: &str,
+    ) -> Result<(), ConvertError> {
+        let numbers = self.numbers(token);
+        let then = self.store.verdict(new)?;
+        let mut changed = self.store.split(Word::NR, Split::AtLeast(first), then, numbers)?;
+        if let Some(after) = last.checked_add(1) {
+            changed = self.store.split(Word::NR, Split::AtLeast(after), numbers, changed)?;
+        }
+        if changed == numbers {
+            return Ok(());
+        }
+        let fitted = self.store.split(Word::ARCH, Split::Equal(token), changed, self.func)?;
+        let start = SeccompData { arch: token, nr: first, ..SeccompData::default() };
+        if let Some(example) = self.store.witness(self.func, fitted, start)? {
+            let source = self.store.evaluate(self.func, &example)?;
+            self.losses.add(why, example, source, new);
+        }
+        self.func = fitted;
+        Ok(())
+    }
+
+    /// Notes a loss that does not change the function.
+    pub(super) fn note(&mut self, why: &str) {
+        let start = self.start();
+        let verdict = self.store.evaluate(self.func, &start).unwrap_or(Verdict::ALLOW);
+        self.losses.add(why, start, verdict, verdict);
+    }
+
+    /// Notes that a policy differs from the filter.
+    pub(super) fn note_difference(&mut self, written: Func, why: &str) -> Result<(), ConvertError> {
+        if let Some(example) = self.store.witness(self.func, written, self.start())? {
+            let source = self.store.evaluate(self.func, &example)?;
+            let verdict = self.store.evaluate(written, &example)?;
+            self.losses.add(why, example, source, verdict);
+        }
+        Ok(())
+    }
+
+    /// The strictest verdict of a function.
+    pub(super) fn strictest(&self, func: Func) -> Verdict {
+        strictest(self.store.verdicts(func))
+    }
+
+    /// Whether nothing was lost.
+    pub(super) fn is_exact(&self) -> bool {
+        self.losses.is_empty()
+    }
+
+    pub(super) fn into_losses(self) -> Vec<Loss> {
+        self.losses.finish()
+    }
+
+    fn start(&self) -> SeccompData {
+        let arch = self.arches.first().map_or(0, |arch| arch.token());
+        SeccompData { arch, ..SeccompData::default() }
+    }
+}

@@ -1,0 +1,63 @@
+//! Conversion of filters to policy languages.
+//!
+//! A filter of any form becomes an MTBDD, and the MTBDD a policy in a language such as Docker's profiles, lists of
+//! systemd or Kafel. The result is read back with this project's reader of the language and must be the same node;
+//! otherwise there is an error and no text.
+//!
+//! A language that cannot express a filter is an error, too: [`ConvertError::losses`] names the reasons, each with
+//! an example. [`ConvertOptions::closest`] asks for the nearest stricter policy instead. Stricter means: for every
+//! syscall the policy permits no more, by the order ALLOW, LOG, TRACE, USER_NOTIF, and equal to each other all actions
+//! that do not run the syscall. This is proved from the MTBDDs of both.
+//!
+//! # Steps
+//!
+//! | step | where | what it does |
+//! |---|---|---|
+//! | fit | `fit.rs` | replaces what the target cannot express, and notes each loss |
+//! | numbers | `numbering.rs` | numbers without a name, the default action |
+//! | conditions | `alternatives.rs` | disjunctions of conjunctions per verdict, from the MTBDD |
+//! | write | `oci.rs`, `kafel.rs`, `systemd.rs` | the text |
+//! | prove | `prove.rs` | reads the text back and compares nodes |
+//!
+//! ```
+//! use callgate::convert::{ConvertOptions, Target, convert};
+//! use callgate::{Arch, Filter, Verdict, arg};
+//!
+//! let filter = Filter::builder(Arch::X86_64)
+//!     .bad_arch(Verdict::KILL_THREAD)
+//!     .default(Verdict::KILL_THREAD)
+//!     .allow(["read", "write"])?
+//!     .allow_if("socket", arg("family").eq(1))?
+//!     .build()?;
+//! let converted = convert(&filter, &ConvertOptions::new(Target::Kafel))?;
+//! assert!(converted.text.contains("family == AF_UNIX"), "{}", converted.text);
+//!
+//! let error = convert(&filter, &ConvertOptions::new(Target::Systemd)).unwrap_err();
+//! assert!(error.to_string().contains("socket"), "{error}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod alternatives;
+mod comparisons;
+mod converted;
+mod cubes;
+mod error;
+mod fit;
+mod kafel;
+mod kafel_expression;
+mod limits;
+mod loss;
+mod numbering;
+mod oci;
+mod options;
+mod prove;
+mod strictness;
+mod systemd;
+mod systemd_words;
+mod target;
+
+pub use converted::{Converted, convert, convert_diagram};
+pub use error::ConvertError;
+pub use loss::Loss;
+pub use options::ConvertOptions;
+pub use target::Target;

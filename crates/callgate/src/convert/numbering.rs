@@ -1,0 +1,244 @@
+//! Syscall numbers without a name in a container profile: the default action, and the ENOSYS check of runc.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::error::ConvertError;
+use super::fit::Fit;
+use super::strictness::{is_as_strict, strictest};
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::verdict::{Action, Verdict};
+use callgate_formats::oci::BAD_ARCH;
+use callgate_proof::diagram::Func;
+
+/// What happens to numbers without an entry.
+#[derive(Clone, Debug)]
+pub(super) struct Numbering {
+    /// The default action.
+    pub(super) default: Verdict,
+    /// Per architecture the largest named number, above which numbers fail with ENOSYS; empty without the check.
+    pub(super) bounds: Vec<(Arch, u32)>,
+    arches: Vec<Arch>,
+    /// Per token the verdicts of numbers without an entry, as ranges.
+    expected: BTreeMap<u32, Vec<(u32, u32, Verdict)>>,
+}
+
+/// Consecutive numbers of a token without a name, and their function.
+pub(super) struct Unnamed {
+    pub(super) token: u32,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) func: Func,
+}
+
+impl Numbering {
+    /// The default action with which the fewest numbers without a name change, and none gets laxer.
+    pub(super) fn choose(fit: &Fit<'_>, enosys_above: bool) -> Result<Numbering, ConvertError> {
+        let unnamed = unnamed(fit)?;
+        let mut candidates: BTreeSet<Verdict> =
+            unnamed.iter().filter_map(|one| fit.store.as_verdict(one.func)).collect();
+        let all = unnamed.iter().flat_map(|one| fit.store.verdicts(one.func));
+        candidates.insert(strictest(all));
+        let mut best: Option<((bool, u64, usize), Numbering)> = None;
+        for default in candidates {
+            let numbering = Numbering::with_default(fit, default, enosys_above)?;
+            let (mut changed, mut is_lax) = (0, false);
+            for one in &unnamed {
+                for (first, last, verdict) in numbering.expected_in(one.token, one.first, one.last)
+                {
+                    if fit.store.as_verdict(one.func) != Some(verdict) {
+                        changed += u64::from(last - first) + 1;
+                        let old = fit.store.verdicts(one.func);
+                        is_lax |= old.into_iter().any(|old| !is_as_strict(verdict, old));
+                    }
+                }
+            }
+            let named = fit
+                .arches
+                .iter()
+                .flat_map(|arch| arch.syscalls().map(|(nr, _)| fit.syscall(arch.token(), nr)));
+            let entries = named.filter(|func| fit.store.as_verdict(*func) != Some(default)).count();
+            let cost = (is_lax, changed, entries);
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, numbering));
+            }
+        }
+        best.map(|(_, numbering)| numbering)
+            .ok_or_else(|| ConvertError::defect("a filter has a verdict for some number"))
+    }
+
+    fn with_default(
+        fit: &Fit<'_>,
+        default: Verdict,
+        enosys_above: bool,
+    ) -> Result<Numbering, ConvertError> {
+        let (bounds, arches) = (Vec::new(), fit.arches.clone());
+        let mut numbering = Numbering { default, bounds, arches, expected: BTreeMap::new() };
+        let permits = matches!(default.action(), Action::Allow | Action::Log | Action::Trace(_));
+        let checked = fit.arches.iter().copied().filter(|_| enosys_above && !permits);
+        for arch in checked {
+            let enosys = Verdict::errno(arch.enosys());
+            let (start, end) = region(arch);
+            let intervals = fit.intervals(arch.token())?;
+            let own = intervals.iter().filter(|one| one.first <= end && start <= one.last);
+            let other = own.filter(|one| fit.store.as_verdict(one.then) != Some(enosys));
+            // The largest number that does not fail with ENOSYS must be named, or one above it.
+            let last = other.map(|one| one.last.min(end)).max().unwrap_or(start);
+            let direct = arch.syscalls().filter(|(_, name)| arch.multiplexed(name).is_none());
+            let numbers: Vec<u32> = direct.map(|(nr, _)| nr).collect();
+            // runc ignores a bound of 0.
+            let above = numbers.iter().filter(|nr| **nr >= last.max(1)).min();
+            let bound = above.or(numbers.iter().max()).copied();
+            numbering.bounds.extend(bound.map(|bound| (arch, bound)));
+        }
+        numbering.expected =
+            fit.tokens().into_iter().map(|token| (token, numbering.ranges(token))).collect();
+        Ok(numbering)
+    }
+
+    fn ranges(&self, token: u32) -> Vec<(u32, u32, Verdict)> {
+        let mut ranges = vec![(0, u32::MAX, self.default)];
+        let own: Vec<Arch> =
+            self.arches.iter().copied().filter(|arch| arch.token() == token).collect();
+        match own.as_slice() {
+            [Arch::X86_64] => overlay(&mut ranges, X32_SYSCALL_BIT, u32::MAX - 1, BAD_ARCH),
+            [Arch::X32] => overlay(&mut ranges, 0, X32_SYSCALL_BIT - 1, BAD_ARCH),
+            _ => {}
+        }
+        for (arch, bound) in self.bounds.iter().filter(|(arch, _)| arch.token() == token) {
+            let enosys = Verdict::errno(arch.enosys());
+            let Some(above) = bound.checked_add(1) else { continue };
+            match arch {
+                Arch::X86_64 => {
+                    overlay(&mut ranges, above, X32_SYSCALL_BIT - 1, enosys);
+                    overlay(&mut ranges, 2 * X32_SYSCALL_BIT, 3 * X32_SYSCALL_BIT - 1, enosys);
+                }
+                Arch::X32 => {
+                    overlay(&mut ranges, above, 2 * X32_SYSCALL_BIT - 1, enosys);
+                    overlay(&mut ranges, 3 * X32_SYSCALL_BIT, u32::MAX, enosys);
+                }
+                Arch::S390 | Arch::S390x => {
+                    overlay(&mut ranges, 0, 0, enosys);
+                    overlay(&mut ranges, above, u32::MAX, enosys);
+                }
+                _ => overlay(&mut ranges, above, u32::MAX, enosys),
+            }
+        }
+        ranges
+    }
+
+    /// The verdicts of numbers without an entry in a range.
+    fn expected_in(&self, token: u32, first: u32, last: u32) -> Vec<(u32, u32, Verdict)> {
+        let all = self.expected.get(&token).into_iter().flatten().copied();
+        all.filter(|(from, to, _)| *from <= last && first <= *to)
+            .map(|(from, to, verdict)| (from.max(first), to.min(last), verdict))
+            .collect()
+    }
+
+    /// The verdict of a number without an entry.
+    pub(super) fn expected_at(&self, token: u32, nr: u32) -> Verdict {
+        let found = self.expected_in(token, nr, nr);
+        found.first().map_or(self.default, |(_, _, verdict)| *verdict)
+    }
+
+    /// Fits the numbers without a name.
+    pub(super) fn fit_unnamed(&self, fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+        for one in unnamed(fit)? {
+            for (first, last, verdict) in self.expected_in(one.token, one.first, one.last) {
+                if fit.store.as_verdict(one.func) == Some(verdict) {
+                    continue;
+                }
+                let arch = Arch::with_token(one.token).next();
+                let above = self.bounds.iter().any(|(arch, bound)| {
+                    arch.token() == one.token
+                        && first > *bound
+                        && verdict == Verdict::errno(arch.enosys())
+                });
+                let is_x32 = arch == Some(Arch::X86_64) && first >= X32_SYSCALL_BIT;
+                let why = match () {
+                    () if is_x32 && !self.arches.contains(&Arch::X32) => {
+                        "numbers of x32 are killed unless x32 is an architecture of the profile"
+                    }
+                    () if above => {
+                        "runc makes numbers above the largest named one fail with ENOSYS \
+                         (--enosys-above off: without this check)"
+                    }
+                    () => {
+                        "a container profile names syscalls, so numbers without a name get the default action"
+                    }
+                };
+                fit.replace_numbers(one.token, (first, last), verdict, why)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of an ABI.
+fn region(arch: Arch) -> (u32, u32) {
+    match arch {
+        Arch::X86_64 => (0, X32_SYSCALL_BIT - 1),
+        Arch::X32 => (X32_SYSCALL_BIT, 2 * X32_SYSCALL_BIT - 1),
+        _ => (0, u32::MAX),
+    }
+}
+
+/// The numbers without a name.
+pub(super) fn unnamed(fit: &Fit<'_>) -> Result<Vec<Unnamed>, ConvertError> {
+    let mut found = Vec::new();
+    for token in fit.tokens() {
+        let arches = fit.arches.iter().filter(|arch| arch.token() == token);
+        let named: BTreeSet<u32> =
+            arches.flat_map(|arch| arch.syscalls().map(|(nr, _)| nr)).collect();
+        for interval in fit.intervals(token)? {
+            let mut from = Some(interval.first);
+            for nr in named.range(interval.first..=interval.last) {
+                if let (Some(first), Some(last)) =
+                    (from.filter(|from| from < nr), nr.checked_sub(1))
+                {
+                    found.push(Unnamed { token, first, last, func: interval.then });
+                }
+                from = nr.checked_add(1);
+            }
+            if let Some(first) = from.filter(|from| *from <= interval.last) {
+                found.push(Unnamed { token, first, last: interval.last, func: interval.then });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Sets the verdict of a range; nothing if it is empty.
+fn overlay(ranges: &mut Vec<(u32, u32, Verdict)>, first: u32, last: u32, verdict: Verdict) {
+    if first > last {
+        return;
+    }
+    let mut changed = Vec::with_capacity(ranges.len() + 2);
+    for (from, to, old) in ranges.drain(..) {
+        if let Some(before) = first.checked_sub(1).filter(|before| from <= *before) {
+            changed.push((from, to.min(before), old));
+        }
+        if let Some(after) = last.checked_add(1).filter(|after| *after <= to) {
+            changed.push((from.max(after), to, old));
+        }
+    }
+    changed.push((first, last, verdict));
+    changed.sort_unstable();
+    *ranges = changed;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overlay_replaces_a_range() {
+        let (old, new) = (Verdict::ALLOW, Verdict::errno(1));
+        let mut ranges = vec![(0, 9, old), (10, u32::MAX, new)];
+        overlay(&mut ranges, 4, 5, new);
+        assert_eq!(ranges, [(0, 3, old), (4, 5, new), (6, 9, old), (10, u32::MAX, new)]);
+        overlay(&mut ranges, 5, u32::MAX, old);
+        assert_eq!(ranges, [(0, 3, old), (4, 4, new), (5, u32::MAX, old)]);
+        overlay(&mut ranges, 6, 5, new);
+        assert_eq!(ranges.len(), 3);
+    }
+}

@@ -1,0 +1,42 @@
+//! What is converted to what.
+
+use super::target::Target;
+use callgate_bpf::FilterFlags;
+use callgate_bpf::syscalls::{Arch, KernelVersion};
+use callgate_formats::oci::EnosysAbove;
+use callgate_formats::systemd::SystemdVersion;
+
+/// How a filter is converted.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvertOptions {
+    /// The target language.
+    pub target: Target,
+    /// The architectures of the filter; empty: those of a policy. Others that it treats in their own way are added.
+    pub arches: Vec<Arch>,
+    /// Whether to write the nearest stricter policy if the target cannot express the filter.
+    pub closest: bool,
+    /// The kernel for which the policy is read back.
+    pub kernel: KernelVersion,
+    /// Whether numbers above the largest named one fail with ENOSYS; `None` takes the default of the dialect.
+    pub enosys_above: Option<EnosysAbove>,
+    /// The version of systemd.
+    pub systemd: SystemdVersion,
+    /// The flags with which the filter is installed.
+    pub flags: FilterFlags,
+}
+
+impl ConvertOptions {
+    /// An exact conversion for Linux 6.18 and the newest known systemd.
+    pub fn new(target: Target) -> ConvertOptions {
+        ConvertOptions {
+            target,
+            arches: Vec::new(),
+            closest: false,
+            kernel: KernelVersion { major: 6, minor: 18 },
+            enosys_above: None,
+            systemd: SystemdVersion::LATEST,
+            flags: FilterFlags::NONE,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Units of systemd: a drop-in with `SystemCallFilter=`, and the directives that belong to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::error::{ConvertError, ConvertErrorKind};
+use super::fit::Fit;
+use super::numbering::unnamed;
+use super::options::ConvertOptions;
+use super::strictness::strictest;
+use super::systemd_words::{Words, words};
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::verdict::{Action, Verdict, errno_name};
+use callgate_formats::layout::wrapped;
+use callgate_formats::systemd::{SystemdVersion, arch_name, build_arches, known_names};
+
+/// The maximum width of a line.
+const WIDTH: usize = 80;
+
+/// The largest errno that libseccomp accepts.
+const MAX_ERRNO: u16 = 4094;
+
+/// Lists with two verdicts for syscalls that they do not contain.
+struct List {
+    /// Whether it lists what is allowed.
+    allows: bool,
+    /// The verdict of denied syscalls without a verdict of their own.
+    denied: Verdict,
+    /// The verdict of numbers that systemd does not know: since version 255 ENOSYS.
+    unknown: Verdict,
+    /// The names that systemd knows and the main architecture has.
+    known: BTreeSet<&'static str>,
+}
+
+impl List {
+    /// The verdict of a syscall that is not in the list.
+    fn unlisted(&self, name: Option<&str>) -> Verdict {
+        match name {
+            _ if !self.allows => Verdict::ALLOW,
+            Some(name) if self.known.contains(name) => self.denied,
+            _ => self.unknown,
+        }
+    }
+
+    /// Whether an entry of the list can have this verdict.
+    fn can_deny_with(&self, verdict: Verdict) -> bool {
+        let is_denial = match verdict.action() {
+            Action::Errno(errno) => errno <= MAX_ERRNO,
+            Action::KillProcess => verdict == Verdict::KILL_PROCESS,
+            _ => false,
+        };
+        // libseccomp rejects a rule with the verdict of all other syscalls.
+        is_denial && verdict != if self.allows { self.unknown } else { Verdict::ALLOW }
+    }
+}
+
+/// Writes a drop-in.
+pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
+    let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
+    let local = build_arches(main, options.systemd);
+    if local.is_empty() {
+        let why = format!("systemd installs no filters on {main}");
+        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+    }
+    fit_arches(fit, &local)?;
+    let list = choose(fit, main, options.systemd)?;
+    for one in unnamed(fit)? {
+        let why = "systemd names syscalls, and decides itself about numbers that it does not know";
+        for (first, last) in own_numbers(fit, one.token, one.first, one.last) {
+            fit.replace_numbers(one.token, (first, last), list.unlisted(None), why)?;
+        }
+    }
+    let names: BTreeSet<&'static str> =
+        fit.arches.iter().flat_map(|arch| arch.syscalls().map(|(_, name)| name)).collect();
+    let mut verdicts = BTreeMap::new();
+    for name in names {
+        let verdict = of_name(fit, name, &list)?;
+        if name == "write" && verdict != Verdict::ALLOW && options.systemd.permits_write() {
+            let why = format!(
+                "systemd {} always allows write, which it needs itself; the filter does not",
+                options.systemd
+            );
+            if options.closest {
+                return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+            }
+            fit.note(&why);
+        }
+        verdicts.insert(name, verdict);
+    }
+    Ok(text(fit, &local, &list, &verdicts, options.systemd))
+}
+
+/// Fits the architectures: systemd denies those of its build that are not listed, and allows all others.
+fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
+    fit.arches.retain(|arch| local.contains(arch));
+    if local.iter().all(|arch| fit.arches.contains(arch)) {
+        let why = "systemd allows the syscalls of architectures that its build does not know";
+        return fit.set_others(Verdict::ALLOW, why);
+    }
+    let why = "systemd denies syscalls of other architectures with KILL_THREAD";
+    fit.set_others(Verdict::KILL_THREAD, why)?;
+    let other = match (fit.arches.contains(&Arch::X86_64), fit.arches.contains(&Arch::X32)) {
+        (true, false) => (X32_SYSCALL_BIT, u32::MAX - 1),
+        (false, true) => (0, X32_SYSCALL_BIT - 1),
+        _ => return Ok(()),
+    };
+    fit.replace_numbers(Arch::X86_64.token(), other, Verdict::KILL_THREAD, why)
+}
+
+/// The numbers of a range that belong to the ABIs of the filter; others are denied with their architecture.
+fn own_numbers(fit: &Fit<'_>, token: u32, first: u32, last: u32) -> Vec<(u32, u32)> {
+    let has = |arch| fit.arches.contains(&arch);
+    let own = match (has(Arch::X86_64), has(Arch::X32)) {
+        (true, false) if token == Arch::X86_64.token() => {
+            vec![(0, X32_SYSCALL_BIT - 1), (u32::MAX, u32::MAX)]
+        }
+        (false, true) if token == Arch::X32.token() => vec![(X32_SYSCALL_BIT, u32::MAX)],
+        _ => vec![(0, u32::MAX)],
+    };
+    let clipped = own.into_iter().map(|(from, to)| (from.max(first), to.min(last)));
+    clipped.filter(|(first, last)| first <= last).collect()
+}
+
+/// What kind of list is the nearest.
+fn choose(fit: &Fit<'_>, main: Arch, version: SystemdVersion) -> Result<List, ConvertError> {
+    let mut allows = false;
+    for one in unnamed(fit)? {
+        let is_own = !own_numbers(fit, one.token, one.first, one.last).is_empty();
+        let is_allowed = fit.store.as_verdict(one.func) == Some(Verdict::ALLOW);
+        allows |= is_own && !is_allowed;
+    }
+    let known: BTreeSet<&'static str> =
+        known_names(version).filter(|name| main.number(name).is_some()).collect();
+    let enosys = Verdict::errno(main.enosys());
+    let mut list = List { allows, denied: Verdict::KILL_PROCESS, unknown: enosys, known };
+    // The most frequent denial.
+    let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
+    for (nr, _) in main.syscalls().filter(|(_, name)| !allows || list.known.contains(name)) {
+        let verdict = fit.strictest(fit.syscall(main.token(), nr));
+        if verdict.permits() {
+            continue;
+        }
+        let can_deny = list.can_deny_with(verdict) || verdict == enosys;
+        let denied = if can_deny { verdict } else { Verdict::KILL_PROCESS };
+        *counts.entry(denied).or_default() += 1;
+    }
+    let most = counts.iter().max_by_key(|(verdict, count)| (**count, verdict.precedence()));
+    if let Some((verdict, _)) = most {
+        list.denied = *verdict;
+    }
+    if !version.has_enosys_for_unknown() {
+        list.unknown = list.denied;
+    }
+    Ok(list)
+}
+
+/// The verdict of a name on all architectures.
+fn of_name(fit: &mut Fit<'_>, name: &'static str, list: &List) -> Result<Verdict, ConvertError> {
+    let numbers: Vec<(Arch, u32)> =
+        fit.arches.iter().filter_map(|arch| Some((*arch, arch.number(name)?))).collect();
+    let all: Vec<_> = numbers.iter().map(|(arch, nr)| fit.syscall(arch.token(), *nr)).collect();
+    let wanted = strictest(all.iter().map(|func| fit.strictest(*func)));
+    let unlisted = list.unlisted(Some(name));
+    let verdict = match wanted {
+        Verdict::ALLOW | Verdict::LOG => wanted,
+        own if own == unlisted || list.can_deny_with(own) => own,
+        _ if unlisted.permits() => list.denied,
+        _ => unlisted,
+    };
+    let is_conditional = all.iter().any(|func| fit.store.as_verdict(*func).is_none());
+    let why = match () {
+        () if is_conditional => "SystemCallFilter= has no conditions on arguments",
+        () if verdict != wanted => "SystemCallFilter= cannot deny these syscalls with this action",
+        () => "SystemCallFilter= is the same for all architectures",
+    };
+    for (arch, nr) in numbers {
+        fit.replace_numbers(arch.token(), (nr, nr), verdict, why)?;
+    }
+    Ok(verdict)
+}
+
+fn text(
+    fit: &Fit<'_>,
+    local: &[Arch],
+    list: &List,
+    verdicts: &BTreeMap<&'static str, Verdict>,
+    version: SystemdVersion,
+) -> String {
+    let mut text = String::from("[Service]\n");
+    if !local.iter().all(|arch| fit.arches.contains(arch)) {
+        let others = fit.arches.iter().filter_map(|arch| arch_name(*arch));
+        let names: Vec<&str> = std::iter::once("native").chain(others.skip(1)).collect();
+        let _ = writeln!(text, "SystemCallArchitectures={}", names.join(" "));
+    }
+    if let Action::Errno(errno) = list.denied.action() {
+        let _ = writeln!(text, "SystemCallErrorNumber={}", errno_text(errno));
+    }
+    let permitted: BTreeSet<&str> =
+        verdicts.iter().filter(|(_, verdict)| verdict.permits()).map(|(name, _)| *name).collect();
+    let listed: BTreeSet<&str> = match list.allows {
+        true => permitted,
+        false => verdicts.keys().copied().filter(|name| !permitted.contains(name)).collect(),
+    };
+    let others: BTreeSet<&str> =
+        verdicts.keys().copied().filter(|name| !listed.contains(name)).collect();
+    let Words { add, remove } = words(&listed, &others, list.allows, version);
+    let (add_sign, remove_sign) = if list.allows { ("", "~") } else { ("~", "") };
+    lines(&mut text, "SystemCallFilter=", add_sign, &add);
+    lines(&mut text, "SystemCallFilter=", remove_sign, &remove);
+    let mut own: Vec<String> = Vec::new();
+    for (name, verdict) in verdicts {
+        let is_listed = !list.allows && *verdict == list.denied;
+        if !verdict.permits() && *verdict != list.unlisted(Some(name)) && !is_listed {
+            let action = match verdict.action() {
+                Action::Errno(errno) => errno_text(errno),
+                _ => "kill".to_owned(),
+            };
+            own.push(format!("{name}:{action}"));
+        }
+    }
+    lines(&mut text, "SystemCallFilter=", "~", &own);
+    let logged = verdicts.iter().filter(|(_, verdict)| **verdict == Verdict::LOG);
+    let logged: Vec<String> = logged.map(|(name, _)| (*name).to_owned()).collect();
+    lines(&mut text, "SystemCallLog=", "", &logged);
+    text
+}
+
+/// Assignments of words; several add up.
+fn lines(text: &mut String, key: &str, sign: &str, words: &[String]) {
+    let width = WIDTH - key.len() - sign.len();
+    for line in wrapped(words.iter().map(String::as_str), width, " ") {
+        let _ = writeln!(text, "{key}{sign}{line}");
+    }
+}
+
+/// An errno by name, if the name means the same on all architectures.
+fn errno_text(errno: u16) -> String {
+    let name = errno_name(errno).filter(|_| errno <= 34 || errno == 38);
+    name.map_or_else(|| errno.to_string(), str::to_owned)
+}

@@ -1,0 +1,59 @@
+//! Target languages.
+
+use std::fmt;
+
+use callgate_formats::oci::Dialect;
+
+/// A language in which a policy can be written.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// `linux.seccomp` of the OCI runtime specification.
+    Oci,
+    /// A profile for Docker, which runc installs.
+    Docker,
+    /// A profile for Podman, which crun installs.
+    Podman,
+    /// A drop-in for a unit of systemd.
+    Systemd,
+    /// A Kafel policy for nsjail.
+    Kafel,
+}
+
+impl Target {
+    /// All targets.
+    pub const ALL: [Target; 5] =
+        [Target::Oci, Target::Docker, Target::Podman, Target::Systemd, Target::Kafel];
+
+    /// The name, as on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Target::Oci => "oci",
+            Target::Docker => "docker",
+            Target::Podman => "podman",
+            Target::Systemd => "systemd",
+            Target::Kafel => "kafel",
+        }
+    }
+
+    /// The target with this name.
+    pub fn from_name(name: &str) -> Option<Target> {
+        Target::ALL.into_iter().find(|target| target.name() == name)
+    }
+
+    /// The dialect of a container profile.
+    pub(super) const fn dialect(self) -> Option<Dialect> {
+        match self {
+            Target::Oci => Some(Dialect::Oci),
+            Target::Docker => Some(Dialect::Docker),
+            Target::Podman => Some(Dialect::Podman),
+            Target::Systemd | Target::Kafel => None,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,81 @@
+//! The nearest stricter policy.
+
+use callgate::convert::Target;
+use callgate::formats::kafel;
+use callgate::formats::oci::{self, Dialect};
+use callgate::policy::Policy;
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, SeccompData, Verdict};
+
+use super::support::{closest, policy};
+
+fn verdict(policy: &Policy, name: &str, args: &[u64]) -> Verdict {
+    let nr = Arch::X86_64.number(name).unwrap();
+    let mut data = SeccompData { nr, arch: Arch::X86_64.token(), ..SeccompData::default() };
+    data.args[..args.len()].copy_from_slice(args);
+    policy.evaluate(&data)
+}
+
+#[test]
+fn a_conditional_syscall_is_denied_where_there_are_no_conditions() {
+    let text = "ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)";
+    let converted = closest(text, Target::Systemd);
+    assert!(!converted.text.contains("socket"), "{}", converted.text);
+    assert!(converted.text.contains("SystemCallErrorNumber=EPERM"), "{}", converted.text);
+    let why: Vec<&str> = converted.losses.iter().map(|loss| loss.why.as_str()).collect();
+    assert!(why.contains(&"SystemCallFilter= has no conditions on arguments"), "{why:?}");
+}
+
+#[test]
+fn nothing_else_changes() {
+    let text = "ALLOW { read, write, SYSCALL[400] } TRAP(7) { mount } \
+                ALLOW { socket(f) { f == 1 } } DEFAULT KILL";
+    let converted = closest(text, Target::Oci);
+    let mut options = oci::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+    options.dialect = Some(Dialect::Oci);
+    let written = oci::read(&converted.text, &options).unwrap().policy;
+    let source = policy(text, &[Arch::X86_64]);
+    for (name, args) in [("read", &[][..]), ("socket", &[1]), ("socket", &[2]), ("getpid", &[])] {
+        assert_eq!(verdict(&written, name, args), verdict(&source, name, args), "{name}");
+    }
+    assert_eq!(verdict(&written, "mount", &[]), Verdict::trap(0));
+    assert_eq!(converted.losses.len(), 2, "{:?}", converted.losses);
+}
+
+#[test]
+fn a_list_of_denied_syscalls_stays_one() {
+    let text = "ERRNO(1) { mount, umount2, ptrace } DEFAULT ALLOW";
+    let converted = closest(text, Target::Systemd);
+    assert!(
+        converted.text.contains("SystemCallFilter=~mount ptrace umount2"),
+        "{}",
+        converted.text
+    );
+    assert!(converted.text.contains("SystemCallErrorNumber=EPERM"), "{}", converted.text);
+}
+
+#[test]
+fn logged_syscalls_stay_logged() {
+    let text = "ALLOW { read, write, exit_group } LOG { socket } DEFAULT ERRNO(1)";
+    let converted = closest(text, Target::Systemd);
+    assert!(converted.text.contains("SystemCallLog=socket"), "{}", converted.text);
+}
+
+#[test]
+fn kafel_needs_no_nearest_policy_for_conditions() {
+    let text = "ALLOW { openat(d, p, f, m) { (f & 3) == 0 && d > 5 || m <= 0x1ffffffff } } DEFAULT ERRNO(1)";
+    let converted = closest(text, Target::Kafel);
+    assert_eq!(converted.losses, []);
+    let options = kafel::ReadOptions::new(Arch::X86_64);
+    let written = kafel::read(&converted.text, &options).unwrap().policy;
+    let source = policy(text, &[Arch::X86_64]);
+    for args in
+        [[6, 0, 4, 1 << 40], [5, 0, 4, 1 << 40], [6, 0, 1, 1 << 40], [0, 0, 3, 0x1_ffff_ffff]]
+    {
+        assert_eq!(
+            verdict(&written, "openat", &args),
+            verdict(&source, "openat", &args),
+            "{args:?}"
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! What each language cannot express: the reason, the syscalls, and an example.
+
+use callgate::convert::Target;
+use callgate::{Arch, SeccompData, Verdict, arg, instruction_pointer};
+
+use super::support::losses;
+
+/// The reasons, with the syscalls and the name of the example's syscall.
+fn reasons(text: &str, target: Target) -> Vec<String> {
+    let line = |loss: &callgate::convert::Loss| {
+        let example =
+            loss.arch().and_then(|arch| arch.syscall_name(loss.example.nr)).unwrap_or("?");
+        format!("{loss} [{example}: {} -> {}]", loss.source, loss.written)
+    };
+    losses(text, target).iter().map(line).collect()
+}
+
+fn assert_reason(text: &str, target: Target, reason: &str) {
+    let found = reasons(text, target);
+    assert!(found.iter().any(|one| one == reason), "{target} {found:#?}");
+}
+
+#[test]
+fn lists_of_systemd_have_no_conditions() {
+    assert_reason(
+        "ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)",
+        Target::Systemd,
+        "SystemCallFilter= has no conditions on arguments: socket [socket: ALLOW -> ERRNO(EPERM)]",
+    );
+}
+
+#[test]
+fn lists_of_systemd_have_only_some_actions() {
+    assert_reason(
+        "ALLOW { read, write } TRAP(0) { mount, umount2 } DEFAULT ERRNO(38)",
+        Target::Systemd,
+        "SystemCallFilter= cannot deny these syscalls with this action: mount, umount2 [mount: TRAP -> ERRNO(ENOSYS)]",
+    );
+}
+
+#[test]
+fn actions_of_profiles_have_no_data() {
+    assert_reason(
+        "ALLOW { read } TRAP(7) { mount } DEFAULT KILL",
+        Target::Podman,
+        "SCMP_ACT_TRAP takes no data: mount [mount: TRAP(7) -> TRAP]",
+    );
+}
+
+#[test]
+fn a_profile_names_syscalls() {
+    assert_reason(
+        "ALLOW { read, SYSCALL[400] } DEFAULT KILL",
+        Target::Oci,
+        "a container profile names syscalls, so numbers without a name get the default action [?: ALLOW -> \
+         KILL_THREAD]",
+    );
+}
+
+#[test]
+fn runc_makes_new_numbers_fail_with_enosys() {
+    let found = reasons("ALLOW { read } DEFAULT KILL", Target::Docker);
+    assert!(found.iter().any(|one| one.contains("--enosys-above off")), "{found:?}");
+}
+
+#[test]
+fn no_language_tests_the_instruction_pointer() {
+    let filter = callgate::Filter::builder(Arch::X86_64)
+        .bad_arch(Verdict::KILL_THREAD)
+        .default(Verdict::KILL_THREAD)
+        .allow_if("read", instruction_pointer().lt(0x1000) & arg(0).eq(3))
+        .and_then(|builder| builder.build())
+        .unwrap();
+    for target in [Target::Oci, Target::Kafel] {
+        let error =
+            callgate::convert::convert(&filter, &callgate::convert::ConvertOptions::new(target));
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("test the instruction pointer: read"), "{target}: {text}");
+    }
+}
+
+#[test]
+fn an_entry_is_for_all_architectures() {
+    let policy = super::support::policy(
+        "ALLOW { read, write ON x86_64 } DEFAULT KILL",
+        &[Arch::X86_64, Arch::X86],
+    );
+    let error =
+        callgate::convert::convert(&policy, &callgate::convert::ConvertOptions::new(Target::Oci));
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("an entry is for all architectures of the profile: write"), "{text}");
+}
+
+#[test]
+fn the_example_is_a_syscall_that_changes() {
+    for loss in
+        losses("ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)", Target::Systemd)
+    {
+        assert_ne!(loss.source, loss.written, "{loss}");
+        let policy = super::support::policy(
+            "ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)",
+            &[Arch::X86_64],
+        );
+        let data: SeccompData = loss.example;
+        assert_eq!(policy.evaluate(&data), loss.source, "{loss}");
+    }
+}

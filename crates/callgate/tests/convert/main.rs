@@ -1,0 +1,8 @@
+//! Conversion of filters to policy languages: round trips, texts, and what a language cannot express.
+
+mod closest;
+mod inexpressible;
+mod limits;
+mod round_trips;
+mod support;
+mod texts;

@@ -1,0 +1,47 @@
+//! Helpers: filters, and their conversions.
+
+use callgate::convert::{ConvertOptions, Converted, Loss, Target, convert};
+use callgate::formats::kafel;
+use callgate::policy::Policy;
+use callgate::{Arch, ErrorKind};
+
+/// A policy in Kafel's language for these architectures.
+pub(crate) fn policy(text: &str, arches: &[Arch]) -> Policy {
+    let options = kafel::ReadOptions { arches: arches.to_vec() };
+    kafel::read(text, &options).unwrap_or_else(|error| panic!("{text}\n{error}")).policy
+}
+
+/// The conversion of a Kafel policy for x86_64, which must be exact.
+pub(crate) fn exact(text: &str, target: Target) -> Converted {
+    let policy = policy(text, &[Arch::X86_64]);
+    let converted = convert(&policy, &ConvertOptions::new(target));
+    let converted = converted.unwrap_or_else(|error| panic!("{target}: {text}\n{error}"));
+    assert_eq!(converted.losses, []);
+    converted
+}
+
+/// The nearest policy to a Kafel policy for x86_64.
+pub(crate) fn closest(text: &str, target: Target) -> Converted {
+    let policy = policy(text, &[Arch::X86_64]);
+    let options = closest_options(target);
+    convert(&policy, &options).unwrap_or_else(|error| panic!("{target}: {text}\n{error}"))
+}
+
+/// What a target cannot express of a Kafel policy for x86_64.
+pub(crate) fn losses(text: &str, target: Target) -> Vec<Loss> {
+    let policy = policy(text, &[Arch::X86_64]);
+    let error = match convert(&policy, &ConvertOptions::new(target)) {
+        Err(error) => error,
+        Ok(converted) => panic!("{target} can express {text}:\n{}", converted.text),
+    };
+    match error.kind() {
+        ErrorKind::Convert(error) if !error.losses().is_empty() => error.losses().to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn closest_options(target: Target) -> ConvertOptions {
+    let mut options = ConvertOptions::new(target);
+    options.closest = true;
+    options
+}

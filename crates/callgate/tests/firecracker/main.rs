@@ -1,0 +1,8 @@
+//! What filters of Firecracker mean, syscall by syscall, and the messages about invalid ones.
+
+mod conditions;
+mod hostile;
+mod messages;
+mod support;
+mod threads;
+mod verdicts;

@@ -1,0 +1,43 @@
+//! Helpers: the verdicts and messages of a filter.
+
+use callgate::Arch;
+use callgate::formats::Profile;
+use callgate::formats::firecracker::{self, ReadOptions};
+use callgate_testing::reader::call;
+pub(crate) use callgate_testing::reader::lines;
+
+/// A document with one filter of these entries, which allows what matches, on x86_64.
+pub(crate) fn filter(entries: &str) -> Profile {
+    read(&document(entries))
+}
+
+/// A document with one filter of these entries.
+pub(crate) fn document(entries: &str) -> String {
+    format!(
+        r#"{{"vmm": {{"mismatch_action": "trap", "match_action": "allow", "filter": [{entries}]}}}}"#
+    )
+}
+
+/// The only filter of a document on x86_64, which must be valid.
+pub(crate) fn read(text: &str) -> Profile {
+    firecracker::read(text, &ReadOptions::new(Arch::X86_64))
+        .unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
+}
+
+/// The messages about a document that is invalid on x86_64: `line:column: what (help)`.
+pub(crate) fn errors(text: &str) -> String {
+    errors_for(text, &ReadOptions::new(Arch::X86_64))
+}
+
+/// The messages about an invalid document.
+pub(crate) fn errors_for(text: &str, options: &ReadOptions) -> String {
+    match firecracker::read(text, options) {
+        Ok(_) => panic!("valid: {text}"),
+        Err(messages) => lines(&messages),
+    }
+}
+
+/// The verdict for a syscall on x86_64.
+pub(crate) fn syscall(profile: &Profile, name: &str, args: &[u64]) -> String {
+    profile.policy.evaluate(&call(Arch::X86_64, name, args)).to_string()
+}

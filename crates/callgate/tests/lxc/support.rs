@@ -1,0 +1,41 @@
+//! Helpers: the verdicts and messages of a profile.
+
+use callgate::Arch;
+use callgate::formats::Profile;
+use callgate::formats::lxc::{self, ReadOptions};
+pub(crate) use callgate_testing::reader::lines;
+use callgate_testing::reader::{call, error_lines};
+
+/// The profile on x86_64, which must be valid.
+pub(crate) fn read(text: &str) -> Profile {
+    read_for(text, Arch::X86_64)
+}
+
+/// The profile on a host, which must be valid.
+pub(crate) fn read_for(text: &str, native: Arch) -> Profile {
+    let profile = lxc::read(text, &ReadOptions::new(native));
+    profile.unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
+}
+
+/// The errors about an invalid profile on x86_64: `line:column: what (help)`.
+pub(crate) fn errors(text: &str) -> String {
+    match lxc::read(text, &ReadOptions::new(Arch::X86_64)) {
+        Ok(_) => panic!("valid: {text}"),
+        Err(messages) => error_lines(&messages),
+    }
+}
+
+/// The warnings about a valid profile on x86_64.
+pub(crate) fn warnings(text: &str) -> String {
+    lines(&read(text).warnings)
+}
+
+/// The verdict for a syscall on an architecture.
+pub(crate) fn on(profile: &Profile, arch: Arch, name: &str, args: &[u64]) -> String {
+    profile.policy.evaluate(&call(arch, name, args)).to_string()
+}
+
+/// The verdict for a syscall on x86_64.
+pub(crate) fn syscall(profile: &Profile, name: &str, args: &[u64]) -> String {
+    on(profile, Arch::X86_64, name, args)
+}

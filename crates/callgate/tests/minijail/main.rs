@@ -1,0 +1,11 @@
+//! What policies of minijail mean, syscall by syscall, and the messages about invalid ones.
+
+mod denylists;
+mod filters;
+mod frequencies;
+mod hostile;
+mod includes;
+mod messages;
+mod support;
+mod values;
+mod warnings;

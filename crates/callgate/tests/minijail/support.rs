@@ -1,0 +1,68 @@
+//! Helpers: the verdicts and messages of a policy.
+
+use callgate::Arch;
+use callgate::formats::minijail::{self, Included, MinijailPolicy, ReadOptions};
+use callgate::policy::Policy;
+pub(crate) use callgate_testing::reader::lines;
+use callgate_testing::reader::{call, error_lines};
+
+/// The policy on x86_64, which must be valid.
+pub(crate) fn read(text: &str) -> Policy {
+    read_for(text, Arch::X86_64)
+}
+
+/// The policy on an architecture, which must be valid.
+pub(crate) fn read_for(text: &str, arch: Arch) -> Policy {
+    match minijail::read(text, &ReadOptions::new(arch)) {
+        Ok(policy) => policy.profile.policy,
+        Err(messages) => panic!("{text}\n{}", lines(&messages)),
+    }
+}
+
+/// Reads a policy with these files on x86_64.
+pub(crate) fn read_with(text: &str, files: &[(&str, &str)]) -> Result<MinijailPolicy, String> {
+    let mut includes = |name: &str, from: Option<&str>| {
+        let file = files.iter().find(|(known, _)| *known == name);
+        let from = from.unwrap_or("the policy").to_owned();
+        file.map(|(name, text)| Included {
+            name: (*name).to_owned(),
+            identity: (*name).to_owned(),
+            text: (*text).to_owned(),
+        })
+        .ok_or(format!("{from} names no file"))
+    };
+    minijail::read_with_includes(text, &ReadOptions::new(Arch::X86_64), &mut includes)
+        .map_err(|messages| lines(&messages))
+}
+
+/// The errors about an invalid policy on x86_64: `line:column: what (help)`.
+pub(crate) fn errors(text: &str) -> String {
+    errors_for(text, Arch::X86_64)
+}
+
+/// The errors about a policy that is invalid on an architecture.
+pub(crate) fn errors_for(text: &str, arch: Arch) -> String {
+    let messages = match minijail::read(text, &ReadOptions::new(arch)) {
+        Ok(_) => panic!("valid: {text}"),
+        Err(messages) => messages,
+    };
+    error_lines(&messages)
+}
+
+/// The warnings about a valid policy on x86_64.
+pub(crate) fn warnings(text: &str) -> String {
+    match minijail::read(text, &ReadOptions::new(Arch::X86_64)) {
+        Ok(policy) => lines(&policy.profile.warnings),
+        Err(messages) => panic!("{text}\n{}", lines(&messages)),
+    }
+}
+
+/// The verdict for a syscall on an architecture.
+pub(crate) fn on(policy: &Policy, arch: Arch, name: &str, args: &[u64]) -> String {
+    policy.evaluate(&call(arch, name, args)).to_string()
+}
+
+/// The verdict for a syscall on x86_64.
+pub(crate) fn syscall(policy: &Policy, name: &str, args: &[u64]) -> String {
+    on(policy, Arch::X86_64, name, args)
+}

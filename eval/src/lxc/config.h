@@ -1,0 +1,36 @@
+/* What Meson would find on Linux with glibc and libseccomp 2.5 or later. */
+#ifndef CONFIG_H
+#define CONFIG_H
+#define _GNU_SOURCE 1
+#define HAVE_SECCOMP 1
+#define HAVE_SCMP_FILTER_CTX 1
+#define HAVE_DECL_SECCOMP_NOTIFY_FD 1
+#define HAVE_DECL_SECCOMP_SYSCALL_RESOLVE_NAME_ARCH 1
+#define HAVE_STRUCT_SECCOMP_NOTIF_SIZES 1
+#define HAVE_EXECVEAT 1
+#define HAVE_FACCESSAT 1
+#define HAVE_KEYCTL 1
+#define HAVE_MEMFD_CREATE 1
+#define HAVE_PERSONALITY_H 1
+#define HAVE_PIVOT_ROOT 1
+#define HAVE_SETHOSTNAME 1
+#define HAVE_SETNS 1
+#define HAVE_SIGNALFD 1
+#define HAVE_STRCHRNUL 1
+#define HAVE_UNSHARE 1
+#define HAVE_CLOSE_RANGE 1
+#define HAVE_FSCONFIG 1
+#define HAVE_FSMOUNT 1
+#define HAVE_FSOPEN 1
+#define HAVE_FSPICK 1
+#define HAVE_MOUNT_SETATTR 1
+#define HAVE_MOVE_MOUNT 1
+#define HAVE_OPENAT2 1
+#define HAVE_OPEN_TREE 1
+#define HAVE_STRUCT_CLONE_ARGS 1
+#define HAVE_STRUCT_MOUNT_ATTR 1
+#define HAVE_STRUCT_OPEN_HOW 1
+#define HAVE_STRUCT_RTNL_LINK_STATS64 1
+#define RUNTIME_PATH "/run"
+#define LXCPATH "/var/lib/lxc"
+#endif
