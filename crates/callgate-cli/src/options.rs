@@ -436,7 +436,7 @@ impl SourceOptions {
     pub(crate) fn without_those_of(&self, target: Target) -> SourceOptions {
         let mut options = self.clone();
         match target {
-            Target::Oci | Target::Docker | Target::Podman => {
+            Target::Oci | Target::Docker | Target::Podman | Target::Kubernetes => {
                 (options.kernel, options.enosys_above) = (None, None);
             }
             Target::Systemd => (options.kernel, options.systemd) = (None, None),

@@ -1,8 +1,8 @@
 //! `callgate convert`: writes a filter as a policy in another language.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use callgate::convert::{ConvertError, Converted, Loss, Target, convert_diagram};
 use callgate::diagram::Store;
@@ -14,6 +14,7 @@ use crate::output;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source};
 use crate::syscall;
+use callgate::formats::diagnostics::quote::shorten;
 
 /// The exit status if the target cannot express the filter.
 const INEXPRESSIBLE: u8 = 1;
@@ -59,6 +60,12 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
+    /// The name of the thread (firecracker) or of the resource (k8s)
+    ///
+    /// Default: main, and the name of the output file or converted-profile.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
     #[command(flatten)]
     reading: SourceOptions,
 }
@@ -78,6 +85,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     options.arches = stack.arches();
     options.closest = args.closest;
     options.flags = stack.flags();
+    options.name = name(args)?;
     let converted = match convert_diagram(&mut store, func, &options) {
         Ok(converted) => converted,
         Err(error) => return refuse(&stack.name, &error, args),
@@ -97,6 +105,39 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// The name of what is written, where the target has one.
+fn name(args: &ConvertArgs) -> Result<Option<String>> {
+    let is_resource = args.to == Target::Kubernetes;
+    match &args.name {
+        Some(_) if !is_resource && args.to != Target::Firecracker => {
+            Err(Failure::new(format!("--name has no meaning for {}", args.to))
+                .help("it names the thread of firecracker, or the resource of k8s"))
+        }
+        Some(name) if is_resource && !is_resource_name(name) => {
+            Err(Failure::new(format!("`{}` is not the name of a resource", shorten(name)))
+                .help("names have up to 253 lower-case letters, digits, - and ., and begin and end with a letter or digit"))
+        }
+        Some(name) => Ok(Some(name.clone())),
+        None if is_resource => {
+            let stem = args.output.as_deref().and_then(Path::file_stem).and_then(OsStr::to_str);
+            Ok(stem.filter(|stem| is_resource_name(stem)).map(str::to_owned))
+        }
+        None => Ok(None),
+    }
+}
+
+/// Whether Kubernetes accepts the name of a resource (RFC 1123, subdomain).
+fn is_resource_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        !label.is_empty()
+            && label.chars().all(is_inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
 }
 
 /// Reports why there is no policy.

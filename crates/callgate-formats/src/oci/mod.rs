@@ -48,9 +48,11 @@ mod options;
 mod parse;
 mod read;
 mod write;
+mod write_resource;
 
 pub use dialect::{Dialect, EnosysAbove};
 pub use lower::BAD_ARCH;
 pub use options::ReadOptions;
 pub use read::read;
 pub use write::{WriteEntry, WriteProfile, action_of, write};
+pub use write_resource::{has_resource_arch, write_resource};

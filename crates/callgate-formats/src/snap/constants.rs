@@ -3,8 +3,15 @@
 use callgate_bpf::constants;
 use callgate_bpf::syscalls::Arch;
 
-/// The value of a constant of snap-seccomp.
-pub(super) fn value(arch: Arch, name: &str) -> Option<u64> {
+/// The value of a constant that snap-seccomp knows.
+///
+/// ```
+/// use callgate_bpf::Arch;
+/// use callgate_formats::snap::constant;
+/// assert_eq!(constant(Arch::X86_64, "AF_NETLINK"), Some(16));
+/// assert_eq!(constant(Arch::X86_64, "AF_VSOCKET"), None);
+/// ```
+pub fn value(arch: Arch, name: &str) -> Option<u64> {
     if let Some((_, value)) = OWN.iter().find(|(own, _)| *own == name) {
         return Some(*value);
     }

@@ -200,8 +200,9 @@ fn is_valid_name(name: &str) -> bool {
     }
 }
 
-/// Whether the arguments of a syscall may be negative, and are compared as 32-bit numbers.
-fn takes_ids(syscall: &str) -> bool {
+/// Whether the arguments of a syscall may be negative, and are compared as 32-bit numbers: those that take IDs of users and
+/// groups, and `copy_file_range` (`syscallsWithNegArgsMaskHi32` of snap-seccomp).
+pub fn takes_ids(syscall: &str) -> bool {
     matches!(
         syscall,
         "chown"

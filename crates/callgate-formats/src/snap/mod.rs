@@ -25,6 +25,8 @@ mod line;
 mod options;
 mod read;
 
+pub use constants::value as constant;
 pub use filters::SnapFilters;
+pub use line::takes_ids;
 pub use options::{IdKind, Ids, ReadOptions, system_id};
-pub use read::read;
+pub use read::{compat_arch, read};

@@ -59,6 +59,16 @@ pub fn read(
     }
 }
 
+/// The architecture that snap-seccomp adds to that of a host.
+pub fn compat_arch(native: Arch) -> Option<Arch> {
+    match native {
+        Arch::X86_64 => Some(Arch::X86),
+        Arch::Aarch64 => Some(Arch::Arm),
+        Arch::Ppc64 => Some(Arch::Ppc),
+        _ => None,
+    }
+}
+
 fn filters(
     reader: &mut Reader<'_>,
     text: &str,
@@ -80,12 +90,7 @@ fn filters(
     let complains = lines(text, 0).any(|(line, _)| line.trim() == "@complain");
     let default = if complains { Verdict::LOG } else { IMPLICIT };
     let mut arches = vec![options.native];
-    arches.extend(match options.native {
-        Arch::X86_64 => Some(Arch::X86),
-        Arch::Aarch64 => Some(Arch::Arm),
-        Arch::Ppc64 => Some(Arch::Ppc),
-        _ => None,
-    });
+    arches.extend(compat_arch(options.native));
     let mut lowering = Lowering {
         deny: arches.iter().map(|arch| RuleSet::new(*arch)).collect(),
         allow: arches.iter().map(|arch| RuleSet::new(*arch)).collect(),

@@ -2,12 +2,12 @@
 
 use super::error::{ConvertError, ConvertErrorKind};
 use super::fit::Fit;
+use super::languages;
 use super::loss::Loss;
 use super::options::ConvertOptions;
 use super::prove::read_back;
 use super::strictness::laxer;
 use super::target::Target;
-use super::{kafel, oci, systemd};
 use crate::Description;
 use crate::error::Result;
 use callgate_bpf::data::{SeccompData, Word};
@@ -59,21 +59,22 @@ pub fn convert_diagram(
         let why = "the filter is the same for all architectures, and none is given".to_owned();
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
     }
-    if !options.flags.is_empty() && options.target.dialect().is_none() {
+    if !options.flags.is_empty() && !options.target.has_flags() {
         let names = options.flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}"));
         let names: Vec<String> = names.collect();
         fit.note(&format!("{} has no place for {}", options.target, names.join(" and ")));
     }
     let (text, written) = loop {
-        let text = match (options.target, options.target.dialect()) {
-            (_, Some(dialect)) => oci::write(&mut fit, options, dialect)?,
-            (Target::Systemd, _) => systemd::write(&mut fit, options)?,
-            _ => kafel::write(&mut fit)?,
-        };
+        let text = languages::write(&mut fit, options)?;
         if !fit.is_exact() && !options.closest {
             let losses = fit.into_losses();
             let target = options.target;
             return Err(ConvertError(ConvertErrorKind::Inexpressible { target, losses }));
+        }
+        if let Some(why) = fit.laxer() {
+            let target = options.target;
+            let why = format!("every policy of {target} would permit more than the filter: {why}");
+            return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
         }
         fit.store.reset_steps();
         let arches = fit.arches.clone();
@@ -115,7 +116,7 @@ fn drop_differing(
         .copied()
         .filter(|arch| differs(fit, arch) && arch.has_multiplexers())
         .collect();
-    let Some(first) = dropped.first().filter(|_| options.target.dialect().is_some()) else {
+    let Some(first) = dropped.first().filter(|_| options.target.has_arches()) else {
         let example = fit.store.witness(fit.func, written, SeccompData::default())?;
         return Err(ConvertError::defect(format!(
             "what was written means something else, for example for {:x?}",

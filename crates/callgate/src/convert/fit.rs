@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::alternatives::{Conjunction, alternatives};
 use super::error::{ConvertError, Stop};
 use super::loss::{Loss, Losses};
-use super::strictness::strictest;
+use super::strictness::{is_as_strict, laxer, strictest};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
@@ -23,6 +23,8 @@ pub(super) struct Fit<'s> {
     /// The architectures, each with a function of its own; the main one first.
     pub(super) arches: Vec<Arch>,
     losses: Losses,
+    /// Why a change permits more than the filter does.
+    laxer: Option<String>,
     /// The alternatives that were found; many syscalls have the same function.
     found: HashMap<(Func, Verdict), Vec<Conjunction>>,
 }
@@ -35,7 +37,7 @@ impl<'s> Fit<'s> {
         given: &[Arch],
     ) -> Result<Fit<'s>, ConvertError> {
         let (losses, found) = (Losses::default(), HashMap::default());
-        let mut fit = Fit { store, func, arches: given.to_vec(), losses, found };
+        let mut fit = Fit { store, func, arches: given.to_vec(), losses, laxer: None, found };
         let intervals = fit.arch_intervals()?;
         // The function of most tokens is that of the architectures that the filter does not know.
         let size = |interval: &&Interval| interval.last - interval.first;
@@ -141,6 +143,7 @@ impl<'s> Fit<'s> {
             if let Some(example) = self.store.witness(self.func, fitted, start)? {
                 let source = self.store.evaluate(self.func, &example)?;
                 self.losses.add(why, example, source, verdict);
+                self.note_laxer(source, verdict, why);
             }
             self.func = fitted;
         }
@@ -158,8 +161,36 @@ impl<'s> Fit<'s> {
         let start = self.start();
         if let Some(example) = query::example(self.store, has_it, start) {
             self.losses.add(why, example, old, new);
+            self.note_laxer(old, new, why);
             let then = self.store.verdict(new)?;
             self.func = self.store.select(has_it, then, self.func)?;
+        }
+        Ok(())
+    }
+
+    /// The verdicts of an architecture.
+    pub(super) fn verdicts_of(&self, arch: Arch) -> Vec<Verdict> {
+        self.store.verdicts(self.numbers(arch.token()))
+    }
+
+    /// Replaces a verdict wherever it occurs on an architecture.
+    pub(super) fn replace_verdict_of(
+        &mut self,
+        arch: Arch,
+        old: Verdict,
+        new: Verdict,
+        why: &str,
+    ) -> Result<(), ConvertError> {
+        let numbers = self.numbers(arch.token());
+        let has_it = query::has_verdict(self.store, numbers, old)?;
+        let start = SeccompData { arch: arch.token(), ..SeccompData::default() };
+        if let Some(example) = query::example(self.store, has_it, start) {
+            self.losses.add(why, example, old, new);
+            self.note_laxer(old, new, why);
+            let then = self.store.verdict(new)?;
+            let changed = self.store.select(has_it, then, numbers)?;
+            self.func =
+                self.store.split(Word::ARCH, Split::Equal(arch.token()), changed, self.func)?;
         }
         Ok(())
     }
@@ -178,17 +209,65 @@ impl<'s> Fit<'s> {
         if let Some(after) = last.checked_add(1) {
             changed = self.store.split(Word::NR, Split::AtLeast(after), numbers, changed)?;
         }
+        if new.permits() {
+            self.check_laxer(numbers, changed, why)?;
+        }
+        self.replace_token(token, first, changed, why)
+    }
+
+    /// Replaces the function of a syscall; nothing is lost where it is the same.
+    pub(super) fn replace_syscall(
+        &mut self,
+        (arch, nr): (Arch, u32),
+        new: Func,
+        why: &str,
+    ) -> Result<(), ConvertError> {
+        let numbers = self.numbers(arch.token());
+        let changed = self.store.split(Word::NR, Split::Equal(nr), new, numbers)?;
+        self.check_laxer(self.syscall(arch.token(), nr), new, why)?;
+        self.replace_token(arch.token(), nr, changed, why)
+    }
+
+    /// Replaces the function of a token; `nr` is a number whose function may change.
+    fn replace_token(
+        &mut self,
+        token: u32,
+        nr: u32,
+        changed: Func,
+        why: &str,
+    ) -> Result<(), ConvertError> {
+        let numbers = self.numbers(token);
         if changed == numbers {
             return Ok(());
         }
-        let fitted = self.store.split(Word::ARCH, Split::Equal(token), changed, self.func)?;
-        let start = SeccompData { arch: token, nr: first, ..SeccompData::default() };
-        if let Some(example) = self.store.witness(self.func, fitted, start)? {
-            let source = self.store.evaluate(self.func, &example)?;
-            self.losses.add(why, example, source, new);
+        let start = SeccompData { arch: token, nr, ..SeccompData::default() };
+        if let Some(example) = self.store.witness(numbers, changed, start)? {
+            let example = SeccompData { arch: token, ..example };
+            let [old, new] = [numbers, changed].map(|func| self.store.evaluate(func, &example));
+            self.losses.add(why, example, old?, new?);
         }
-        self.func = fitted;
+        self.func = self.store.split(Word::ARCH, Split::Equal(token), changed, self.func)?;
         Ok(())
+    }
+
+    /// Notes that a new function permits more than an old one, if it does.
+    fn check_laxer(&mut self, old: Func, new: Func, why: &str) -> Result<(), ConvertError> {
+        if old != new && laxer(self.store, old, new)?.is_some() {
+            self.laxer.get_or_insert_with(|| why.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Notes the first reason for which the nearest policy permits more than the filter.
+    fn note_laxer(&mut self, old: Verdict, new: Verdict, why: &str) {
+        if self.laxer.is_none() && !is_as_strict(new, old) {
+            self.laxer = Some(why.to_owned());
+        }
+    }
+
+    /// Why the nearest policy permits more than the filter, if it does.
+    pub(super) fn laxer(&self) -> Option<&str> {
+        self.laxer.as_deref()
     }
 
     /// Notes a loss that does not change the function.

@@ -14,9 +14,8 @@
 //! | step | where | what it does |
 //! |---|---|---|
 //! | fit | `fit.rs` | replaces what the target cannot express, and notes each loss |
-//! | numbers | `numbering.rs` | numbers without a name, the default action |
 //! | conditions | `alternatives.rs` | disjunctions of conjunctions per verdict, from the MTBDD |
-//! | write | `oci.rs`, `kafel.rs`, `systemd.rs` | the text |
+//! | write | `languages` | the text |
 //! | prove | `prove.rs` | reads the text back and compares nodes |
 //!
 //! ```
@@ -38,22 +37,15 @@
 //! ```
 
 mod alternatives;
-mod comparisons;
 mod converted;
-mod cubes;
 mod error;
 mod fit;
-mod kafel;
-mod kafel_expression;
+mod languages;
 mod limits;
 mod loss;
-mod numbering;
-mod oci;
 mod options;
 mod prove;
 mod strictness;
-mod systemd;
-mod systemd_words;
 mod target;
 
 pub use converted::{Converted, convert, convert_diagram};

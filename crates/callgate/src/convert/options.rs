@@ -22,6 +22,8 @@ pub struct ConvertOptions {
     pub enosys_above: Option<EnosysAbove>,
     /// The version of systemd.
     pub systemd: SystemdVersion,
+    /// The name of the thread of a filter of Firecracker, or of a resource of Kubernetes; `None` takes a common one.
+    pub name: Option<String>,
     /// The flags with which the filter is installed.
     pub flags: FilterFlags,
 }
@@ -36,6 +38,7 @@ impl ConvertOptions {
             kernel: KernelVersion { major: 6, minor: 18 },
             enosys_above: None,
             systemd: SystemdVersion::LATEST,
+            name: None,
             flags: FilterFlags::NONE,
         }
     }

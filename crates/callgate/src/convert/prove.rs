@@ -6,8 +6,9 @@ use super::target::Target;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_formats::systemd::UnitText;
-use callgate_formats::{kafel, oci, systemd};
+use callgate_formats::{firecracker, kafel, lxc, minijail, oci, snap, systemd};
 use callgate_proof::diagram::{Func, Store};
+use callgate_proof::policy::Policy;
 
 /// The function of a text in the target language, read for these architectures.
 pub(super) fn read_back(
@@ -20,31 +21,47 @@ pub(super) fn read_back(
     let refused = |messages: String| {
         ConvertError(ConvertErrorKind::Refused { target: options.target, messages })
     };
-    match (options.target, options.target.dialect()) {
-        (_, Some(dialect)) => {
+    let profile = match options.target {
+        Target::Oci | Target::Docker | Target::Podman | Target::Kubernetes => {
             let mut reading = oci::ReadOptions::new(native, options.kernel);
-            reading.dialect = Some(dialect);
+            reading.dialect = Some(options.target.dialect().unwrap_or(oci::Dialect::Oci));
             reading.enosys_above = options.enosys_above;
-            let profile = oci::read(text, &reading).map_err(|error| refused(error.to_string()))?;
-            Ok(store.policy(&profile.policy)?)
+            oci::read(text, &reading)
         }
-        (Target::Systemd, _) => {
+        Target::Systemd => {
             let mut reading = systemd::ReadOptions::new(native, options.kernel);
             reading.version = options.systemd;
             let unit = systemd::read(&[UnitText::unit(text)], &reading)
                 .map_err(|error| refused(error.to_string()))?;
-            let mut kept = store.verdict(Verdict::ALLOW)?;
-            for filter in unit.filters.iter().rev() {
-                let next = store.policy(&filter.policy)?;
-                kept = store.highest_precedence(kept, next)?;
-            }
-            Ok(kept)
+            return stacked(store, unit.filters.iter().map(|filter| &filter.policy));
         }
-        _ => {
-            let reading = kafel::ReadOptions { arches: arches.to_vec() };
-            let profile =
-                kafel::read(text, &reading).map_err(|error| refused(error.to_string()))?;
-            Ok(store.policy(&profile.policy)?)
+        Target::Kafel => kafel::read(text, &kafel::ReadOptions { arches: arches.to_vec() }),
+        Target::Minijail => {
+            minijail::read(text, &minijail::ReadOptions::new(native)).map(|policy| policy.profile)
         }
+        Target::Firecracker => firecracker::read(text, &firecracker::ReadOptions::new(native)),
+        Target::Lxc => lxc::read(text, &lxc::ReadOptions::new(native)),
+        Target::Snap => {
+            let filters = snap::read(text, &snap::ReadOptions::new(native), &mut |_, name| {
+                snap::system_id(name)
+            })
+            .map_err(|error| refused(error.to_string()))?;
+            return stacked(store, [&filters.deny, &filters.allow]);
+        }
+    };
+    let profile = profile.map_err(|error| refused(error.to_string()))?;
+    Ok(store.policy(&profile.policy)?)
+}
+
+/// The meaning of filters that are installed one after the other.
+fn stacked<'p>(
+    store: &mut Store,
+    filters: impl IntoIterator<Item = &'p Policy, IntoIter: DoubleEndedIterator>,
+) -> Result<Func, ConvertError> {
+    let mut kept = store.verdict(Verdict::ALLOW)?;
+    for filter in filters.into_iter().rev() {
+        let next = store.policy(filter)?;
+        kept = store.highest_precedence(kept, next)?;
     }
+    Ok(kept)
 }

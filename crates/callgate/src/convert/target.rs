@@ -18,12 +18,32 @@ pub enum Target {
     Systemd,
     /// A Kafel policy for nsjail.
     Kafel,
+    /// A policy for minijail.
+    Minijail,
+    /// A filter for Firecracker and the crate `seccompiler`.
+    Firecracker,
+    /// A profile for containers of LXC.
+    Lxc,
+    /// A profile for a snap, as snapd gives it to snap-seccomp.
+    Snap,
+    /// A `SeccompProfile` resource for the Security Profiles Operator of Kubernetes.
+    Kubernetes,
 }
 
 impl Target {
     /// All targets.
-    pub const ALL: [Target; 5] =
-        [Target::Oci, Target::Docker, Target::Podman, Target::Systemd, Target::Kafel];
+    pub const ALL: [Target; 10] = [
+        Target::Oci,
+        Target::Docker,
+        Target::Podman,
+        Target::Systemd,
+        Target::Kafel,
+        Target::Minijail,
+        Target::Firecracker,
+        Target::Lxc,
+        Target::Snap,
+        Target::Kubernetes,
+    ];
 
     /// The name, as on the command line.
     pub const fn name(self) -> &'static str {
@@ -33,6 +53,11 @@ impl Target {
             Target::Podman => "podman",
             Target::Systemd => "systemd",
             Target::Kafel => "kafel",
+            Target::Minijail => "minijail",
+            Target::Firecracker => "firecracker",
+            Target::Lxc => "lxc",
+            Target::Snap => "snap",
+            Target::Kubernetes => "k8s",
         }
     }
 
@@ -41,13 +66,23 @@ impl Target {
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 
+    /// Whether a policy also holds the flags for `seccomp(2)`.
+    pub(super) const fn has_flags(self) -> bool {
+        self.dialect().is_some() || matches!(self, Target::Kubernetes)
+    }
+
+    /// Whether a policy names its architectures.
+    pub(super) const fn has_arches(self) -> bool {
+        self.has_flags()
+    }
+
     /// The dialect of a container profile.
     pub(super) const fn dialect(self) -> Option<Dialect> {
         match self {
             Target::Oci => Some(Dialect::Oci),
             Target::Docker => Some(Dialect::Docker),
             Target::Podman => Some(Dialect::Podman),
-            Target::Systemd | Target::Kafel => None,
+            _ => None,
         }
     }
 }

@@ -105,3 +105,54 @@ fn the_example_is_a_syscall_that_changes() {
         assert_eq!(policy.evaluate(&data), loss.source, "{loss}");
     }
 }
+
+#[test]
+fn a_filter_of_firecracker_has_two_actions() {
+    assert_reason(
+        "ALLOW { read } ERRNO(13) { mount } DEFAULT ERRNO(1)",
+        Target::Firecracker,
+        "a filter has two actions: the match action and the mismatch action: mount [mount: ERRNO(EACCES) -> \
+         ERRNO(EPERM)]",
+    );
+}
+
+#[test]
+fn minijail_has_no_default_errno() {
+    let found = reasons("ALLOW { read } DEFAULT ERRNO(1)", Target::Minijail);
+    assert!(found.iter().any(|one| one.contains("its default action is to allow")), "{found:?}");
+}
+
+#[test]
+fn rules_of_lxc_and_of_snaps_are_for_all_architectures_of_the_host() {
+    let policy = super::support::policy(
+        "ALLOW { read, write ON x86_64 } DEFAULT ERRNO(1)",
+        &[Arch::X86_64, Arch::X86, Arch::X32],
+    );
+    for target in [Target::Lxc, Target::Snap] {
+        let error =
+            callgate::convert::convert(&policy, &callgate::convert::ConvertOptions::new(target));
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("a rule is for all architectures of the host: write"), "{text}");
+    }
+}
+
+#[test]
+fn a_resource_has_no_default_errno_and_63_bits() {
+    let text =
+        "ALLOW { read, lseek(fd, offset) { offset == 0x8000000000000000 } } DEFAULT ERRNO(38)";
+    let found = reasons(text, Target::Kubernetes);
+    assert!(found.iter().any(|one| one.contains("no errno but EPERM")), "{found:?}");
+    assert!(found.iter().any(|one| one.contains("below 2^63: lseek")), "{found:?}");
+}
+
+#[test]
+fn a_language_that_can_only_permit_more_is_refused() {
+    // On x86, LXC has no rule for `socket`, so a denylist permits it.
+    let policy = super::support::policy(
+        "ERRNO(1) { socket } DEFAULT ALLOW",
+        &[Arch::X86_64, Arch::X86, Arch::X32],
+    );
+    let error = callgate::convert::convert(&policy, &super::support::closest_options(Target::Lxc));
+    let text = error.unwrap_err().to_string();
+    assert!(text.starts_with("every policy of lxc would permit more than the filter"), "{text}");
+}

@@ -138,3 +138,145 @@ fn flags_are_part_of_a_profile_only() {
     let error = convert(&policy, &options).unwrap_err().to_string();
     assert!(error.contains("kafel has no place for SECCOMP_FILTER_FLAG_LOG"), "{error}");
 }
+
+/// The policy of `POLICY` with conditions of all kinds.
+const CONDITIONS: &str = "ALLOW { read, write, exit_group, fcntl(fd, cmd) { cmd == 1 },
+        mmap(a, b, prot) { (prot & 6) == 2 }, lseek(fd, offset) { offset >= 5 && offset <= 0x100000000 } }
+    ERRNO(13) { socket(family) { family != 1 } } LOG { socket } ERRNO(1) { mount } DEFAULT KILL_PROCESS";
+
+#[test]
+fn a_policy_of_minijail_has_a_line_for_each_syscall() {
+    let text = closest(CONDITIONS, Target::Minijail).text;
+    let expected = "# For x86_64.
+@default kill-process
+
+exit_group: 1
+fcntl: arg1 == F_GETFD
+lseek: arg1 >= 5 && arg1 <= 0x100000000
+mmap: arg2 in ~PROT_EXEC && arg2 & PROT_WRITE
+mount: return EPERM
+read: 1
+socket: { \\
+  arg0 != AF_UNIX; return EACCES, \\
+  log \\
+}
+write: 1
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn an_allowed_rest_is_a_denylist_of_minijail() {
+    let text = closest("ERRNO(1) { mount } DEFAULT ALLOW", Target::Minijail).text;
+    assert_eq!(text, "# For x86_64.\n@denylist\n\nmount: return EPERM\n");
+}
+
+#[test]
+fn a_filter_of_firecracker_has_comments_for_numbers() {
+    let policy = policy(
+        "ALLOW { read, mmap(a, b, prot) { (prot & 6) == 2 }, lseek(fd, offset) { offset > 4 && offset < 0x100000001 } }
+        DEFAULT ERRNO(1)",
+        &[Arch::X86_64],
+    );
+    let mut options = super::support::closest_options(Target::Firecracker);
+    options.name = Some("api".to_owned());
+    let expected = r#"{
+  "api": {
+    "mismatch_action": {"errno": 1},
+    "match_action": "allow",
+    "filter": [
+      {
+        "syscall": "lseek",
+        "args": [
+          {"index": 1, "type": "qword", "op": "ge", "val": 5, "comment": "offset >= 5"},
+          {"index": 1, "type": "qword", "op": "le", "val": 4294967296, "comment": "offset <= 0x100000000"}
+        ]
+      },
+      {
+        "syscall": "mmap",
+        "args": [
+          {"index": 2, "type": "dword", "op": {"masked_eq": 6}, "val": 2, "comment": "prot & (PROT_WRITE | PROT_EXEC) == PROT_WRITE"}
+        ]
+      },
+      {"syscall": "read"}
+    ]
+  }
+}
+"#;
+    assert_eq!(convert(&policy, &options).unwrap().text, expected);
+}
+
+/// A Kafel policy for the architectures of a host of x86-64, without losses but for numbers.
+fn host(text: &str, arches: &[Arch], target: Target) -> String {
+    let policy = policy(text, arches);
+    convert(&policy, &super::support::closest_options(target)).unwrap().text
+}
+
+#[test]
+fn a_profile_of_lxc_is_for_all_architectures_of_the_host() {
+    let text =
+        "ALLOW { read, write, ioctl { cmd == 0x5413 } } ERRNO(13) { mount } DEFAULT ERRNO(1)";
+    let text = host(text, &[Arch::X86_64, Arch::X86, Arch::X32], Target::Lxc);
+    let expected = "2
+allowlist errno 1
+[all]
+# cmd.low == TIOCGWINSZ
+ioctl allow [1,0x5413,&=,0xffffffff]
+mount errno 13
+read
+write
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_profile_of_lxc_for_one_architecture_has_numbers() {
+    let text =
+        closest("ALLOW { read, exit_group, socket(f) { f == 1 } } DEFAULT KILL", Target::Lxc);
+    assert_eq!(text.text, "1\nallowlist\n0\n231\n");
+    assert!(text.losses.iter().any(|loss| loss.names() == ["socket"]), "{:?}", text.losses);
+}
+
+#[test]
+fn a_profile_of_a_snap_permits_and_denies() {
+    let text =
+        "ALLOW { read, quotactl { cmd == 0x80000700 } } ERRNO(13) { ioctl { cmd == 0x5412 } } ALLOW { ioctl }
+        DEFAULT ERRNO(1)";
+    let text = host(text, &[Arch::X86_64, Arch::X86], Target::Snap);
+    assert_eq!(text, "ioctl\nquotactl 4294967295|2147485440\nread\n~ioctl - 4294967295|TIOCSTI\n");
+}
+
+#[test]
+fn a_resource_of_kubernetes_has_one_name_per_line() {
+    let text = "ALLOW { read, write, fcntl { cmd == 1 } } ERRNO(13) { mount } DEFAULT ERRNO(1)";
+    let text = host(text, &[Arch::X86_64, Arch::X86], Target::Kubernetes);
+    let expected = "apiVersion: security-profiles-operator.x-k8s.io/v1
+kind: SeccompProfile
+metadata:
+  name: converted-profile
+spec:
+  defaultAction: SCMP_ACT_ERRNO
+  architectures:
+  - SCMP_ARCH_X86_64
+  - SCMP_ARCH_X86
+  syscalls:
+  - action: SCMP_ACT_ALLOW
+    names:
+    - read
+    - write
+  - action: SCMP_ACT_ERRNO
+    errnoRet: 13
+    names:
+    - mount
+  # cmd.low == F_GETFD
+  - action: SCMP_ACT_ALLOW
+    names:
+    - fcntl
+    args:
+    - index: 1
+      op: SCMP_CMP_MASKED_EQ
+      value: 4294967295
+      valueTwo: 1
+";
+    assert_eq!(text, expected);
+}

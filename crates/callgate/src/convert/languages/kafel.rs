@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::alternatives::Conjunction;
-use super::error::ConvertError;
-use super::fit::Fit;
 use super::kafel_expression::{Expression, expression, length};
-use super::strictness::{is_as_strict, strictest};
+use crate::convert::alternatives::Conjunction;
+use crate::convert::error::ConvertError;
+use crate::convert::fit::Fit;
+use crate::convert::strictness::{is_as_strict, strictest};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict, errno_name};
 use callgate_formats::kafel::names::name_in_table;

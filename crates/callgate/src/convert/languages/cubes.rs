@@ -1,6 +1,6 @@
 //! Sets of values as cubes: values with `value & mask == wanted`.
 
-use super::alternatives::Conjunction;
+use crate::convert::alternatives::Conjunction;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
 
 /// A mask and the required value of its bits.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::error::{ConvertError, ConvertErrorKind};
-use super::fit::Fit;
 use super::numbering::unnamed;
-use super::options::ConvertOptions;
-use super::strictness::strictest;
 use super::systemd_words::{Words, words};
+use crate::convert::error::{ConvertError, ConvertErrorKind};
+use crate::convert::fit::Fit;
+use crate::convert::options::ConvertOptions;
+use crate::convert::strictness::strictest;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::{Action, Verdict, errno_name};
 use callgate_formats::layout::wrapped;

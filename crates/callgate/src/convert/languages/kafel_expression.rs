@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::alternatives::Conjunction;
+use crate::convert::alternatives::Conjunction;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
 use callgate_bpf::constants::{self, Family};
 use callgate_bpf::syscalls::{Arch, facts};

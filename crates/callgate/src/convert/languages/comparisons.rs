@@ -1,9 +1,9 @@
 //! Comparisons of libseccomp for a condition: at most one per argument in each rule.
 
-use super::alternatives::Conjunction;
 use super::cubes;
-use super::error::Stop;
-use super::limits::MAX_ALTERNATIVES;
+use crate::convert::alternatives::Conjunction;
+use crate::convert::error::Stop;
+use crate::convert::limits::MAX_ALTERNATIVES;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
 use callgate_bpf::syscalls::Arch;
 use callgate_formats::ruleset::{Comparison, Op};
@@ -116,6 +116,9 @@ fn of_ranges(ranges: &[(u64, u64)], max: u64) -> Vec<(Op, u64)> {
     found
 }
 
+/// The low half of an argument.
+const LOW: u64 = 0xffff_ffff;
+
 /// The text of a comparison, with the names of the argument and its values.
 pub(super) fn describe(comparison: &Comparison, arch: Arch, syscall: &str) -> String {
     let value = comparison.value();
@@ -126,9 +129,12 @@ pub(super) fn describe(comparison: &Comparison, arch: Arch, syscall: &str) -> St
         Op::Le => (ValueSet::Ranges(vec![(0, value)]), "=="),
         Op::Gt => (ValueSet::Ranges(vec![(value.saturating_add(1), u64::MAX)]), "=="),
         Op::Ge => (ValueSet::Ranges(vec![(value, u64::MAX)]), "=="),
+        Op::MaskedEq(LOW) => (ValueSet::Ranges(vec![(value, value)]), "=="),
         Op::MaskedEq(mask) => (ValueSet::Masked { mask, wanted: value }, "=="),
     };
-    let condition = ValueCondition { arg: Some(comparison.arg()), part: ArgPart::Whole, values };
+    let is_low = comparison.op() == Op::MaskedEq(LOW);
+    let part = if is_low { ArgPart::Low } else { ArgPart::Whole };
+    let condition = ValueCondition { arg: Some(comparison.arg()), part, values };
     condition.describe_on(arch, Some(syscall)).replacen("==", equals, 1)
 }
 

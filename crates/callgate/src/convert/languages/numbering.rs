@@ -1,14 +1,29 @@
-//! Syscall numbers without a name in a container profile: the default action, and the ENOSYS check of runc.
+//! Syscall numbers without an entry: the default action, and the ENOSYS check of runc.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::ConvertError;
-use super::fit::Fit;
-use super::strictness::{is_as_strict, strictest};
+use crate::convert::error::ConvertError;
+use crate::convert::fit::Fit;
+use crate::convert::strictness::{is_as_strict, strictest};
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::{Action, Verdict};
 use callgate_formats::oci::BAD_ARCH;
 use callgate_proof::diagram::Func;
+
+/// How a language treats numbers without an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unlisted {
+    /// Why numbers without a name get the default action.
+    pub(super) why: &'static str,
+    /// Whether numbers above the largest named one fail with ENOSYS.
+    pub(super) enosys_above: bool,
+    /// Whether numbers of x32 are killed in filters of x86-64 only, and vice versa, as libseccomp does.
+    pub(super) kills_other_abi: bool,
+    /// Whether a verdict can be the default action.
+    pub(super) can_be_default: fn(Verdict) -> bool,
+    /// The default action of filters whose own cannot be one.
+    pub(super) fallback: Verdict,
+}
 
 /// What happens to numbers without an entry.
 #[derive(Clone, Debug)]
@@ -17,6 +32,7 @@ pub(super) struct Numbering {
     pub(super) default: Verdict,
     /// Per architecture the largest named number, above which numbers fail with ENOSYS; empty without the check.
     pub(super) bounds: Vec<(Arch, u32)>,
+    language: Unlisted,
     arches: Vec<Arch>,
     /// Per token the verdicts of numbers without an entry, as ranges.
     expected: BTreeMap<u32, Vec<(u32, u32, Verdict)>>,
@@ -32,15 +48,19 @@ pub(super) struct Unnamed {
 
 impl Numbering {
     /// The default action with which the fewest numbers without a name change, and none gets laxer.
-    pub(super) fn choose(fit: &Fit<'_>, enosys_above: bool) -> Result<Numbering, ConvertError> {
+    pub(super) fn choose(fit: &Fit<'_>, language: Unlisted) -> Result<Numbering, ConvertError> {
         let unnamed = unnamed(fit)?;
         let mut candidates: BTreeSet<Verdict> =
             unnamed.iter().filter_map(|one| fit.store.as_verdict(one.func)).collect();
         let all = unnamed.iter().flat_map(|one| fit.store.verdicts(one.func));
         candidates.insert(strictest(all));
+        candidates.retain(|verdict| (language.can_be_default)(*verdict));
+        if candidates.iter().all(|verdict| verdict.permits()) {
+            candidates.insert(language.fallback);
+        }
         let mut best: Option<((bool, u64, usize), Numbering)> = None;
         for default in candidates {
-            let numbering = Numbering::with_default(fit, default, enosys_above)?;
+            let numbering = Numbering::with_default(fit, default, language)?;
             let (mut changed, mut is_lax) = (0, false);
             for one in &unnamed {
                 for (first, last, verdict) in numbering.expected_in(one.token, one.first, one.last)
@@ -69,12 +89,13 @@ impl Numbering {
     fn with_default(
         fit: &Fit<'_>,
         default: Verdict,
-        enosys_above: bool,
+        language: Unlisted,
     ) -> Result<Numbering, ConvertError> {
         let (bounds, arches) = (Vec::new(), fit.arches.clone());
-        let mut numbering = Numbering { default, bounds, arches, expected: BTreeMap::new() };
+        let expected = BTreeMap::new();
+        let mut numbering = Numbering { default, bounds, language, arches, expected };
         let permits = matches!(default.action(), Action::Allow | Action::Log | Action::Trace(_));
-        let checked = fit.arches.iter().copied().filter(|_| enosys_above && !permits);
+        let checked = fit.arches.iter().copied().filter(|_| language.enosys_above && !permits);
         for arch in checked {
             let enosys = Verdict::errno(arch.enosys());
             let (start, end) = region(arch);
@@ -100,6 +121,7 @@ impl Numbering {
         let own: Vec<Arch> =
             self.arches.iter().copied().filter(|arch| arch.token() == token).collect();
         match own.as_slice() {
+            _ if !self.language.kills_other_abi => {}
             [Arch::X86_64] => overlay(&mut ranges, X32_SYSCALL_BIT, u32::MAX - 1, BAD_ARCH),
             [Arch::X32] => overlay(&mut ranges, 0, X32_SYSCALL_BIT - 1, BAD_ARCH),
             _ => {}
@@ -153,18 +175,18 @@ impl Numbering {
                         && first > *bound
                         && verdict == Verdict::errno(arch.enosys())
                 });
-                let is_x32 = arch == Some(Arch::X86_64) && first >= X32_SYSCALL_BIT;
+                let is_x32 = self.language.kills_other_abi
+                    && arch == Some(Arch::X86_64)
+                    && first >= X32_SYSCALL_BIT;
                 let why = match () {
                     () if is_x32 && !self.arches.contains(&Arch::X32) => {
-                        "numbers of x32 are killed unless x32 is an architecture of the profile"
+                        "libseccomp kills numbers of x32 unless x32 is an architecture of the filter"
                     }
                     () if above => {
                         "runc makes numbers above the largest named one fail with ENOSYS \
                          (--enosys-above off: without this check)"
                     }
-                    () => {
-                        "a container profile names syscalls, so numbers without a name get the default action"
-                    }
+                    () => self.language.why,
                 };
                 fit.replace_numbers(one.token, (first, last), verdict, why)?;
             }

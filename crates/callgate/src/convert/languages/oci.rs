@@ -1,0 +1,160 @@
+//! Container profiles: OCI, Docker, Podman.
+
+use std::collections::BTreeMap;
+
+use super::comparisons;
+use super::named_rules::{NamedLanguage, Rules, named_rules};
+use super::numbering::{Numbering, Unlisted};
+use crate::convert::error::ConvertError;
+use crate::convert::fit::Fit;
+use crate::convert::options::ConvertOptions;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::{Action, Verdict};
+use callgate_formats::oci::{
+    self, BAD_ARCH, Dialect, EnosysAbove, WriteEntry, WriteProfile, action_of,
+};
+use callgate_formats::ruleset::Comparison;
+
+/// Numbers without an entry.
+fn unlisted(enosys_above: bool) -> Unlisted {
+    Unlisted {
+        why: "a container profile names syscalls, so numbers without a name get the default action",
+        enosys_above,
+        kills_other_abi: true,
+        can_be_default: |_| true,
+        fallback: Verdict::KILL_PROCESS,
+    }
+}
+
+/// Writes a profile.
+pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
+    let dialect = options.target.dialect().unwrap_or(Dialect::Oci);
+    fit_verdicts(fit, dialect)?;
+    let enosys = options.enosys_above.unwrap_or(default_enosys(dialect));
+    let language = NamedLanguage {
+        refuses_conflicts: dialect != Dialect::Oci,
+        reaches_multiplexed: true,
+        has_fixed_arches: false,
+        unsayable: |_, _| None,
+    };
+    let profile = profile(fit, options, unlisted(enosys != EnosysAbove::Off), language)?;
+    oci::write(&profile, dialect).ok_or_else(|| ConvertError::defect("a verdict has no action"))
+}
+
+/// The profile, in a dialect or in a resource.
+pub(super) fn profile(
+    fit: &mut Fit<'_>,
+    options: &ConvertOptions,
+    unlisted: Unlisted,
+    language: NamedLanguage,
+) -> Result<WriteProfile, ConvertError> {
+    fit.set_others(
+        BAD_ARCH,
+        "container profiles kill syscalls of other architectures (KILL_THREAD)",
+    )?;
+    let numbering = Numbering::choose(fit, unlisted)?;
+    let rules = named_rules(fit, &numbering, language)?;
+    let mut entries = entries(&rules, &numbering, fit.arches.first().copied());
+    if entries.is_empty() {
+        // Without an entry there would be no filter at all.
+        entries.push(WriteEntry {
+            comment: Some("Like all others.".to_owned()),
+            names: vec!["exit_group"],
+            verdict: numbering.default,
+            args: Vec::new(),
+        });
+    }
+    Ok(WriteProfile {
+        default: numbering.default,
+        arches: fit.arches.clone(),
+        flags: options.flags,
+        listener: None,
+        entries,
+    })
+}
+
+/// Whether a dialect has runc's ENOSYS check.
+fn default_enosys(dialect: Dialect) -> EnosysAbove {
+    match dialect {
+        Dialect::Docker | Dialect::Runc => EnosysAbove::On,
+        _ => EnosysAbove::Off,
+    }
+}
+
+/// Replaces verdicts without an action.
+pub(super) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<(), ConvertError> {
+    for verdict in fit.store.verdicts(fit.func) {
+        if action_of(verdict, dialect).is_some() {
+            continue;
+        }
+        let (nearest, why) = match verdict.action() {
+            Action::Errno(_) => (Verdict::errno(4094), "libseccomp accepts errnos up to 4094"),
+            Action::Trap(_) => (Verdict::trap(0), "SCMP_ACT_TRAP takes no data"),
+            Action::UserNotif(_) => (Verdict::user_notif(0), "SCMP_ACT_NOTIFY takes no data"),
+            Action::Allow => (Verdict::ALLOW, "SCMP_ACT_ALLOW takes no data"),
+            Action::Log => (Verdict::LOG, "SCMP_ACT_LOG takes no data"),
+            Action::KillThread => (Verdict::KILL_THREAD, "SCMP_ACT_KILL_THREAD takes no data"),
+            _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
+        };
+        fit.replace_verdict(verdict, nearest, why)?;
+    }
+    Ok(())
+}
+
+/// The entries: one for all syscalls with the same action and the same conditions.
+fn entries(
+    rules: &BTreeMap<&'static str, Rules>,
+    numbering: &Numbering,
+    arch: Option<Arch>,
+) -> Vec<WriteEntry> {
+    let mut groups: BTreeMap<(bool, u32, Vec<Comparison>), Vec<&'static str>> = BTreeMap::new();
+    for (name, own) in rules {
+        for (verdict, all) in own {
+            // What is always allowed comes first.
+            let key = (!all.is_empty(), u32::MAX - verdict.0, all.clone());
+            groups.entry(key).or_default().push(name);
+        }
+    }
+    let text = |all: &[Comparison], names: &[&'static str]| {
+        let (name, arch) = (names.first()?, arch?);
+        let parts: Vec<String> =
+            all.iter().map(|one| comparisons::describe(one, arch, name)).collect();
+        (names.len() == 1 && !parts.is_empty()).then(|| parts.join(" and "))
+    };
+    let mut entries: Vec<WriteEntry> = groups
+        .into_iter()
+        .map(|((_, verdict, args), names)| WriteEntry {
+            comment: text(&args, &names),
+            names,
+            verdict: Verdict(u32::MAX - verdict),
+            args,
+        })
+        .collect();
+    // Entries of one syscall with several conditions stay together.
+    entries.sort_by_key(|entry| match entry.args.is_empty() {
+        true => (0, entry.verdict != Verdict::ALLOW, ""),
+        false => (1, false, entry.names.first().copied().unwrap_or_default()),
+    });
+    entries.extend(bounds(rules, numbering));
+    entries
+}
+
+/// An entry with the default action that names the bounds of the ENOSYS check.
+fn bounds(rules: &BTreeMap<&'static str, Rules>, numbering: &Numbering) -> Option<WriteEntry> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for (arch, bound) in &numbering.bounds {
+        let name = arch.syscall_name(*bound)?;
+        if !rules.contains_key(name) && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    let comment = "Denied like all others. Named because runc returns ENOSYS for numbers above the largest \
+                   named one.";
+    (!names.is_empty()).then(|| WriteEntry {
+        comment: Some(comment.to_owned()),
+        names,
+        verdict: numbering.default,
+        args: Vec::new(),
+    })
+}
