@@ -47,6 +47,7 @@ mod model;
 mod options;
 mod parse;
 mod read;
+mod workload;
 mod write;
 mod write_resource;
 

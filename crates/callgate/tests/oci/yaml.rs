@@ -224,8 +224,8 @@ fn other_resources_of_kubernetes() {
     let kind = "must be \"SeccompProfile\" (give a SeccompProfile resource, or a profile in its \
                 own file)";
     rejected(
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: []\n",
-        &format!("2:7: `kind` is \"Pod\", but {kind}"),
+        "apiVersion: v1\nkind: ConfigMap\ndata: {}\n",
+        &format!("2:7: `kind` is \"ConfigMap\", but {kind}"),
     );
     rejected(
         "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": []}",
@@ -233,9 +233,50 @@ fn other_resources_of_kubernetes() {
     );
     rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  baseProfileName: runc-v1.2\n"),
-        "10:20: the base profile `runc-v1.2` is not in this document (copy its `syscalls` into \
-         this profile and remove `baseProfileName`)",
+        "10:20: the base profile `runc-v1.2` is not in this document (remove \
+         `baseProfileName`, and give the union of both files: 'BASE.yaml + THIS.yaml')",
     );
+}
+
+#[test]
+fn workloads_of_kubernetes_name_profiles() {
+    let pod = "  securityContext:
+    seccompProfile: {type: RuntimeDefault}
+  containers:
+  - name: web
+    securityContext:
+      seccompProfile:
+        type: Localhost
+        localhostProfile: profiles/web.json
+  - name: logs
+";
+    rejected(
+        &format!("apiVersion: v1\nkind: Pod\nspec:\n{pod}"),
+        "2:7: this Pod is not a profile; it names RuntimeDefault for the pod at 5:21, Localhost profiles/web.json for \
+         the container web at 10:9 (give the file of the node, /var/lib/kubelet/seccomp/profiles/web.json)",
+    );
+    let nested = pod.replace("\n", "\n    ");
+    rejected(
+        &format!("kind: Deployment\nspec:\n  template:\n    spec:\n    {nested}\n"),
+        "1:7: this Deployment is not a profile; it names RuntimeDefault for the pod at 6:25, Localhost \
+         profiles/web.json for the container web at 11:13 (give the file of the node, \
+         /var/lib/kubelet/seccomp/profiles/web.json)",
+    );
+    rejected(
+        "kind: CronJob\nspec: {schedule: x}\n",
+        "1:7: this CronJob names no seccomp profile, so the kubelet's default decides (RuntimeDefault is the profile of \
+         containerd or CRI-O, which resembles container-default; Unconfined, or none, is no filter)",
+    );
+    let many: String = (0..7)
+        .map(|n| {
+            format!(
+                "  - {{name: c{n}, securityContext: {{seccompProfile: {{type: Unconfined}}}}}}\n"
+            )
+        })
+        .collect();
+    let text = format!("kind: Pod\nspec:\n  containers:\n{many}");
+    let messages = lines(&oci::read(&text, &options(Dialect::Runc)).unwrap_err());
+    assert!(messages.contains("Unconfined for the container c4 at 8:50, 2 more"), "{messages}");
 }
 
 #[test]

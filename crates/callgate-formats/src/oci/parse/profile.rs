@@ -114,7 +114,8 @@ fn resource(reader: &mut Reader<'_>, fields: &Fields<'_>) {
     };
     let message = format!("the base profile `{}` is not in this document", shorten(name));
     reader.error(node.at, message).help =
-        "copy its `syscalls` into this profile and remove `baseProfileName`".to_owned();
+        "remove `baseProfileName`, and give the union of both files: 'BASE.yaml + THIS.yaml'"
+            .to_owned();
 }
 
 fn flags(reader: &mut Reader<'_>, fields: &Fields<'_>) -> FilterFlags {
