@@ -1,11 +1,15 @@
 //! Writes the programs that subcommands generate, and their statistics.
 
+mod installer;
+
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use callgate::bpf::disasm::{self, Dialect};
-use callgate::bpf::{LongProgram, Program, RawInsn};
+use callgate::bpf::{FilterFlags, LongProgram, Program, RawInsn};
 use callgate::compile::Stats;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
@@ -13,7 +17,7 @@ use clap::{ValueEnum, ValueHint};
 use crate::json::Json;
 use crate::options::Format;
 use crate::output;
-use crate::report::{self, Result};
+use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 use crate::text::printable;
 
@@ -27,6 +31,14 @@ pub(crate) struct EmitOptions {
     /// The format of the program [default: bpf, or json with --format json and without -o]
     #[arg(long, value_name = "FORMAT")]
     emit: Option<Emit>,
+
+    /// The name of the array in C, Rust and Go [default: filter]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    name: Option<String>,
+
+    /// Also write a function that installs the filter in all threads (C, Rust, Go)
+    #[arg(long)]
+    installer: bool,
 
     /// Print the size of the program, the mean number of executed instructions, and the time to compile it
     #[arg(long)]
@@ -49,8 +61,23 @@ pub(crate) enum Emit {
     Rust,
     /// A Go slice (golang.org/x/sys/unix)
     Go,
+    /// The annotation for an OCI configuration with which crun installs the program
+    Crun,
     /// JSON: figures about the program, and its instructions as arrays of numbers
     Json,
+}
+
+/// The annotation of crun for a program in base64, which replaces `linux.seccomp` (crun(1)).
+const BPF_DATA: &str = "run.oci.seccomp_bpf_data";
+
+/// Parses an identifier of C, Rust and Go.
+fn parse_name(name: &str) -> std::result::Result<String, String> {
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_word && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        Ok(name.to_owned())
+    } else {
+        Err("names have letters, digits and _, and do not begin with a digit".to_owned())
+    }
 }
 
 /// A generated program and its figures.
@@ -60,6 +87,8 @@ pub(crate) struct Generated<'a> {
     pub(crate) source: (&'static str, Json),
     pub(crate) arches: &'a [Arch],
     pub(crate) endian: Endian,
+    /// The flags with which the filter is to be installed.
+    pub(crate) flags: FilterFlags,
     pub(crate) figures: Figures,
 }
 
@@ -80,7 +109,7 @@ impl Emit {
             Emit::C => Some(Dialect::C),
             Emit::Rust => Some(Dialect::Rust),
             Emit::Go => Some(Dialect::Go),
-            Emit::Bpf | Emit::Json => None,
+            Emit::Bpf | Emit::Crun | Emit::Json => None,
         }
     }
 
@@ -92,7 +121,7 @@ impl Emit {
             Emit::C => "c",
             Emit::Rust => "rs",
             Emit::Go => "go",
-            Emit::Json => "json",
+            Emit::Crun | Emit::Json => "json",
         }
     }
 }
@@ -111,7 +140,8 @@ impl EmitOptions {
                 "add --stats, or use --emit json for a program as JSON",
             );
         }
-        let Generated { program, source, arches, endian, figures } = generated;
+        let Generated { program, source, arches, endian, flags, figures } = generated;
+        self.check_names(emit)?;
         let figures_text = match self.format {
             Format::Json => format!("{}\n", Json::Object(figures.json.clone())),
             Format::Text => {
@@ -124,7 +154,10 @@ impl EmitOptions {
             return Ok(0);
         }
         let text = match (emit, emit.dialect()) {
-            (_, Some(dialect)) => Some(text(program, dialect, endian, arches)),
+            (_, Some(dialect)) => {
+                Some(self.source(program, emit, dialect, (endian, arches, flags)))
+            }
+            (Emit::Crun, None) => Some(crun(program, endian)),
             (Emit::Json, None) => {
                 let arches = Json::array(arches.iter().map(|arch| arch.name()));
                 let mut fields = vec![source, ("arches", arches)];
@@ -146,6 +179,52 @@ impl EmitOptions {
         }
         Ok(0)
     }
+}
+
+impl EmitOptions {
+    fn check_names(&self, emit: Emit) -> Result<()> {
+        let option = match (&self.name, self.installer) {
+            _ if matches!(emit, Emit::C | Emit::Rust | Emit::Go) => return Ok(()),
+            (Some(_), _) => "--name",
+            (None, true) => "--installer",
+            (None, false) => return Ok(()),
+        };
+        Err(Failure::new(format!("{option} is for source code"))
+            .help("add --emit c, --emit rust or --emit go"))
+    }
+
+    /// The program as text, perhaps with a function that installs it.
+    fn source(
+        &self,
+        program: &LongProgram,
+        emit: Emit,
+        dialect: Dialect,
+        (endian, arches, flags): (Endian, &[Arch], FilterFlags),
+    ) -> String {
+        let name = self.name.as_ref().map(|name| match emit {
+            Emit::Rust => name.to_uppercase(),
+            _ => name.clone(),
+        });
+        let options =
+            disasm::ListingOptions { endian, arches: arches.to_vec(), name: name.clone() };
+        let array = disasm::disassemble(program, dialect, &options);
+        let installer =
+            self.installer.then(|| installer::installer(emit, name.as_deref(), flags)).flatten();
+        match installer {
+            Some(installer) if emit == Emit::Go => {
+                format!("{}{array}{installer}", installer::GO_IMPORTS)
+            }
+            Some(installer) => array + &installer,
+            None => array,
+        }
+    }
+}
+
+/// The members of an OCI configuration with which crun installs a program.
+pub(crate) fn crun(program: &LongProgram, endian: Endian) -> String {
+    let data = BASE64_STANDARD.encode(program.to_bytes(endian));
+    let annotations = Json::Object(vec![(BPF_DATA, data.into())]);
+    format!("{}\n", Json::Object(vec![("annotations", annotations)]))
 }
 
 impl Figures {
@@ -213,7 +292,7 @@ pub(crate) fn text(
     endian: Endian,
     arches: &[Arch],
 ) -> String {
-    let options = disasm::ListingOptions { endian, arches: arches.to_vec() };
+    let options = disasm::ListingOptions { endian, arches: arches.to_vec(), name: None };
     disasm::disassemble(program, dialect, &options)
 }
 

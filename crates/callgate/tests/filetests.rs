@@ -85,7 +85,7 @@ impl Case {
                     writeln!(found, "{fact}: {value}").unwrap();
                 }
                 if self.file.setting("show") != Some("facts") {
-                    let options = disasm::ListingOptions { endian, arches };
+                    let options = disasm::ListingOptions { endian, arches, name: None };
                     let dialect = disasm::Dialect::Annotated;
                     let listing = disasm::disassemble(&compiled.program, dialect, &options);
                     write!(found, "--- listing\n{listing}").unwrap();

@@ -14,6 +14,8 @@ pub struct ListingOptions {
     /// The architectures of the filter. The first one gives names to syscall numbers where the program has
     /// not tested the arch; without any, only numbers after a test of the arch have names.
     pub arches: Vec<Arch>,
+    /// The name of the array in source code, a valid identifier; `None`: `filter`, in Rust `FILTER`.
+    pub name: Option<String>,
 }
 
 /// A program with the facts before each instruction.

@@ -11,9 +11,11 @@ use crate::op::{Op, Operand};
 /// `struct sock_filter` in C, as `linux/filter.h` and `linux/bpf_common.h` spell it.
 pub(super) fn c(listing: &Listing<'_>) -> String {
     let total = listing.insns.len();
+    let name = name(listing);
     let mut out = format!(
-        "#include <linux/filter.h>\n\n/* {} */\nstatic struct sock_filter filter[] = {{\n",
-        count(total)
+        "#include <linux/filter.h>\n\n/* clang-format off */\n/* {} */\nstatic struct sock_filter {}[] = {{\n",
+        count(total),
+        name.unwrap_or("filter"),
     );
     for (index, insn, note) in note::lines(listing) {
         let RawInsn { code, jt, jf, k } = insn.into();
@@ -30,11 +32,21 @@ pub(super) fn c(listing: &Listing<'_>) -> String {
         }
         out.push('\n');
     }
+    let (array, program) = match name {
+        Some(name) => (name, format!("{name}_program")),
+        None => ("filter", "program".to_owned()),
+    };
     let _ = write!(
         out,
-        "}};\n\nstatic const struct sock_fprog program = {{\n\t.len = {total},\n\t.filter = filter,\n}};\n"
+        "}};\n\nstatic const struct sock_fprog {program} = {{\n\t.len = {total},\n\t.filter = {array},\n}};\n\
+         /* clang-format on */\n"
     );
     out
+}
+
+/// The name that was given to the array.
+fn name<'l>(listing: &Listing<'l>) -> Option<&'l str> {
+    listing.seccomp?.name.as_deref()
 }
 
 /// The code by the names of its parts.
@@ -105,8 +117,11 @@ pub(crate) const CODE_PARTS: &[CodePart] = &[
 /// `libc::sock_filter` in Rust.
 pub(super) fn rust(listing: &Listing<'_>) -> String {
     let total = listing.insns.len();
-    let mut out =
-        format!("/// {}.\npub const FILTER: [libc::sock_filter; {total}] = [\n", count(total));
+    let name = name(listing).unwrap_or("FILTER");
+    let mut out = format!(
+        "/// {}.\n#[rustfmt::skip]\npub const {name}: [libc::sock_filter; {total}] = [\n",
+        count(total)
+    );
     rows(listing, &mut out, "    ", |RawInsn { code, jt, jf, k }| {
         format!("libc::sock_filter {{ code: {code:#04x}, jt: {jt}, jf: {jf}, k: {k:#x} }},")
     });
@@ -114,10 +129,11 @@ pub(super) fn rust(listing: &Listing<'_>) -> String {
     out
 }
 
-/// `unix.SockFilter` in Go.
+/// `unix.SockFilter` in Go, as gofmt aligns it.
 pub(super) fn go(listing: &Listing<'_>) -> String {
     let total = listing.insns.len();
-    let mut out = format!("// {}.\nvar filter = []unix.SockFilter{{\n", count(total));
+    let name = name(listing).unwrap_or("filter");
+    let mut out = format!("// {}.\nvar {name} = []unix.SockFilter{{\n", count(total));
     rows(listing, &mut out, "\t", |RawInsn { code, jt, jf, k }| {
         format!("{{Code: {code:#04x}, Jt: {jt}, Jf: {jf}, K: {k:#x}}},")
     });
@@ -125,9 +141,13 @@ pub(super) fn go(listing: &Listing<'_>) -> String {
     out
 }
 
+/// Rows with aligned comments.
 fn rows(listing: &Listing<'_>, out: &mut String, indent: &str, row: impl Fn(RawInsn) -> String) {
-    for (index, insn, note) in note::lines(listing) {
-        let _ = write!(out, "{indent}{} // {index}", row(insn.into()));
+    let rows: Vec<(usize, String, String)> =
+        note::lines(listing).map(|(index, insn, note)| (index, row(insn.into()), note)).collect();
+    let width = rows.iter().map(|(_, row, _)| row.len()).max().unwrap_or(0);
+    for (index, row, note) in rows {
+        let _ = write!(out, "{indent}{row:width$} // {index}");
         if !note.is_empty() {
             let _ = write!(out, ": {note}");
         }

@@ -131,23 +131,28 @@ fn legacy() {
 #[test]
 fn source_code() {
     let c = text(Dialect::C);
-    assert!(c.starts_with("#include <linux/filter.h>\n\n/* 10 instructions */\n"), "{c}");
+    assert!(
+        c.starts_with(
+            "#include <linux/filter.h>\n\n/* clang-format off */\n/* 10 instructions */\n"
+        ),
+        "{c}"
+    );
     assert!(
         c.contains("\t/*    0 */ BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0x4), /* arch */\n"),
         "{c}"
     );
     assert!(c.contains("BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xc000003e, 0, 6), /* x86_64"), "{c}");
-    assert!(c.ends_with("\t.len = 10,\n\t.filter = filter,\n};\n"), "{c}");
+    assert!(c.ends_with("\t.len = 10,\n\t.filter = filter,\n};\n/* clang-format on */\n"), "{c}");
     let rust = text(Dialect::Rust);
     assert!(rust.contains("pub const FILTER: [libc::sock_filter; 10] = [\n"), "{rust}");
     assert!(
         rust.contains(
-            "    libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0x50001 }, // 9: ERRNO(EPERM)\n"
+            "    libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0x50001 },    // 9: ERRNO(EPERM)\n"
         ),
         "{rust}"
     );
     let go = text(Dialect::Go);
-    assert!(go.contains("\t{Code: 0x20, Jt: 0, Jf: 0, K: 0x0}, // 2: nr\n"), "{go}");
+    assert!(go.contains("\t{Code: 0x20, Jt: 0, Jf: 0, K: 0x0},        // 2: nr\n"), "{go}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ proptest! {
         big in any::<bool>(),
     ) {
         let endian = if big { Endian::Big } else { Endian::Little };
-        let options = ListingOptions { endian, arches: vec![Arch::X86_64] };
+        let options = ListingOptions { endian, arches: vec![Arch::X86_64], name: None };
         for &dialect in Dialect::ALL {
             let text = disassemble(&program, dialect, &options);
             let back = parse(&text, Endian::Little);

@@ -65,6 +65,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         source: ("source", filter.name.as_str().into()),
         arches: &arches,
         endian: filter.endian(),
+        flags: filter.flags(),
         figures: Figures::of(&compiled.stats, &stopwatch, &[&filter.name], &arches, proof),
     })
 }

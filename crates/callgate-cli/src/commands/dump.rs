@@ -202,6 +202,7 @@ fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) -> Result<()>
         let bytes = match emit.dialect() {
             Some(dialect) => shown.text(dialect).into_bytes(),
             None if emit == Emit::Json => format!("{}\n", shown.json()).into_bytes(),
+            None if emit == Emit::Crun => emit::crun(&shown.program, NATIVE_ENDIAN).into_bytes(),
             None => shown.program.to_bytes(NATIVE_ENDIAN),
         };
         output::write_file_in(&opened, OsStr::new(&name), &directory.join(&name), &bytes)?;

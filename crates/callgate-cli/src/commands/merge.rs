@@ -89,6 +89,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
         source: ("sources", Json::array(names)),
         arches: &arches,
         endian: stack.endian(),
+        flags: stack.flags(),
         figures,
     })
 }

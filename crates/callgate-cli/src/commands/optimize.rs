@@ -88,6 +88,7 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
         source: ("source", filter.name.as_str().into()),
         arches,
         endian: *endian,
+        flags: filter.flags(),
         figures: figures(&optimized, &stopwatch, &filter),
     })
 }

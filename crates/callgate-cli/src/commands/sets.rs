@@ -148,6 +148,7 @@ impl SetArgs {
             source: ("sources", Json::array(names.iter().copied())),
             arches: &arches,
             endian: expression.endian(),
+            flags: first.flags(),
             figures: Figures::of(&compiled.stats, &stopwatch, &names, &arches, proof),
         })
     }
