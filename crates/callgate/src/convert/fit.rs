@@ -143,7 +143,6 @@ impl<'s> Fit<'s> {
             if let Some(example) = self.store.witness(self.func, fitted, start)? {
                 let source = self.store.evaluate(self.func, &example)?;
                 self.losses.add(why, example, source, verdict);
-                self.note_laxer(source, verdict, why);
             }
             self.func = fitted;
         }

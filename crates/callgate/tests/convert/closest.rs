@@ -1,13 +1,13 @@
 //! The nearest stricter policy.
 
-use callgate::convert::Target;
+use callgate::convert::{Target, convert};
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, Dialect};
 use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData, Verdict};
 
-use super::support::{closest, policy};
+use super::support::{closest, closest_options, policy};
 
 fn verdict(policy: &Policy, name: &str, args: &[u64]) -> Verdict {
     let nr = Arch::X86_64.number(name).unwrap();
@@ -78,4 +78,14 @@ fn kafel_needs_no_nearest_policy_for_conditions() {
             "{args:?}"
         );
     }
+}
+
+#[test]
+fn systemd_decides_about_the_architectures_of_its_build_only() {
+    // On a machine of x86-64 no syscall has another architecture.
+    let arches = [Arch::X86_64, Arch::X86, Arch::X32];
+    let policy = policy("ALLOW { read, write, exit_group } DEFAULT ERRNO(1)", &arches);
+    let converted = convert(&policy, &closest_options(Target::Systemd)).unwrap();
+    assert!(converted.losses.iter().any(|loss| loss.why.contains("does not know")));
+    assert!(converted.text.contains("SystemCallErrorNumber=EPERM\n"), "{}", converted.text);
 }
