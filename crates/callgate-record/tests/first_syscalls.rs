@@ -1,7 +1,10 @@
 //! A recording does not contain syscalls of the recorder: a program that only ends makes two. Signal dispositions
 //! belong to the whole process, so this test has one of its own.
 
-mod common;
+mod common {
+    pub(crate) mod alone;
+    pub(crate) mod skip;
+}
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -12,7 +15,7 @@ use callgate_record::{RecordMethod, exit_status, record};
 use callgate_testing::{Need, Skip, TestResult};
 
 fn main() -> ExitCode {
-    common::run_alone(
+    common::alone::run_alone(
         "a_program_that_only_ends_makes_two_syscalls",
         a_program_that_only_ends_makes_two_syscalls,
     )
@@ -59,7 +62,7 @@ fn a_program_that_only_ends_makes_two_syscalls(method: RecordMethod) -> TestResu
     let command = command.with_signals(vec![(libc::SIGPIPE, Disposition::Default)]);
     let recorded = record(&command, vec!["ends".to_owned()], &[method]);
     std::fs::remove_file(&path).unwrap();
-    let recorded = recorded.map_err(|why| common::impossible(method, &why))?;
+    let recorded = recorded.map_err(|why| common::skip::impossible(method, &why))?;
     let syscalls: Vec<_> = recorded
         .recording
         .syscalls()

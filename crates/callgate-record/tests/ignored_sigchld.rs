@@ -1,6 +1,9 @@
 //! The disposition of SIGCHLD belongs to the whole process, so this test has one of its own.
 
-mod common;
+mod common {
+    pub(crate) mod alone;
+    pub(crate) mod skip;
+}
 
 use std::process::ExitCode;
 
@@ -11,7 +14,7 @@ use callgate_testing::TestResult;
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 
 fn main() -> ExitCode {
-    common::run_alone(
+    common::alone::run_alone(
         "the_status_of_the_command_is_kept_if_sigchld_is_ignored",
         the_status_of_the_command_is_kept_if_sigchld_is_ignored,
     )
@@ -25,7 +28,7 @@ fn the_status_of_the_command_is_kept_if_sigchld_is_ignored(method: RecordMethod)
     ignore();
     let recorded = record(&command, words.map(str::to_owned).to_vec(), &[method]);
     assert_eq!(ignore(), libc::SIG_IGN, "the disposition is restored");
-    let recorded = recorded.map_err(|why| common::impossible(method, &why))?;
+    let recorded = recorded.map_err(|why| common::skip::impossible(method, &why))?;
     assert_eq!(exit_status(recorded.status), 3);
     Ok(())
 }

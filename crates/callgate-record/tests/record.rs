@@ -1,7 +1,9 @@
 //! Every method of recording counts every syscall of a program that makes them in all kinds of situations, and so does
 //! strace. Each test runs once per method.
 
-mod common;
+mod common {
+    pub(crate) mod skip;
+}
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -72,7 +74,7 @@ fn try_record(method: RecordMethod, words: &[&str]) -> Result<Recorded, RecordEr
 }
 
 fn record_by(method: RecordMethod, words: &[&str]) -> Result<Recorded, Skip> {
-    try_record(method, words).map_err(|why| common::impossible(method, &why))
+    try_record(method, words).map_err(|why| common::skip::impossible(method, &why))
 }
 
 fn native(name: &str) -> SyscallId {
@@ -315,7 +317,7 @@ fn methods_are_tried_in_order() -> TestResult {
     };
     assert!(recorded(&[]).unwrap_err().to_string().contains("list of methods is empty"));
     for method in RecordMethod::PTRACE {
-        let recorded = recorded(&[method]).map_err(|why| common::impossible(method, &why))?;
+        let recorded = recorded(&[method]).map_err(|why| common::skip::impossible(method, &why))?;
         assert_eq!(recorded.method, method);
     }
     assert_eq!(recorded(&RecordMethod::PTRACE).unwrap().method, RecordMethod::Listener);
@@ -341,7 +343,7 @@ fn a_program_whose_interpreter_is_missing_is_not_recorded(method: RecordMethod) 
     if error.to_string().contains("interpreter does not exist") {
         return Ok(());
     }
-    Err(common::impossible(method, &error))
+    Err(common::skip::impossible(method, &error))
 }
 
 fn the_recording_names_the_method(method: RecordMethod) -> TestResult {

@@ -1,7 +1,10 @@
 //! A command whose exit status is lost is still recorded. The test changes the disposition of SIGCHLD, which belongs to
 //! the whole process, so it has one of its own.
 
-mod common;
+mod common {
+    pub(crate) mod alone;
+    pub(crate) mod skip;
+}
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +15,7 @@ use callgate_record::{Note, RecordError, RecordMethod, Recorded, record};
 use callgate_testing::TestResult;
 
 fn main() -> ExitCode {
-    common::run_alone(
+    common::alone::run_alone(
         "a_recording_does_not_need_the_status_of_the_command",
         a_recording_does_not_need_the_status_of_the_command,
     )
@@ -49,7 +52,7 @@ fn a_recording_does_not_need_the_status_of_the_command(method: RecordMethod) -> 
     std::fs::write(&gate, "").unwrap();
     let recorded = recorder.join().unwrap();
     let _ = (std::fs::remove_file(&gate), std::fs::remove_file(&runs));
-    let recorded = recorded.map_err(|why| common::impossible(method, &why))?;
+    let recorded = recorded.map_err(|why| common::skip::impossible(method, &why))?;
     // The kernel reports every end to a tracer.
     let (notes, status) = match method {
         RecordMethod::Listener | RecordMethod::Stops => (vec![], Some(0)),

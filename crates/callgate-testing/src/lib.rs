@@ -29,6 +29,7 @@
 pub mod filetest;
 mod harness;
 mod need;
+pub mod processor_time;
 pub mod random;
 pub mod reader;
 

@@ -10,35 +10,17 @@ use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::{Budget, Store};
 use callgate::policy::{Cmp, Condition, Field, Rule, SyscallSet, Test};
 use callgate::{Endian, Verdict, Word};
+use callgate_testing::processor_time::within;
 use callgate_testing::random::{Rng, x86_64};
 
 const LIMIT: Duration = Duration::from_secs(200);
-
-/// The processor time of this thread, on Linux.
-fn processor_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
-}
-
-/// The result of an operation, which must not exceed the limit.
-#[track_caller]
-fn within_limit<T>(what: &str, run: impl FnOnce() -> T) -> T {
-    let start = processor_time();
-    let result = run();
-    if let (Some(start), Some(end)) = (start, processor_time()) {
-        let took = end - start;
-        println!("{what}: {took:?}");
-        assert!(took < LIMIT, "{what} took {took:?} of processor time, the limit is {LIMIT:?}");
-    }
-    result
-}
 
 #[track_caller]
 fn too_complex(what: &str, insns: Vec<Insn>) {
     let program = Program::new(insns).unwrap();
     let options = Options::default();
     let error =
-        within_limit(what, || recompile(&program, Endian::Little, &[], &options)).unwrap_err();
+        within(LIMIT, what, || recompile(&program, Endian::Little, &[], &options)).unwrap_err();
     assert!(error.to_string().contains("too complex"), "{error}");
     assert!(error.to_string().contains("limit"), "{error}");
 }
@@ -195,7 +177,7 @@ fn jumps_everywhere() {
         end(&mut insns);
         let program = Program::new(insns).unwrap();
         let options = Options::default();
-        let _ = within_limit("jumps", || recompile(&program, Endian::Little, &[], &options));
+        let _ = within(LIMIT, "jumps", || recompile(&program, Endian::Little, &[], &options));
     }
 }
 
@@ -213,7 +195,7 @@ fn condition(rng: &mut Rng, ordered: bool) -> Condition {
 /// An answer or an error, soon.
 fn compiles_or_not(what: &str, rules: Vec<Rule>) {
     let policy = x86_64(rules, Verdict::errno(1));
-    match within_limit(what, || compile(&policy, &Options::default())) {
+    match within(LIMIT, what, || compile(&policy, &Options::default())) {
         Ok(compiled) => println!("{what}: {} instructions", compiled.program.len()),
         Err(error) => {
             println!("{what}: {error}");
@@ -371,7 +353,7 @@ fn a_filter_is_compiled_with_less_effort_if_the_search_exhausts_the_budget() {
     let policy =
         Policy::new(sections(&sets, Verdict::ALLOW, Verdict::ALLOW), Verdict::ALLOW).unwrap();
     let options = Options::default();
-    let compiled = within_limit("two architectures", || compile(&policy, &options)).unwrap();
+    let compiled = within(LIMIT, "two architectures", || compile(&policy, &options)).unwrap();
     assert!(compiled.program.len() < 2000, "{} instructions", compiled.program.len());
 }
 
@@ -399,7 +381,7 @@ fn rules_are_tested_one_after_the_other_if_other_programs_are_too_long() {
         });
         let policy = x86_64(rules.collect(), Verdict::errno(1));
         let what = format!("{count} rules of six comparisons");
-        let compiled = within_limit(&what, || compile(&policy, &Options::default()));
+        let compiled = within(LIMIT, &what, || compile(&policy, &Options::default()));
         (compiled, callgate::fuzz::plain_program(&policy).unwrap())
     };
     let (short, plain) = compiled(4);

@@ -1,6 +1,6 @@
 //! Writes each input, and runs each command on it.
 
-use super::inputs::{Input, READERS, Reader};
+use super::inputs::{Input, Reader, readers};
 use super::measure::{End, measure};
 use crate::files::{make, remove};
 use crate::machine;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     make(&directory)?;
     let callgate = build()?;
     let mut table = Table::new(["input", "MiB", "command", "end", "s", "s elapsed", "MiB at most"]);
-    for reader in READERS {
+    for reader in readers() {
         for input in reader.inputs {
             let sizes: &[u64] = if reader.is_log && log > 0 { &[size, log] } else { &[size] };
             let is_wanted = |words: &[&str]| {
@@ -129,7 +129,7 @@ fn write(path: &Path, input: &Input, size: u64) -> std::io::Result<()> {
     loop {
         unit.clear();
         (input.unit)(number, &mut unit);
-        if written + unit.len() as u64 > size {
+        if written + unit.len() as u64 > size || number == input.units {
             break;
         }
         file.write_all(&unit)?;
@@ -149,11 +149,12 @@ mod tests {
         let directory =
             std::env::temp_dir().join(format!("callgate-hostile-{}", std::process::id()));
         make(&directory).unwrap();
-        for input in READERS.iter().flat_map(|reader| reader.inputs) {
+        for input in readers().flat_map(|reader| reader.inputs) {
+            let least = if input.units == u64::MAX { 39_000 } else { 0 };
             let path = directory.join("input");
             write(&path, input, 40_000).unwrap();
             let size = std::fs::metadata(&path).unwrap().len();
-            assert!((39_000..=40_000).contains(&size), "{}: {size}", input.name);
+            assert!((least..=40_000).contains(&size), "{}: {size}", input.name);
         }
         remove(&directory).unwrap();
     }

@@ -199,7 +199,8 @@ fn check_suffix(path: &Path) -> Result<()> {
 fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let Place::File(path) = place else { return Ok(vec![read_text(place)?]) };
     if path.is_dir() {
-        let texts = drop_ins(std::slice::from_ref(path))?;
+        let mut texts = Vec::new();
+        add_drop_ins(std::slice::from_ref(path), &mut texts)?;
         if texts.is_empty() {
             return Err(Failure::about(
                 path.display().to_string(),
@@ -213,13 +214,13 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let file = template.as_ref().filter(|template| !path.exists() && template.exists());
     let mut texts = vec![read_text(&Place::File(file.unwrap_or(path).clone()))?];
     let beside = template.iter().chain([path]).map(|path| directory_beside(path));
-    texts.extend(drop_ins(&beside.filter(|beside| beside.is_dir()).collect::<Vec<_>>())?);
+    add_drop_ins(&beside.filter(|beside| beside.is_dir()).collect::<Vec<_>>(), &mut texts)?;
     Ok(texts)
 }
 
-/// The files `*.conf` of directories, by name, except hidden ones and directories. There may be none. Of files with the same
-/// name, the one in the last directory counts.
-fn drop_ins(directories: &[PathBuf]) -> Result<Vec<NamedText>> {
+/// Adds the files `*.conf` of directories to the text of their unit, by name, except hidden ones and directories. There may be
+/// none. Of files with the same name, the one in the last directory counts.
+fn add_drop_ins(directories: &[PathBuf], texts: &mut Vec<NamedText>) -> Result<()> {
     let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
     for directory in directories {
         let name = || directory.display().to_string();
@@ -245,7 +246,20 @@ fn drop_ins(directories: &[PathBuf]) -> Result<Vec<NamedText>> {
             .help("give a unit with fewer drop-ins"));
         }
     }
-    found.into_values().map(|path| read_drop_in(&path)).collect()
+    let mut bytes: u64 = texts.iter().map(|one| one.text.len() as u64).sum();
+    for path in found.into_values() {
+        let text = read_drop_in(&path)?;
+        bytes += text.text.len() as u64;
+        if bytes > MAX_BYTES {
+            let message =
+                format!("up to this drop-in the unit has {bytes} bytes; the limit is {MAX_BYTES}");
+            return Err(
+                Failure::about(text.name, message).help("give a unit with smaller drop-ins")
+            );
+        }
+        texts.push(text);
+    }
+    Ok(())
 }
 
 /// The paths of the entries of a directory, unless one of them cannot be read: a filter without one of its drop-ins would

@@ -30,8 +30,8 @@ pub fn products(
 ) -> Result<Option<Vec<Product>>, DiagramError> {
     let mut memo = HashMap::default();
     let set = verdict_predicate(store, func, verdict, &mut memo)?;
-    let mut cover = Cover::<Product> { limit, memo: HashMap::default() };
-    Ok(cover.irredundant(store, set, set)?.map(|(products, _)| products))
+    let mut cover = Cover::<Product>::default();
+    Ok(cover.irredundant(store, set, set, limit)?.map(|(products, _)| products))
 }
 
 /// The predicate that a syscall gets a verdict.
@@ -68,8 +68,8 @@ pub fn cover(
     limit: usize,
 ) -> Result<Option<Vec<Cube>>, DiagramError> {
     let set = store.leads_to(func, word, exit)?;
-    let mut cover = Cover::<Cube> { limit, memo: HashMap::default() };
-    Ok(cover.irredundant(store, set, set)?.map(|(cubes, _)| cubes))
+    let mut cover = Cover::<Cube>::default();
+    Ok(cover.irredundant(store, set, set, limit)?.map(|(cubes, _)| cubes))
 }
 
 /// The function of a word with the same exit where it does not depend on the `free` bits, and `otherwise` where it
@@ -203,27 +203,37 @@ impl Term for Product {
 type Sum<T> = (Vec<T>, Pred);
 
 struct Cover<T> {
-    limit: usize,
     memo: HashMap<(Pred, Pred), Sum<T>>,
 }
 
+impl<T> Default for Cover<T> {
+    fn default() -> Cover<T> {
+        Cover { memo: HashMap::default() }
+    }
+}
+
 impl<T: Term> Cover<T> {
-    /// Products whose union contains `lower` and is contained in `upper`.
+    /// At most `limit` products whose union contains `lower` and is contained in `upper`. Stops as soon as there are more,
+    /// because most functions of unrelated values have very many.
     fn irredundant(
         &mut self,
         store: &mut Store,
         lower: Pred,
         upper: Pred,
+        limit: usize,
     ) -> Result<Option<Sum<T>>, DiagramError> {
         if lower == Pred::NEVER {
             return Ok(Some((Vec::new(), Pred::NEVER)));
+        }
+        if limit == 0 {
+            return Ok(None);
         }
         if upper == Pred::ALWAYS {
             return Ok(Some((vec![T::all()], Pred::ALWAYS)));
         }
         let key = (lower, upper);
         if let Some(done) = self.memo.get(&key) {
-            return Ok(Some(done.clone()));
+            return Ok((done.0.len() <= limit).then(|| done.clone()));
         }
         let (var, (l0, l1), (u0, u1)) = store.expand(lower, upper);
         let Some(word) = Word::from_index(usize::from(var / 32)) else { return Ok(None) };
@@ -234,25 +244,24 @@ impl<T: Term> Cover<T> {
         };
         // Products with the negative literal, with the positive literal, and without the variable.
         let lower_clear = only(store, l0, u1)?;
-        let Some((clear, clear_set)) = self.irredundant(store, lower_clear, u0)? else {
+        let Some((clear, clear_set)) = self.irredundant(store, lower_clear, u0, limit)? else {
             return Ok(None);
         };
         let lower_set = only(store, l1, u0)?;
-        let Some((set, set_set)) = self.irredundant(store, lower_set, u1)? else {
+        let left = limit - clear.len();
+        let Some((set, set_set)) = self.irredundant(store, lower_set, u1, left)? else {
             return Ok(None);
         };
+        let left = left - set.len();
         let (rest0, rest1) = (only(store, l0, clear_set)?, only(store, l1, set_set)?);
         let (lower, both) = (store.or(rest0, rest1)?, store.and(u0, u1)?);
-        let Some((free, free_set)) = self.irredundant(store, lower, both)? else {
+        let Some((free, free_set)) = self.irredundant(store, lower, both, left)? else {
             return Ok(None);
         };
         let mut products = Vec::with_capacity(clear.len() + set.len() + free.len());
         products.extend(clear.into_iter().map(|product| product.with(word, bit, false)));
         products.extend(set.into_iter().map(|product| product.with(word, bit, true)));
         products.extend(free);
-        if products.len() > self.limit {
-            return Ok(None);
-        }
         let low = store.or(clear_set, free_set)?;
         let high = store.or(set_set, free_set)?;
         let covered = store.make(var, low, high)?;
@@ -267,7 +276,7 @@ mod tests {
     use super::*;
     use crate::query::fix_bits;
     use callgate_bpf::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_proof::diagram::{Budget, Split};
 
     /// A function of the low four bits of a word that allows the numbers in `set`.
     fn four_bits(store: &mut Store, word: Word, set: u16) -> (Func, Func, Func) {
@@ -297,6 +306,28 @@ mod tests {
                 fewer.remove(left_out);
                 assert_ne!(covered(&fewer), set, "{cubes:x?}");
             }
+        }
+    }
+
+    #[test]
+    fn the_search_ends_as_soon_as_there_are_more_products_than_the_limit() {
+        let mut store = Store::new(Budget { nodes: 200_000, steps: 42_000 });
+        let word = Word::arg_low(0).unwrap();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let mut func = store.verdict(Verdict::errno(1)).unwrap();
+        let mut few = func;
+        for number in 0..512_u32 {
+            // As many values in each half, and no pattern in the other bits.
+            let value = number << 23 | number.wrapping_mul(0x9e37_79b9) >> 9;
+            func = store.split(word, Split::Equal(value), allow, func).unwrap();
+            few = if number < 16 { func } else { few };
+            store.reset_steps();
+        }
+        assert_eq!(products(&mut store, func, allow, 64), Ok(None));
+        store.reset_steps();
+        for limit in 0..20 {
+            let found = cover(&mut store, few, word, allow, limit).unwrap();
+            assert_eq!(found.is_some(), limit >= 16, "{limit}");
         }
     }
 

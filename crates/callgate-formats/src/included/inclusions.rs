@@ -4,16 +4,28 @@ use super::report::{OTHER, Reports};
 use super::source::Includes;
 use super::sources::{Place, Sources};
 use crate::diagnostics::quote::shorten;
+use callgate_bpf::diagnostic::Diagnostic;
 
 /// The maximum number of inclusions.
 const MAX_INCLUSIONS: usize = 1000;
+
+/// The maximum size of a policy with all included files, in bytes.
+const MAX_TEXT: usize = 10 << 20;
+
+/// Refuses a policy that is too large even without included files.
+pub(crate) fn check_text_size(text: &str) -> Result<(), Diagnostic> {
+    if text.len() <= MAX_TEXT {
+        return Ok(());
+    }
+    let message = format!("the policy has {} bytes, the maximum is {MAX_TEXT}", text.len());
+    Err(Diagnostic::error(None, message).help("split the policy"))
+}
 
 /// Counts the inclusions of a policy and their bytes.
 pub(crate) struct Inclusions {
     count: usize,
     bytes: usize,
     max_depth: usize,
-    max_bytes: usize,
 }
 
 /// An included file.
@@ -28,9 +40,9 @@ pub(crate) enum Opened {
 }
 
 impl Inclusions {
-    /// For a policy of this size; it may nest this deep, and have this many bytes together with the files.
-    pub(crate) fn new(bytes: usize, max_depth: usize, max_bytes: usize) -> Inclusions {
-        Inclusions { count: 0, bytes, max_depth, max_bytes }
+    /// For a policy of this size, whose inclusions may nest this deep.
+    pub(crate) fn new(bytes: usize, max_depth: usize) -> Inclusions {
+        Inclusions { count: 0, bytes, max_depth }
     }
 
     /// Opens the file that a directive at this place names; `open` are the texts that are being read, the innermost last.
@@ -78,10 +90,10 @@ impl Inclusions {
             return stop(message, "include the files from one file");
         }
         self.bytes = self.bytes.saturating_add(file.text.len());
-        if self.bytes > self.max_bytes {
+        if self.bytes > MAX_TEXT {
             let message = format!(
-                "with \"{shown}\" the policy has {} bytes, the maximum is {}",
-                self.bytes, self.max_bytes
+                "with \"{shown}\" the policy has {} bytes, the maximum is {MAX_TEXT}",
+                self.bytes
             );
             return stop(message, "include smaller files");
         }

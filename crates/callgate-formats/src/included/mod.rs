@@ -7,7 +7,9 @@ mod report;
 mod source;
 mod sources;
 
-pub(crate) use inclusions::{Inclusions, Opened};
+pub(crate) use inclusions::{Inclusions, Opened, check_text_size};
 pub(crate) use report::{OTHER, Reports};
+
+pub(crate) use source::no_files;
 pub use source::{Included, Includes};
 pub(crate) use sources::{Place, Sources, Span};

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::sources::{Place, Sources};
 use crate::diagnostics::messages::{LIMIT, Messages};
 use crate::diagnostics::positions::Positions;
+use crate::diagnostics::suggestions::Suggestions;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 
 /// Stands for another place in a message.
@@ -19,6 +20,7 @@ pub(crate) struct Reports {
     kept: Vec<Report>,
     warnings: usize,
     errors: usize,
+    suggestions: Suggestions,
     left_out: Option<Diagnostic>,
 }
 
@@ -57,6 +59,11 @@ impl Reports {
         message: String,
     ) -> &mut Diagnostic {
         self.add(at, Some(other), Diagnostic::warning(None, message))
+    }
+
+    /// The known word that is most similar to an unknown one, from a search that is made for the first unknown words only.
+    pub(crate) fn nearest<T>(&mut self, search: impl FnOnce() -> Option<T>) -> Option<T> {
+        self.suggestions.find(search)
     }
 
     /// Whether no more errors are kept, so that their texts do not matter.

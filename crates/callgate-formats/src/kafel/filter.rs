@@ -13,6 +13,7 @@ impl Parser<'_, '_> {
     /// A syscall with its parameters, architectures and condition.
     pub(super) fn filter(&mut self) -> Syntax<Filter> {
         let token = self.tokens.take();
+        let index = self.rules;
         self.rules += 1;
         if self.rules > MAX_RULES {
             return Err(self.stop(token.span.at, format!("more than {MAX_RULES} rules")));
@@ -61,7 +62,7 @@ impl Parser<'_, '_> {
         let parameters = self.parameters()?;
         let arches = self.guard()?;
         let condition = self.condition()?;
-        Ok(Filter { syscall, at, parameters, arches, condition })
+        Ok(Filter { index, syscall, at, parameters, arches, condition })
     }
 
     /// A number as the kernel has it: 32 bits, perhaps negative.
@@ -142,12 +143,12 @@ impl Parser<'_, '_> {
             }
             Some(arch) => arches.push(arch),
             None => {
-                let known = Arch::ALL.iter().map(|arch| arch.name());
-                let help =
-                    did_you_mean(nearest(&text.to_ascii_lowercase(), known)).unwrap_or_else(|| {
-                        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
-                        format!("the architectures are {}", names.join(", "))
-                    });
+                let known = || Arch::ALL.iter().map(|arch| arch.name());
+                let search = || nearest(&text.to_ascii_lowercase(), known());
+                let near = did_you_mean(self.tokens.reports.nearest(search));
+                let help = near.unwrap_or_else(|| {
+                    format!("the architectures are {}", known().collect::<Vec<_>>().join(", "))
+                });
                 let message = format!("unknown architecture `{}`", shorten(&text));
                 self.tokens.reports.error(name.at, message).help = help;
             }

@@ -20,9 +20,9 @@ pub(super) struct Lowered {
     pub(super) when: Condition,
 }
 
-/// The rules of a policy for one architecture, in the order of its statements and their filters. `None` for filters
-/// that do not apply to the architecture.
-pub(super) type Blocks = Vec<Vec<Option<Lowered>>>;
+/// The rules of all filters for one architecture, by [`Filter::index`]. `None` for filters that do not apply to the
+/// architecture.
+pub(super) type LoweredFilters = Vec<Option<Lowered>>;
 
 /// Resolves names for one architecture.
 pub(super) struct Lowering<'a> {
@@ -41,17 +41,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// The rules of all policies, also of those that are not used: Kafel checks them, too.
-    pub(super) fn model(&mut self, model: &Model, arch: Arch) -> Vec<Blocks> {
-        let blocks = |statement: &Statement, own: &mut Self| match statement {
-            Statement::Use { .. } => Vec::new(),
-            Statement::Block { filters, .. } => {
-                filters.iter().map(|filter| own.filter(filter, arch)).collect()
+    pub(super) fn model(&mut self, model: &Model, arch: Arch) -> LoweredFilters {
+        let mut lowered = LoweredFilters::new();
+        for statement in model.policies.iter().flat_map(|policy| &policy.statements) {
+            let Statement::Block { filters, .. } = statement else { continue };
+            for filter in filters {
+                if lowered.len() <= filter.index {
+                    lowered.resize_with(filter.index + 1, || None);
+                }
+                if let Some(rule) = lowered.get_mut(filter.index) {
+                    *rule = self.filter(filter, arch);
+                }
             }
-        };
-        let policies = model.policies.iter();
-        policies
-            .map(|policy| policy.statements.iter().map(|one| blocks(one, self)).collect())
-            .collect()
+        }
+        lowered
     }
 
     fn filter(&mut self, filter: &Filter, arch: Arch) -> Option<Lowered> {
@@ -132,7 +135,8 @@ impl<'a> Lowering<'a> {
             let help = "it exists only on other architectures or in old kernels; give a number: SYSCALL[n]";
             (format!("{arch} has no syscall `{shown}`"), help.to_owned())
         } else {
-            let near = nearest(name, known_names().chain(internal_names()));
+            let search = || nearest(name, known_names().chain(internal_names()));
+            let near = self.reports.nearest(search);
             let help = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "use a name as in syscalls(2), or SYSCALL[n]".to_owned(),
@@ -294,7 +298,7 @@ impl Resolver<'_, '_> {
         })
     }
 
-    fn undefined(&self, at: Span, name: &str) -> Stop {
+    fn undefined(&mut self, at: Span, name: &str) -> Stop {
         if self.lowering.reports.is_full() {
             return Stop { at, message: String::new(), help: String::new() };
         }
@@ -308,7 +312,9 @@ impl Resolver<'_, '_> {
         let mut known: Vec<&str> =
             parameters.unwrap_or_default().iter().map(|one| sources.text(*one)).collect();
         known.extend(own.iter().map(|arg| arg.name));
-        let near = nearest(name, known.iter().copied()).or_else(|| constants::nearest_name(name));
+        let search =
+            || nearest(name, known.iter().copied()).or_else(|| constants::nearest_name(name));
+        let near = self.lowering.reports.nearest(search);
         let what = sources.text(self.filter.at);
         let help = match near {
             Some(near) => format!("did you mean `{near}`?"),

@@ -33,6 +33,8 @@ pub(super) enum Statement {
 /// A syscall, perhaps with a condition.
 #[derive(Debug)]
 pub(super) struct Filter {
+    /// Its number in the order of the text, from 0.
+    pub(super) index: usize,
     pub(super) syscall: Syscall,
     /// Where the syscall is named.
     pub(super) at: Span,

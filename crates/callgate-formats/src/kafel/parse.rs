@@ -18,6 +18,8 @@ use callgate_bpf::verdict::Verdict;
 pub(super) const MAX_RULES: usize = 1_000_000;
 /// The maximum number of parts of all expressions.
 const MAX_ITEMS: usize = 1_000_000;
+/// The maximum number of policies that are compared with an unknown one.
+const MAX_SIMILAR: usize = 1000;
 
 /// The result of a part of the grammar. The error was reported.
 pub(super) type Syntax<T> = Result<T, Reported>;
@@ -148,8 +150,10 @@ impl<'a, 'i> Parser<'a, 'i> {
                 None if constants::is_name(&word) => Definition::Constant(token.span),
                 None => {
                     let message = format!("`{}` is not a number", shorten(&word));
-                    let help = did_you_mean(constants::nearest_name(&word))
-                        .unwrap_or_else(|| "give a number or a constant of the kernel".to_owned());
+                    let help = did_you_mean(
+                        self.tokens.reports.nearest(|| constants::nearest_name(&word)),
+                    )
+                    .unwrap_or_else(|| "give a number or a constant of the kernel".to_owned());
                     return Err(self.fail(token.span.at, message, help));
                 }
             },
@@ -252,12 +256,11 @@ impl<'a, 'i> Parser<'a, 'i> {
                 None => {
                     let message =
                         format!("policy `{}` is not defined before this place", shorten(&text));
-                    let near =
-                        nearest(&text, self.policies.keys().map(String::as_str)).map(str::to_owned);
-                    let help = near.map_or_else(
-                        || "define it before it is used".to_owned(),
-                        |near| format!("did you mean `{near}`?"),
-                    );
+                    let Tokens { sources, reports, .. } = &mut self.tokens;
+                    let names = self.model.policies.iter().filter_map(|policy| policy.name);
+                    let known = names.take(MAX_SIMILAR).map(|name| sources.text(name));
+                    let help = did_you_mean(reports.nearest(|| nearest(&text, known)))
+                        .unwrap_or_else(|| "define it before it is used".to_owned());
                     self.tokens.reports.error(name.at, message).help = help;
                 }
             }
@@ -383,8 +386,11 @@ impl<'a, 'i> Parser<'a, 'i> {
             _ => format!("`{}`", shorten(self.tokens.sources.text(token.span))),
         };
         let text = self.tokens.sources.text(token.span).to_owned();
-        let near = nearest(&text.to_ascii_uppercase(), known.iter().copied())
-            .or_else(|| nearest(&text, known.iter().copied()));
+        let search = || {
+            nearest(&text.to_ascii_uppercase(), known.iter().copied())
+                .or_else(|| nearest(&text, known.iter().copied()))
+        };
+        let near = (!known.is_empty()).then(|| self.tokens.reports.nearest(search)).flatten();
         let help = did_you_mean(near).unwrap_or_default();
         self.fail(token.span.at, format!("expected {wanted}, but found {found}"), help)
     }

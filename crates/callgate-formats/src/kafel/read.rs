@@ -6,9 +6,9 @@ use super::options::ReadOptions;
 use super::parse::{MAX_RULES, Parser};
 use super::progress::Progress;
 use super::rules::rules;
-use super::tokens::{MAX_TEXT, Tokens};
+use super::tokens::Tokens;
 use crate::diagnostics::quote::shorten;
-use crate::included::{Includes, Place, Reports, Sources};
+use crate::included::{Includes, Place, Reports, Sources, check_text_size, no_files};
 use crate::profile::Profile;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
@@ -39,8 +39,7 @@ const MAX_COMPARISONS: usize = 150_000;
 /// # Errors
 /// All messages about the text, including warnings, if at least one is an error. `#include` is an error.
 pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
-    let mut none = |_: &str, _: Option<&str>| Err("files cannot be included here".to_owned());
-    read_with_includes(text, options, &mut none)
+    read_with_includes(text, options, &mut no_files)
 }
 
 /// Reads a policy; `includes` returns the files that it includes.
@@ -52,10 +51,7 @@ pub fn read_with_includes(
     options: &ReadOptions,
     includes: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
-    if text.len() > MAX_TEXT {
-        let message = format!("the policy has {} bytes, the maximum is {MAX_TEXT}", text.len());
-        return Err(Diagnostic::error(None, message).help("split the policy").into());
-    }
+    check_text_size(text)?;
     if options.arches.is_empty() {
         return Err(Diagnostic::error(None, "no architecture is given")
             .help("give at least one")
@@ -94,11 +90,11 @@ fn lower(
     let mut progress = Progress::default();
     let mut ordered: Vec<(Arch, Vec<Rule>)> = Vec::new();
     for (index, arch) in arches.into_iter().enumerate() {
-        let blocks = Lowering::new(sources, reports, &mut progress).model(model, arch);
+        let lowered = Lowering::new(sources, reports, &mut progress).model(model, arch);
         // What has no effect is reported for the first architecture.
         let mut unused = Reports::default();
         let to = if index == 0 { &mut *reports } else { &mut unused };
-        let (rules, used) = rules(model, blocks, sources, to);
+        let (rules, used) = rules(model, lowered, sources, to);
         if index == 0 {
             report_unused(model, &used, sources, reports);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::lower::{Blocks, Lowered};
+use super::lower::{Lowered, LoweredFilters};
 use super::model::{Model, Statement};
 use crate::diagnostics::quote::shorten;
 use crate::included::{OTHER, Place, Reports, Sources};
@@ -13,12 +13,10 @@ use callgate_proof::policy::{Condition, Rule, SyscallSet};
 /// tells which policies are used.
 pub(super) fn rules(
     model: &Model,
-    lowered: Vec<Blocks>,
+    mut lowered: LoweredFilters,
     sources: &Sources,
     reports: &mut Reports,
 ) -> (Vec<Rule>, Vec<bool>) {
-    let mut lowered: Vec<Vec<Option<Vec<Option<Lowered>>>>> =
-        lowered.into_iter().map(|blocks| blocks.into_iter().map(Some).collect()).collect();
     let mut used: Vec<Option<Place>> = vec![None; model.policies.len()];
     let mut list = List::default();
     // Policies that are being read, with the next statement; the innermost last.
@@ -40,9 +38,8 @@ pub(super) fn rules(
                 None => {}
             },
             Some(Statement::Block { verdict, filters }) => {
-                let block = lowered.get_mut(policy).and_then(|blocks| blocks.get_mut(statement));
-                let block = block.and_then(Option::take).unwrap_or_default();
-                for (filter, rule) in filters.iter().zip(block) {
+                for filter in filters {
+                    let rule = lowered.get_mut(filter.index).and_then(Option::take);
                     let Some(rule) = rule else { continue };
                     if let Some(first) = list.decided.get(&rule.nr) {
                         let name = shorten(sources.text(filter.at));

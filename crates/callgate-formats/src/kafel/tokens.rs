@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use super::lexer::{LexError, Lexer, Token, TokenKind};
 use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources, Span};
 
-/// The maximum size of all texts together, in bytes.
-pub(super) const MAX_TEXT: usize = 10 << 20;
 /// How deep inclusions may nest, as in Kafel.
 const MAX_DEPTH: usize = 16;
 
@@ -36,7 +34,7 @@ impl<'a, 'i> Tokens<'a, 'i> {
             open: open.into_iter().collect(),
             in_directive: vec![false],
             ahead: VecDeque::new(),
-            inclusions: Inclusions::new(text.len(), MAX_DEPTH, MAX_TEXT),
+            inclusions: Inclusions::new(text.len(), MAX_DEPTH),
             end: Place { source: 0, offset },
         }
     }

@@ -52,7 +52,7 @@ impl Parser<'_> {
             };
             (format!("{} has no syscall `{shown}`", self.arch), help)
         } else {
-            let help = match self.nearest(name, nearest_name) {
+            let help = match self.reports.nearest(|| nearest_name(name)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "use a name as in syscalls(2)".to_owned(),
             };

@@ -12,9 +12,6 @@ use callgate_proof::policy::{Cmp, Field, Test};
 /// The largest errno that the kernel returns (`MAX_ERRNO`).
 const MAX_ERRNO: u64 = 4095;
 
-/// The maximum number of unknown words that get a suggestion.
-const SUGGESTIONS: usize = 50;
-
 /// An error was reported.
 pub(super) struct Stop;
 
@@ -25,8 +22,6 @@ pub(super) type Syntax<T> = Result<T, Stop>;
 pub(super) struct Said {
     /// That the parser in C reads `; return` the other way round.
     pub(super) opposite: bool,
-    /// The number of suggestions asked for.
-    pub(super) suggestions: usize,
 }
 
 /// Parser of one statement.
@@ -97,16 +92,6 @@ impl<'p> Parser<'p> {
             None => "the end of the statement".to_owned(),
         };
         self.fail_at(token, format!("expected {what}, but found {found}"), help)
-    }
-
-    /// The most similar known word, for the first unknown words.
-    pub(super) fn nearest(
-        &mut self,
-        word: &str,
-        find: impl FnOnce(&str) -> Option<&'static str>,
-    ) -> Option<&'static str> {
-        self.said.suggestions += 1;
-        if self.said.suggestions > SUGGESTIONS { None } else { find(word) }
     }
 
     /// Takes a name.
@@ -286,7 +271,7 @@ impl<'p> Parser<'p> {
             }
             Some(Kind::Name) => {
                 let word = token.map_or("", |token| self.text(token));
-                let near = self.nearest(word, |word| nearest(word, ACTIONS));
+                let near = self.reports.nearest(|| nearest(word, ACTIONS));
                 let help = near.map_or_else(actions, |near| format!("did you mean `{near}`?"));
                 Err(self.expected("an action or an argument", &help))
             }

@@ -3,8 +3,8 @@
 use super::lower::lower;
 use super::names::{ARCHES, arch_name};
 use super::options::{Frequency, MinijailPolicy, ReadOptions};
-use super::statements::{MAX_TEXT, Reading};
-use crate::included::Includes;
+use super::statements::Reading;
+use crate::included::{Includes, check_text_size, no_files};
 use crate::profile::Profile;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 
@@ -25,8 +25,7 @@ use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 /// # Errors
 /// All messages about the text, including warnings, if at least one is an error. `@include` and `@frequency` are errors.
 pub fn read(text: &str, options: &ReadOptions) -> Result<MinijailPolicy, Diagnostics> {
-    let mut none = |_: &str, _: Option<&str>| Err("files cannot be included here".to_owned());
-    read_with_includes(text, options, &mut none)
+    read_with_includes(text, options, &mut no_files)
 }
 
 /// Reads a policy; `includes` returns the files that it names.
@@ -45,10 +44,7 @@ pub fn read_with_includes(
         let help = format!("give one of its architectures: {names}");
         return Err(Diagnostic::error(None, message).help(help).into());
     }
-    if text.len() > MAX_TEXT {
-        let message = format!("the policy has {} bytes, the maximum is {MAX_TEXT}", text.len());
-        return Err(Diagnostic::error(None, message).help("split the policy").into());
-    }
+    check_text_size(text)?;
     let Reading { sources, mut reports, model, frequencies, .. } =
         Reading::new(text, arch, includes).read();
     let policy = if reports.failed() { None } else { lower(&model, arch, &sources, &mut reports) };

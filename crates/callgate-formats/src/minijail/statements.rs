@@ -10,9 +10,6 @@ use callgate_bpf::syscalls::Arch;
 /// How deep inclusions may nest, as in minijail.
 const MAX_DEPTH: usize = 8;
 
-/// The maximum size of all texts together, in bytes.
-pub(super) const MAX_TEXT: usize = 10 << 20;
-
 /// Reads statements, and includes files on the way.
 pub(super) struct Reading<'a, 'i> {
     pub(super) sources: Sources,
@@ -41,7 +38,7 @@ impl<'a, 'i> Reading<'a, 'i> {
             frequencies: Frequencies::default(),
             arch,
             includes,
-            inclusions: Inclusions::new(text.len(), MAX_DEPTH, MAX_TEXT),
+            inclusions: Inclusions::new(text.len(), MAX_DEPTH),
             said: Said::default(),
             open: Vec::new(),
         }

@@ -81,7 +81,7 @@ impl Parser<'_> {
             let message = format!("the constant `{shown}` does not exist on {}", self.arch);
             return self.fail_at(Some(token), message, "give a number");
         }
-        let help = match self.nearest(name, constants::nearest_name) {
+        let help = match self.reports.nearest(|| constants::nearest_name(name)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "give a number, or a constant of the kernel's headers".to_owned(),
         };

@@ -8,19 +8,15 @@ use super::tree::{Member, Node, NodeKind, has_leading_zeros, integer};
 use crate::diagnostics::messages::{LIMIT, Messages, Report};
 use crate::diagnostics::positions::Positions;
 use crate::diagnostics::quote::{escape_key, shorten};
+use crate::diagnostics::suggestions::Suggestions;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::suggest::nearest;
-
-/// Maximum number of unknown words that get a suggestion. Each suggestion compares the word with every candidate,
-/// and a text that is not a profile may have a million unknown words.
-const SUGGESTIONS: usize = 50;
 
 /// Reader of the tree of one text.
 pub struct Reader<'t> {
     positions: Positions<'t>,
     messages: Messages,
-    /// Number of suggestions asked for so far.
-    suggestions: usize,
+    suggestions: Suggestions,
     keys: KeyMatching,
     /// Whether an unknown key is an error or a warning.
     unknown_keys: Severity,
@@ -64,7 +60,8 @@ impl<'t> Reader<'t> {
     pub fn new(text: &'t str, keys: KeyMatching) -> Reader<'t> {
         let positions = Positions::new(text);
         let unknown_keys = Severity::Warning;
-        Reader { positions, messages: Messages::new(), suggestions: 0, keys, unknown_keys }
+        let suggestions = Suggestions::default();
+        Reader { positions, messages: Messages::new(), suggestions, keys, unknown_keys }
     }
 
     /// The same reader, for which an unknown key is an error, not a warning.
@@ -112,8 +109,7 @@ impl<'t> Reader<'t> {
         word: &str,
         candidates: impl IntoIterator<Item = &'c str>,
     ) -> Option<&'c str> {
-        self.suggestions += 1;
-        if self.suggestions > SUGGESTIONS { None } else { nearest(word, candidates) }
+        self.suggestions.find(|| nearest(word, candidates))
     }
 
     /// Whether a further message of this severity would only be counted, so that its text need not be built.

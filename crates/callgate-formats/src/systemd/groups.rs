@@ -55,6 +55,11 @@ pub fn known_to_systemd(version: SystemdVersion) -> impl Iterator<Item = &'stati
     all.filter(|member| !member.starts_with('@'))
 }
 
+/// Whether a version has a group with this name.
+pub(super) fn is_group(name: &str, version: SystemdVersion) -> bool {
+    find(name, version).is_some()
+}
+
 /// The name of the group of this version that is most alike.
 pub(super) fn nearest_group(word: &str, version: SystemdVersion) -> Option<&'static str> {
     nearest(word, group_names(version))

@@ -2,10 +2,10 @@
 //! `config_parse_syscall_log` in `load-fragment.c`, `seccomp_parse_syscall_filter` in `seccomp-util.c`).
 
 use super::directive::Directive;
-use super::groups::{group_members, nearest_group};
+use super::groups::{group_members, is_group, nearest_group};
 use super::lines::Logical;
 use super::report::At;
-use super::settings::{Denial, Entry, SyscallKey, SyscallList};
+use super::settings::{Denial, Entry, Member, SyscallKey, SyscallList};
 use super::unit::{UnitReader, sign};
 use super::values::errno;
 use super::version::SystemdVersion;
@@ -14,6 +14,7 @@ use crate::diagnostics::quote::shorten;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// The maximum number of syscalls to which the words of a unit may expand.
 const EXPANDED: usize = 2_000_000;
@@ -91,22 +92,51 @@ impl UnitReader<'_, '_> {
     }
 
     /// An empty list; a list of allowed syscalls contains `@default`.
-    fn new_list(&self, directive: Directive, allows: bool, at: At) -> SyscallList {
+    fn new_list(&mut self, directive: Directive, allows: bool, at: At) -> SyscallList {
         let mut entries = BTreeMap::new();
         if allows && directive == Directive::SystemCallFilter {
-            let default = group_members("@default", self.options.version).unwrap_or_default();
-            for name in default.into_iter().filter_map(|name| self.resolve(name)) {
-                let key = SyscallKey::new(name, self.options.native);
-                entries.insert(key, Entry { name, denial: None, at });
+            let default = self.group("@default").unwrap_or_default();
+            if self.may_expand(default.len(), at) {
+                entries.extend(
+                    default
+                        .iter()
+                        .map(|Member { name, key }| (*key, Entry { name, denial: None, at })),
+                );
             }
         }
         SyscallList { allows, at, entries, words: BTreeSet::new(), is_reported: false }
     }
 
     /// The syscall with a name, if libseccomp knows it.
-    fn resolve(&self, name: &str) -> Option<&'static str> {
+    fn resolve(&self, name: &str) -> Option<Member> {
         let lacks = self.options.libseccomp_lacks.iter().any(|lacking| lacking == name);
-        known_name(name).filter(|_| !lacks)
+        let name = known_name(name).filter(|_| !lacks)?;
+        Some(Member { name, key: SyscallKey::new(name, self.options.native) })
+    }
+
+    /// The syscalls of a group that libseccomp knows. A unit may name a group very often, so each is resolved once.
+    fn group(&mut self, name: &str) -> Option<Rc<[Member]>> {
+        if let Some(known) = self.groups.get(name) {
+            return Some(Rc::clone(known));
+        }
+        let names = group_members(name, self.options.version)?;
+        let members: Rc<[Member]> =
+            names.into_iter().filter_map(|name| self.resolve(name)).collect();
+        self.groups.insert(name.to_owned(), Rc::clone(&members));
+        Some(members)
+    }
+
+    /// Counts syscalls to which a word expands; false from the limit on, which is reported once.
+    fn may_expand(&mut self, syscalls: usize, at: At) -> bool {
+        let before = self.expanded;
+        self.expanded += syscalls;
+        if before <= EXPANDED && self.expanded > EXPANDED {
+            let message = format!(
+                "the words expand to more than {EXPANDED} syscalls, the limit, from here on"
+            );
+            self.report.error(at, message).help = "name each group once".to_owned();
+        }
+        self.expanded <= EXPANDED
     }
 
     /// Splits a word into a name and what happens to the syscall; `None` if systemd ignores the word.
@@ -153,31 +183,22 @@ impl UnitReader<'_, '_> {
     }
 
     fn add(&mut self, list: &mut SyscallList, item: &Item<'_>) {
-        let names = match item.name.starts_with('@') {
-            true => match group_members(item.name, self.options.version) {
-                Some(names) => names,
+        let members = match item.name.starts_with('@') {
+            true => match self.group(item.name) {
+                Some(members) => members,
                 None => return self.unknown_group(item),
             },
             false => match known_name(item.name) {
-                Some(name) => vec![name],
+                Some(name) => self.resolve(name).into_iter().collect(),
                 None => return self.unknown_syscall(item),
             },
         };
-        let before = self.expanded;
-        self.expanded += names.len();
-        if self.expanded > EXPANDED {
-            if before <= EXPANDED {
-                let message = format!(
-                    "the words expand to more than {EXPANDED} syscalls, the limit, from here on"
-                );
-                self.report.error(item.at, message).help = "name each group once".to_owned();
-            }
+        if !self.may_expand(members.len().max(1), item.at) {
             return;
         }
         let puts = item.is_inverted != list.allows || (list.allows && item.denial.is_some());
         let mut changes = false;
-        for name in names.into_iter().filter_map(|name| self.resolve(name)) {
-            let key = SyscallKey::new(name, self.options.native);
+        for Member { name, key } in members.iter().copied() {
             if puts {
                 let entry = Entry { name, denial: item.denial, at: item.at };
                 let old = list.entries.insert(key, entry);
@@ -215,7 +236,7 @@ impl UnitReader<'_, '_> {
         let (name, version) = (item.name, self.options.version);
         let message =
             format!("unknown group \"{}\" in systemd {version}; systemd ignores it", shorten(name));
-        let since = SystemdVersion::all().find(|other| group_members(name, *other).is_some());
+        let since = SystemdVersion::all().find(|other| is_group(name, *other));
         let help = match since {
             Some(since) => format!("systemd {since} and later have it"),
             None => self.report.did_you_mean(

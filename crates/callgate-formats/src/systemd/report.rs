@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::diagnostics::messages::Messages;
 use crate::diagnostics::positions::Positions;
+use crate::diagnostics::suggestions::Suggestions;
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 
 /// A place: a file, by its index, and a byte offset in it.
@@ -64,14 +65,11 @@ impl fmt::Display for UnitErrors {
 
 impl std::error::Error for UnitErrors {}
 
-/// The number of words for which a similar known word is searched.
-const SUGGESTIONS: usize = 50;
-
 /// The files that are read, and the messages about them.
 #[derive(Debug)]
 pub(super) struct Report<'t> {
     files: Vec<(Positions<'t>, Messages)>,
-    suggested: usize,
+    suggestions: Suggestions,
     /// Stands in for messages about a file that does not exist.
     lost: Diagnostic,
 }
@@ -79,7 +77,8 @@ pub(super) struct Report<'t> {
 impl<'t> Report<'t> {
     pub(super) fn new(texts: impl IntoIterator<Item = &'t str>) -> Report<'t> {
         let files = texts.into_iter().map(|text| (Positions::new(text), Messages::new()));
-        Report { files: files.collect(), suggested: 0, lost: Diagnostic::warning(None, "") }
+        let suggestions = Suggestions::default();
+        Report { files: files.collect(), suggestions, lost: Diagnostic::warning(None, "") }
     }
 
     pub(super) fn warn(&mut self, at: At, message: impl Into<String>) -> &mut Diagnostic {
@@ -115,9 +114,9 @@ impl<'t> Report<'t> {
         search: impl FnOnce() -> Option<&'static str>,
         otherwise: &str,
     ) -> String {
-        self.suggested += 1;
-        let found = if self.suggested <= SUGGESTIONS { search() } else { None };
-        found.map_or_else(|| otherwise.to_owned(), |name| format!("did you mean {name}?"))
+        self.suggestions
+            .find(search)
+            .map_or_else(|| otherwise.to_owned(), |name| format!("did you mean {name}?"))
     }
 
     pub(super) fn failed(&self) -> bool {

@@ -89,6 +89,13 @@ impl SyscallKey {
     }
 }
 
+/// A syscall of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) name: &'static str,
+    pub(super) key: SyscallKey,
+}
+
 /// A syscall in a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {

@@ -5,13 +5,14 @@ use super::directive::Directive;
 use super::lines::{BLANK, Lines, Logical};
 use super::options::{ExecSection, ReadOptions, TextForm, UnitText};
 use super::report::{At, Report};
-use super::settings::{Denial, Settings, Switch};
+use super::settings::{Denial, Member, Settings, Switch};
 use super::values::{self, boolean};
 use super::words::words;
 use crate::diagnostics::quote::shorten;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::Arch;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The maximum length of a line with its continuations (`LONG_LINE_MAX` in `fileio.h`).
 const LONGEST: usize = 1 << 20;
@@ -45,6 +46,8 @@ pub(super) struct UnitReader<'o, 't> {
     pub(super) file: usize,
     /// The number of syscalls to which words expanded so far.
     pub(super) expanded: usize,
+    /// The syscalls of the groups that were named so far.
+    pub(super) groups: BTreeMap<String, Rc<[Member]>>,
     /// Keys that are not read, and the key that each resembles.
     similar: BTreeMap<String, Option<&'static str>>,
 }
@@ -58,6 +61,7 @@ impl<'o, 't> UnitReader<'o, 't> {
             section: options.section,
             file: 0,
             expanded: 0,
+            groups: BTreeMap::new(),
             similar: BTreeMap::new(),
         }
     }

@@ -1,6 +1,9 @@
 //! Tests of the functions as a C program calls them.
 
+use std::io::Read;
+use std::process::{Child, ExitStatus, Stdio};
 use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
 
 use libc::c_int;
 
@@ -187,17 +190,38 @@ fn contexts_need_no_random_numbers() {
 /// In the environment of a child of these tests.
 const CHILD: &str = "CALLGATE_TEST_CHILD";
 
+/// The time limit of a child.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Runs a test of a program in a child with a value of the variable, and returns whether its program is basic.
 fn child_is_basic(program: &std::path::Path, test: &str, value: Option<&str>) -> bool {
     let mut child = std::process::Command::new(program);
     child.args(["--include-ignored", "--exact", "--nocapture", &format!("abi::tests::{test}")]);
     child.env(CHILD, "1").env_remove("CALLGATE_SECCOMP_INSTRUCTIONS");
     child.envs(value.map(|value| ("CALLGATE_SECCOMP_INSTRUCTIONS", value)));
-    let output = child.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
+    let mut child = child.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let status = ended(&mut child);
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     let answers = ["basic", "other"].map(|answer| text.contains(&format!("program: {answer}\n")));
-    assert!(answers[0] != answers[1] && output.status.success(), "{text}");
+    assert!(answers[0] != answers[1] && status.success(), "{text}");
     answers[0]
+}
+
+/// Waits for a child that prints little; kills it after [`PATIENCE`].
+fn ended(child: &mut Child) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("the child did not end within {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Prints whether the program of a rule with a mask contains instructions that are not basic.

@@ -76,7 +76,7 @@ impl ConvertError {
                 "compare fewer arguments of this syscall with each other"
             }
             ConvertErrorKind::TooManyNumbers { .. } => {
-                "no policy language lists so many syscall numbers; keep the program"
+                "no policy language can list that many syscall numbers; keep the filter as a BPF program"
             }
             ConvertErrorKind::Unsupported(_) => {
                 "choose another --to or --arch, or an older --systemd"

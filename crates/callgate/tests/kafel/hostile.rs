@@ -26,6 +26,11 @@ const POLICIES: &[(&str, Make, &str)] = &[
         |size| "POLICY p {} ".repeat(size / 12),
         "policy `p` is already defined at 1:8",
     ),
+    (
+        "definitions of unknown words",
+        |size| fill_with(size, "", |i| format!("#define a{i} X{i} ")),
+        "`X0` is not a number",
+    ),
     ("definitions of one name", |size| "#define a 1 ".repeat(size / 12), "read"),
     (
         "different definitions of one name",

@@ -202,6 +202,27 @@ fn all_errors_are_reported() {
     assert_eq!(errors(names).lines().count(), 3);
 }
 
+/// A search for a similar name takes time, and a text that is not a policy has very many unknown names.
+#[test]
+fn only_the_first_unknown_names_get_a_suggestion() {
+    let repeated = |unit: &str| {
+        errors(&(0..60).map(|n| unit.replace('%', &n.to_string())).collect::<String>())
+    };
+    for (text, near) in [
+        (repeated("#define A% EPRM\n"), "did you mean `EPERM`?"),
+        (repeated("DEFAULT ALOW\n"), "did you mean `ALLOW`?"),
+        (repeated("ALLOW { wriet, SYSCALL[%] }\n"), "did you mean `write`?"),
+        (repeated("ALLOW { write { cuont == % } }\n"), "did you mean `count`?"),
+        (
+            errors(&format!("POLICY stdio {{}} {}", "USE stdoi ".repeat(60))),
+            "did you mean `stdio`?",
+        ),
+    ] {
+        assert_eq!(text.lines().count(), 60, "{text}");
+        assert_eq!(text.lines().filter(|line| line.contains(near)).count(), 50, "{text}");
+    }
+}
+
 /// Policies that are not used are checked, too, as Kafel does.
 #[test]
 fn unused_policies_are_checked() {

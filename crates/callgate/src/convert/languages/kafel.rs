@@ -137,8 +137,7 @@ fn default(fit: &mut Fit<'_>) -> Result<Verdict, ConvertError> {
     let default = default.unwrap_or(Verdict::KILL_PROCESS);
     for (token, first, last, func) in long {
         if fit.store.as_verdict(func) != Some(default) {
-            let why =
-                "Kafel cannot list so many syscall numbers, which therefore get the default action";
+            let why = "too many syscall numbers to list in Kafel; they get the default action";
             fit.replace_numbers(token, (first, last), default, why)?;
         }
     }

@@ -1,23 +1,7 @@
-//! What the tests of several binaries share.
-
-use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+//! Which errors mean that the machine does not permit a method.
 
 use callgate_record::{RecordError, RecordMethod};
-use callgate_testing::{Need, Skip, TestResult};
-
-/// Runs a test that changes state of the whole process: once per method, one after the other.
-#[allow(dead_code)]
-pub(crate) fn run_alone(name: &str, test: fn(RecordMethod) -> TestResult) -> ExitCode {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let trials = RecordMethod::ALL.map(|method| {
-        callgate_testing::test(format!("{name}::{method:?}"), move || {
-            let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-            test(method)
-        })
-    });
-    callgate_testing::run(trials.into())
-}
+use callgate_testing::{Need, Skip};
 
 /// The machine does not permit this method. Every other error is a defect, for example a program that the verifier
 /// refuses.

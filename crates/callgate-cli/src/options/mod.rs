@@ -1,0 +1,15 @@
+//! Options that subcommands share.
+
+mod budget;
+mod compile;
+mod machine;
+mod output;
+mod parse;
+mod source;
+
+pub(crate) use budget::PROMPT;
+pub(crate) use compile::CompileOptions;
+pub(crate) use machine::{NATIVE_ENDIAN, native_arch};
+pub(crate) use output::{Format, Switch};
+pub(crate) use parse::{parse_arch, parse_u32, parse_u64};
+pub(crate) use source::{EndianArg, KernelArg, RUNNING, SourceOptions};

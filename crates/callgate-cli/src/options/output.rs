@@ -1,0 +1,18 @@
+//! Values of options about results.
+
+use clap::ValueEnum;
+
+/// The format of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text for people
+    Text,
+    /// JSON with stable keys
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}

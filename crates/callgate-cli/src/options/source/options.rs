@@ -1,0 +1,99 @@
+//! Options about how sources are read.
+
+use callgate::Arch;
+use callgate::convert::Target;
+use callgate::formats::CapSet;
+use callgate::formats::systemd::SystemdVersion;
+use callgate::syscalls::KernelVersion;
+
+use super::values::{EndianArg, EnosysArg, KernelArg};
+use crate::options::machine::native_arch;
+use crate::options::parse::parse_arch;
+use crate::report::{Failure, Result};
+
+/// How sources are read. Warns about options that affect none of the sources.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct SourceOptions {
+    /// The architecture of the filter; may be repeated [default: those of the source that this machine
+    /// supports, including its 32-bit ABIs]
+    #[arg(long, value_name = "ARCH", value_parser = parse_arch, help_heading = "Reading")]
+    pub(crate) arch: Vec<Arch>,
+
+    /// The kernel version for the conditions of a profile, or "running" [default: running]
+    #[arg(long, value_name = "X.Y", help_heading = "Reading")]
+    pub(crate) kernel: Option<KernelArg>,
+
+    /// The capabilities for the conditions of a profile: docker (Docker's default set), all, none,
+    /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN or docker,CAP_SYS_PTRACE [default: docker]
+    #[arg(long, value_name = "CAPS", help_heading = "Reading")]
+    pub(super) caps: Option<CapSet>,
+
+    /// Whether syscalls newer than all that a profile names fail with ENOSYS: on (runc 1.1.15, 1.2 and
+    /// later), runc-1.1 (1.1.3 to 1.1.14: only on architectures that the profile lists) or off (crun)
+    /// [default: on for the dialects docker and runc, otherwise off]
+    #[arg(long, value_name = "HOW", help_heading = "Reading")]
+    pub(super) enosys_above: Option<EnosysArg>,
+
+    /// The version of systemd for unit files and directives, 252 to 258 [default: 258]
+    #[arg(long, value_name = "VERSION", help_heading = "Reading")]
+    pub(super) systemd: Option<SystemdVersion>,
+
+    /// Treat unknown syscall names as errors
+    #[arg(long, help_heading = "Reading")]
+    pub(crate) strict: bool,
+
+    /// The byte order of a program [default: that of --arch, otherwise of this machine]
+    #[arg(long, value_name = "ORDER", help_heading = "Reading")]
+    pub(super) endian: Option<EndianArg>,
+}
+
+impl SourceOptions {
+    /// Like `self`, but the default architecture is the native one alone.
+    pub(crate) fn native(&self) -> Result<SourceOptions> {
+        let mut options = self.clone();
+        if options.arch.is_empty() {
+            options.arch = vec![native_arch()?];
+        }
+        Ok(options)
+    }
+
+    /// Like `self`, with defaults for rules that libseccomp can compile, too: the native architecture, and without
+    /// ENOSYS for new numbers, which runc adds to libseccomp's program.
+    pub(crate) fn for_libseccomp(&self) -> Result<SourceOptions> {
+        let mut options = self.native()?;
+        options.enosys_above.get_or_insert(EnosysArg::Off);
+        Ok(options)
+    }
+
+    /// Whether the options determine the byte order of a program.
+    pub(crate) fn fixes_endian(&self) -> bool {
+        self.endian.is_some() || !self.arch.is_empty()
+    }
+
+    /// The options without those that affect how a policy in this language is read.
+    pub(crate) fn without_those_of(&self, target: Target) -> SourceOptions {
+        let mut options = self.clone();
+        match target {
+            Target::Oci | Target::Docker | Target::Podman => {
+                (options.kernel, options.enosys_above) = (None, None);
+            }
+            Target::Systemd => (options.kernel, options.systemd) = (None, None),
+            _ => {}
+        }
+        options
+    }
+
+    pub(super) fn kernel(&self) -> Result<KernelVersion> {
+        if let Some(KernelArg::Version(version)) = self.kernel {
+            return Ok(version);
+        }
+        let help = "give a version, such as --kernel 6.12";
+        let release = callgate_linux::kernel::release().map_err(|error| {
+            let why = callgate_linux::error_text(&error);
+            Failure::new(format!("cannot read the kernel version: {why}")).help(help)
+        })?;
+        release.parse().map_err(|_| {
+            Failure::new(format!("cannot parse the kernel version \"{release}\"")).help(help)
+        })
+    }
+}

@@ -1,0 +1,18 @@
+//! All readers of user input.
+
+use super::input::Reader;
+use super::{kafel, logs, packets, policies, profiles, programs, units};
+
+/// The readers of each kind of input.
+pub(in crate::hostile) fn readers() -> impl Iterator<Item = &'static Reader> {
+    let kinds = [
+        profiles::READERS,
+        policies::READERS,
+        kafel::READERS,
+        units::READERS,
+        programs::READERS,
+        logs::READERS,
+        packets::READERS,
+    ];
+    kinds.into_iter().flatten()
+}
