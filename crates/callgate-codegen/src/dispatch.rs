@@ -35,9 +35,10 @@ impl Lowering<'_> {
         let Some(intervals) = query::partition(self.store, func, word, MAX_INTERVALS) else {
             return Ok(None);
         };
+        // Each function is searched once.
         let weights = match word {
-            Word::ARCH => self.arches.clone(),
-            _ => self.numbers.get(&func).cloned().unwrap_or_default(),
+            Word::ARCH => std::mem::take(&mut self.arches),
+            _ => self.numbers.remove(&func).unwrap_or_default(),
         };
         let is_reusable = |bit| self.aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
         if let Some(reuse) = reuse::find(&intervals).filter(|reuse| is_reusable(reuse.bit)) {
@@ -47,14 +48,18 @@ impl Lowering<'_> {
             .iter()
             .map(|interval| (interval.first, interval.last, Target::Exit(interval.then)))
             .collect();
-        let search = self.tree_over(&intervals, &weights);
+        let classified = classified(&intervals, &weights);
+        // The search takes the most memory.
+        drop((intervals, weights));
+        let search = self.tree_of(classified);
         self.searched(word, &search, &[]).map(Some)
     }
 
     fn tree_over(&self, intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Search {
-        let mut targets = Vec::new();
-        let intervals = &split_off_frequent(intervals, weights);
-        let intervals = classify(intervals, weights, &mut targets);
+        self.tree_of(classified(intervals, weights))
+    }
+
+    fn tree_of(&self, (intervals, targets): (Vec<WeightedInterval>, Vec<Target>)) -> Search {
         let price = Price::of_number(self.aim, self.instructions);
         Search { tree: search_tree(&intervals, price), targets }
     }
@@ -171,6 +176,16 @@ fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> V
         split.extend(rest.map(|first| (first, last, to)));
     }
     split
+}
+
+/// Intervals with weights and classes, among them each frequent number; and the targets of the classes.
+fn classified(
+    intervals: &[TargetInterval],
+    weights: &[(u32, f64)],
+) -> (Vec<WeightedInterval>, Vec<Target>) {
+    let mut targets = Vec::new();
+    let intervals = split_off_frequent(intervals, weights);
+    (classify(&intervals, weights, &mut targets), targets)
 }
 
 /// Intervals with weights, and classes instead of targets.

@@ -33,11 +33,13 @@ pub(super) struct Lowering<'a> {
     pub(super) done: HashMap<(Func, Guards), CodeId>,
     pub(super) aim: Aim,
     pub(super) instructions: Instructions,
-    /// Per function of the number, its syscall numbers with weights.
+    /// Per function of the number, its syscall numbers with weights; until it is searched.
     pub(super) numbers: HashMap<Func, Vec<(u32, f64)>>,
     pub(super) arches: Vec<(u32, f64)>,
-    /// The exits of the number.
-    entries: FxHashSet<Func>,
+    /// The functions of the number.
+    of_number: Vec<Func>,
+    /// Their exits, when they are needed.
+    entries: Option<FxHashSet<Func>>,
     /// The number of functions of arguments for which all alternatives may still be tried.
     pub(super) effort: u32,
     /// The numbers of all [`Pending`] continuations, by exit, mask, rest, and the number of the outer one.
@@ -81,6 +83,9 @@ impl<'a> Lowering<'a> {
             arches.push((token, sum));
         }
         for weights in numbers.values_mut() {
+            if weights.is_sorted_by(|(a, _), (b, _)| a < b) {
+                continue;
+            }
             weights.sort_by_key(|(nr, _)| *nr);
             // Architectures with the same rules share a function and its numbers.
             weights.dedup_by(|(nr, weight), (kept, sum)| {
@@ -88,21 +93,16 @@ impl<'a> Lowering<'a> {
                 nr == kept
             });
         }
-        let mut entries = FxHashSet::default();
-        for func in numbers.keys() {
-            let intervals =
-                query::partition(store, *func, Word::NR, MAX_INTERVALS).unwrap_or_default();
-            entries.extend(intervals.into_iter().map(|interval| interval.then));
-        }
         Lowering {
             store,
             graph: Graph::default(),
             done: HashMap::default(),
             aim,
             instructions,
+            of_number: numbers.keys().copied().collect(),
             numbers,
             arches,
-            entries,
+            entries: None,
             effort,
             pending: HashMap::default(),
         }
@@ -150,14 +150,14 @@ impl<'a> Lowering<'a> {
     /// The cofactor of a function for zero as its first word, if every other value leads to the verdict of the
     /// guards, and the cofactor decides between that and one other verdict. The word is not a guard if the
     /// cofactor is also needed without it, for example on a 32-bit architecture with the same rule.
-    fn as_guard(&self, func: Func, word: Word, guards: Guards) -> Option<(Func, Guards)> {
+    fn as_guard(&mut self, func: Func, word: Word, guards: Guards) -> Option<(Func, Guards)> {
         if word <= Word::NR {
             return None;
         }
         let intervals = query::partition(self.store, func, word, 2)?;
         let [zero, other] = intervals.as_slice() else { return None };
         let otherwise = self.store.as_verdict(other.then)?;
-        let shared = self.entries.contains(&zero.then);
+        let shared = self.is_exit_of_number(zero.then);
         let fits = zero.last == 0
             && !shared
             && guards.otherwise.is_none_or(|verdict| verdict == otherwise);
@@ -167,6 +167,17 @@ impl<'a> Lowering<'a> {
             let words = guards.words | 1 << word.index();
             (zero.then, Guards { words, otherwise: Some(otherwise) })
         })
+    }
+
+    fn is_exit_of_number(&mut self, func: Func) -> bool {
+        let exits = |of: &Func| {
+            let intervals = query::partition(self.store, *of, Word::NR, MAX_INTERVALS);
+            intervals.unwrap_or_default().into_iter().map(|interval| interval.then)
+        };
+        let entries = &mut self.entries;
+        entries
+            .get_or_insert_with(|| self.of_number.iter().flat_map(exits).collect())
+            .contains(&func)
     }
 
     /// A return after the guards. They are checked in a fixed order, so that code is shared.

@@ -115,49 +115,66 @@ impl Weights {
         let mut syscalls = Vec::new();
         for (index, arch) in arches.iter().enumerate() {
             let token = arch.token();
-            let numbers = store.follow(filter, Word::ARCH, token);
-            let exits = Exits::new(store, numbers);
-            let known = arch.syscalls();
-            syscalls.reserve(known.size_hint().1.unwrap_or(0));
-            for (nr, name) in known {
-                let always_allowed = store.as_verdict(exits.at(nr)) == Some(Verdict::ALLOW);
-                let weight = match &self.0 {
-                    WeightSource::Uniform => f64::from(u8::from(index == 0 && always_allowed)),
-                    WeightSource::Counts(counts) => counts
-                        .get(name)
-                        .into_iter()
-                        .flatten()
-                        .filter(|(of, _)| of.map_or(index == 0, |of| of == *arch))
-                        .map(|(_, share)| share)
-                        .sum(),
-                };
-                syscalls.push(WeightedSyscall { token, nr, weight, always_allowed });
+            let mut allowed = Allowed::new(store, store.follow(filter, Word::ARCH, token));
+            syscalls.reserve(arch.syscall_numbers().count());
+            match &self.0 {
+                WeightSource::Uniform => syscalls.extend(arch.syscall_numbers().map(|nr| {
+                    let always_allowed = allowed.contains(nr);
+                    let weight = f64::from(u8::from(index == 0 && always_allowed));
+                    WeightedSyscall { token, nr, weight, always_allowed }
+                })),
+                WeightSource::Counts(counts) => {
+                    syscalls.extend(arch.syscalls().map(|(nr, name)| {
+                        let always_allowed = allowed.contains(nr);
+                        let weight = counts
+                            .get(name)
+                            .into_iter()
+                            .flatten()
+                            .filter(|(of, _)| of.map_or(index == 0, |of| of == *arch))
+                            .map(|(_, share)| share)
+                            .sum();
+                        WeightedSyscall { token, nr, weight, always_allowed }
+                    }))
+                }
             }
         }
-        syscalls.sort_by_key(|syscall| (syscall.token, syscall.nr));
+        let key = |syscall: &WeightedSyscall| (syscall.token, syscall.nr);
+        if !syscalls.is_sorted_by_key(key) {
+            syscalls.sort_by_key(key);
+        }
         syscalls
     }
 }
 
-/// The exits of the syscall numbers of a function.
-struct Exits<'a> {
+/// The syscall numbers that a function of the number allows for all arguments. They must be asked for in order.
+struct Allowed<'a> {
     store: &'a Store,
     numbers: Func,
-    /// Unless there are too many.
-    intervals: Option<Vec<Interval>>,
+    /// The intervals after the current one; none if there are too many.
+    intervals: std::vec::IntoIter<Interval>,
+    /// The last number of the current interval, and whether it is allowed.
+    current: Option<(u32, bool)>,
 }
 
-impl<'a> Exits<'a> {
-    fn new(store: &'a Store, numbers: Func) -> Exits<'a> {
+impl<'a> Allowed<'a> {
+    fn new(store: &'a Store, numbers: Func) -> Allowed<'a> {
         let intervals = query::partition(store, numbers, Word::NR, MAX_INTERVALS);
-        Exits { store, numbers, intervals }
+        let intervals = intervals.unwrap_or_default().into_iter();
+        Allowed { store, numbers, intervals, current: None }
     }
 
-    fn at(&self, nr: u32) -> Func {
-        let intervals = self.intervals.as_deref().unwrap_or_default();
-        match intervals.get(intervals.partition_point(|interval| interval.last < nr)) {
-            Some(interval) => interval.then,
-            None => self.store.follow(self.numbers, Word::NR, nr),
+    fn contains(&mut self, nr: u32) -> bool {
+        let is_allowed = |exit| self.store.as_verdict(exit) == Some(Verdict::ALLOW);
+        loop {
+            match self.current {
+                Some((last, is_allowed)) if nr <= last => return is_allowed,
+                _ => match self.intervals.next() {
+                    Some(Interval { last, then, .. }) => {
+                        self.current = Some((last, is_allowed(then)))
+                    }
+                    None => return is_allowed(self.store.follow(self.numbers, Word::NR, nr)),
+                },
+            }
         }
     }
 }

@@ -195,10 +195,20 @@ impl Arch {
 
     /// All syscalls of this architecture, in the order of their numbers as a filter sees them.
     pub fn syscalls(self) -> impl Iterator<Item = (u32, &'static str)> {
+        self.rows().filter_map(|(nr, row)| Some((nr, name_of_row(row)?)))
+    }
+
+    /// The numbers of [`Arch::syscalls`]. The names stay untouched: they are far larger than the numbers.
+    pub fn syscall_numbers(self) -> impl Iterator<Item = u32> {
+        self.rows().map(|(nr, _)| nr)
+    }
+
+    /// All syscalls of this architecture: number as a filter sees it, and row.
+    fn rows(self) -> impl Iterator<Item = (u32, u16)> {
         let rows = ROWS.get(self.column()).map_or(&[][..], |rows| &rows[..]);
-        (0..).zip(rows).filter_map(move |(slot, row)| {
-            Some((self.first_number() + number_of_slot(slot), name_of_row(*row)?))
-        })
+        let first = self.first_number();
+        let used = (0..).zip(rows).filter(|(_, row)| **row != EMPTY);
+        used.map(move |(slot, row)| (first + number_of_slot(slot), *row))
     }
 
     /// Whether it has `socketcall` and `ipc`.

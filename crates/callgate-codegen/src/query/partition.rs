@@ -38,7 +38,7 @@ pub(crate) fn partition_within(
     // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
     let mut stack = vec![(func, 0u32, 32u32)];
     while let Some((node, first, bits)) = stack.pop() {
-        let var = store.var(node);
+        let (var, low, high) = store.branch(node);
         if usize::from(var / 32) != word.index() {
             let last = first | (((1u64 << bits) - 1) as u32 & mask);
             let full = intervals.len() == limit;
@@ -50,7 +50,6 @@ pub(crate) fn partition_within(
             continue;
         }
         let bit = 31 - u32::from(var % 32);
-        let (low, high) = store.children(node);
         // Free bits above the tested one repeat the pattern below it.
         let top = 1 << (bits - 1);
         let (low, high) = if bit + 1 < bits { (node, node) } else { (low, high) };

@@ -7,9 +7,31 @@ use super::price::Price;
 pub(super) struct Chain {
     /// The class of the rest.
     pub(super) class: usize,
-    /// The number of tests.
-    pub(super) singles: usize,
     pub(super) cost: f64,
+}
+
+/// The cost of a chain, summed up over its single values in the order of their tests.
+pub(super) struct ChainSum {
+    sum: f64,
+    depth: usize,
+}
+
+impl ChainSum {
+    /// The cost for the rest: the number of tests, and the weight of the rest.
+    pub(super) fn new(chain: Option<(usize, f64)>, price: Price) -> ChainSum {
+        let (tests, rest) = chain.unwrap_or_default();
+        ChainSum { sum: tests as f64 * (price.size + rest), depth: 0 }
+    }
+
+    /// Adds the next single value.
+    pub(super) fn add(&mut self, weight: f64) {
+        self.depth += 1;
+        self.sum += self.depth as f64 * weight;
+    }
+
+    pub(super) fn sum(&self) -> f64 {
+        self.sum
+    }
 }
 
 /// The properties of a chain that determine its cost, or a lower bound, without sorting its single values.

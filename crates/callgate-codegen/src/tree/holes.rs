@@ -2,41 +2,41 @@
 
 use super::price::MAX_WHOLE;
 
-/// A set of intervals of a range, of which there are at most [`MAX_WHOLE`].
+/// A set of intervals, of which there are at most [`MAX_WHOLE`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Holes {
-    low: usize,
-    len: usize,
-    bits: [u64; MAX_WHOLE / 64],
-}
+pub(super) struct Holes([u64; MAX_WHOLE / 64]);
 
 impl Holes {
-    /// No holes, in a range from `low` on.
-    pub(super) fn none(low: usize) -> Holes {
-        Holes { low, len: 0, bits: [0; MAX_WHOLE / 64] }
-    }
+    pub(super) const NONE: Holes = Holes([0; MAX_WHOLE / 64]);
 
-    /// These intervals of a range from `low` on; each occurs once.
-    pub(super) fn new(low: usize, intervals: impl Iterator<Item = usize>) -> Holes {
-        intervals.fold(Holes::none(low), |mut holes, interval| {
-            let at = interval - low;
-            holes.bits[at / 64] |= 1 << (at % 64);
-            holes.len += 1;
-            holes
-        })
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.len
+    /// These intervals and another one.
+    pub(super) fn and(mut self, interval: usize) -> Holes {
+        self.0[interval / 64] |= 1 << (interval % 64);
+        self
     }
 
     pub(super) fn contains(&self, interval: usize) -> bool {
-        let at = interval - self.low;
-        self.len > 0 && self.bits[at / 64] >> (at % 64) & 1 == 1
+        self.0[interval / 64] >> (interval % 64) & 1 == 1
     }
 
-    /// Those among the first 16 intervals of the range.
-    pub(super) fn first(&self) -> u16 {
-        self.bits[0] as u16
+    /// Those among the 16 intervals from `low` on.
+    pub(super) fn first(&self, low: usize) -> u16 {
+        let (word, shift) = (low / 64, low % 64);
+        let next = if shift > 48 { self.0.get(word + 1).copied().unwrap_or(0) } else { 0 };
+        (self.0[word] >> shift | next.checked_shl(64 - shift as u32).unwrap_or(0)) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_holes_are_relative_to_the_range() {
+        let holes = [0, 3, 60, 63, 64, 70, 130, 255].into_iter().fold(Holes::NONE, Holes::and);
+        for low in 0..MAX_WHOLE {
+            let first = (0..16).filter(|at| low + at < MAX_WHOLE && holes.contains(low + at));
+            assert_eq!(holes.first(low), first.fold(0, |bits, at| bits | 1 << at), "{low}");
+        }
     }
 }

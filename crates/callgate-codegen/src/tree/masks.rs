@@ -39,30 +39,29 @@ pub(super) fn all_share_a_bit(first: u32, last: u32, mask: u32) -> bool {
 pub(super) fn mask_test<'a>(
     intervals: impl Iterator<Item = &'a WeightedInterval> + Clone,
 ) -> Option<MaskTest> {
-    let a = intervals.clone().next()?.class;
-    let b = intervals.clone().find(|interval| interval.class != a)?.class;
-    if intervals.clone().any(|interval| interval.class != a && interval.class != b) {
-        return None;
+    let (mut classes, mut bits) = ([None; 2], [0; 2]);
+    for interval in intervals.clone() {
+        let all = all_bits(interval.first, interval.last);
+        bits[index_of(interval.class, &mut classes)?] |= all;
     }
-    separating(intervals.clone(), a, b).or_else(|| separating(intervals, b, a))
+    let [a, b] = [classes[0]?, classes[1]?];
+    let separates = |set: usize, mask: u32| {
+        let mut of_set = intervals.clone().filter(|interval| interval.class == set);
+        of_set.all(|interval| all_share_a_bit(interval.first, interval.last, mask))
+    };
+    // Leave out bits that do not occur.
+    if separates(a, !bits[1]) {
+        Some(MaskTest { mask: !bits[1] & bits[0], set: a, clear: b })
+    } else if separates(b, !bits[0]) {
+        Some(MaskTest { mask: !bits[0] & bits[1], set: b, clear: a })
+    } else {
+        None
+    }
 }
 
-fn separating<'a>(
-    intervals: impl Iterator<Item = &'a WeightedInterval> + Clone,
-    set: usize,
-    clear: usize,
-) -> Option<MaskTest> {
-    let of = |class| {
-        intervals.clone().filter(move |interval: &&WeightedInterval| interval.class == class)
-    };
-    let mask = !of(clear).fold(0, |bits, interval| bits | all_bits(interval.first, interval.last));
-    if !of(set).all(|interval| all_share_a_bit(interval.first, interval.last, mask)) {
-        return None;
-    }
-    // Leave out bits that do not occur.
-    let mask =
-        mask & of(set).fold(0, |bits, interval| bits | all_bits(interval.first, interval.last));
-    Some(MaskTest { mask, set, clear })
+/// The index of a class among the first two classes; `None` if it is another one.
+fn index_of(class: usize, classes: &mut [Option<usize>; 2]) -> Option<usize> {
+    classes.iter_mut().position(|known| *known.get_or_insert(class) == class)
 }
 
 /// The maximum number of single values that are tested before a mask.
@@ -93,34 +92,16 @@ pub(super) fn mask_after_singles(
 /// `None` if the former have more than two, or all have only one.
 pub(super) fn two_classes(intervals: &[WeightedInterval]) -> Option<[usize; 2]> {
     let mut classes: [Option<usize>; 2] = [None, None];
-    let [a, b] = &mut classes;
-    let (wide, single) = (
-        intervals.iter().filter(|interval| !interval.is_single()),
-        intervals.iter().filter(|interval| interval.is_single()),
-    );
-    for (interval, is_wide) in
-        wide.map(|interval| (interval, true)).chain(single.map(|interval| (interval, false)))
-    {
-        if *a.get_or_insert(interval.class) != interval.class
-            && *b.get_or_insert(interval.class) != interval.class
-            && is_wide
-        {
-            return None;
-        }
+    for wide in intervals.iter().filter(|interval| !interval.is_single()) {
+        index_of(wide.class, &mut classes)?;
     }
-    Some([(*a)?, (*b)?])
-}
-
-/// The largest mask that separates the intervals of two classes, single values left out.
-fn widest(intervals: &[WeightedInterval], set: usize, clear: usize) -> Option<u32> {
-    let wide = |class| {
-        intervals.iter().filter(move |interval| interval.class == class && !interval.is_single())
-    };
-    let widest =
-        !wide(clear).fold(0, |bits, interval| bits | all_bits(interval.first, interval.last));
-    wide(set)
-        .all(|interval| all_share_a_bit(interval.first, interval.last, widest))
-        .then_some(widest)
+    for single in intervals {
+        if classes[1].is_some() {
+            break;
+        }
+        index_of(single.class, &mut classes);
+    }
+    Some([classes[0]?, classes[1]?])
 }
 
 /// As [`mask_after_singles`] for two classes.
@@ -130,12 +111,28 @@ fn mask_after_singles_of(
     clear: usize,
     mut most: u32,
 ) -> Option<(u16, MaskTest)> {
-    let widest = widest(intervals, set, clear)?;
-    let singles = |of: &dyn Fn(usize) -> bool| {
-        indexes(intervals, |interval| interval.is_single() && of(interval.class))
+    // The sets of the single values of each class, and the largest mask for the other intervals.
+    let (mut sets, mut clears, mut others, mut widest) = (0_u16, 0_u16, 0_u16, u32::MAX);
+    for (at, interval) in intervals.iter().take(16).enumerate() {
+        let single = u16::from(interval.is_single()) << at;
+        if interval.class == set {
+            sets |= single;
+        } else if interval.class != clear {
+            others |= single;
+        } else if single != 0 {
+            clears |= single;
+        } else {
+            widest &= !all_bits(interval.first, interval.last);
+        }
+    }
+    let shares = |interval: &WeightedInterval, mask| {
+        interval.is_single()
+            || interval.class != set
+            || all_share_a_bit(interval.first, interval.last, mask)
     };
-    let (sets, clears) = (singles(&|class| class == set), singles(&|class| class == clear));
-    let others = singles(&|class| class != set && class != clear);
+    if !intervals.iter().all(|interval| shares(interval, widest)) {
+        return None;
+    }
     let without_bit = |mask: u32| {
         let without_bit = members(sets).filter(move |at| intervals[*at].first & mask == 0);
         without_bit.fold(0, |set, at| set | 1 << at)
@@ -153,10 +150,7 @@ fn mask_after_singles_of(
         }
         let kept = members(clears & !without);
         let mask = kept.fold(widest, |mask, at| mask & !intervals[at].first);
-        let shares = |interval: &WeightedInterval| {
-            interval.class != set || all_share_a_bit(interval.first, interval.last, mask)
-        };
-        if !intervals.iter().all(|interval| interval.is_single() || shares(interval)) {
+        if !intervals.iter().all(|interval| shares(interval, mask)) {
             continue;
         }
         let tested = before | without_bit(mask);
@@ -173,12 +167,6 @@ fn mask_after_singles_of(
     // Leave out bits that do not occur.
     let mask = mask & bits_of(intervals, set);
     Some((tested, MaskTest { mask, set, clear }))
-}
-
-/// The set of the indexes of these intervals.
-fn indexes(intervals: &[WeightedInterval], of: impl Fn(&WeightedInterval) -> bool) -> u16 {
-    let members = intervals.iter().take(16).enumerate().filter(|(_, interval)| of(interval));
-    members.fold(0, |set, (at, _)| set | 1 << at)
 }
 
 /// The members of a set, in order.

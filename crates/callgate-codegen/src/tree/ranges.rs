@@ -12,12 +12,12 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::chain::{Chain, ChainBound, ChainCost};
+use super::chain::{Chain, ChainBound, ChainCost, ChainSum};
 use super::holes::Holes;
 use super::interval::WeightedInterval;
 use super::masks;
 use super::node::{Node, Tree};
-use super::price::Price;
+use super::price::{MAX_WHOLE, Price};
 use super::subsets::{Subset, SubsetSearch};
 use callgate_proof::diagram::Split;
 
@@ -64,10 +64,9 @@ pub(super) struct RangeSearch<'a> {
     before: Vec<f64>,
     /// For ranges without holes, the choices by `low * n + high`.
     choices: Vec<Choice>,
-    /// Their costs by `low * n + high` and by `high * n + low`, so that the costs of both parts of all splits of a
+    /// Their costs by `low * n + high` and also by `high * n + low`, so that the costs of both parts of all splits of a
     /// range are contiguous.
-    costs_from: Vec<f64>,
-    costs_to: Vec<f64>,
+    costs: Vec<f64>,
     /// Per interval, the last interval of the longest chain from there.
     chain_end: Vec<usize>,
     /// Per interval, a bound of the cost of a chain from there to the current end.
@@ -78,8 +77,8 @@ pub(super) struct RangeSearch<'a> {
     heaviest_from: Vec<Option<usize>>,
     /// The single values, the heaviest first; those with the same weight in order.
     by_weight: Vec<usize>,
-    /// The solutions of ranges with holes.
-    holed: HashMap<[u16; 3], (f64, Choice)>,
+    /// The solutions of ranges with holes for which [`RangeSearch::exact`] has none, by [`key`].
+    holed: HashMap<u32, (f64, Choice)>,
 }
 
 impl<'a> RangeSearch<'a> {
@@ -97,8 +96,7 @@ impl<'a> RangeSearch<'a> {
             exact: SubsetSearch::new(intervals, price),
             before,
             choices: vec![Choice::Leaf; n * n],
-            costs_from: vec![0.0; n * n],
-            costs_to: vec![0.0; n * n],
+            costs: vec![0.0; n * n],
             chain_end: Vec::new(),
             chain_bounds: vec![ChainBound::default(); n],
             mask_bounds: vec![MaskBound::default(); n],
@@ -123,12 +121,11 @@ impl<'a> RangeSearch<'a> {
             for low in (0..=high).rev() {
                 let (cost, choice) = self.best_plain(low, high);
                 self.choices[low * n + high] = choice;
-                self.costs_from[low * n + high] = cost;
-                self.costs_to[high * n + low] = cost;
+                self.costs[low * n + high] = cost;
+                self.costs[high * n + low] = cost;
             }
         }
-        let (cost, _) = self.solve((0, n - 1, 0));
-        tree.cost += cost;
+        tree.cost += self.costs[n - 1];
         self.emit((0, n - 1, 0), tree)
     }
 
@@ -170,7 +167,7 @@ impl<'a> RangeSearch<'a> {
             return (0.0, Choice::Leaf);
         }
         let mut best = if self.exact.covers(high + 1 - low) {
-            (self.exact.cost(Subset::new(low, high, &Holes::none(low))), Choice::Exact)
+            (self.exact.cost(Subset::new(low, high, &Holes::NONE)), Choice::Exact)
         } else {
             self.best_of_many(low, high)
         };
@@ -182,8 +179,8 @@ impl<'a> RangeSearch<'a> {
 
     fn best_of_many(&mut self, low: usize, high: usize) -> (f64, Choice) {
         let n = self.intervals.len();
-        let left = &self.costs_from[low * n + low..low * n + high];
-        let right = &self.costs_to[high * n + low + 1..high * n + high + 1];
+        let left = &self.costs[low * n + low..low * n + high];
+        let right = &self.costs[high * n + low + 1..high * n + high + 1];
         let (least, at) = least_sum(left, right);
         let weight = self.weight(low, high);
         let test = weight + self.price.size;
@@ -199,7 +196,8 @@ impl<'a> RangeSearch<'a> {
         if let Some(single) =
             self.heaviest_from[low].filter(|interval| self.is_heavy(*interval, weight))
         {
-            let cost = self.solve((low, high, 1)).0 + test;
+            let (cost, _) = self.solve_holed((low, high, 1), &Holes::NONE.and(single));
+            let cost = cost + test;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single as u16));
             }
@@ -294,58 +292,98 @@ impl<'a> RangeSearch<'a> {
     }
 
     /// The holes of a range.
-    fn holes(&self, (low, high, holes): Range) -> Holes {
-        Holes::new(low, self.singles(low, high).take(holes))
+    fn holes(&self, (low, high, count): Range) -> Holes {
+        self.singles(low, high).take(count).fold(Holes::NONE, Holes::and)
     }
 
-    fn solve(&mut self, range: Range) -> (f64, Choice) {
-        let (low, high, holes) = range;
-        if holes == 0 {
-            let at = low * self.intervals.len() + high;
-            return (self.costs_from[at], self.choices[at]);
+    /// The cost of a range with these holes, and possibly more outside of it.
+    #[inline(always)]
+    fn cost(&mut self, range: Range, holes: &Holes) -> f64 {
+        let (low, high, count) = range;
+        if count == 0 {
+            self.costs[low * self.intervals.len() + high]
+        } else if self.exact.covers(high + 1 - low) {
+            self.exact.cost(Subset::new(low, high, holes))
+        } else {
+            self.solve_holed(range, holes).0
         }
-        let key = [low as u16, high as u16, holes as u16];
+    }
+
+    /// The choice for a range with these holes.
+    fn choice(&mut self, range: Range, holes: &Holes) -> Choice {
+        let (low, high, count) = range;
+        if count == 0 {
+            self.choices[low * self.intervals.len() + high]
+        } else if self.exact.covers(high + 1 - low) {
+            Choice::Exact
+        } else {
+            self.solve_holed(range, holes).1
+        }
+    }
+
+    /// The solution of a range with holes that [`RangeSearch::exact`] does not cover.
+    fn solve_holed(&mut self, range: Range, holes: &Holes) -> (f64, Choice) {
+        let key = key(range);
         if let Some(done) = self.holed.get(&key) {
             return *done;
         }
-        let best = self.best_holed(range);
+        let best = self.best_holed(range, holes);
+        if self.holed.is_empty() {
+            self.holed.reserve(8 * self.intervals.len());
+        }
         self.holed.insert(key, best);
         best
     }
 
-    fn best_holed(&mut self, range: Range) -> (f64, Choice) {
-        let (low, high, _) = range;
-        let holes = self.holes(range);
-        if self.exact.covers(high + 1 - low) {
-            return (self.exact.cost(Subset::new(low, high, &holes)), Choice::Exact);
-        }
-        let mut best = (f64::INFINITY, Choice::Leaf);
-        if let Some(chain) = self.chain(low, high, &holes) {
-            if chain.singles == 0 {
-                return (0.0, Choice::Leaf);
+    fn best_holed(&mut self, range: Range, holes: &Holes) -> (f64, Choice) {
+        let (low, high, count) = range;
+        let class = self.class_of_rest(range);
+        let chain = class.and_then(|class| self.chain_tests(low, high, class, holes));
+        // The excluded single values, the heaviest of the others, and the cost of a chain, in one pass.
+        let (mut seen, mut excluded, mut heaviest) = (0, 0.0, None);
+        let mut chain_cost = ChainSum::new(chain, self.price);
+        for single in self.singles(low, high) {
+            seen += 1;
+            let interval = &self.intervals[single];
+            if seen <= count {
+                excluded += interval.weight;
+                continue;
             }
-            best = (chain.cost, Choice::Chain);
+            heaviest = heaviest.or(Some(single));
+            match (chain, class) {
+                (Some(_), Some(class)) if interval.class == class => {}
+                (Some(_), _) => chain_cost.add(interval.weight),
+                (None, _) => break,
+            }
         }
-        let excluded = self.singles(low, high).take(holes.len());
-        let hole_weight: f64 = excluded.map(|hole| self.intervals[hole].weight).sum();
-        let weight = self.weight(low, high) - hole_weight;
+        let mut best = match chain {
+            Some((0, _)) => return (0.0, Choice::Leaf),
+            Some(_) => (chain_cost.sum(), Choice::Chain),
+            None => (f64::INFINITY, Choice::Leaf),
+        };
+        let weight = self.weight(low, high) - excluded;
         let test = weight + self.price.size;
         let mut left = 0;
         for at in low + 1..=high {
             left += usize::from(holes.contains(at - 1));
-            let right = holes.len() - left;
+            let right = count - left;
             // A part that consists of holes needs no test.
             if left == at - low || right == high + 1 - at {
                 continue;
             }
-            let cost = self.solve((low, at - 1, left)).0 + self.solve((at, high, right)).0 + test;
+            let below = self.cost((low, at - 1, left), holes);
+            // No cost is negative.
+            if below + test >= best.0 {
+                continue;
+            }
+            let cost = below + self.cost((at, high, right), holes) + test;
             if cost < best.0 {
                 best = (cost, Choice::Split(at as u16));
             }
         }
-        let heaviest = self.singles(low, high).nth(holes.len());
         if let Some(single) = heaviest.filter(|interval| self.is_heavy(*interval, weight)) {
-            let cost = self.solve((low, high, holes.len() + 1)).0 + test;
+            let (cost, _) = self.solve_holed((low, high, count + 1), &holes.and(single));
+            let cost = cost + test;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single as u16));
             }
@@ -360,33 +398,50 @@ impl<'a> RangeSearch<'a> {
             _ if known.others > self.price.chain => return None,
             ChainCost::Exactly(cost) => cost,
             ChainCost::AtLeast(least) if least >= bound => return None,
-            ChainCost::AtLeast(_) => self.chain(low, high, &Holes::none(low))?.cost,
+            ChainCost::AtLeast(_) => self.chain((low, high, 0), &Holes::NONE)?.cost,
         };
         Some(cost).filter(|cost| *cost < bound)
     }
 
     /// A chain of equality tests, if all intervals but a few single values have the same class.
-    fn chain(&self, low: usize, high: usize, holes: &Holes) -> Option<Chain> {
-        let live = (low..=high).filter(|interval| !holes.contains(*interval));
-        // The class of the intervals that are not single values, otherwise of the heaviest single value.
-        let mut wide = live.clone().filter(|interval| !self.intervals[*interval].is_single());
-        let of_rest = wide.next().or_else(|| self.singles(low, high).nth(holes.len()))?;
-        let class = self.intervals[of_rest].class;
-        if wide.any(|interval| self.intervals[interval].class != class) {
-            return None;
-        }
+    fn chain(&self, range: Range, holes: &Holes) -> Option<Chain> {
+        let (low, high, _) = range;
+        let class = self.class_of_rest(range)?;
+        let (singles, rest) = self.chain_tests(low, high, class, holes)?;
+        let cost = self.chain_cost(self.chained(range, class), singles, rest);
+        Some(Chain { class, cost })
+    }
+
+    /// The class of the rest of a chain: that of the intervals that are not single values, otherwise of the heaviest
+    /// single value.
+    fn class_of_rest(&self, (low, high, holes): Range) -> Option<usize> {
+        let wide = self.intervals[low..=high].iter().find(|interval| !interval.is_single());
+        let heaviest = || self.singles(low, high).nth(holes).map(|single| &self.intervals[single]);
+        wide.or_else(heaviest).map(|interval| interval.class)
+    }
+
+    /// The number of tests of a chain before a rest of this class, and the weight of the rest.
+    fn chain_tests(
+        &self,
+        low: usize,
+        high: usize,
+        class: usize,
+        holes: &Holes,
+    ) -> Option<(usize, f64)> {
         let (mut singles, mut rest) = (0, 0.0);
-        for interval in live.map(|interval| &self.intervals[interval]) {
+        for (at, interval) in (low..).zip(&self.intervals[low..=high]) {
+            if holes.contains(at) {
+                continue;
+            }
             if interval.class == class {
                 rest += interval.weight;
-            } else if singles < self.price.chain {
+            } else if interval.is_single() && singles < self.price.chain {
                 singles += 1;
             } else {
                 return None;
             }
         }
-        let cost = self.chain_cost(self.chained((low, high, holes.len()), class), singles, rest);
-        Some(Chain { class, singles, cost })
+        Some((singles, rest))
     }
 
     /// The single values that a chain tests before a rest of this class, in the order of their tests.
@@ -397,35 +452,33 @@ impl<'a> RangeSearch<'a> {
 
     /// The cost of a chain of this number of equality tests before a rest of this weight.
     fn chain_cost(&self, singles: impl Iterator<Item = usize>, count: usize, rest: f64) -> f64 {
-        let mut cost = count as f64 * (self.price.size + rest);
-        for (depth, single) in singles.enumerate() {
-            cost += (depth + 1) as f64 * self.intervals[single].weight;
-        }
-        cost
+        let mut cost = ChainSum::new(Some((count, rest)), self.price);
+        singles.for_each(|single| cost.add(self.intervals[single].weight));
+        cost.sum()
     }
 
     /// Adds the chosen tree of a range. Each recursion has fewer intervals or more holes.
     fn emit(&mut self, range: Range, tree: &mut Tree) -> usize {
-        let (low, high, _) = range;
+        let (low, high, count) = range;
         let holes = self.holes(range);
         let first_live = || (low..=high).find(|i| !holes.contains(*i)).unwrap_or(low);
-        match self.solve(range).1 {
+        match self.choice(range, &holes) {
             Choice::Leaf => tree.leaf(self.intervals[first_live()].class),
             Choice::Exact => self.exact.emit(Subset::new(low, high, &holes), tree),
             Choice::Split(at) => {
                 let at = usize::from(at);
                 let left = (low..at).filter(|interval| holes.contains(*interval)).count();
                 let otherwise = self.emit((low, at - 1, left), tree);
-                let then = self.emit((at, high, holes.len() - left), tree);
+                let then = self.emit((at, high, count - left), tree);
                 let split = Split::AtLeast(self.intervals[at].first);
                 tree.push(Node::Test { split, then, otherwise })
             }
             Choice::Equal(single) => {
-                let otherwise = self.emit((low, high, holes.len() + 1), tree);
+                let otherwise = self.emit((low, high, count + 1), tree);
                 tree.equal(&self.intervals[usize::from(single)], otherwise)
             }
             Choice::Chain => {
-                let Some(chain) = self.chain(low, high, &holes) else {
+                let Some(chain) = self.chain(range, &holes) else {
                     return tree.leaf(self.intervals[first_live()].class);
                 };
                 let singles: Vec<usize> = self.chained(range, chain.class).collect();
@@ -462,6 +515,12 @@ impl<'a> RangeSearch<'a> {
         let tests = singles.iter().rev();
         tests.fold(rest, |otherwise, single| tree.equal(&self.intervals[*single], otherwise))
     }
+}
+
+/// A range as a key.
+fn key((low, high, holes): Range) -> u32 {
+    const BITS: u32 = MAX_WHOLE.ilog2() + 1;
+    (low << (2 * BITS) | high << BITS | holes) as u32
 }
 
 /// The smallest sum of two numbers with the same index, and the first such index.

@@ -28,7 +28,7 @@ impl Subset {
     /// The intervals from `low` to `high` without the holes; at least one must remain.
     pub(super) fn new(low: usize, high: usize, holes: &Holes) -> Subset {
         let all = u16::MAX >> (15 - (high - low).min(15));
-        Subset::shifted(low, all & !holes.first())
+        Subset::shifted(low, all & !holes.first(low))
     }
 
     fn shifted(low: usize, live: u16) -> Subset {

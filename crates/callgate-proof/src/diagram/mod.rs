@@ -38,6 +38,7 @@ mod node_set;
 mod node_table;
 mod operation_cache;
 mod outline;
+mod pieces;
 mod stack;
 mod store;
 pub mod symbolic;

@@ -70,7 +70,8 @@ pub(super) struct NodeTable {
 impl NodeTable {
     /// The table of the two truth values.
     pub(super) fn new([never, always]: [u32; 2]) -> NodeTable {
-        let nodes = vec![Stored::terminal(TRUTH, never), Stored::terminal(TRUTH, always)];
+        let mut nodes = Vec::with_capacity(FIRST_SLOTS / 2);
+        nodes.extend([Stored::terminal(TRUTH, never), Stored::terminal(TRUTH, always)]);
         NodeTable { nodes, unique: vec![0; FIRST_SLOTS] }
     }
 

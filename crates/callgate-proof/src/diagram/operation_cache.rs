@@ -1,4 +1,5 @@
-//! The cache of results of operations: direct mapped and lossy.
+//! The cache of results of operations: direct mapped and lossy. Filters without conditions on arguments hardly need it, so
+//! it is allocated at the first result.
 
 use super::node_table::{FIRST_SLOTS, mix};
 
@@ -10,15 +11,15 @@ const MAX_ENTRIES: usize = 1 << 20;
 
 /// An entry is an operation (condition, then, else; or another) and its result.
 #[derive(Clone)]
-pub(super) struct OperationCache(Vec<[u32; 4]>);
+pub(super) struct OperationCache {
+    /// Empty, or as many as `size`.
+    entries: Vec<[u32; 4]>,
+    size: usize,
+}
 
 impl OperationCache {
     pub(super) fn new() -> OperationCache {
-        OperationCache(OperationCache::empty(OperationCache::entries(FIRST_SLOTS)))
-    }
-
-    fn empty(entries: usize) -> Vec<[u32; 4]> {
-        vec![[u32::MAX; 4]; entries]
+        OperationCache { entries: Vec::new(), size: OperationCache::entries(FIRST_SLOTS) }
     }
 
     /// The number of entries for a table of nodes with this number of slots.
@@ -28,13 +29,13 @@ impl OperationCache {
 
     /// Adapts the size to a table of nodes with this number of slots. The entries are dropped.
     pub(super) fn resize(&mut self, slots: usize) {
-        self.0 = OperationCache::empty(OperationCache::entries(slots));
+        *self = OperationCache { entries: Vec::new(), size: OperationCache::entries(slots) };
     }
 
     /// The result of an operation, if it is still cached.
     #[inline]
     pub(super) fn get(&self, operation: [u32; 3]) -> Option<u32> {
-        let [a, b, c, result] = *self.0.get(self.slot(operation))?;
+        let [a, b, c, result] = *self.entries.get(self.slot(operation))?;
         (operation == [a, b, c]).then_some(result)
     }
 
@@ -42,14 +43,17 @@ impl OperationCache {
     pub(super) fn insert(&mut self, operation: [u32; 3], result: u32) {
         let slot = self.slot(operation);
         let [a, b, c] = operation;
-        if let Some(slot) = self.0.get_mut(slot) {
+        if self.entries.is_empty() {
+            self.entries = vec![[u32::MAX; 4]; self.size];
+        }
+        if let Some(slot) = self.entries.get_mut(slot) {
             *slot = [a, b, c, result];
         }
     }
 
     #[inline]
     fn slot(&self, [a, b, c]: [u32; 3]) -> usize {
-        mix(a, b, c) & (self.0.len() - 1)
+        mix(a, b, c) & (self.size - 1)
     }
 }
 
@@ -88,8 +92,8 @@ mod tests {
         let mut cache = OperationCache::new();
         cache.insert([2, 3, 4], 5);
         cache.resize(1 << 16);
-        assert_eq!((cache.0.len(), cache.get([2, 3, 4])), (1 << 14, None));
+        assert_eq!((cache.size, cache.get([2, 3, 4])), (1 << 14, None));
         cache.resize(1 << 30);
-        assert_eq!(cache.0.len(), MAX_ENTRIES);
+        assert_eq!(cache.size, MAX_ENTRIES);
     }
 }

@@ -5,12 +5,16 @@
 //! functions of its successors. Instead, all comparisons of a word are first combined to an *outline*: a function
 //! of that word alone whose terminals are placeholders for the successors. Then the placeholders are replaced
 //! once.
+//!
+//! Comparisons of a word that nothing after them precedes are not applied one by one either: they are collected as
+//! [pieces](super::pieces).
 
 use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
 use super::node_set::NodeSet;
+use super::pieces::{PieceTable, Pieces, Side};
 use super::{DiagramError, Func, Pred, Store, VARS, Var};
 use callgate_bpf::data::Word;
 
@@ -23,11 +27,14 @@ enum StateFunc {
     Branch(Word, BranchCondition, [Func; 2]),
     /// An outline of this word.
     Outline(Word, Func),
+    /// Comparisons of this word, after which no earlier word is tested.
+    Pieces(Word, Pieces),
 }
 
 /// The functions of the states of a program, computed from the last state to the first.
 pub(super) struct StateFuncs {
     funcs: Vec<Option<StateFunc>>,
+    pieces: PieceTable,
     /// The functions of outlines whose placeholders were replaced.
     filled: HashMap<(Word, Func), Func>,
 }
@@ -38,7 +45,8 @@ const MISSING_STATE: DiagramError =
 
 impl StateFuncs {
     pub(super) fn new(states: usize) -> StateFuncs {
-        StateFuncs { funcs: vec![None; states], filled: HashMap::default() }
+        let pieces = PieceTable::default();
+        StateFuncs { funcs: vec![None; states], pieces, filled: HashMap::default() }
     }
 
     fn of(&self, state: usize) -> Result<StateFunc, DiagramError> {
@@ -69,6 +77,11 @@ impl StateFuncs {
             StateFunc::Whole(func) => Ok(func),
             StateFunc::Branch(_, condition, sides) => {
                 let func = store.branch_func(condition, sides)?;
+                self.set_whole(state, func)?;
+                Ok(func)
+            }
+            StateFunc::Pieces(word, pieces) => {
+                let func = self.pieces.func(store, word, pieces)?;
                 self.set_whole(state, func)?;
                 Ok(func)
             }
@@ -116,6 +129,11 @@ impl StateFuncs {
         let is_same = |meaning: StateFunc| matches!(meaning, StateFunc::Outline(of, _) | StateFunc::Branch(of, ..) if of == word);
         let [then, otherwise] = sides;
         if !is_same(self.of(then)?) && !is_same(self.of(otherwise)?) {
+            if let BranchCondition::Split(_, split) = condition {
+                if let Some(pieces) = self.pieces(store, word, split, sides)? {
+                    return Ok(StateFunc::Pieces(word, pieces));
+                }
+            }
             let funcs = [self.whole(store, then)?, self.whole(store, otherwise)?];
             return Ok(if funcs.iter().any(|func| store.var(*func) < first) {
                 StateFunc::Branch(word, condition, funcs)
@@ -128,6 +146,32 @@ impl StateFuncs {
             self.outline(store, (word, first), otherwise)?,
         ];
         Ok(StateFunc::Outline(word, store.branch_func(condition, outlines)?))
+    }
+
+    /// The pieces of a branch, unless a side tests an earlier word, or there are too many.
+    fn pieces(
+        &mut self,
+        store: &mut Store,
+        word: Word,
+        split: Split,
+        states: [usize; 2],
+    ) -> Result<Option<Pieces>, DiagramError> {
+        let mut side = |state| {
+            if let StateFunc::Pieces(of, pieces) = self.of(state)? {
+                if of == word {
+                    return Ok(Some(Side::Pieces(pieces)));
+                }
+            }
+            let func = self.whole(store, state)?;
+            Ok((store.var(func) >= var_of(word, 31)).then_some(Side::Func(func)))
+        };
+        match states.map(&mut side) {
+            [Ok(Some(then)), Ok(Some(otherwise))] => {
+                self.pieces.branch(store, split, [then, otherwise])
+            }
+            [Err(error), _] | [_, Err(error)] => Err(error),
+            _ => Ok(None),
+        }
     }
 
     /// The outline of a state for a word with this first variable.

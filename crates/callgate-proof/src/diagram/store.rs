@@ -187,6 +187,17 @@ impl Store {
         self.stored(node).test()
     }
 
+    /// As [`Store::var`] and [`Store::children`].
+    #[inline]
+    pub fn branch<N: Node>(&self, node: N) -> (Var, N, N) {
+        let stored = self.stored(node);
+        if stored.var >= VERDICT {
+            (stored.test(), node, node)
+        } else {
+            (stored.test(), self.handle(stored.low), self.handle(stored.high))
+        }
+    }
+
     /// The low and the high child; for a terminal, the terminal twice.
     #[inline]
     pub fn children<N: Node>(&self, node: N) -> (N, N) {
@@ -373,6 +384,18 @@ mod tests {
             assert_eq!(store.expand(deny, deny).1, (deny, deny));
         }
         assert_eq!(store.children(deny), (deny, deny));
+    }
+
+    #[test]
+    fn a_branch_is_the_variable_and_the_children() {
+        let mut store = Store::default();
+        let (root, low) = function(&mut store);
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        assert_eq!(store.branch(root), (33, low, deny));
+        for func in [root, low, deny] {
+            let (low, high) = store.children(func);
+            assert_eq!(store.branch(func), (store.var(func), low, high));
+        }
     }
 
     /// Without the cache of results, the number of steps would double with each variable.

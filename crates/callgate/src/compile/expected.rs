@@ -62,6 +62,9 @@ pub(crate) fn executed(
     endian: Endian,
 ) -> f64 {
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
+    if store.as_verdict(store.follow(numbers, Word::NR, syscall.nr)).is_some() {
+        return executed(&first_data(syscall));
+    }
     match permitted(store, numbers, syscall).as_slice() {
         [] => executed(&first_data(syscall)),
         syscalls => syscalls.iter().map(executed).sum::<f64>() / syscalls.len() as f64,

@@ -5,6 +5,15 @@ use crate::syscalls::KernelVersion;
 use std::collections::BTreeSet;
 
 #[test]
+fn the_numbers_are_those_of_the_syscalls_in_order() {
+    for arch in Arch::ALL.iter().copied() {
+        let numbers: Vec<u32> = arch.syscall_numbers().collect();
+        assert!(numbers.len() > 200 && numbers.is_sorted(), "{arch}");
+        assert!(arch.syscalls().map(|(nr, _)| nr).eq(numbers), "{arch}");
+    }
+}
+
+#[test]
 fn names_are_sorted_and_facts_are_in_their_order() {
     assert!(NUMBERS.is_sorted_by(|(a, _), (b, _)| a < b));
     assert!(ALIASES.is_sorted());
