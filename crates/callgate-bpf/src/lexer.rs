@@ -1,9 +1,8 @@
 //! The lexer: splits program text into words, numbers and punctuation, each with its position. It drops
 //! comments and white space, but keeps line ends, because assembly has one instruction per line.
 //!
-//! There are two flavours: assembly (`;` starts a comment, words may contain dots) and source code in
-//! C, Rust or Go (numbers may have underscores and suffixes). In both, a line that starts with `#` is
-//! skipped: a comment in the one, a preprocessor line or an attribute in the other.
+//! There are two flavours: assembly (`;` starts a comment, words may contain dots, a line that starts with `#` is a
+//! comment) and source code in C, Rust or Go (numbers may have underscores and suffixes, a string is one token).
 
 use crate::diagnostic::{Diagnostic, Position};
 
@@ -101,6 +100,8 @@ impl<'a> Lexer<'a> {
             (TokenKind::Number(Ok(value)), length)
         } else if self.starts_word(first) {
             (TokenKind::Word, self.span(|c| self.continues_word(c)))
+        } else if let Some(length) = self.string_length() {
+            (TokenKind::Mark('"'), length)
         } else {
             (TokenKind::Mark(first), first.len_utf8())
         };
@@ -112,8 +113,9 @@ impl<'a> Lexer<'a> {
     fn skip_blanks_and_comments(&mut self) {
         loop {
             let to_line_end = self.rest.starts_with("//")
-                || (self.line_is_empty && self.rest.starts_with('#'))
-                || (self.flavour == Flavour::Assembly && self.rest.starts_with(';'));
+                || (self.flavour == Flavour::Assembly
+                    && (self.rest.starts_with(';')
+                        || (self.line_is_empty && self.rest.starts_with('#'))));
             let length = if to_line_end {
                 self.span(|c| c != '\n')
             } else if self.rest.starts_with("/*") {
@@ -163,6 +165,20 @@ impl<'a> Lexer<'a> {
         }
         let end = digits.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         Some(sign + end.unwrap_or(digits.len()))
+    }
+
+    /// The length in bytes of a string of source code, which ends on its line.
+    fn string_length(&self) -> Option<usize> {
+        let inside = self.rest.strip_prefix('"').filter(|_| self.flavour == Flavour::Source)?;
+        let mut escaped = false;
+        for (at, byte) in inside.bytes().enumerate() {
+            match byte {
+                b'\n' => return None,
+                b'"' if !escaped => return Some(at + 2),
+                _ => escaped = byte == b'\\' && !escaped,
+            }
+        }
+        None
     }
 
     /// A character in single quotes is its code.
@@ -226,7 +242,7 @@ pub(super) fn number(text: &str, flavour: Flavour) -> Result<u32, BadNumber> {
 
 /// The number without a type suffix of C or Rust.
 fn without_suffix(digits: &str) -> &str {
-    ["u32", "u16", "u8", "UL", "ul", "U", "u", "L"]
+    ["u64", "u32", "u16", "u8", "i32", "usize", "ULL", "ull", "UL", "ul", "LL", "U", "u", "L"]
         .iter()
         .find_map(|suffix| digits.strip_suffix(suffix))
         .unwrap_or(digits)
@@ -283,6 +299,16 @@ mod tests {
                 ("", 4, 10)
             ]
         );
+    }
+
+    #[test]
+    fn a_string_of_source_code_is_one_token() {
+        let texts = |text, flavour| -> Vec<String> {
+            tokens(text, flavour).unwrap().iter().map(|token| token.text.to_owned()).collect()
+        };
+        assert_eq!(texts(r#"f("a { \" b", 1)"#, Flavour::Source)[2], r#""a { \" b""#);
+        assert_eq!(texts("\"a\nb", Flavour::Source), ["\"", "a", "\n", "b", ""]);
+        assert_eq!(texts("\"a\"", Flavour::Assembly), ["\"", "a", "\"", ""]);
     }
 
     #[test]

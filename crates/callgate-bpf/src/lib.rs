@@ -57,6 +57,7 @@ pub mod random;
 #[cfg(feature = "serde")]
 mod serialize;
 pub mod suggest;
+mod symbols;
 pub mod syscalls;
 pub mod text;
 pub mod verdict;

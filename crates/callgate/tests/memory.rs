@@ -137,7 +137,22 @@ fn programs_have_a_limited_number_of_words() {
 /// One with hardly fewer words is read, whatever comes of it.
 #[test]
 fn the_longest_programs_take_a_quarter_of_a_gibibyte() {
-    for unit in ["a:", "\n", "ret a\n", "ja l\n", "x y\n", "{ 6, 0, 0, 0 },", "(0) ret #0\n"] {
+    for unit in [
+        "a:",
+        "\n",
+        "ret a\n",
+        "ja l\n",
+        "x y\n",
+        "{ 6, 0, 0, 0 },",
+        "(0) ret #0\n",
+        "+{ 6, 0, 0, 0 },\n",
+        "){",
+        "{ = {",
+        "BPF_STMT(6, a),\n",
+        "#define a { a(\n",
+        "ld #read\n",
+        "A <- P[0:4]\n",
+    ] {
         let tokens = unit.split_inclusive(|c: char| !c.is_alphanumeric()).count() + 4;
         let text = text("", same(unit), "", 1_800_000 / tokens * unit.len());
         let took = peak(|| bpf::text::parse(&text, Endian::Little));

@@ -1,5 +1,6 @@
 //! Readers take any input: the result is a value or messages, never a panic, and no work beyond their limits.
 
+use callgate::bpf::text::{TextOptions, parse_with};
 use callgate::bpf::{LongProgram, SocketProgram};
 use callgate::formats::firecracker;
 use callgate::formats::kafel::{self, Included};
@@ -136,8 +137,8 @@ pub fn snap(input: &[u8]) {
 
 /// A program as text, in any form.
 pub fn program_text(input: &[u8]) {
-    let text = String::from_utf8_lossy(input);
-    match callgate::bpf::text::parse_for(&text, Endian::Little) {
+    let options = TextOptions::new(Endian::Little).with_usual_arch(Arch::X86_64);
+    match parse_with(&String::from_utf8_lossy(input), &options) {
         Ok((insns, _)) => {
             let _ = LongProgram::from_raw(&insns);
         }

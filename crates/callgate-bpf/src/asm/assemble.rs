@@ -1,10 +1,12 @@
 //! From a text to instructions.
 
 use super::error::AsmError;
+use super::resolve::resolve;
 use super::{link, parser};
 use crate::data::Endian;
 use crate::insn::Insn;
 use crate::lexer::{Flavour, Token, tokens};
+use crate::text::TextOptions;
 
 /// Assembles a text. The error lists every mistake.
 ///
@@ -41,15 +43,18 @@ pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
 /// # Errors
 /// As [`assemble`].
 pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), AsmError> {
-    assemble_tokens(&tokens(text, Flavour::Assembly)?, endian)
+    assemble_tokens(&tokens(text, Flavour::Assembly)?, &TextOptions::new(endian))
 }
 
 /// The same for the tokens of a text.
 pub(crate) fn assemble_tokens(
     tokens: &[Token<'_>],
-    endian: Endian,
+    options: &TextOptions,
 ) -> Result<(Vec<Insn>, Endian), AsmError> {
-    let (program, endian, mut errors) = parser::parse(tokens, endian);
-    let insns = link::link(&program, &mut errors);
+    let (program, endian, mut errors) = parser::parse(tokens, options.endian());
+    let mut insns = link::link(&program, &mut errors);
+    if errors.is_empty() {
+        resolve(&program, &mut insns, tokens, options, &mut errors);
+    }
     errors.check().map(|()| (insns, endian))
 }

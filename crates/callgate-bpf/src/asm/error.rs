@@ -28,6 +28,12 @@ impl Errors {
         }
     }
 
+    /// Adds the errors of a part of the text.
+    pub(crate) fn append(&mut self, other: Errors) {
+        self.left_out += other.left_out;
+        self.extend(other.kept);
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.kept.is_empty()
@@ -63,6 +69,11 @@ impl From<Diagnostic> for AsmError {
 }
 
 impl AsmError {
+    /// The same with other messages.
+    pub(crate) fn map(self, change: impl FnMut(Diagnostic) -> Diagnostic) -> AsmError {
+        AsmError { diagnostics: self.diagnostics.into_iter().map(change).collect(), ..self }
+    }
+
     /// At most 20 errors, by position. Never empty.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics

@@ -21,7 +21,11 @@
 //! - `ld` takes the words of `seccomp_data`: `nr`, `arch`, `instruction_pointer.low`, `args[0].high`, …;
 //!   `.endian little` (the default of [`assemble`]) or `.endian big` decides the offsets of the halves;
 //! - `ret` takes the actions of `seccomp(2)`, with data: `ERRNO(EPERM)`, `TRACE(7)`;
-//! - `#AUDIT_ARCH_X86_64` and the other arch tokens are constants;
+//! - `#AUDIT_ARCH_X86_64`, `#AF_ALG` and `#EPERM` are constants of the kernel, `#__NR_ptrace` is the number of a
+//!   syscall, and so is `#ptrace` where A holds nr;
+//! - `load32 4` is `ld [4]`, `return` is `ret`, and their constants and those of branches need no `#`;
+//! - a number as the target of a jump is how many instructions it skips, and a label may have an `@`;
+//! - a line may begin with its number and a colon, which must be that of the instruction;
 //! - `.insn code, jt, jf, k` is an instruction by its fields, for values in fields that the kernel
 //!   ignores.
 //!
@@ -38,6 +42,7 @@ mod link;
 mod listing;
 mod operand;
 mod parser;
+mod resolve;
 
 pub(super) use assemble::assemble_tokens;
 pub use assemble::{assemble, assemble_for};

@@ -14,6 +14,8 @@ use crate::verdict::{Verdict, errno_number};
 /// Aliases of mnemonics, and whether their targets are swapped.
 const ALIASES: &[(&str, &str, bool)] = &[
     ("jmp", "ja", false),
+    ("load32", "ld", false),
+    ("return", "ret", false),
     ("ldi", "ld", false),
     ("ldxi", "ldx", false),
     ("jne", "jeq", true),
@@ -48,6 +50,12 @@ impl<'a> Parser<'_, 'a> {
             Operand::None => Ok((Insn::new(op, 0), Targets::None)),
             Operand::Jump => Ok((Insn::new(op, 0), Targets::Jump(self.target()?))),
             Operand::BranchConstant | Operand::BranchX => self.branch(&ops, swapped),
+            _ if name == "ld" && token.is_word("load32") && self.starts_number() => {
+                Ok((Insn::new(Op::LdWordAbs, self.number("an offset")?), Targets::None))
+            }
+            _ if name == "ret" && self.starts_number() => {
+                Ok((Insn::new(Op::RetK, self.number("a value")?), Targets::None))
+            }
             _ if bare_constant => {
                 self.take('#');
                 let op = if name == "ld" { Op::LdImm } else { Op::LdxImm };
@@ -72,7 +80,11 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn branch(&mut self, ops: &[Op], swapped: bool) -> Result<(Insn, Targets<'a>)> {
-        let (op, k) = self.compared(ops)?;
+        let bare = with_operand(ops, Operand::BranchConstant).filter(|_| self.starts_number());
+        let (op, k) = match bare {
+            Some(op) => (op, self.number("a constant")?),
+            None => self.compared(ops)?,
+        };
         self.expect(',')?;
         let first = self.target()?;
         let second = if self.take(',') { self.target()? } else { Target::Next };
@@ -94,6 +106,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn target(&mut self) -> Result<Target<'a>> {
+        self.take('@');
         let position = self.peek().map(|token| token.position);
         match (self.peek(), position) {
             (Some(token), Some(position)) if token.kind == TokenKind::Word => {
@@ -104,7 +117,9 @@ impl<'a> Parser<'_, 'a> {
                     Target::Label(token.text, position)
                 })
             }
-            (Some(token), Some(position)) if token.is('+') => {
+            (Some(token), Some(position))
+                if token.is('+') || matches!(token.kind, TokenKind::Number(_)) =>
+            {
                 Ok(Target::Skip(self.number("how many instructions to skip")?, position))
             }
             _ => Err(self.expected("a label, `next` or `+` and a number")),
@@ -187,7 +202,8 @@ impl<'a> Parser<'_, 'a> {
     /// A word of `seccomp_data` by its name.
     fn word(&mut self) -> Result<Word> {
         let position = self.position();
-        let mut name = self.next().map_or_else(String::new, |token| token.text.to_owned());
+        let text = self.next().map_or("", |token| token.text);
+        let mut name = text.strip_prefix("data.").unwrap_or(text).to_owned();
         if name == "args" {
             self.expect('[')?;
             let arg = self.number_up_to(5, "the number of an argument")?;
@@ -205,18 +221,17 @@ impl<'a> Parser<'_, 'a> {
         })
     }
 
-    /// `#` and a number or the name of an arch token.
+    /// `#` and a number, the name of an arch token, or another name, whose value is found later.
     fn constant(&mut self) -> Result<u32> {
         self.expect('#')?;
         match self.peek() {
             Some(token) if token.kind == TokenKind::Word => {
-                let arch = Arch::ALL.iter().find(|arch| token.is_word(arch.audit_name()));
-                let Some(arch) = arch else {
-                    return Err(self
-                        .expected("a number or the name of an arch token (`AUDIT_ARCH_X86_64`)"));
-                };
                 self.next();
-                Ok(arch.token())
+                let arch = Arch::ALL.iter().find(|arch| token.is_word(arch.audit_name()));
+                if arch.is_none() {
+                    self.name = Some((token.text, token.position));
+                }
+                Ok(arch.map_or(0, |arch| arch.token()))
             }
             _ => self.number("a number"),
         }

@@ -18,9 +18,14 @@ pub(super) struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    fn push(&mut self, statement: Result<(Insn, Targets<'a>)>, position: Position) -> Result<()> {
+    fn push(
+        &mut self,
+        statement: Result<(Insn, Targets<'a>)>,
+        name: Option<(&'a str, Position)>,
+        position: Position,
+    ) -> Result<()> {
         let (statement, result) = match statement {
-            Ok((insn, targets)) => (Statement { insn, targets, position }, Ok(())),
+            Ok((insn, targets)) => (Statement { insn, targets, name, position }, Ok(())),
             Err(error) => (Statement::unreadable(position), Err(error)),
         };
         self.statements.push(statement);
@@ -32,13 +37,15 @@ impl<'a> Parsed<'a> {
 pub(super) struct Statement<'a> {
     pub(super) insn: Insn,
     pub(super) targets: Targets<'a>,
+    /// The name of the constant, whose value is not known yet.
+    pub(super) name: Option<(&'a str, Position)>,
     pub(super) position: Position,
 }
 
 impl Statement<'_> {
     /// A placeholder, so that jumps over it have the right distance.
     fn unreadable(position: Position) -> Self {
-        Statement { insn: Insn::new(Op::RetK, 0), targets: Targets::None, position }
+        Statement { insn: Insn::new(Op::RetK, 0), targets: Targets::None, name: None, position }
     }
 }
 
@@ -99,19 +106,22 @@ pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>
             column: last.position.column + last.text.chars().count() as u32,
             ..last.position
         });
-        let mut parser = Parser { rest: line, end, endian };
+        let mut parser = Parser { rest: line, end, endian, name: None };
         let read = match parser.take_line_number() {
-            None => parser.line(&mut program),
+            None => {
+                if let Some((given, position)) = parser.take_index() {
+                    let due = program.statements.len();
+                    if errors.is_empty() && given.parse() != Ok(due) {
+                        errors.push(out_of_order(due, given, position));
+                    }
+                }
+                parser.line(&mut program)
+            }
             Some((given, position)) => {
                 let due = program.statements.len();
                 // If one is missing, all following numbers are wrong as well.
                 if errors.is_empty() && given.parse() != Ok(due) {
-                    let message =
-                        format!("expected line {due} of the listing, found {}", quote(given));
-                    errors.push(
-                        Diagnostic::error(Some(position), message)
-                            .help("lines are missing or out of order"),
-                    );
+                    errors.push(out_of_order(due, given, position));
                 }
                 parser.listed_line(&mut program, position)
             }
@@ -124,16 +134,31 @@ pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>
     (program, endian, errors)
 }
 
+fn out_of_order(due: usize, given: &str, position: Position) -> Diagnostic {
+    let message = format!("expected line {due} of the listing, found {}", quote(given));
+    Diagnostic::error(Some(position), message).help("lines are missing or out of order")
+}
+
 /// The rest of a line.
 pub(super) struct Parser<'t, 'a> {
     rest: &'t [Token<'a>],
     end: Option<Position>,
     endian: Endian,
+    /// The name in the place of the constant of the current instruction.
+    pub(super) name: Option<(&'a str, Position)>,
 }
 
 pub(super) type Result<T> = std::result::Result<T, Diagnostic>;
 
 impl<'a> Parser<'_, 'a> {
+    /// The number of an instruction and a colon: its text and position.
+    fn take_index(&mut self) -> Option<(&'a str, Position)> {
+        let [number, colon, ..] = self.rest else { return None };
+        let (text, position) = (number.text, number.position);
+        let is_index = matches!(number.kind, TokenKind::Number(_)) && colon.is(':');
+        is_index.then(|| self.skip(2)).map(|()| (text, position))
+    }
+
     fn line(&mut self, program: &mut Parsed<'a>) -> Result<()> {
         // The number of a listing's line.
         if let [Token { kind: TokenKind::Number(_), .. }, Token { kind: TokenKind::Word, .. }, ..] =
@@ -143,7 +168,14 @@ impl<'a> Parser<'_, 'a> {
         }
         while let Some(token) = self.peek() {
             let position = token.position;
-            if token.kind == TokenKind::Word && self.rest.get(1).is_some_and(|next| next.is(':')) {
+            let is_marked = token.is('@')
+                && matches!(self.rest, [_, name, colon, ..]
+                    if name.kind == TokenKind::Word && colon.is(':'));
+            if is_marked {
+                self.next();
+            } else if token.kind == TokenKind::Word
+                && self.rest.get(1).is_some_and(|next| next.is(':'))
+            {
                 if let Some(reserved) = RESERVED.iter().find(|reserved| token.is_word(reserved)) {
                     program.statements.push(Statement::unreadable(position));
                     let message = format!("`{reserved}` is reserved and cannot be a label");
@@ -157,7 +189,7 @@ impl<'a> Parser<'_, 'a> {
                 self.endian = self.byte_order()?;
             } else {
                 let statement = self.statement();
-                program.push(statement, position)?;
+                program.push(statement, self.name.take(), position)?;
             }
         }
         Ok(())
@@ -165,7 +197,7 @@ impl<'a> Parser<'_, 'a> {
 
     fn listed_line(&mut self, program: &mut Parsed<'a>, position: Position) -> Result<()> {
         let statement = self.listed();
-        program.push(statement, position)
+        program.push(statement, self.name.take(), position)
     }
 
     fn byte_order(&mut self) -> Result<Endian> {

@@ -1,6 +1,6 @@
 //! Recognises the form of a text.
 
-use super::hex;
+use super::{gvisor, hex, table};
 use crate::lexer::{Token, TokenKind};
 
 /// A textual form of programs; see the [module](super).
@@ -10,6 +10,7 @@ pub(super) enum Form {
     Table,
     Hex,
     Source,
+    GVisor,
     Assembly,
 }
 
@@ -19,15 +20,7 @@ pub(super) fn form(text: &str, assembly: &[Token<'_>]) -> Form {
         assembly.split(|token| token.kind == TokenKind::LineEnd).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     let second = lines.next();
-    let is_number = |kind| matches!(kind, TokenKind::Number(_));
-    let legacy = |word: &str| word.starts_with("BPF_S_");
-    let table = match first {
-        [word, ..] if word.text == "line" || legacy(word.text) => true,
-        [index, colon, code, ..] if is_number(index.kind) && colon.is(':') => {
-            is_number(code.kind) || legacy(code.text)
-        }
-        _ => false,
-    };
+    let table = table::is_table(first);
     let source = assembly
         .iter()
         .any(|token| token.is('{') || token.is_word("BPF_STMT") || token.is_word("BPF_JUMP"));
@@ -42,6 +35,8 @@ pub(super) fn form(text: &str, assembly: &[Token<'_>]) -> Form {
         Form::Source
     } else if decimal {
         Form::Decimal
+    } else if gvisor::is_line(first) || second.is_some_and(gvisor::is_line) {
+        Form::GVisor
     } else if hex::is_hex(text) {
         Form::Hex
     } else {

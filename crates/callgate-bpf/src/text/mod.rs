@@ -3,24 +3,35 @@
 //!
 //! | form | looks like |
 //! |---|---|
-//! | assembly | `ld [4]`; see [`asm`](super::asm) |
+//! | assembly, also as gVisor's documents show it | `ld [4]`, `03: jeq 15, 10, 0`; see [`asm`](super::asm) |
 //! | `tcpdump -d` | `(000) ldh [12]` |
 //! | `tcpdump -ddd`, `bpf_asm` | a count, then `code jt jf k` in decimal, on lines or between commas |
-//! | `tcpdump -dd`, C, Rust, Go | `{ 0x20, 0, 0, 0x00000004 },`, `BPF_STMT(BPF_LD \| BPF_W \| BPF_ABS, 4),` |
-//! | libseccomp's table | ` 0000: 0x20 0x00 0x00 0x00000004   ld  $data[4]` |
-//! | the kernel's old names | `0: BPF_S_ANC_SECCOMP_LD_W 0 0 0x4` |
+//! | `tcpdump -dd`, C, Rust, Go | `{ 0x20, 0, 0, 0x00000004 },`, `BPF_STMT(BPF_LD \| BPF_W \| BPF_ABS, 4),`, macros of the text |
+//! | `golang.org/x/net/bpf` | `bpf.LoadAbsolute{Off: 4, Size: 4},` |
+//! | libseccomp's table, seccomp-tools | ` 0000: 0x20 0x00 0x00 0x00000004   ld  $data[4]` |
+//! | gVisor's `bpf.DecodeProgram` | `0: A <- P[4:4]` |
+//! | the kernel's old names and numbers | `0: BPF_S_ANC_SECCOMP_LD_W 0 0 0x4`, `l0: 0x003d jt=0x00 jf=0x00 k=0x4` |
 //! | bytes in hexadecimal | `2000000004000000`, `\x20\x00…`, `0x20, 0x00, …`, white space and quotes ignored |
+//!
+//! Prompts of a shell, fences of Markdown, the marks of a diff or a quotation and line numbers are ignored. A line of dots,
+//! which stands for instructions that are left out, is an error.
 //!
 //! [`Program::from_raw`](super::Program::from_raw) checks whether the kernel accepts the instructions.
 
+mod clean;
 mod error;
 mod form;
+mod gvisor;
 mod hex;
+mod linux3;
+mod options;
 mod parse;
 mod source;
 mod table;
 
-pub use parse::{parse, parse_for};
+pub use linux3::from_linux3;
+pub use options::TextOptions;
+pub use parse::{parse, parse_for, parse_with};
 
 #[cfg(test)]
 mod tests;

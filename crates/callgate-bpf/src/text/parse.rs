@@ -1,11 +1,15 @@
 //! Reads a text by its form.
 
+use super::clean::{Cleaned, clean};
 use super::form::{Form, form};
-use super::{hex, source, table};
+use super::linux3::from_linux3;
+use super::options::TextOptions;
+use super::{gvisor, hex, source, table};
 use crate::asm::{AsmError, assemble_tokens};
 use crate::data::Endian;
 use crate::insn::RawInsn;
 use crate::lexer::{Flavour, tokens};
+use crate::symbols::Names;
 
 /// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly
 /// without `.endian` to the halves of arguments.
@@ -42,16 +46,51 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), AsmError> {
+    parse_with(text, &TextOptions::new(endian))
+}
+
+/// The same for a text that may contain the names of syscalls and constants, whose values depend on the architecture.
+///
+/// ```
+/// use callgate_bpf::text::{self, TextOptions};
+/// use callgate_bpf::{Arch, Endian};
+///
+/// let text = "BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_execve, 0, 1)";
+/// let options = TextOptions::new(Endian::Little).with_arch(Arch::Aarch64);
+/// assert_eq!(text::parse_with(text, &options)?.0[0].k, 221);
+/// # Ok::<(), callgate_bpf::asm::AsmError>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`]; also for names that the architecture does not have.
+pub fn parse_with(text: &str, options: &TextOptions) -> Result<(Vec<RawInsn>, Endian), AsmError> {
+    let cleaned = clean(text);
+    read(&cleaned, options).map_err(|error| error.map(|message| cleaned.original(message)))
+}
+
+fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<(Vec<RawInsn>, Endian), AsmError> {
+    let text = &*cleaned.text;
+    let endian = options.endian();
     let assembly = tokens(text, Flavour::Assembly)?;
-    let insns = match form(text, &assembly) {
+    let form = form(text, &assembly);
+    if let Some(error) = cleaned.left_out().filter(|_| form != Form::Source) {
+        return Err(error.into());
+    }
+    let insns = match form {
         Form::Decimal => table::decimal(text),
         Form::Table => table::named(&assembly),
         Form::Hex => hex::bytes(text, endian),
-        Form::Source => source::rows(text),
+        Form::GVisor => gvisor::listing(&assembly),
+        Form::Source => {
+            // The tokens of the other flavour are no longer needed.
+            drop(assembly);
+            source::rows(text, |tokens| Names::of(tokens, options))
+        }
         Form::Assembly => {
-            let (insns, endian) = assemble_tokens(&assembly, endian)?;
+            let (insns, endian) = assemble_tokens(&assembly, options)?;
             return Ok((insns.into_iter().map(RawInsn::from).collect(), endian));
         }
     };
-    Ok((insns?, endian))
+    let insns = insns?;
+    Ok((from_linux3(&insns).unwrap_or(insns), endian))
 }

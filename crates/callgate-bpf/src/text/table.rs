@@ -1,10 +1,9 @@
 //! Tables: `tcpdump -ddd`, libseccomp's, and the kernel's names of Linux 3.10.
 
 use super::error::{error, finish};
-use crate::ancillary::AncillaryWord;
+use super::linux3::code_of_name;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
-use crate::disasm::SECCOMP_LOAD;
 use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind, quote};
 use crate::op::Op;
@@ -107,13 +106,20 @@ fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<
 }
 
 /// Lines of `index: code jt jf k`, where the code is a number (then the rest of the line is its
-/// translation and is ignored) or one of the kernel's old names.
+/// translation and is ignored) or one of the kernel's old names. Both may have the names of the fields: `jt=0x01`.
 pub(super) fn named(tokens: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let mut insns = Vec::new();
     let mut errors = Errors::default();
     for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
         let header = line.first().is_none_or(|first| first.text == "line" || first.is('='));
         if header {
+            continue;
+        }
+        if let Some((count, position)) = total(line) {
+            if errors.is_empty() && count != insns.len().to_string() {
+                let message = format!("the listing has {} instructions, not {count}", insns.len());
+                errors.push(error(position, message).help("lines are missing"));
+            }
             continue;
         }
         match row(line, insns.len()) {
@@ -127,10 +133,52 @@ pub(super) fn named(tokens: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, A
     finish(insns, errors)
 }
 
+/// Whether a line begins such a table.
+pub(super) fn is_table(line: &[Token<'_>]) -> bool {
+    let is_number = |token: &Token<'_>| matches!(token.kind, TokenKind::Number(_));
+    let is_legacy = |token: &Token<'_>| token.text.starts_with("BPF_S_");
+    match line {
+        [word, ..] if word.text == "line" || is_legacy(word) => true,
+        [index, colon, code, ..] if index_of(index).is_some() && colon.is(':') => {
+            is_number(code) || is_legacy(code)
+        }
+        [code, rest @ ..] if is_number(code) => is_named_field(rest),
+        _ => false,
+    }
+}
+
+/// The index of a line, `12` or `l12`.
+fn index_of<'a>(token: &Token<'a>) -> Option<&'a str> {
+    let digits = match token.kind {
+        TokenKind::Word => token.text.strip_prefix(['l', 'L'])?,
+        _ => token.text,
+    };
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(digits)
+}
+
+/// The number of instructions in a line below a listing.
+fn total<'a>(line: &[Token<'a>]) -> Option<(&'a str, Position)> {
+    match line {
+        [first, second, colon, count]
+            if first.is_word("Processed") && second.is_word("instructions") && colon.is(':') =>
+        {
+            Some((count.text, count.position))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the next tokens are the name of a field and `=`.
+fn is_named_field(tokens: &[Token<'_>]) -> bool {
+    matches!(tokens, [name, equals, ..]
+        if equals.is('=') && matches!(name.text, "code" | "jt" | "jf" | "tf" | "k"))
+}
+
 fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
-    let fields = match line {
+    let mut rest = match line {
         [given, colon, fields @ ..] if colon.is(':') => {
-            if given.text.parse() != Ok(index) {
+            if index_of(given).and_then(|given| given.parse().ok()) != Some(index) {
                 let message =
                     format!("expected line {index} of the table, found {}", quote(given.text));
                 return Err(
@@ -141,17 +189,56 @@ fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
         }
         fields => fields,
     };
-    let [code, jt, jf, k, rest @ ..] = fields else {
-        let position = line.first().map(|first| first.position);
-        let message =
-            format!("expected the four fields code, jt, jf and k, found {}", fields.len());
-        return Err(Diagnostic::error(position, message));
+    let name = rest.split_first().filter(|(name, _)| name.kind == TokenKind::Word);
+    let name = name.filter(|(_, after)| !after.first().is_some_and(|mark| mark.is('=')));
+    let mut code = None;
+    if let Some((name, after)) = name {
+        code = Some(legacy_code(name)?);
+        rest = after;
+        // A listing with names may have the kernel's numbers as well.
+        if let Some((number, after)) = rest.split_first().filter(|(_, after)| is_named_field(after))
+        {
+            field(number, "the code", u32::from(u16::MAX))?;
+            if code == Some(Op::DivK.code()) {
+                return Err(divided(name.position));
+            }
+            rest = after;
+        }
+    }
+    let is_named = code.is_some();
+    let mut fields = Vec::new();
+    let mut has_names = false;
+    while let Some((first, after)) = rest.split_first() {
+        if fields.len() + usize::from(is_named) == 4 {
+            break;
+        }
+        let is_name = is_named_field(rest);
+        has_names |= is_name;
+        match (is_name, after) {
+            (true, [_, value, after @ ..]) => {
+                fields.push(value);
+                rest = after;
+            }
+            (true, _) => break,
+            (false, _) => {
+                fields.push(first);
+                rest = after;
+            }
+        }
+    }
+    let position = line.first().map(|first| first.position);
+    let missing = |found: usize| {
+        let message = format!("expected the four fields code, jt, jf and k, found {found}");
+        Diagnostic::error(position, message)
     };
-    let (code, named) = match code.kind {
-        TokenKind::Word => (legacy_code(code)?, true),
-        _ => (field(code, "the code", u32::from(u16::MAX))? as u16, false),
+    let (code, jt, jf, k) = match (code, fields.as_slice()) {
+        (Some(code), [jt, jf, k]) => (code, *jt, *jf, *k),
+        (None, [code, jt, jf, k]) => {
+            (field(code, "the code", u32::from(u16::MAX))? as u16, *jt, *jf, *k)
+        }
+        (_, fields) => return Err(missing(fields.len() + usize::from(is_named))),
     };
-    if let (true, Some(extra)) = (named, rest.first()) {
+    if let (true, Some(extra)) = (is_named || has_names, rest.first()) {
         return Err(error(
             extra.position,
             format!("expected the end of the line, found {}", quote(extra.text)),
@@ -163,6 +250,13 @@ fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
         jf: field(jf, "jf", u32::from(u8::MAX))? as u8,
         k: field(k, "k", u32::MAX)?,
     })
+}
+
+/// The error about a division in the memory of Linux 3.
+fn divided(position: Position) -> Diagnostic {
+    error(position, "the divisor is not known: this kernel stored its reciprocal".to_owned()).help(
+        "replace the line by `BPF_S_ALU_DIV_K jt jf DIVISOR`, without the number after the name",
+    )
 }
 
 fn field(token: &Token<'_>, what: &str, limit: u32) -> Result<u32> {
@@ -178,14 +272,8 @@ fn field(token: &Token<'_>, what: &str, limit: u32) -> Result<u32> {
 
 /// The code of a name such as `BPF_S_ALU_AND_K`.
 fn legacy_code(token: &Token<'_>) -> Result<u16> {
-    let known = token.text.strip_prefix("BPF_S_").and_then(|name| {
-        let ancillary = AncillaryWord::ALL.iter().any(|word| word.legacy_name() == Some(name));
-        if name == SECCOMP_LOAD || ancillary {
-            return Some(Op::LdWordAbs);
-        }
-        Op::ALL.iter().copied().find(|op| op.legacy_name() == name)
-    });
-    known.map(Op::code).ok_or_else(|| {
+    let known = token.text.strip_prefix("BPF_S_").and_then(code_of_name);
+    known.ok_or_else(|| {
         let message =
             format!("{} is not an instruction of Linux 3.10 (`BPF_S_…`)", quote(token.text));
         error(token.position, message)

@@ -15,8 +15,8 @@ use crate::source::{self, Place};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The language is that of bpf_asm (tools/bpf in the Linux sources) plus names of
-fields (nr, args[0].low), arch tokens (#AUDIT_ARCH_X86_64), actions and errnos
-(ERRNO(EPERM)); syscalls are written as numbers. All other forms of a bpftext:
+fields (nr, args[0].low), arch tokens (#AUDIT_ARCH_X86_64), syscalls (#execve
+after ld nr), actions and errnos (ERRNO(EPERM)). All other forms of a bpftext:
 SOURCE are accepted, too: the listings of tcpdump and everything that `callgate
 disasm` prints.
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
     let place = Place::of_path(&args.file);
     let text = place.read_text("for a program as raw instructions, use `callgate disasm`")?;
     let default = args.endian.map_or(NATIVE_ENDIAN, Endian::from);
-    let (insns, endian) = source::read_text(&place, &text, default)?;
+    let (insns, endian) = source::read_text(&place, &text, default, None)?;
     if args.endian.is_some() && endian != default {
         return Err(Failure::about(place.name(), "`.endian` contradicts --endian")
             .help("omit --endian: the text specifies the byte order"));

@@ -23,6 +23,9 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
         }
     }
     let mut rest = bytes.trim_ascii();
+    if is_pasted(rest) {
+        return SourceFormat::Program(ProgramForm::Text);
+    }
     if let Some(inside) = rest.strip_prefix(b"{") {
         if is_document(rest) {
             return SourceFormat::Firecracker;
@@ -74,6 +77,15 @@ pub(super) fn explain_detected(failure: Failure, format: SourceFormat) -> Failur
     failure
 }
 
+/// Whether the first line is the prompt of a shell, or a tag around code in a document. JSON begins with a bracket and a
+/// brace as well.
+fn is_pasted(text: &[u8]) -> bool {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let has = |part: &[u8]| line.windows(part.len()).any(|window| window == part);
+    (line.starts_with(b"[") && (has(b"]$ ") || has(b"]# ")))
+        || (line.starts_with(b"{%") && line.ends_with(b"%}"))
+}
+
 /// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,
 /// so the word must be a key with which such files begin.
 fn is_yaml(text: &[u8]) -> bool {
@@ -118,6 +130,8 @@ mod tests {
         assert_eq!(of(b""), SourceFormat::Profile(None));
         assert_eq!(of(b"{\"vmm\": {\"filter\": []}}"), SourceFormat::Firecracker);
         assert_eq!(of(b"[]"), SourceFormat::Profile(None));
+        assert_eq!(of(b"[a@b ~]$ x\n"), SourceFormat::Program(ProgramForm::Text));
+        assert_eq!(of(b"{% highlight c %}\n{"), SourceFormat::Program(ProgramForm::Text));
         assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), SourceFormat::Program(ProgramForm::Text));
         assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), SourceFormat::Program(ProgramForm::Text));
         assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), SourceFormat::Program(ProgramForm::Raw));

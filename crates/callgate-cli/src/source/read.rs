@@ -1,8 +1,9 @@
 //! Reads the bytes of a profile or a program into a filter.
 
-use callgate::Endian;
+use callgate::bpf::text::TextOptions;
 use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::formats::{self, oci};
+use callgate::{Arch, Endian};
 
 use super::filter::Filter;
 use super::firecracker::read_thread;
@@ -14,7 +15,7 @@ use super::snap::read_snap_profile;
 use super::violations::{SOCKET_HELP, not_a_program};
 use super::{kafel, minijail};
 use crate::options::SourceOptions;
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 
 /// The built-in profile.
 pub(crate) const BUILT_IN: &str = "container-default";
@@ -74,14 +75,15 @@ pub(super) fn read_program<P: Accepted>(
     let given = options.of_program()?;
     match form {
         ProgramForm::Raw => {
-            let program =
-                P::from_bytes(&bytes, given).map_err(|error| not_a_program(place, &error))?;
+            let program = P::from_bytes(&bytes, given).or_else(|error| {
+                from_linux3(place, &bytes, given).ok_or_else(|| not_a_program(place, &error))
+            })?;
             Ok((program, given))
         }
         ProgramForm::Text => {
             let text = place.text(bytes, RAW_HELP)?;
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let (raw, endian) = read_text(place, text, given)?;
+            let (raw, endian) = read_text(place, text, given, options.arch.first().copied())?;
             if endian != given && options.fixes_endian() {
                 return Err(Failure::about(place.name(), "`.endian` contradicts the options")
                     .help("omit --endian and --arch, or give the byte order of the text"));
@@ -92,14 +94,37 @@ pub(super) fn read_program<P: Accepted>(
     }
 }
 
+/// A program that was copied from the memory of Linux 3, which has opcodes of its own. Prints a warning.
+fn from_linux3<P: Accepted>(place: &Place, bytes: &[u8], endian: Endian) -> Option<P> {
+    let (insns, rest) = bytes.as_chunks();
+    let insns: Vec<RawInsn> = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian)).collect();
+    let translated = bpf::text::from_linux3(&insns).filter(|_| rest.is_empty())?;
+    let program = P::from_raw(&translated).ok()?;
+    report::warn_about(
+        &place.name(),
+        "this program has the internal opcodes of Linux 3.5 to 3.14, and was translated",
+        "",
+    );
+    Some(program)
+}
+
 /// Parses a program as text in any form; returns it with its byte order, which is the given one unless the text
-/// specifies another.
+/// specifies another. Names of syscalls are those of the given architecture, else of the one that the text is for, else of
+/// this machine.
 pub(crate) fn read_text(
     place: &Place,
     text: &str,
     endian: Endian,
+    arch: Option<Arch>,
 ) -> Result<(Vec<RawInsn>, Endian)> {
-    bpf::text::parse_for(text, endian)
+    let mut options = TextOptions::new(endian);
+    if let Some(arch) = arch {
+        options = options.with_arch(arch);
+    }
+    if let Some(native) = Arch::native() {
+        options = options.with_usual_arch(native);
+    }
+    bpf::text::parse_with(text, &options)
         .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))
 }
 

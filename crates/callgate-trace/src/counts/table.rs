@@ -4,6 +4,9 @@
 //! line of dashes follows the header, the table ends with another such line (strace) or an empty line (perf). If a text
 //! has a table, lines outside all tables are not counts.
 //!
+//! The lines of a table may be numbered, as in a document. A row of dots stands for rows that are left out, with a
+//! warning.
+//!
 //! strace leaves the column `errors` empty for syscalls that never failed; with `--errno-summary`, perf adds lines such
 //! as `ENOENT: 19` below a row.
 //!
@@ -299,6 +302,23 @@ impl CountTable {
             Section::BelowHeader(header) => (header, true),
             Section::Rows(header) => (header, false),
         };
+        let unnumbered;
+        let words = match header.is_numbered {
+            false => words,
+            true => {
+                unnumbered = words.without_first();
+                &unnumbered
+            }
+        };
+        let Some(first) = words.first() else { return true };
+        if words.kept.iter().all(|word| matches!(word.text, "..." | "…" | "....")) {
+            if !self.tables.messages.leave_out(Severity::Warning) {
+                let message = "rows of the table are left out here".to_owned();
+                self.tables.messages.warn(line.position(first.at), message).help =
+                    "syscalls without a row are treated as if they did not occur".to_owned();
+            }
+            return true;
+        }
         let row = header.row(words);
         // The sum that strace prints below the table.
         let is_total = row.as_ref().is_ok_and(|row| row.name.text == "total");
@@ -398,6 +418,8 @@ struct Header {
     name: usize,
     /// The column that strace leaves empty for syscalls that never failed.
     errors: Option<usize>,
+    /// Whether each line begins with its number in a document.
+    is_numbered: bool,
 }
 
 impl Header {
@@ -406,14 +428,18 @@ impl Header {
         if words.count > words.kept.len() {
             return None;
         }
+        let is_number = |first: Field<'_>| first.text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_numbered = words.first().is_some_and(is_number);
         // "% time" is one column.
-        let titles = words.kept.iter().filter(|field| field.text != "%");
+        let titles = words.kept.iter().skip(usize::from(is_numbered));
+        let titles = titles.filter(|field| field.text != "%");
         let column = |title| titles.clone().position(|field| field.text == title);
         Some(Header {
             columns: titles.clone().count(),
             syscalls: column("calls")?,
             name: column("syscall").or_else(|| column("name"))?,
             errors: column("errors"),
+            is_numbered,
         })
     }
 

@@ -51,6 +51,29 @@ fn the_table_of_strace() {
 }
 
 #[test]
+fn a_table_in_a_document_may_be_numbered_and_incomplete() {
+    let table = "\
+30 % time seconds usecs/call calls errors syscall
+31 ------ ----------- ----------- --------- --------- ----------------
+32 62.10 431.7 496 870 46 futex
+33 0.28 1.9 16 115 fstat
+34 ...
+35 ------ ----------- ----------- --------- --------- ----------------
+36 100.00 695.3 447 1552 46 total
+";
+    let counted = |text: &str| -> Vec<(String, f64)> {
+        let counts = read(text, Arch::X86_64, false).unwrap().counts;
+        counts.into_iter().map(|count| (count.name, count.count)).collect()
+    };
+    let expected = pairs(&[("futex", 870.0), ("fstat", 115.0)]);
+    assert_eq!(counted(table), expected);
+    assert_eq!(warnings(table), "5:4: rows of the table are left out here");
+    let plain: String = table.lines().map(|line| line.split_at(3).1.to_owned() + "\n").collect();
+    assert_eq!(counted(&plain), expected);
+    assert_eq!(warnings(&plain), "5:1: rows of the table are left out here");
+}
+
+#[test]
 fn a_table_of_strace_with_selected_columns() {
     let text = "\
 syscall               calls

@@ -77,6 +77,12 @@ impl<'t> Words<'t> {
         }
     }
 
+    /// The words after the first one.
+    pub(super) fn without_first(&self) -> Words<'t> {
+        let kept = self.kept.iter().skip(1).copied().collect();
+        Words { kept, count: self.count.saturating_sub(1) }
+    }
+
     pub(super) fn first(&self) -> Option<Field<'t>> {
         self.kept.first().copied()
     }

@@ -1,0 +1,38 @@
+//! Instructions in source code: rows of `tcpdump -dd`, arrays in C, Rust and Go.
+//!
+//! This does not parse those languages. It expands the macros of C, finds the arrays of instructions, and ignores the
+//! code around them. An element of an array is:
+//!
+//! | element | looks like |
+//! |---|---|
+//! | fields | `{ 0x20, 0, 0, 4 }`, `{ .code = 6, .k = 0 }`, `sock_filter { code: 6, k: 0 }`, `{Op: 6, K: 0}` |
+//! | the kernel's macros | `BPF_STMT(BPF_RET \| BPF_K, SECCOMP_RET_ALLOW)`, `BPF_JUMP(…)`; functions of these names |
+//! | a macro of the text | `ALLOW_SYSCALL(read)`, with its `#define`; without it, if it is well known |
+//! | `golang.org/x/net/bpf` | `bpf.LoadAbsolute{Off: 4, Size: 4}` |
+//!
+//! A value is an expression of numbers, constants of the kernel (`SECCOMP_RET_ERRNO`, `AUDIT_ARCH_X86_64`, `EPERM`,
+//! `AF_ALG`), syscalls (`__NR_read`, `SYS_read`), `offsetof(struct seccomp_data, nr)`, and parameters of a function that
+//! the text calls once.
+//!
+//! Everything in an array is an instruction or an error. A text with two arrays is refused, because the first and the
+//! second may be different programs. Conditionals (`#ifdef`) are resolved for one architecture.
+//!
+//! The work is bounded: macros are expanded to a limited number of tokens, and parentheses have a limited depth.
+
+mod condition;
+mod cursor;
+mod expand;
+mod expression;
+mod field;
+mod go;
+mod known;
+mod parameters;
+mod preprocess;
+mod rows;
+
+pub(super) use rows::rows;
+
+#[cfg(test)]
+mod macro_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Parameters of the function around an array: their values are the arguments, if the text calls the function once.
+
+use super::expression::is_type;
+use crate::lexer::{Token, TokenKind};
+
+/// How many tokens the parameters of a function may have.
+const MAX_HEADER: usize = 500;
+/// How many parameters of a text are looked up.
+const MAX_LOOKUPS: usize = 100;
+
+/// What is known about the value of a parameter.
+pub(super) enum Parameter<'t, 'a> {
+    /// The argument of the only call.
+    Argument(&'t [Token<'a>]),
+    /// The name of the function, and how often it is called.
+    Unknown { function: &'a str, calls: usize },
+}
+
+/// The functions of a text.
+pub(super) struct Parameters<'t, 'a> {
+    tokens: &'t [Token<'a>],
+    /// The open braces around the current place.
+    pub(super) blocks: Vec<usize>,
+    lookups: usize,
+}
+
+impl<'t, 'a> Parameters<'t, 'a> {
+    pub(super) fn new(tokens: &'t [Token<'a>]) -> Self {
+        Parameters { tokens, blocks: Vec::new(), lookups: 0 }
+    }
+
+    /// The parameter with a name of the functions around the current place; `None` if there is none.
+    pub(super) fn find(&mut self, name: &str) -> Option<Parameter<'t, 'a>> {
+        if self.lookups >= MAX_LOOKUPS {
+            return None;
+        }
+        self.lookups += 1;
+        let (at, function, nth) =
+            self.blocks.iter().rev().take(8).find_map(|block| self.header(*block, name))?;
+        let mut calls = Vec::new();
+        for (here, token) in self.tokens.iter().enumerate() {
+            if here != at && token.kind == TokenKind::Word && token.text == function {
+                calls.extend(self.argument(here, nth));
+            }
+        }
+        Some(match calls.as_slice() {
+            [only] => Parameter::Argument(only),
+            _ => Parameter::Unknown { function, calls: calls.len() },
+        })
+    }
+
+    /// The function whose body begins at a brace: its place, its name and the index of the parameter.
+    fn header(&self, brace: usize, parameter: &str) -> Option<(usize, &'a str, usize)> {
+        let close = brace.checked_sub(1)?;
+        self.tokens.get(close).filter(|token| token.is(')'))?;
+        let from = close.saturating_sub(MAX_HEADER);
+        let mut depth = 0usize;
+        let open = (from..=close).rev().find(|at| {
+            match self.tokens.get(*at).map(|token| token.kind) {
+                Some(TokenKind::Mark(')')) => depth += 1,
+                Some(TokenKind::Mark('(')) => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        })?;
+        let name = self.tokens.get(open.checked_sub(1)?)?;
+        let is_keyword = matches!(name.text, "if" | "while" | "for" | "switch");
+        if name.kind != TokenKind::Word || is_keyword {
+            return None;
+        }
+        let parameters = split(self.tokens.get(open + 1..close)?);
+        let nth = parameters.iter().position(|tokens| {
+            let last = tokens.iter().rev().find(|token| token.kind == TokenKind::Word);
+            last.is_some_and(|last| last.text == parameter)
+        })?;
+        Some((open - 1, name.text, nth))
+    }
+
+    /// An argument of the call at a place; `None` if this is a declaration.
+    fn argument(&self, at: usize, nth: usize) -> Option<&'t [Token<'a>]> {
+        let inside = self
+            .tokens
+            .get(at + 2..)
+            .filter(|_| self.tokens.get(at + 1).is_some_and(|open| open.is('(')))?;
+        let mut depth = 0usize;
+        let close = inside.iter().take(MAX_HEADER).position(|token| {
+            let is_end = token.is(')') && depth == 0;
+            match token.kind {
+                TokenKind::Mark('(') => depth += 1,
+                TokenKind::Mark(')') if !is_end => depth -= 1,
+                _ => {}
+            }
+            is_end
+        })?;
+        let argument = split(inside.get(..close)?).get(nth).copied()?;
+        let is_declared =
+            argument.first().is_some_and(|first| is_type(first) || first.is_word("struct"));
+        let is_definition = inside.get(close + 1).is_some_and(|next| next.is('{'));
+        (!argument.is_empty() && !is_declared && !is_definition).then_some(argument)
+    }
+}
+
+/// The parts between commas outside parentheses.
+fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
+    let mut depth = 0usize;
+    tokens
+        .split(|token| {
+            match token.kind {
+                TokenKind::Mark('(') => depth += 1,
+                TokenKind::Mark(')') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && token.is(',')
+        })
+        .collect()
+}

@@ -1,0 +1,507 @@
+//! Finds the arrays of instructions in source code, and reads their elements.
+
+use super::super::error::{error, finish};
+use super::cursor::{Cursor, Result};
+use super::field::Fields;
+use super::go;
+use super::known::DEFINITIONS;
+use super::preprocess::preprocess;
+use crate::asm::{AsmError, Errors};
+use crate::diagnostic::{Diagnostic, Position};
+use crate::insn::RawInsn;
+use crate::lexer::{Flavour, Token, TokenKind, quote, tokens};
+use crate::limits::MAX_READ_INSNS;
+use crate::symbols::Names;
+
+/// The fields of a row, in order.
+const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
+
+/// Types of instructions, or parts of their names.
+const TYPES: &[&str] = &["sock_filter", "SockFilter", "bpf_insn", "Instruction"];
+
+/// Reads all rows.
+pub(in super::super) fn rows(
+    text: &str,
+    names: impl Fn(&[Token<'_>]) -> Names,
+) -> std::result::Result<Vec<RawInsn>, AsmError> {
+    let known = tokens(DEFINITIONS, Flavour::Source)?;
+    let text = tokens(text, Flavour::Source)?;
+    let end = text.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
+    let names = names(&text);
+    let mut errors = Errors::default();
+    let expanded = preprocess(&known, &text, &names, &mut errors);
+    let mut reader = Reader {
+        tokens: &expanded,
+        cursor: Cursor::new(&expanded, end),
+        contexts: Vec::new(),
+        arrays: 0,
+        fields: Fields::new(&names, &expanded),
+        insns: Vec::new(),
+        first: None,
+        part: Part::default(),
+        errors,
+        ignored: Errors::default(),
+    };
+    reader.read();
+    reader.finish(&text)
+}
+
+/// What a brace or a bracket encloses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Context {
+    /// Elements, all of which are instructions.
+    Array,
+    /// Anything else.
+    Code,
+}
+
+/// An array, or the code outside arrays.
+#[derive(Default)]
+struct Part {
+    errors: Errors,
+    rows: usize,
+    /// Whether its type is known to be that of instructions.
+    is_declared: bool,
+}
+
+struct Reader<'n, 't, 'a> {
+    tokens: &'t [Token<'a>],
+    cursor: Cursor<'t, 'a>,
+    /// What is open, with the marks that close it.
+    contexts: Vec<(Context, char)>,
+    /// How many of them are arrays.
+    arrays: usize,
+    fields: Fields<'n, 't, 'a>,
+    insns: Vec<RawInsn>,
+    /// The first program: whether its rows are outside arrays.
+    first: Option<bool>,
+    /// The array that is being read, or else the code outside arrays.
+    part: Part,
+    errors: Errors,
+    /// Errors in arrays without instructions, which are probably something else.
+    ignored: Errors,
+}
+
+impl<'a> Reader<'_, '_, 'a> {
+    /// Reads to the end. Every iteration consumes a token.
+    fn read(&mut self) {
+        while self.cursor.peek().is_some() {
+            if let Err(error) = self.step() {
+                self.part.errors.push(error);
+            }
+        }
+        self.end_part();
+        // The code around an array may be a part of a file. After an error, an unclosed brace is a consequence of it.
+        if self.is_inside_array() && self.errors.is_empty() && self.ignored.is_empty() {
+            let missing = self.cursor.fail::<()>("`}`");
+            self.errors.extend(missing.err());
+        }
+    }
+
+    fn finish(mut self, text: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
+        if self.insns.is_empty() {
+            if let Some(error) = libseccomp(text) {
+                return Err(error.into());
+            }
+            self.errors.append(self.ignored);
+            if self.errors.is_empty() {
+                self.errors.push(
+                    Diagnostic::error(None, "the text contains no instructions").help(
+                        "rows look like `{ 0x06, 0, 0, 0x7fff0000 },` or `BPF_STMT(BPF_RET | BPF_K, 0),`",
+                    ),
+                );
+            }
+        }
+        finish(self.insns, self.errors)
+    }
+
+    fn in_array(&self) -> bool {
+        self.contexts.last().is_some_and(|(context, _)| *context == Context::Array)
+    }
+
+    fn is_inside_array(&self) -> bool {
+        self.arrays > 0
+    }
+
+    /// Whether this mark closes what was opened last.
+    fn is_inside(&self, close: char) -> bool {
+        self.contexts.last().is_some_and(|(_, mark)| *mark == close)
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let Some(token) = self.cursor.peek() else { return Ok(()) };
+        let at = self.tokens.len() - self.cursor.rest().len();
+        let before = self.before(at, 1);
+        if let Some(is_jump) = macro_call(self.cursor.rest()) {
+            if before.is_some_and(|before| matches!(before.text, "fn" | "func")) {
+                return self.skip_function();
+            }
+            let start = self.cursor;
+            self.cursor.next();
+            self.cursor.take('!');
+            let row = self.macro_arguments(is_jump);
+            return self.row(token.position, row, start, ['(', ')']);
+        }
+        self.cursor.next();
+        match token.kind {
+            TokenKind::Mark('{') => self.open(at, token),
+            TokenKind::Mark('[') if self.opens_array(at) => {
+                self.enter(Context::Array, ']', at);
+                Ok(())
+            }
+            TokenKind::Mark('[') if self.is_inside(']') => {
+                self.enter(Context::Code, ']', at);
+                Ok(())
+            }
+            TokenKind::Mark(']') if !self.is_inside(']') => Ok(()),
+            TokenKind::Mark('}' | ']') => self.close(token),
+            _ if self.in_array() => self.element(at, token),
+            _ => Ok(()),
+        }
+    }
+
+    fn before(&self, at: usize, distance: usize) -> Option<Token<'a>> {
+        self.tokens.get(at.checked_sub(distance)?).copied()
+    }
+
+    /// An open brace: an instruction, an array or code.
+    fn open(&mut self, at: usize, token: Token<'a>) -> Result<()> {
+        let before = self.before(at, 1);
+        let after_parenthesis = before.is_some_and(|before| before.is(')'));
+        let is_literal = after_parenthesis
+            && self.before(at, 2).is_some_and(|last| last.is(']') || last.is_word("sock_filter"));
+        let is_block = after_parenthesis && !is_literal;
+        let word = before.filter(|before| before.kind == TokenKind::Word);
+        if let Some(kind) = word.and_then(|word| go::type_of(word.text)) {
+            let start = self.cursor;
+            let row = go::instruction(&mut self.cursor, &mut self.fields, *kind);
+            return self.row(token.position, row, start, ['{', '}']);
+        }
+        let in_code = self.contexts.last().is_some_and(|(context, _)| *context == Context::Code);
+        let may_be_row = !is_block && (!in_code || word.is_some() || is_literal);
+        if may_be_row && self.starts_row() {
+            let start = self.cursor;
+            let row = self.literal();
+            return self.row(token.position, row, start, ['{', '}']);
+        }
+        let is_value = before.is_none_or(|before| {
+            before.is('=') || before.is(',') || before.is('{') || before.is('[') || before.is('}')
+        });
+        let is_typed = word.is_some_and(|word| TYPES.iter().any(|kind| word.text.contains(kind)))
+            && !self.before(at, 2).is_some_and(|before| before.is_word("struct"));
+        let is_array = !is_block
+            && !self.starts_other_struct()
+            && (is_literal
+                || is_typed
+                || (is_value && (!in_code || before.is_some_and(|b| b.is('=')))));
+        self.enter(if is_array { Context::Array } else { Context::Code }, '}', at);
+        Ok(())
+    }
+
+    /// Whether a bracket begins an array of Rust, and not an index or a type.
+    fn opens_array(&self, at: usize) -> bool {
+        let is_after = |distance, mark| self.before(at, distance).is_some_and(|t| t.is(mark));
+        let is_value = is_after(1, '=')
+            || (is_after(1, '!') && !is_after(2, '#'))
+            || (is_after(1, '&') && is_after(2, '='));
+        is_value && !self.cursor.starts(&[']'])
+    }
+
+    fn enter(&mut self, context: Context, close: char, at: usize) {
+        let is_outermost = !self.is_inside_array();
+        if context == Context::Array && is_outermost {
+            self.end_part();
+            self.part.is_declared = self.is_declared(at);
+        }
+        if let Some(parameters) = &mut self.fields.parameters {
+            parameters.blocks.push(at);
+        }
+        self.arrays += usize::from(context == Context::Array);
+        self.contexts.push((context, close));
+    }
+
+    fn close(&mut self, token: Token<'a>) -> Result<()> {
+        let was_inside_array = self.is_inside_array();
+        // A brace also closes brackets that are still open.
+        while let Some((context, close)) = self.contexts.pop() {
+            self.arrays -= usize::from(context == Context::Array);
+            if let Some(parameters) = &mut self.fields.parameters {
+                parameters.blocks.pop();
+            }
+            if token.is(close) {
+                if was_inside_array && !self.is_inside_array() {
+                    self.end_part();
+                }
+                return Ok(());
+            }
+        }
+        Err(error(token.position, "`}` without a `{` before it".to_owned()))
+    }
+
+    /// Whether a declaration before a brace names a type of instructions.
+    fn is_declared(&self, at: usize) -> bool {
+        (1..=12)
+            .map_while(|distance| self.before(at, distance))
+            .take_while(|token| !token.is(';') && !token.is('}') && !token.is('{'))
+            .any(|token| TYPES.iter().any(|kind| token.text.contains(kind)))
+    }
+
+    /// Ends an array, or the code before one.
+    fn end_part(&mut self) {
+        let part = std::mem::take(&mut self.part);
+        if part.rows > 0 || part.is_declared {
+            self.errors.append(part.errors);
+        } else {
+            self.ignored.append(part.errors);
+        }
+    }
+
+    /// Adds a row; after an error, the row from `start` on is skipped up to its closing mark.
+    fn row(
+        &mut self,
+        position: Position,
+        row: Result<RawInsn>,
+        start: Cursor<'_, 'a>,
+        marks: [char; 2],
+    ) -> Result<()> {
+        let insn = match row {
+            Ok(insn) => insn,
+            Err(error) => {
+                self.skip_row(start, marks);
+                return Err(error);
+            }
+        };
+        let is_outside = !self.is_inside_array();
+        let is_second = match self.first {
+            None => false,
+            Some(first_is_outside) => self.part.rows == 0 && !(first_is_outside && is_outside),
+        };
+        self.part.rows += 1;
+        self.first = self.first.or(Some(is_outside));
+        if is_second {
+            let message = format!(
+                "a second array of instructions begins here; the first has {}",
+                self.insns.len()
+            );
+            self.part.errors.push(
+                Diagnostic::error(Some(position), message)
+                    .help("keep the array that is the program, and delete the other one"),
+            );
+        }
+        // One more is enough for the error about the length.
+        if self.insns.len() <= MAX_READ_INSNS {
+            self.insns.push(insn);
+        }
+        Ok(())
+    }
+
+    /// Skips to the end of a row that has an error.
+    fn skip_row(&mut self, start: Cursor<'_, 'a>, [open, close]: [char; 2]) {
+        let done = start.rest().len() - self.cursor.rest().len();
+        let mut depth = usize::from(close == '}');
+        for token in start.rest().iter().take(done) {
+            depth += usize::from(token.is(open));
+            depth -= usize::from(token.is(close) && depth > 0);
+        }
+        while let Some(token) = self.cursor.peek().filter(|_| depth > 0) {
+            // A macro does not reach over the end of the array.
+            if token.is(';') || (close == ')' && token.is('}')) {
+                return;
+            }
+            depth += usize::from(token.is(open));
+            depth -= usize::from(token.is(close));
+            self.cursor.next();
+        }
+    }
+
+    /// Skips the parameters and the body of a function.
+    fn skip_function(&mut self) -> Result<()> {
+        while let Some(token) = self.cursor.next() {
+            if token.is('{') {
+                return self.cursor.skip_braces();
+            }
+        }
+        Ok(())
+    }
+
+    /// A token in an array that does not begin an instruction.
+    fn element(&mut self, at: usize, token: Token<'a>) -> Result<()> {
+        let before = self.before(at, 1);
+        let is_first =
+            before.is_some_and(|before| before.is('{') || before.is(',') || before.is('['));
+        let next = self.cursor.peek();
+        let ends = next.is_some_and(|next| next.is(',') || next.is('}') || next.is(']'));
+        let is_call = next.is_some_and(|next| next.is('('));
+        match token.kind {
+            TokenKind::Word if (is_first && ends) || is_call => {
+                let name = quote(token.text);
+                let message = format!("{name} is not an instruction, and not defined in this text");
+                if is_call {
+                    self.skip_call();
+                }
+                Err(Diagnostic::error(Some(token.position), message)
+                    .help("add its definition: a line that begins with `#define`"))
+            }
+            TokenKind::Mark('.') if self.cursor.starts(&['.', '.']) => {
+                self.cursor.skip(2);
+                // `[...]T{` of Go.
+                if before.is_some_and(|before| before.is('[')) {
+                    return Ok(());
+                }
+                Err(Diagnostic::error(
+                    Some(token.position),
+                    "instructions are left out here (`...`)",
+                )
+                .help("give the complete array"))
+            }
+            TokenKind::Word => Ok(()),
+            TokenKind::Mark(',' | ';' | '.' | ':' | '&' | '[' | ']' | '*') => Ok(()),
+            _ => Err(error(
+                token.position,
+                format!("expected an instruction, found {}", quote(token.text)),
+            )),
+        }
+    }
+
+    /// Skips the arguments of a call.
+    fn skip_call(&mut self) {
+        let mut depth = 0usize;
+        while let Some(token) = self.cursor.peek() {
+            if token.is('}') || token.is(';') {
+                return;
+            }
+            self.cursor.next();
+            depth += usize::from(token.is('('));
+            depth -= usize::from(token.is(')') && depth > 0);
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether an open brace begins an instruction.
+    fn starts_row(&self) -> bool {
+        let is_number = |token: &Token<'_>| matches!(token.kind, TokenKind::Number(_));
+        match self.cursor.rest() {
+            [first, ..] if is_number(first) || first.is('(') => true,
+            [dot, name, ..] if dot.is('.') => field_index(name.text).is_some(),
+            [name, colon, ..] if colon.is(':') => field_index(name.text).is_some(),
+            [name, comma, next, ..] if comma.is(',') && is_number(next) => {
+                name.kind == TokenKind::Word
+            }
+            [name, ..] => name.text.starts_with("BPF_") && macro_call(self.cursor.rest()).is_none(),
+            [] => false,
+        }
+    }
+
+    /// Whether an open brace begins a structure with other fields, such as `struct sock_fprog`.
+    fn starts_other_struct(&self) -> bool {
+        match self.cursor.rest() {
+            [dot, name, ..] if dot.is('.') => !name.is('.'),
+            [name, colon, after, ..] => {
+                name.kind == TokenKind::Word && colon.is(':') && !after.is(':')
+            }
+            _ => false,
+        }
+    }
+
+    /// The arguments of `BPF_STMT(code, k)` or `BPF_JUMP(code, k, jt, jf)`.
+    fn macro_arguments(&mut self, is_jump: bool) -> Result<RawInsn> {
+        self.cursor.expect('(')?;
+        let code = self.field("code")?;
+        self.cursor.expect(',')?;
+        let k = self.field("k")?;
+        let (mut jt, mut jf) = (0, 0);
+        if is_jump {
+            self.cursor.expect(',')?;
+            jt = self.field("jt")?;
+            self.cursor.expect(',')?;
+            jf = self.field("jf")?;
+        }
+        self.cursor.expect(')')?;
+        Ok(RawInsn { code: code as u16, jt: jt as u8, jf: jf as u8, k })
+    }
+
+    /// The fields between braces, by position or by name.
+    fn literal(&mut self) -> Result<RawInsn> {
+        let mut values = [None; FIELDS.len()];
+        let mut by_name = false;
+        let mut place = 0;
+        let start = self.cursor.position();
+        while !self.cursor.take('}') {
+            let position = self.cursor.position();
+            if let Some(named) = self.field_name() {
+                by_name = true;
+                place = named;
+            }
+            let (Some(name), Some(value)) = (FIELDS.get(place), values.get_mut(place)) else {
+                let message = format!("an instruction has {} fields, found another", FIELDS.len());
+                return Err(error(position, message));
+            };
+            *value = Some(self.fields.field(&mut self.cursor, name)?);
+            place += 1;
+            if !self.cursor.take(',') {
+                self.cursor.expect('}')?;
+                break;
+            }
+        }
+        if !by_name && place < FIELDS.len() {
+            let message = format!("an instruction has {} fields, found {place}", FIELDS.len());
+            return Err(error(start, message));
+        }
+        let [code, jt, jf, k] = values.map(Option::unwrap_or_default);
+        Ok(RawInsn { code: code as u16, jt: jt as u8, jf: jf as u8, k })
+    }
+
+    fn field(&mut self, name: &str) -> Result<u32> {
+        self.fields.field(&mut self.cursor, name)
+    }
+
+    /// `.code =` in C, `code:` in Rust, `Code:` in Go.
+    fn field_name(&mut self) -> Option<usize> {
+        let (name, length) = match self.cursor.rest() {
+            [dot, name, equals, ..] if dot.is('.') && equals.is('=') => (name, 3),
+            [name, colon, ..] if colon.is(':') => (name, 2),
+            _ => return None,
+        };
+        let place = field_index(name.text)?;
+        self.cursor.skip(length);
+        Some(place)
+    }
+}
+
+/// Whether the next tokens are a call of `BPF_STMT` or `BPF_JUMP`, also as functions or macros of Rust and Go; if so,
+/// whether of the latter.
+fn macro_call(tokens: &[Token<'_>]) -> Option<bool> {
+    let (name, rest) = tokens.split_first()?;
+    let is_call = match rest {
+        [open, ..] if open.is('(') => true,
+        [mark, open, ..] => mark.is('!') && open.is('('),
+        _ => false,
+    };
+    let is_named = |names: [&str; 2]| names.iter().any(|known| name.is_word(known));
+    match (is_call, is_named(["BPF_STMT", "bpfStmt"]), is_named(["BPF_JUMP", "bpfJump"])) {
+        (true, true, _) => Some(false),
+        (true, _, true) => Some(true),
+        _ => None,
+    }
+}
+
+fn field_index(name: &str) -> Option<usize> {
+    // `Op` is the code in `bpf.RawInstruction` of Go.
+    let name = if name == "Op" { "code" } else { name };
+    FIELDS.iter().position(|field| field.eq_ignore_ascii_case(name))
+}
+
+/// An error for a program that calls libseccomp.
+fn libseccomp(text: &[Token<'_>]) -> Option<Diagnostic> {
+    let call = text.iter().find(|token| {
+        token.kind == TokenKind::Word
+            && (token.text.starts_with("seccomp_rule_add")
+                || matches!(token.text, "seccomp_init" | "SCMP_SYS" | "scmp_filter_ctx"))
+    })?;
+    let message = "this program builds its filter with libseccomp when it runs";
+    Some(Diagnostic::error(Some(call.position), message).help(
+        "let it write the filter with seccomp_export_bpf(3), or read the filter of the running process (pid:N)",
+    ))
+}
