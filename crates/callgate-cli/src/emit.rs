@@ -208,14 +208,14 @@ impl EmitOptions {
         let options =
             disasm::ListingOptions { endian, arches: arches.to_vec(), name: name.clone() };
         let array = disasm::disassemble(program, dialect, &options);
-        let installer =
-            self.installer.then(|| installer::installer(emit, name.as_deref(), flags)).flatten();
-        match installer {
-            Some(installer) if emit == Emit::Go => {
-                format!("{}{array}{installer}", installer::GO_IMPORTS)
+        let name = name.as_deref();
+        match emit {
+            Emit::C if self.installer => array + &installer::c(name, flags),
+            Emit::Rust if self.installer => array + &installer::rust(name, flags),
+            Emit::Go if self.installer => {
+                format!("{}{array}{}", installer::GO_IMPORTS, installer::go(name, flags))
             }
-            Some(installer) => array + &installer,
-            None => array,
+            _ => array,
         }
     }
 }

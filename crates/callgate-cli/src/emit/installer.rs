@@ -6,18 +6,6 @@
 
 use callgate::bpf::FilterFlags;
 
-use super::Emit;
-
-/// The function in the language of a form; `None` for forms that are not source code.
-pub(super) fn installer(emit: Emit, name: Option<&str>, flags: FilterFlags) -> Option<String> {
-    match emit {
-        Emit::C => Some(c(name, flags)),
-        Emit::Rust => Some(rust(name, flags)),
-        Emit::Go => Some(go(name, flags)),
-        Emit::Bpf | Emit::Asm | Emit::Crun | Emit::Json => None,
-    }
-}
-
 /// The flags for seccomp(2), with a prefix.
 fn all_flags(prefix: &str, flags: FilterFlags) -> String {
     let own = (flags | FilterFlags::TSYNC).each();
@@ -26,7 +14,8 @@ fn all_flags(prefix: &str, flags: FilterFlags) -> String {
     names.join(" | ")
 }
 
-fn c(name: Option<&str>, flags: FilterFlags) -> String {
+/// The function in C.
+pub(super) fn c(name: Option<&str>, flags: FilterFlags) -> String {
     let (function, program) = match name {
         Some(name) => (format!("install_{name}"), format!("{name}_program")),
         None => ("install_filter".to_owned(), "program".to_owned()),
@@ -62,7 +51,8 @@ static inline int {function}(void)
     )
 }
 
-fn rust(name: Option<&str>, flags: FilterFlags) -> String {
+/// The function in Rust.
+pub(super) fn rust(name: Option<&str>, flags: FilterFlags) -> String {
     let array = name.unwrap_or("FILTER");
     let function = array.to_lowercase();
     let flags = all_flags("libc::", flags);
@@ -93,7 +83,8 @@ pub fn install_{function}() -> std::io::Result<()> {{
     )
 }
 
-fn go(name: Option<&str>, flags: FilterFlags) -> String {
+/// The function in Go.
+pub(super) fn go(name: Option<&str>, flags: FilterFlags) -> String {
     let array = name.unwrap_or("filter");
     // Exported if the array is.
     let mut letters = array.chars();
