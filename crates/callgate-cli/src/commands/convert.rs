@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use callgate::convert::{ConvertError, Converted, Loss, Target, convert_diagram};
 use callgate::diagram::Store;
 use clap::ValueHint;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::json::Json;
 use crate::options::{Format, PROMPT, SourceOptions};
@@ -45,7 +46,7 @@ pub(crate) struct ConvertArgs {
     source: OsString,
 
     /// The language of the policy
-    #[arg(long, value_name = "LANGUAGE", value_parser = parse_target)]
+    #[arg(long, value_name = "LANGUAGE", value_parser = target_parser())]
     to: Target,
 
     /// The file for the policy [default: standard output]
@@ -70,11 +71,10 @@ pub(crate) struct ConvertArgs {
     reading: SourceOptions,
 }
 
-fn parse_target(name: &str) -> std::result::Result<Target, String> {
-    Target::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
-        format!("the languages are {}", names.join(", "))
-    })
+/// Parses the name of a language; help, completions and messages list all of them.
+fn target_parser() -> impl TypedValueParser<Value = Target> {
+    let names = PossibleValuesParser::new(Target::ALL.map(Target::name));
+    names.try_map(|name| Target::from_name(&name).ok_or("unknown language"))
 }
 
 pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
