@@ -215,16 +215,7 @@ impl Rules {
 
     /// The flags of `clone3` are behind a pointer. C libraries use `clone` if it does not exist.
     fn without_clone3(&mut self) {
-        let enosys = match self.0.arch() {
-            Arch::Mips
-            | Arch::Mipsel
-            | Arch::Mips64
-            | Arch::Mipsel64
-            | Arch::Mips64n32
-            | Arch::Mipsel64n32 => 89,
-            Arch::Parisc | Arch::Parisc64 => 251,
-            _ => 38,
-        };
+        let enosys = self.0.arch().enosys();
         self.add(&["clone3"], Verdict::errno(enosys));
     }
 

@@ -82,7 +82,7 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<(Vec<RawInsn>, E
         Form::Hex => hex::bytes(text, endian),
         Form::GVisor => gvisor::listing(&assembly),
         Form::Source => {
-            // The tokens of the other flavour are no longer needed.
+            // Free the memory of the tokens of the other lexer mode.
             drop(assembly);
             source::rows(text, |tokens| Names::of(tokens, options))
         }

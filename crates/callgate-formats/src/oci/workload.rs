@@ -74,7 +74,7 @@ pub(super) fn report_workload(
     reader.error(at, message).help = match named.iter().find_map(Named::file) {
         Some(file) => format!("give the file of the node, {file}"),
         None => "RuntimeDefault is the profile of containerd or CRI-O, which resembles container-default; \
-                 Unconfined, or none, is no filter"
+                 Unconfined means that no filter is installed"
             .to_owned(),
     };
     true

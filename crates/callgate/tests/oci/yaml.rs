@@ -265,7 +265,7 @@ fn workloads_of_kubernetes_name_profiles() {
     rejected(
         "kind: CronJob\nspec: {schedule: x}\n",
         "1:7: this CronJob names no seccomp profile, so the kubelet's default decides (RuntimeDefault is the profile of \
-         containerd or CRI-O, which resembles container-default; Unconfined, or none, is no filter)",
+         containerd or CRI-O, which resembles container-default; Unconfined means that no filter is installed)",
     );
     let many: String = (0..7)
         .map(|n| {

@@ -107,7 +107,7 @@ fn encode(name: &str, start: Position, field: impl Fn(&str) -> u32) -> Result<Ra
         "LoadAbsolute" => plain(0x20 | size()?, field("Off")),
         "LoadIndirect" => plain(0x40 | size()?, field("Off")),
         "LoadMemShift" => plain(0xb1, field("Off")),
-        // The length is no ancillary word, but has a number of its own (`ExtLen`).
+        // The package counts the length among its extensions (`ExtLen`); it is not an ancillary word.
         "LoadExtension" if field("Num") == 1 => plain(0x80, 0),
         "LoadExtension" => plain(0x20, SKF_AD_OFF.wrapping_add(field("Num"))),
         "StoreScratch" => plain(0x02 | register("Src")?, field("N")),

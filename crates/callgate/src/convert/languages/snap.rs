@@ -166,7 +166,7 @@ fn word(arch: Arch, name: &str, comparison: &Comparison) -> String {
         Op::Gt => format!(">{value}"),
         Op::Ge => format!(">={value}"),
         Op::MaskedEq(_) if takes_ids(name) => {
-            // A number as the kernel's IDs: -1 is no change.
+            // IDs are signed in these profiles; -1 leaves an ID unchanged.
             let id = value as u32 as i32;
             if id < 0 { id.to_string() } else { value.to_string() }
         }
