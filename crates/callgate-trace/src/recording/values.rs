@@ -151,9 +151,15 @@ impl ArgValues {
     }
 
     /// Adds one value of the same run.
+    #[inline]
     pub fn observe(&mut self, value: u64) {
         self.observed = self.observed.saturating_add(1).min(MAX_COUNT);
-        self.insert(value, 1, RunRelation::Same);
+        match &mut self.set {
+            // Most arguments have one value, or too many.
+            ValueSet::Listed(listed) if listed.values.first() == Some(&value) => {}
+            ValueSet::Listed(_) => self.insert(value, 1, RunRelation::Same),
+            ValueSet::Bounded(bounds) => *bounds = bounds.unite(Bounds::of(value)),
+        }
     }
 
     fn insert(&mut self, value: u64, runs: u64, relation: RunRelation) {

@@ -102,15 +102,15 @@ pub(crate) fn generate(
         }
     };
     observe(Phase::Proved);
+    let expected_insns = match options.expected_insns {
+        true => {
+            expected_insns(meaning.store(), meaning.func(), &program, &syscalls, meaning.endian())
+        }
+        false => None,
+    };
     let stats = Stats {
         insns: program.len(),
-        expected_insns: expected_insns(
-            meaning.store(),
-            meaning.func(),
-            &program,
-            &syscalls,
-            meaning.endian(),
-        ),
+        expected_insns,
         constant_allow: syscalls.iter().filter(|syscall| syscall.always_allowed).count(),
         nodes: meaning.store().len().max(nodes),
         proved: true,
@@ -281,6 +281,16 @@ mod tests {
         }
         assert!(refused > good.len(), "only {refused} programs were broken");
         assert!(prove(&mut meaning, good.into_insns(), &[]).is_ok());
+    }
+
+    #[test]
+    fn the_expected_cost_is_left_out_on_demand() {
+        let with = compile(&policy(), &Options::default()).unwrap();
+        let without = Options { expected_insns: false, ..Options::default() };
+        let without = compile(&policy(), &without).unwrap();
+        assert!(with.stats.expected_insns.is_some_and(|mean| mean > 1.0));
+        assert_eq!(without.stats, Stats { expected_insns: None, ..with.stats });
+        assert_eq!(without.program, with.program);
     }
 
     /// The meaning is the same, but the path to ALLOW loads an argument: the kernel would not cache it.

@@ -5,7 +5,7 @@ use callgate_codegen::{Aim, Instructions, Model, Weights};
 use callgate_proof::diagram::Budget;
 
 /// Options of a compilation.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The cost model of the kernel.
     pub model: Model,
@@ -17,6 +17,22 @@ pub struct Options {
     pub weights: Weights,
     /// The budget of the diagram.
     pub budget: Budget,
+    /// Whether [`Stats::expected_insns`] is computed; true by default. For filters that allow most syscalls, it takes up
+    /// to a third of the time.
+    pub expected_insns: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            model: Model::default(),
+            aim: Aim::default(),
+            instructions: Instructions::default(),
+            weights: Weights::default(),
+            budget: Budget::default(),
+            expected_insns: true,
+        }
+    }
 }
 
 /// A proved program.
@@ -35,7 +51,8 @@ pub struct Compiled {
 pub struct Stats {
     /// The number of instructions.
     pub insns: usize,
-    /// The mean number of executed instructions under the weights, see [`expected_insns`](super::expected_insns).
+    /// The mean number of executed instructions under the weights, see [`expected_insns`](super::expected_insns); also
+    /// `None` without [`Options::expected_insns`].
     pub expected_insns: Option<f64>,
     /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
