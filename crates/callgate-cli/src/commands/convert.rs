@@ -85,6 +85,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     options.arches = stack.arches();
     options.closest = args.closest;
     options.flags = stack.flags();
+    options.listener = stack.listener().cloned();
     options.name = name(args)?;
     let converted = match convert_diagram(&mut store, func, &options) {
         Ok(converted) => converted,

@@ -7,7 +7,7 @@ use callgate::bpf::{self, LongProgram, Program};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
-use callgate::formats::Profile;
+use callgate::formats::{Listener, Profile};
 use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
 
@@ -41,7 +41,8 @@ pub(crate) struct Rules {
     pub(crate) policy: Policy,
     /// The flags with which it is to be installed.
     pub(crate) flags: FilterFlags,
-    has_listener: bool,
+    /// The supervisor to which a runtime passes the notification descriptor.
+    listener: Option<Listener>,
     /// The architectures that results are about.
     arches: Vec<Arch>,
 }
@@ -52,7 +53,7 @@ impl Rules {
         if arches.is_empty() {
             arches = policy.arches().collect();
         }
-        Rules { policy, flags: FilterFlags::NONE, has_listener: false, arches }
+        Rules { policy, flags: FilterFlags::NONE, listener: None, arches }
     }
 }
 
@@ -64,9 +65,8 @@ impl Filter {
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        let has_listener = profile.listener.is_some();
-        let flags = profile.flags;
-        let rules = Rules { flags, has_listener, ..Rules::new(profile.policy, Vec::new()) };
+        let (flags, listener) = (profile.flags, profile.listener);
+        let rules = Rules { flags, listener, ..Rules::new(profile.policy, Vec::new()) };
         Filter::new(name, FilterContent::Profile(Box::new(rules)))
     }
 
@@ -208,7 +208,7 @@ impl Filter {
         match &self.content {
             FilterContent::Profile(profile) => Description::policy(&profile.policy)
                 .with_flags(profile.flags)
-                .with_listener(profile.has_listener),
+                .with_listener(profile.listener.is_some()),
             FilterContent::Program { program, endian, .. } => {
                 Description::program(program, *endian).with_flags(self.installed)
             }
@@ -220,6 +220,14 @@ impl Filter {
         match &self.content {
             FilterContent::Profile(profile) => profile.flags,
             FilterContent::Program { .. } => self.installed,
+        }
+    }
+
+    /// The supervisor that handles its notifications, if the source names one.
+    pub(super) fn listener(&self) -> Option<&Listener> {
+        match &self.content {
+            FilterContent::Profile(profile) => profile.listener.as_ref(),
+            FilterContent::Program { .. } => None,
         }
     }
 

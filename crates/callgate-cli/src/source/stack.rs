@@ -3,6 +3,7 @@
 use callgate::bpf::FilterFlags;
 use callgate::compile::{CompileError, Options};
 use callgate::diagram::{Func, Store};
+use callgate::formats::Listener;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Action, Arch, Endian, Verdict};
 
@@ -33,6 +34,11 @@ impl Stack {
     /// The flags with which its filters are installed.
     pub(crate) fn flags(&self) -> FilterFlags {
         self.filters.iter().fold(FilterFlags::NONE, |all, filter| all | filter.flags())
+    }
+
+    /// The supervisor that handles its notifications; the kernel permits one for all filters.
+    pub(crate) fn listener(&self) -> Option<&Listener> {
+        self.filters.iter().find_map(Filter::listener)
     }
 
     /// The byte order of its machines.

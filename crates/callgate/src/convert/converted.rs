@@ -59,10 +59,13 @@ pub fn convert_diagram(
         let why = "the filter is the same for all architectures, and none is given".to_owned();
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
     }
-    if !options.flags.is_empty() && !options.target.has_flags() {
+    if !options.flags.is_empty() && !options.target.is_profile() {
         let names = options.flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}"));
         let names: Vec<String> = names.collect();
         fit.note(&format!("{} has no place for {}", options.target, names.join(" and ")));
+    }
+    if options.listener.is_some() && !options.target.is_profile() {
+        fit.note(&format!("{} has no place for the path of the listener", options.target));
     }
     let (text, written) = loop {
         let text = languages::write(&mut fit, options)?;
@@ -116,7 +119,7 @@ fn drop_differing(
         .copied()
         .filter(|arch| differs(fit, arch) && arch.has_multiplexers())
         .collect();
-    let Some(first) = dropped.first().filter(|_| options.target.has_arches()) else {
+    let Some(first) = dropped.first().filter(|_| options.target.is_profile()) else {
         let example = fit.store.witness(fit.func, written, SeccompData::default())?;
         return Err(ConvertError::defect(format!(
             "what was written means something else, for example for {:x?}",

@@ -3,6 +3,7 @@
 use super::target::Target;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
+use callgate_formats::Listener;
 use callgate_formats::oci::EnosysAbove;
 use callgate_formats::systemd::SystemdVersion;
 
@@ -26,6 +27,8 @@ pub struct ConvertOptions {
     pub name: Option<String>,
     /// The flags with which the filter is installed.
     pub flags: FilterFlags,
+    /// The supervisor that handles notifications.
+    pub listener: Option<Listener>,
 }
 
 impl ConvertOptions {
@@ -40,6 +43,7 @@ impl ConvertOptions {
             systemd: SystemdVersion::LATEST,
             name: None,
             flags: FilterFlags::NONE,
+            listener: None,
         }
     }
 }

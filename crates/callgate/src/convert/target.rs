@@ -66,14 +66,9 @@ impl Target {
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 
-    /// Whether a policy also holds the flags for `seccomp(2)`.
-    pub(super) const fn has_flags(self) -> bool {
+    /// Whether a policy also names its architectures, the flags for `seccomp(2)`, and the listener.
+    pub(super) const fn is_profile(self) -> bool {
         self.dialect().is_some() || matches!(self, Target::Kubernetes)
-    }
-
-    /// Whether a policy names its architectures.
-    pub(super) const fn has_arches(self) -> bool {
-        self.has_flags()
     }
 
     /// The dialect of a container profile.

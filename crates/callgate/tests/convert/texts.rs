@@ -2,6 +2,7 @@
 
 use callgate::Arch;
 use callgate::convert::{ConvertOptions, Target, convert};
+use callgate::formats::Listener;
 
 use super::support::{closest, exact, policy};
 
@@ -128,15 +129,25 @@ fn a_new_syscall_changes_one_line() {
 }
 
 #[test]
-fn flags_are_part_of_a_profile_only() {
+fn flags_and_the_listener_are_part_of_a_profile_only() {
     let policy = policy("ALLOW { read } DEFAULT KILL", &[Arch::X86_64]);
     let mut options = ConvertOptions::new(Target::Oci);
     options.flags = callgate::bpf::FilterFlags::LOG;
+    let path = "/run/agent.sock".to_owned();
+    options.listener = Some(Listener { path, metadata: Some("a: b".to_owned()) });
     let text = convert(&policy, &options).unwrap().text;
-    assert!(text.contains("\"flags\": [\"SECCOMP_FILTER_FLAG_LOG\"]"), "{text}");
+    for field in [
+        "\"flags\": [\"SECCOMP_FILTER_FLAG_LOG\"]",
+        "\"listenerPath\": \"/run/agent.sock\"",
+        "\"listenerMetadata\": \"a: b\"",
+    ] {
+        assert!(text.contains(field), "{text}");
+    }
     options.target = Target::Kafel;
     let error = convert(&policy, &options).unwrap_err().to_string();
-    assert!(error.contains("kafel has no place for SECCOMP_FILTER_FLAG_LOG"), "{error}");
+    for lost in ["SECCOMP_FILTER_FLAG_LOG", "the path of the listener"] {
+        assert!(error.contains(&format!("kafel has no place for {lost}")), "{error}");
+    }
 }
 
 /// The policy of `POLICY` with conditions of all kinds.

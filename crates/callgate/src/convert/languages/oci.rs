@@ -68,7 +68,7 @@ pub(super) fn profile(
         default: numbering.default,
         arches: fit.arches.clone(),
         flags: options.flags,
-        listener: None,
+        listener: options.listener.clone(),
         entries,
     })
 }
