@@ -33,6 +33,8 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   lxc:FILE             a seccomp profile of LXC; `lxc:` may be omitted
   snap:FILE            a seccomp profile of a snap (*.src): both filters that
                        snap-confine installs
+  android:libc#app     a filter of Android, from the lists in bionic's directory
+                       libc: app, app-zygote, system; a list alone: android:FILE
   filter.bpf           a program as raw instructions (struct sock_filter); for
                        other file names, write bpf:NAME
   foo.service          a systemd unit with its drop-ins (foo.service.d), or a

@@ -50,10 +50,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod android;
 mod capabilities;
 mod comparison_budget;
 mod container_default;
 pub mod diagnostics;
+mod files;
 pub mod firecracker;
 mod included;
 pub mod kafel;

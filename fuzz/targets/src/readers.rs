@@ -2,6 +2,7 @@
 
 use callgate::bpf::text::{TextOptions, parse_with};
 use callgate::bpf::{LongProgram, SocketProgram};
+use callgate::formats::android::{self, ListKind, ListText};
 use callgate::formats::firecracker;
 use callgate::formats::kafel::{self, Included};
 use callgate::formats::lxc;
@@ -131,6 +132,24 @@ pub fn snap(input: &[u8]) {
     let mut ids = |_, name: &str| snap::system_id(name);
     match snap::read(&String::from_utf8_lossy(text), &options, &mut ids) {
         Ok(filters) => assert!(!filters.allow.sections().is_empty()),
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// Lists of Android's C library. The first byte chooses the host and the filter; zero bytes separate the base, an allow list, a
+/// block list and the priorities.
+pub fn android(input: &[u8]) {
+    let Some((first, texts)) = input.split_first() else { return };
+    let hosts = [Arch::X86_64, Arch::Aarch64, Arch::Riscv64, Arch::Mipsel64];
+    let mut options = android::ReadOptions::new(hosts[usize::from(*first) % hosts.len()]);
+    options.is_app_zygote = first & 0x80 != 0;
+    let kinds = [ListKind::Base, ListKind::Allow, ListKind::Block, ListKind::Priority];
+    let texts: Vec<_> =
+        texts.splitn(kinds.len(), |byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    let lists: Vec<ListText<'_>> =
+        kinds.into_iter().zip(&texts).map(|(kind, text)| ListText { kind, text }).collect();
+    match android::read(&lists, &options) {
+        Ok(policy) => assert!(!policy.policy.sections().is_empty()),
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
     }
 }

@@ -20,6 +20,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "minijail", run: readers::minijail },
     Target { name: "lxc", run: readers::lxc },
     Target { name: "snap", run: readers::snap },
+    Target { name: "android", run: readers::android },
     Target { name: "program_text", run: readers::program_text },
     Target { name: "program_bytes", run: readers::program_bytes },
     Target { name: "recording", run: readers::recording },

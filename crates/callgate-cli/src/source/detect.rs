@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 
+use super::android::is_list;
 use super::firecracker::is_document;
 use super::format::{ProgramForm, SourceFormat};
 use super::lxc::is_lxc_profile;
@@ -48,6 +49,8 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
         SourceFormat::Minijail
     } else if is_lxc_profile(rest) {
         SourceFormat::Lxc
+    } else if is_text && is_list(rest) {
+        SourceFormat::Android
     } else if is_text {
         SourceFormat::Program(ProgramForm::Text)
     } else {

@@ -15,6 +15,9 @@ pub(super) const UNIT: &str = "systemd";
 /// The format of filters of Firecracker, whose name may end with `#` and a thread.
 pub(super) const FIRECRACKER: &str = "firecracker";
 
+/// The format of bionic's lists, whose name may end with `#` and a filter.
+pub(super) const ANDROID: &str = "android";
+
 /// The format of presets.
 pub(super) const PRESET: &str = "preset";
 
@@ -30,6 +33,7 @@ pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
     ("minijail", SourceFormat::Minijail),
     ("lxc", SourceFormat::Lxc),
     ("snap", SourceFormat::Snap),
+    (ANDROID, SourceFormat::Android),
     ("bpf", SourceFormat::Program(ProgramForm::Raw)),
     ("bpftext", SourceFormat::Program(ProgramForm::Text)),
     ("socket", SourceFormat::Socket),
@@ -48,6 +52,8 @@ pub(super) enum SourceFormat {
     Lxc,
     /// A profile of a snap, which is two filters.
     Snap,
+    /// A list of syscalls of Android's C library.
+    Android,
     Program(ProgramForm),
     /// A socket filter, raw or as text.
     Socket,

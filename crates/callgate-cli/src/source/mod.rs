@@ -3,9 +3,11 @@
 //! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml`, `.yml`, `.kafel` and `.policy`, and then
 //! the content decide: `{` and a quote, `---`, or a key of a profile or a Kubernetes resource begin a
 //! profile, a keyword such as `POLICY` a Kafel policy, a line such as `read: 1` a policy of minijail, a version and
-//! `allowlist` or `denylist` a profile of LXC, other text is a program as text, anything else is raw instructions. An
+//! `allowlist` or `denylist` a profile of LXC, an entry such as `close(int) all` a list of Android, other text is a program as text, anything else is raw instructions. An
 //! unknown format is an error; a file
 //! name with a colon is written with `./` before it.
+//!
+//! `android:DIRECTORY#FILTER` is a filter of Android, from lists of syscalls ([`android`]).
 //!
 //! A JSON object in which a thread has a `filter` is a document of Firecracker ([`firecracker`]).
 //!
@@ -18,6 +20,7 @@
 //!
 //! Most commands need a seccomp filter; those that also take packets read a [`Subject`].
 
+mod android;
 mod detect;
 mod expression;
 mod filter;
@@ -28,6 +31,7 @@ mod kafel;
 mod lxc;
 mod minijail;
 mod named;
+mod named_text;
 mod place;
 mod preset;
 mod process;

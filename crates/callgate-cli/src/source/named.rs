@@ -7,12 +7,13 @@ use std::path::Path;
 use callgate::convert::Target;
 use callgate::syscalls;
 
+use super::android::AndroidSource;
 use super::detect::{check_not_empty, detect, explain_detected};
 use super::expression::SourceExpression;
 use super::filter::{Filter, warn_about_options};
 use super::firecracker::ThreadSource;
 use super::format::{
-    FIRECRACKER, FORMATS, PRESET, PROCESS, SourceFormat, UNIT, is_word, unknown_format,
+    ANDROID, FIRECRACKER, FORMATS, PRESET, PROCESS, SourceFormat, UNIT, is_word, unknown_format,
 };
 use super::place::Place;
 use super::preset::PresetSource;
@@ -39,6 +40,7 @@ pub(super) enum SourceKind {
     Process(ProcessSource),
     Unit(UnitSource),
     Thread(ThreadSource),
+    Android(AndroidSource),
     At { place: Place, format: Option<SourceFormat> },
 }
 
@@ -77,6 +79,11 @@ impl Source {
             {
                 return Ok(Source { kind: SourceKind::Thread(thread) });
             }
+            (Some(ANDROID), Some(at))
+                if let Some(lists) = AndroidSource::parse(OsStr::from_bytes(&bytes[at + 1..])) =>
+            {
+                return Ok(Source { kind: SourceKind::Android(lists) });
+            }
             (Some(prefix), Some(at)) if is_word(prefix) => {
                 let known = FORMATS.iter().find(|(name, _)| *name == prefix);
                 let Some((_, format)) = known else {
@@ -104,6 +111,7 @@ impl Source {
             SourceKind::Unit(unit) => unit.is_stdin(),
             SourceKind::Combined(expression) => expression.sources().any(Source::is_stdin),
             SourceKind::Thread(thread) => thread.place == Place::Stdin,
+            SourceKind::Android(lists) => lists.place == Place::Stdin,
             SourceKind::BuiltIn | SourceKind::Preset(_) | SourceKind::Process(_) => false,
         }
     }
@@ -196,6 +204,7 @@ impl Source {
             SourceKind::Unit(unit) => unit.read(options),
             SourceKind::Combined(expression) => expression.read(filter).map(Stack::of),
             SourceKind::Thread(thread) => thread.read(options).map(Stack::of),
+            SourceKind::Android(lists) => lists.read(options).map(Stack::of),
             SourceKind::At { place, format: Some(SourceFormat::Snap) } => {
                 let bytes = place.read()?;
                 check_encoding(place, &bytes)?;

@@ -5,6 +5,7 @@ use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
 
+use super::android::read_list;
 use super::filter::Filter;
 use super::firecracker::read_thread;
 use super::format::{ProgramForm, SourceFormat};
@@ -53,6 +54,7 @@ pub(super) fn read_filter(
         SourceFormat::Snap => {
             read_snap_profile(place, &place.text(bytes, RAW_HELP)?, options)?.into_filter()
         }
+        SourceFormat::Android => read_list(place, bytes, options),
         SourceFormat::Program(form) => {
             let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
             Filter::of_program(place.name(), program, endian, options)

@@ -103,6 +103,10 @@ impl Source {
                 return Err(no_packets(thread.place.name(), "a profile"));
             }
             SourceKind::Thread(thread) => return thread.read(options).map(AnyFilter::Syscalls),
+            SourceKind::Android(lists) if packets => {
+                return Err(no_packets(lists.place.name(), "a profile"));
+            }
+            SourceKind::Android(lists) => return lists.read(options).map(AnyFilter::Syscalls),
             SourceKind::At { place, format } => (place, *format),
         };
         let bytes = match format {
@@ -131,7 +135,8 @@ impl Source {
                 | SourceFormat::Firecracker
                 | SourceFormat::Minijail
                 | SourceFormat::Lxc
-                | SourceFormat::Snap,
+                | SourceFormat::Snap
+                | SourceFormat::Android,
                 _,
             ) if packets => {
                 return Err(no_packets(place.name(), "a profile"));

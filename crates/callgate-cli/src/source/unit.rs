@@ -10,16 +10,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use callgate::diagnostic::{Diagnostic, Position};
-use callgate::formats::systemd::{self, ExecSection, FileMessage, UnitFilter, UnitText};
+use callgate::formats::systemd::{self, ExecSection, UnitFilter, UnitText};
 use callgate::syscalls;
 
 use super::filter::{Filter, FilterContent, Rules};
+use super::named_text::{NamedText, failure, print};
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
 use crate::options::SourceOptions;
-use crate::report::{self, Failure, Result};
+use crate::report::{Failure, Result};
 use crate::text::counted;
 
 /// The maximum number of drop-ins of a unit.
@@ -27,6 +27,9 @@ const MAX_DROP_INS: usize = 1000;
 
 /// The maximum number of characters of a text in messages.
 const MAX_NAME: usize = 40;
+
+/// Help for a file that is not UTF-8.
+const UTF8_HELP: &str = "write the file in UTF-8; systemd accepts other bytes in comments only";
 
 /// A unit, or directives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,12 +40,6 @@ pub(super) enum UnitSource {
     At(Place),
     /// The content of a file that is a unit, though its name does not tell.
     Content { place: Place, text: String },
-}
-
-/// A text that is read, and its name in messages.
-struct NamedText {
-    name: String,
-    text: String,
 }
 
 impl UnitSource {
@@ -274,26 +271,12 @@ fn read_drop_in(path: &Path) -> Result<NamedText> {
     let Referenced { bytes, .. } = read_referenced(path, MAX_BYTES).map_err(|why| {
         Failure::new(why).help("make it readable, or remove it from the directory")
     })?;
-    named_text(name, bytes)
+    NamedText::of_bytes(name, bytes, UTF8_HELP)
 }
 
 /// Reads a file that must be UTF-8.
 fn read_text(place: &Place) -> Result<NamedText> {
-    named_text(place.name(), place.read()?)
-}
-
-fn named_text(name: String, bytes: Vec<u8>) -> Result<NamedText> {
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(NamedText { name, text }),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            let valid = String::from_utf8_lossy(&error.as_bytes()[..at]);
-            let position = Position::of(&valid, valid.len());
-            let message = Diagnostic::error(Some(position), "invalid UTF-8")
-                .help("write the file in UTF-8; systemd accepts other bytes in comments only");
-            Err(Failure::of(name, vec![message]))
-        }
-    }
+    NamedText::of_bytes(place.name(), place.read()?, UTF8_HELP)
 }
 
 /// A filter of a unit.
@@ -303,25 +286,6 @@ fn of_unit(name: &str, filter: UnitFilter, options: &SourceOptions) -> Filter {
     let content = FilterContent::Profile(Box::new(rules));
     let name = format!("{name}: {}={arch}", filter.directive);
     Filter { is_of_unit: true, ..Filter::new(name, content) }
-}
-
-/// Prints messages, each with the name of its file.
-fn print(texts: &[NamedText], messages: Vec<FileMessage>) {
-    for FileMessage { file, diagnostic } in messages {
-        let name = texts.get(file).map_or("", |text| text.name.as_str());
-        report::warn_all(name, &[diagnostic]);
-    }
-}
-
-/// The messages about the last file that has any; prints those about the files before.
-fn failure(texts: &[NamedText], mut messages: Vec<FileMessage>) -> Failure {
-    let last = messages.iter().map(|message| message.file).max().unwrap_or_default();
-    let of_last = messages.split_off(messages.partition_point(|message| message.file < last));
-    print(texts, messages);
-    let name = texts.get(last).map_or("", |text| text.name.as_str());
-    let diagnostics: Vec<Diagnostic> =
-        of_last.into_iter().map(|message| message.diagnostic).collect();
-    Failure::of(name, diagnostics)
 }
 
 #[cfg(test)]

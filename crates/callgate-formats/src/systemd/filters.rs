@@ -1,7 +1,7 @@
 //! The result: the filters of a unit.
 
 use super::directive::Directive;
-use super::report::FileMessage;
+use crate::files::FileMessage;
 use callgate_bpf::data::SeccompData;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;

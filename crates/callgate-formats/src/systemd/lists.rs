@@ -4,13 +4,13 @@
 use super::directive::Directive;
 use super::groups::{group_members, is_group, nearest_group};
 use super::lines::Logical;
-use super::report::At;
 use super::settings::{Denial, Entry, Member, SyscallKey, SyscallList};
 use super::unit::{UnitReader, sign};
 use super::values::errno;
 use super::version::SystemdVersion;
 use super::words::words;
 use crate::diagnostics::quote::shorten;
+use crate::files::At;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,8 +3,8 @@
 use super::filters::UnitFilters;
 use super::lower::lower;
 use super::options::{ReadOptions, UnitText};
-use super::report::{At, UnitErrors};
 use super::unit::UnitReader;
+use crate::files::{At, FileErrors};
 
 /// Reads a unit file and its drop-ins, in the order in which systemd reads them, or directives without a file.
 ///
@@ -26,7 +26,7 @@ use super::unit::UnitReader;
 /// # Errors
 /// All messages about the texts, including warnings, if systemd would not load or start the unit, or if a limit is
 /// exceeded.
-pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters, UnitErrors> {
+pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters, FileErrors> {
     let mut reader = UnitReader::new(texts, options);
     for (file, text) in texts.iter().enumerate() {
         reader.read(file, text);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::directive::Directive;
-use super::report::At;
+use crate::files::At;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 

@@ -1,5 +1,6 @@
 //! Hostile inputs: a repeated unit between a head and a tail.
 
+mod android;
 mod input;
 mod kafel;
 mod logs;

@@ -2,7 +2,7 @@
 
 use callgate::convert::{ConvertOptions, Target};
 use callgate::formats::systemd::{self, SystemdVersion};
-use callgate::formats::{CapSet, firecracker, kafel, lxc, minijail, oci, snap};
+use callgate::formats::{CapSet, android, firecracker, kafel, lxc, minijail, oci, snap};
 use callgate::{Arch, Endian};
 
 use super::options::SourceOptions;
@@ -57,6 +57,11 @@ impl SourceOptions {
     /// How a profile of a snap is read.
     pub(crate) fn of_snap(&self) -> Result<snap::ReadOptions> {
         Ok(snap::ReadOptions { native: self.host()?, strict: self.strict })
+    }
+
+    /// How lists of Android are read.
+    pub(crate) fn of_android(&self) -> Result<android::ReadOptions> {
+        Ok(android::ReadOptions::new(self.host()?))
     }
 
     /// The architecture of the host: the first of --arch with 64 bits, or the first.

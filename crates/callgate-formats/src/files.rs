@@ -1,17 +1,17 @@
-//! Messages about several files.
+//! Messages about several files that are read together, such as a unit with its drop-ins.
 
 use std::fmt;
 
-use crate::diagnostics::messages::Messages;
+use crate::diagnostics::messages::{Messages, Report as _};
 use crate::diagnostics::positions::Positions;
 use crate::diagnostics::suggestions::Suggestions;
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 
 /// A place: a file, by its index, and a byte offset in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct At {
-    pub(super) file: usize,
-    pub(super) offset: usize,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct At {
+    pub(crate) file: usize,
+    pub(crate) offset: usize,
 }
 
 /// A message, and the index of the file that it is about.
@@ -25,22 +25,22 @@ pub struct FileMessage {
 
 /// All messages about files that cannot be used. At least one is an error; warnings are among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnitErrors(Vec<FileMessage>);
+pub struct FileErrors(Vec<FileMessage>);
 
-impl UnitErrors {
+impl FileErrors {
     /// The messages, by file and position.
     pub fn into_vec(self) -> Vec<FileMessage> {
         self.0
     }
 }
 
-impl From<Vec<FileMessage>> for UnitErrors {
-    fn from(messages: Vec<FileMessage>) -> UnitErrors {
-        UnitErrors(messages)
+impl From<Vec<FileMessage>> for FileErrors {
+    fn from(messages: Vec<FileMessage>) -> FileErrors {
+        FileErrors(messages)
     }
 }
 
-impl std::ops::Deref for UnitErrors {
+impl std::ops::Deref for FileErrors {
     type Target = [FileMessage];
 
     fn deref(&self) -> &[FileMessage] {
@@ -48,7 +48,7 @@ impl std::ops::Deref for UnitErrors {
     }
 }
 
-impl fmt::Display for UnitErrors {
+impl fmt::Display for FileErrors {
     /// A line per message, `file:line:column: message`; the first file has number 1.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (nth, FileMessage { file, diagnostic }) in self.0.iter().enumerate() {
@@ -63,11 +63,11 @@ impl fmt::Display for UnitErrors {
     }
 }
 
-impl std::error::Error for UnitErrors {}
+impl std::error::Error for FileErrors {}
 
 /// The files that are read, and the messages about them.
 #[derive(Debug)]
-pub(super) struct Report<'t> {
+pub(crate) struct Report<'t> {
     files: Vec<(Positions<'t>, Messages)>,
     suggestions: Suggestions,
     /// Stands in for messages about a file that does not exist.
@@ -75,21 +75,21 @@ pub(super) struct Report<'t> {
 }
 
 impl<'t> Report<'t> {
-    pub(super) fn new(texts: impl IntoIterator<Item = &'t str>) -> Report<'t> {
+    pub(crate) fn new(texts: impl IntoIterator<Item = &'t str>) -> Report<'t> {
         let files = texts.into_iter().map(|text| (Positions::new(text), Messages::new()));
         let suggestions = Suggestions::default();
         Report { files: files.collect(), suggestions, lost: Diagnostic::warning(None, "") }
     }
 
-    pub(super) fn warn(&mut self, at: At, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn warn(&mut self, at: At, message: impl Into<String>) -> &mut Diagnostic {
         self.report(Severity::Warning, at, message)
     }
 
-    pub(super) fn error(&mut self, at: At, message: impl Into<String>) -> &mut Diagnostic {
+    pub(crate) fn error(&mut self, at: At, message: impl Into<String>) -> &mut Diagnostic {
         self.report(Severity::Error, at, message)
     }
 
-    pub(super) fn report(
+    pub(crate) fn report(
         &mut self,
         severity: Severity,
         at: At,
@@ -103,13 +103,19 @@ impl<'t> Report<'t> {
         }
     }
 
+    /// Counts a message that would not be kept anyway, so that the caller need not format it; `false` while messages about
+    /// the file are still kept, and this one must be reported.
+    pub(crate) fn leave_out(&mut self, severity: Severity, at: At) -> bool {
+        self.files.get_mut(at.file).is_some_and(|(_, messages)| messages.leave_out(severity))
+    }
+
     /// The line of a place.
-    pub(super) fn line(&self, at: At) -> u32 {
+    pub(crate) fn line(&self, at: At) -> u32 {
         self.files.get(at.file).map_or(0, |(positions, _)| positions.of(at.offset).line)
     }
 
     /// The help for an unknown word, from a search for a similar one; after fifty words, `otherwise` without a search.
-    pub(super) fn did_you_mean(
+    pub(crate) fn did_you_mean(
         &mut self,
         search: impl FnOnce() -> Option<&'static str>,
         otherwise: &str,
@@ -119,11 +125,11 @@ impl<'t> Report<'t> {
             .map_or_else(|| otherwise.to_owned(), |name| format!("did you mean {name}?"))
     }
 
-    pub(super) fn failed(&self) -> bool {
+    pub(crate) fn failed(&self) -> bool {
         self.files.iter().any(|(_, messages)| messages.failed())
     }
 
-    pub(super) fn finish(self) -> Vec<FileMessage> {
+    pub(crate) fn finish(self) -> Vec<FileMessage> {
         let of_file = |(file, (_, messages)): (usize, (_, Messages))| {
             messages.finish().into_iter().map(move |diagnostic| FileMessage { file, diagnostic })
         };

@@ -1,0 +1,247 @@
+//! Filters of Android as a source, `android:DIRECTORY#FILTER`, and the detection of their lists.
+//!
+//! bionic generates its filters from several files, and several filters from one of them, so a source is the directory of the
+//! files, and the name of the filter follows the last `#`, as for the threads of Firecracker. A single list is the filter that
+//! allows only its syscalls.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use callgate::codegen::{Count, Weights};
+use callgate::formats::Profile;
+use callgate::formats::android::{
+    self, AndroidPolicy, FilterKind, ListFile, ListKind, ListText, ReadOptions,
+};
+
+use super::filter::Filter;
+use super::format::ANDROID;
+use super::named_text::{NamedText, failure, print};
+use super::place::{MAX_BYTES, Place};
+use super::recognize::check_encoding;
+use super::referenced::{Referenced, read_referenced};
+use crate::options::SourceOptions;
+use crate::report::{Failure, Result};
+
+/// Help for lists that are not UTF-8.
+const UTF8_HELP: &str = "bionic's lists are text in UTF-8";
+
+/// Help for a directory that is not bionic's.
+const DIRECTORY_HELP: &str = "give the directory libc of bionic, with its lists unchanged";
+
+/// A filter of bionic, or a single list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AndroidSource {
+    pub(super) place: Place,
+    filter: Option<String>,
+}
+
+impl AndroidSource {
+    /// Parses `PATH#FILTER`. `None` without a path.
+    pub(super) fn parse(rest: &OsStr) -> Option<AndroidSource> {
+        let bytes = rest.as_bytes();
+        let hash = bytes.iter().rposition(|byte| *byte == b'#').filter(|at| *at > 0);
+        let (path, filter) = match hash {
+            Some(at) => (&bytes[..at], String::from_utf8_lossy(&bytes[at + 1..]).into_owned()),
+            None => (bytes, String::new()),
+        };
+        let place = Place::of_path(Path::new(OsStr::from_bytes(path)));
+        let filter = Some(filter).filter(|name| !name.is_empty());
+        (!path.is_empty()).then_some(AndroidSource { place, filter })
+    }
+
+    /// Reads the filter. Prints warnings.
+    pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+        if let Place::File(path) = &self.place
+            && path.is_dir()
+        {
+            return read_directory(path, self.filter.as_deref(), options);
+        }
+        let bytes = self.place.read()?;
+        match &self.filter {
+            None => read_list(&self.place, bytes, options),
+            Some(filter) => Err(Failure::about(
+                self.place.name(),
+                format!("this is a file, which has no filter \"{filter}\""),
+            )
+            .help(DIRECTORY_HELP)),
+        }
+    }
+}
+
+/// Reads a single list: the filter that allows only its syscalls.
+pub(super) fn read_list(place: &Place, bytes: Vec<u8>, options: &SourceOptions) -> Result<Filter> {
+    check_encoding(place, &bytes)?;
+    check_name(place)?;
+    let text = place.text(bytes, UTF8_HELP)?;
+    let texts = [(ListKind::Allow, NamedText { name: place.name(), text })];
+    read_texts(place.name(), texts.into(), &options.of_android()?, options)
+}
+
+/// Fails for lists whose syscalls are not allowed. As in genseccomp.py, the name of the file decides.
+fn check_name(place: &Place) -> Result<()> {
+    let Place::File(path) = place else { return Ok(()) };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let what = if name.contains("blocklist") || name.contains("blacklist") {
+        "a block list has no filter of its own"
+    } else if name.ends_with("priority.txt") {
+        "a list of priorities has no filter of its own"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::about(place.name(), what).help(DIRECTORY_HELP))
+}
+
+/// Reads the lists of a filter in a directory.
+fn read_directory(path: &Path, filter: Option<&str>, options: &SourceOptions) -> Result<Filter> {
+    let kind = kind(path, filter)?;
+    let mut reading = options.of_android()?;
+    reading.is_app_zygote = kind == FilterKind::AppZygote;
+    let mut texts = Vec::new();
+    let mut left = MAX_BYTES;
+    for file in kind.files() {
+        let Some(path) = find(path, kind, file)? else { continue };
+        let unreadable = |why| {
+            Failure::new(why)
+                .help("make it a readable file; all lists together have a limit of 16 MiB")
+        };
+        let Referenced { bytes, .. } = read_referenced(&path, left).map_err(unreadable)?;
+        left -= bytes.len() as u64;
+        let name = path.display().to_string();
+        texts.push((file.kind, NamedText::of_bytes(name, bytes, UTF8_HELP)?));
+    }
+    let name = path.display().to_string();
+    let name = if kind.name().is_empty() { name } else { format!("{name}#{}", kind.name()) };
+    read_texts(name, texts, &reading, options)
+}
+
+/// The filter with a name, or the only one of Android 8.
+fn kind(path: &Path, filter: Option<&str>) -> Result<FilterKind> {
+    let directory = path.display();
+    let fail =
+        |what: String, help: String| Err(Failure::about(directory.to_string(), what).help(help));
+    let present: Vec<FilterKind> =
+        FilterKind::NAMED.into_iter().filter(|kind| has_all(path, *kind)).collect();
+    let names: Vec<&str> = present.iter().map(|kind| kind.name()).collect();
+    let is_old = has_all(path, FilterKind::Common);
+    match filter {
+        Some(name) => match FilterKind::from_name(name) {
+            Some(kind) if present.contains(&kind) || !is_old => Ok(kind),
+            Some(_) => fail(
+                format!("this version of bionic has no filter \"{name}\""),
+                format!("it has one filter for all processes: write {ANDROID}:{directory}"),
+            ),
+            None => fail(
+                format!("bionic has no filter \"{name}\""),
+                format!("its filters are {}", FilterKind::NAMED.map(FilterKind::name).join(", ")),
+            ),
+        },
+        None if is_old && present.is_empty() => Ok(FilterKind::Common),
+        None if names.is_empty() => {
+            fail("the directory has no lists of a filter".to_owned(), DIRECTORY_HELP.to_owned())
+        }
+        None => fail(
+            format!("the lists are those of several filters: {}", names.join(", ")),
+            format!("choose one: {ANDROID}:{directory}#{}", names.first().unwrap_or(&"")),
+        ),
+    }
+}
+
+/// Whether a directory has all files of a filter.
+fn has_all(path: &Path, kind: FilterKind) -> bool {
+    let has = |file: &ListFile| file.names.iter().any(|name| path.join(name).exists());
+    kind.files().iter().all(|file| file.is_optional || has(file))
+}
+
+/// The path of a file of a filter; `None` if the filter exists without it.
+fn find(directory: &Path, kind: FilterKind, file: &ListFile) -> Result<Option<PathBuf>> {
+    let [name, old] = file.names;
+    let path = |name: &str| Some(directory.join(name)).filter(|path| path.exists());
+    let about = |what: String| Failure::about(directory.display().to_string(), what);
+    match (path(name), path(old)) {
+        (Some(_), Some(_)) if name != old => Err(about(format!("both {name} and {old} exist"))
+            .help("remove the one of the other version of Android")),
+        (Some(path), _) | (None, Some(path)) => Ok(Some(path)),
+        (None, None) if file.is_optional => Ok(None),
+        (None, None) => Err(about(format!("missing {name}, a list of the filter {}", kind.name()))
+            .help(DIRECTORY_HELP)),
+    }
+}
+
+fn read_texts(
+    name: String,
+    texts: Vec<(ListKind, NamedText)>,
+    reading: &ReadOptions,
+    options: &SourceOptions,
+) -> Result<Filter> {
+    let (kinds, texts): (Vec<ListKind>, Vec<NamedText>) = texts.into_iter().unzip();
+    let lists: Vec<ListText<'_>> = kinds
+        .into_iter()
+        .zip(&texts)
+        .map(|(kind, text)| ListText { kind, text: &text.text })
+        .collect();
+    let AndroidPolicy { policy, priorities, warnings } =
+        android::read(&lists, reading).map_err(|errors| failure(&texts, errors.into_vec()))?;
+    options.warn_about_containers(&name, "a filter of Android", false);
+    print(&texts, warnings);
+    let arches: Vec<_> = policy.arches().collect();
+    let mut filter = Filter::of_profile(name, Profile::of(policy));
+    if !priorities.is_empty() {
+        // The list has an order and no counts. Frequencies of syscalls fall roughly with the rank (Zipf's law).
+        let of_rank = |(index, name): (usize, &&str)| {
+            let count = 1.0 / (index as f64 + 1.0);
+            let name = String::from(*name);
+            arches.iter().map(move |arch| Count { arch: Some(*arch), name: name.clone(), count })
+        };
+        let counts = priorities.iter().enumerate().flat_map(of_rank);
+        let weights =
+            Weights::of(counts).map_err(|error| Failure::about(&filter.name, error.to_string()))?;
+        filter.weights = Some(weights);
+    }
+    Ok(filter)
+}
+
+/// Whether a text begins as a list: with an entry such as `close(int) all`.
+pub(super) fn is_list(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(android::is_entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_follows_the_last_hash() {
+        let of = |text: &str| {
+            AndroidSource::parse(OsStr::new(text))
+                .map(|source| (source.place.name(), source.filter))
+        };
+        let some =
+            |path: &str, filter: Option<&str>| Some((path.to_owned(), filter.map(str::to_owned)));
+        assert_eq!(of("libc"), some("libc", None));
+        assert_eq!(of("libc#app"), some("libc", Some("app")));
+        assert_eq!(of("a#b#app-zygote"), some("a#b", Some("app-zygote")));
+        assert_eq!(of("a#b#"), some("a#b", None));
+        assert_eq!(of("-"), some("<stdin>", None));
+        assert_eq!(of("#app"), some("#app", None));
+        assert_eq!(of(""), None);
+    }
+
+    #[test]
+    fn lists_begin_with_an_entry() {
+        for list in ["close(int) all", "# x\n\nint __close:close(int)\tarm,lp64\n"] {
+            assert!(is_list(list.as_bytes()), "{list}");
+        }
+        for text in [
+            "",
+            "# x",
+            "close(3) = 0",
+            "futex\nioctl\n",
+            "ld [4]\nret ALLOW",
+            "f(x) { all }",
+            "read: 1",
+        ] {
+            assert!(!is_list(text.as_bytes()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What lists are read for, and what the reader returns.
+
+use crate::files::FileMessage;
+use callgate_bpf::syscalls::Arch;
+use callgate_proof::policy::Policy;
+
+/// What lists are read for.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// An architecture of the host: the filter is for all of them.
+    pub native: Arch,
+    /// Whether the filter is that of app zygotes, which ignores `setresgid` in block lists.
+    pub is_app_zygote: bool,
+}
+
+impl ReadOptions {
+    /// Reads for a host.
+    pub fn new(native: Arch) -> ReadOptions {
+        ReadOptions { native, is_app_zygote: false }
+    }
+}
+
+/// What a list is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// The syscalls of the C library (`SYSCALLS.TXT`).
+    Base,
+    /// Further syscalls that are allowed.
+    Allow,
+    /// Syscalls of the C library that are not allowed.
+    Block,
+    /// Syscalls that are frequent.
+    Priority,
+}
+
+/// A list.
+#[derive(Clone, Copy, Debug)]
+pub struct ListText<'t> {
+    /// What it is for.
+    pub kind: ListKind,
+    /// Its text.
+    pub text: &'t str,
+}
+
+/// The filter of some lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AndroidPolicy {
+    /// What the filter does.
+    pub policy: Policy,
+    /// The frequent syscalls in the order of the list, each once, without those that no architecture of the filter allows.
+    pub priorities: Vec<&'static str>,
+    /// Warnings, by file and position.
+    pub warnings: Vec<FileMessage>,
+}
