@@ -3,11 +3,14 @@
 use std::fmt::Write;
 
 use callgate::codegen::query::Difference;
-use callgate::syscalls::list_syscalls;
-use callgate::{Arch, Verdict};
+use callgate::diagram::{Func, Store};
+use callgate::explain::{self, Explanation, Outcome};
+use callgate::syscalls::{SyscallSet, X32_SYSCALL_BIT, list_syscalls};
+use callgate::{Arch, Verdict, Word};
 
 use crate::json::Json;
 use crate::options::native_arch;
+use crate::outcome::{self, argument_names};
 use crate::output::wrap;
 use crate::syscall;
 use crate::text::printable;
@@ -17,6 +20,68 @@ pub(crate) struct Differences {
     list: Vec<Difference>,
     /// Whether there are more than the list contains.
     more: bool,
+}
+
+/// Two filters that are compared.
+pub(crate) struct Compared<'s> {
+    store: &'s Store,
+    roots: [Func; 2],
+    explanations: [Explanation; 2],
+}
+
+impl<'s> Compared<'s> {
+    /// These filters, for the architectures of these differences.
+    pub(crate) fn new(store: &'s Store, roots: [Func; 2], differences: &Differences) -> Self {
+        let mut arches: Vec<Arch> = Vec::new();
+        for arch in differences.list.iter().flat_map(|one| Arch::with_token(one.data.arch)) {
+            if !arches.contains(&arch) {
+                arches.push(arch);
+            }
+        }
+        let explanations = roots.map(|root| explain::explain(store, root, &arches));
+        Compared { store, roots, explanations }
+    }
+
+    /// What a filter does with a syscall of an architecture.
+    fn outcome(&self, side: usize, arch: Arch, nr: u32) -> Option<&Outcome> {
+        let arch = self.explanations[side].arches.iter().find(|one| one.arch == arch)?;
+        let has_name = |group: &&explain::Group| group.syscalls.iter().any(|(one, _)| *one == nr);
+        let named = arch.groups.iter().find(has_name).map(|group| &group.outcome);
+        let unnamed = || arch.unnamed.iter().find(|(_, numbers)| numbers.contains(nr));
+        named.or_else(|| unnamed().map(|(outcome, _)| outcome))
+    }
+
+    /// The conditions under which a filter decides about syscalls of a group, if it decides about all in the same way.
+    fn conditions(&self, side: usize, arch: Arch, group: &Difference) -> Option<String> {
+        let outcome = self.outcome(side, arch, group.data.nr)?;
+        let named: Vec<(u32, &str)> =
+            arch.syscalls().filter(|(nr, _)| group.syscalls.contains(*nr)).collect();
+        let is_same = |(nr, _): &(u32, &str)| self.outcome(side, arch, *nr) == Some(outcome);
+        let is_conditional = !matches!(outcome, Outcome::Always(_));
+        (is_conditional && named.iter().all(is_same))
+            .then(|| outcome::lines(outcome, arch, argument_names(&named, arch)).join("; "))
+    }
+
+    /// Whether both filters do the same with all calls of a syscall.
+    fn is_same(&self, arch: Arch, nr: u32) -> bool {
+        let [a, b] = self.roots.map(|root| {
+            let of_arch = self.store.follow(root, Word::ARCH, arch.token());
+            self.store.follow(of_arch, Word::NR, nr)
+        });
+        a == b
+    }
+
+    /// The syscalls with the nearest smaller and the nearest larger numbers for which the filters do not differ.
+    fn neighbours(&self, arch: Arch, nr: u32, count: usize) -> [Vec<(u32, &'static str)>; 2] {
+        let mut syscalls: Vec<(u32, &str)> = arch.syscalls().collect();
+        syscalls.sort_unstable();
+        let (before, after): (Vec<_>, Vec<_>) =
+            syscalls.into_iter().filter(|(one, _)| *one != nr).partition(|(one, _)| *one < nr);
+        let is_same = |(nr, _): &(u32, &str)| self.is_same(arch, *nr);
+        let mut before: Vec<_> = before.into_iter().rev().filter(is_same).take(count).collect();
+        before.reverse();
+        [before, after.into_iter().filter(is_same).take(count).collect()]
+    }
 }
 
 impl Differences {
@@ -30,9 +95,23 @@ impl Differences {
         Differences { list: all, more }
     }
 
-    /// Lines like those of diff(1).
-    pub(crate) fn text(&self, a: &str, b: &str) -> String {
-        text(a, b, self.more, &self.list)
+    /// Lines like those of diff(1), with this many syscalls before and after each difference for which the filters do
+    /// not differ.
+    pub(crate) fn text(
+        &self,
+        names: &[String; 2],
+        compared: &Compared<'_>,
+        context: u32,
+    ) -> String {
+        let [a, b] = names.each_ref().map(|name| printable(name));
+        let mut text = format!("--- {a}\n+++ {b}\n");
+        for difference in &self.list {
+            group(&mut text, difference, compared, context);
+        }
+        if self.more {
+            text.push_str("… and more; omit --max to print all\n");
+        }
+        text
     }
 
     /// Whether there are more, and one object for each difference under this key.
@@ -41,25 +120,61 @@ impl Differences {
     }
 }
 
-/// The differences of two filters, with lines like those of diff(1).
-fn text(a: &str, b: &str, more: bool, differences: &[Difference]) -> String {
-    let mut text = format!("--- {}\n+++ {}\n", printable(a), printable(b));
-    for difference in differences {
-        let data = &difference.data;
-        let arch = syscall::arch_of(data);
-        let arch_name = syscall::arch_name(arch, data.arch);
-        let _ = writeln!(text, "{arch_name} {}", syscall::show(arch, data));
-        let others = list_syscalls(data.arch, &difference.syscalls, Some(data.nr), usize::MAX);
+fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, context: u32) {
+    let data = &difference.data;
+    let arch = syscall::arch_of(data);
+    let arch_name = syscall::arch_name(arch, data.arch);
+    let _ = writeln!(text, "{arch_name} {}", syscall::show(arch, data));
+    for (title, syscalls) in by_abi(arch, difference) {
+        let others = list_syscalls(data.arch, &syscalls, Some(data.nr), usize::MAX);
         if !others.is_empty() {
-            text.push_str("    also:");
-            wrap(&mut text, &format!(" {others}"), 9, 6);
+            let _ = write!(text, "    {title}:");
+            wrap(text, &format!(" {others}"), title.len() + 5, 6);
         }
-        let _ = writeln!(text, "  - {}\n  + {}", difference.left, difference.right);
     }
-    if more {
-        text.push_str("… and more; omit --max to print all\n");
+    let [before, after] = arch
+        .map_or_else(Default::default, |arch| compared.neighbours(arch, data.nr, context as usize));
+    let same = |text: &mut String, syscalls: &[(u32, &str)]| {
+        for (nr, name) in syscalls {
+            let outcome = arch.and_then(|arch| Some((arch, compared.outcome(0, arch, *nr)?)));
+            if let Some((arch, outcome)) = outcome {
+                let lines = outcome::lines(outcome, arch, argument_names(&[(*nr, name)], arch));
+                text.push_str("    ");
+                wrap(text, &format!("{name}: {}", lines.join("; ")), 4, 6);
+            }
+        }
+    };
+    same(text, &before);
+    for (side, sign, verdict) in [(0, '-', difference.left), (1, '+', difference.right)] {
+        let conditions = arch.and_then(|arch| compared.conditions(side, arch, difference));
+        let line = match conditions {
+            Some(conditions) => format!("{sign} {verdict} ({conditions})"),
+            None => format!("{sign} {verdict}"),
+        };
+        text.push_str("  ");
+        wrap(text, &line, 2, 6);
     }
-    text
+    same(text, &after);
+}
+
+/// The syscalls of a group by their ABI, that of the example first: x86-64 and x32 have one arch token, and the same
+/// names.
+fn by_abi(arch: Option<Arch>, group: &Difference) -> Vec<(&'static str, SyscallSet)> {
+    // Other numbers with the bit belong to neither.
+    let (first, last) = (X32_SYSCALL_BIT, 2 * X32_SYSCALL_BIT - 1);
+    let part = |parts: &[(u32, u32)]| {
+        let ranges = parts.iter().flat_map(|(first, last)| {
+            let cut = |(from, to): &(u32, u32)| (*from.max(first), *to.min(last));
+            group.syscalls.ranges().iter().map(cut)
+        });
+        SyscallSet::from_ranges(ranges.filter(|(from, to)| from <= to))
+    };
+    let (x32, others) = (part(&[(first, last)]), part(&[(0, first - 1), (last + 1, u32::MAX)]));
+    match arch {
+        Some(Arch::X86_64) => vec![("also", others), ("also on x32", x32)],
+        Some(Arch::X32) => vec![("also", x32), ("also on x86_64", others)],
+        _ => vec![("also", group.syscalls.clone())],
+    }
 }
 
 /// One object for each difference.

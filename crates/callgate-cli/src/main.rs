@@ -2,8 +2,9 @@
 //!
 //! - [`cli`]: the command line as a whole; each file of [`commands`] holds one subcommand.
 //! - [`options`]: the options that subcommands share.
+//! - [`comparison`]: the command line of the subcommands that compare two filters.
 //! - [`source`]: reads profiles, programs and the filters of processes.
-//! - [`emit`]: writes programs with their figures.
+//! - [`emit`]: writes programs with their figures; [`generating`]: the options of subcommands that do so.
 //! - [`smt2`]: scripts for SMT solvers.
 //! - [`recordings`]: reads recordings and logs of syscalls.
 //! - [`report`], [`output`], [`json`], [`text`]: messages, results and their formats.
@@ -11,10 +12,13 @@
 
 mod cli;
 mod commands;
+mod comparison;
 mod differences;
 mod emit;
+mod generating;
 mod json;
 mod options;
+mod outcome;
 mod output;
 mod packets;
 mod progress;

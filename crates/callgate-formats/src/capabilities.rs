@@ -94,14 +94,18 @@ fn bit(name: &str) -> Option<u64> {
 }
 
 impl fmt::Display for CapSet {
-    /// In the form that is parsed: `docker`, `all`, `none`, or names separated by commas.
+    /// In the form that is parsed: `all`, `none`, or names separated by commas, where `docker` stands for Docker's set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == CapSet::docker() {
-            return f.write_str("docker");
-        }
+        let docker = CapSet::docker();
         match self.0 {
             0 => f.write_str("none"),
             _ if *self == CapSet::all() => f.write_str("all"),
+            _ if self.includes(docker) => {
+                let others = CapSet(self.0 & !docker.0);
+                f.write_str(
+                    &["docker"].into_iter().chain(others.names()).collect::<Vec<_>>().join(","),
+                )
+            }
             _ => f.write_str(&self.names().collect::<Vec<_>>().join(",")),
         }
     }

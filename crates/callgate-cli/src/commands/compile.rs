@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use callgate_smt::{Filter, Side};
 use clap::ValueHint;
 
-use crate::emit::{EmitOptions, Figures, Generated};
-use crate::options::{CompileOptions, SourceOptions};
+use crate::emit::{Figures, Generated};
+use crate::generating::GeneratingOptions;
 use crate::report::Result;
 use crate::smt2::Smt2Option;
-use crate::source::{BUILT_IN, Source};
+use crate::source::BUILT_IN;
 use crate::stopwatch::Stopwatch;
 
 /// Compile a filter into a BPF program and prove that both are equivalent
@@ -38,29 +38,23 @@ pub(crate) struct CompileArgs {
     source: OsString,
 
     #[command(flatten)]
-    emitting: EmitOptions,
-
-    #[command(flatten)]
     smt2: Smt2Option,
 
     #[command(flatten)]
-    reading: SourceOptions,
-
-    #[command(flatten)]
-    compiling: CompileOptions,
+    generating: GeneratingOptions,
 }
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
+    let filter = args.generating.read(&args.source)?;
     let mut stopwatch = Stopwatch::start();
-    let compiled = filter.compile_timed(&args.compiling, &mut stopwatch)?;
+    let compiled = filter.compile_timed(&args.generating.compiling, &mut stopwatch)?;
     let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
     let program =
         Side { name: "the compiled program", filters: vec![Filter::Program(&compiled.program)] };
     args.smt2.write(filter.endian(), &source, &program)?;
     let arches = filter.arches();
     let proof = "the program is equivalent to the source";
-    args.emitting.deliver(Generated {
+    args.generating.emitting.deliver(Generated {
         program: &compiled.program,
         source: ("source", filter.name.as_str().into()),
         arches: &arches,

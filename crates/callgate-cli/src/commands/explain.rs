@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use callgate::diagram::Store;
 use callgate::explain::{
     self, ArchExplanation, ArgPart, Explanation, Group, Outcome, ValueCondition, ValueSet,
@@ -15,6 +15,7 @@ use clap::ValueHint;
 
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
+use crate::outcome::{self, GOOD, UNUSUAL, argument_names, colored, complex};
 use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
@@ -57,9 +58,6 @@ pub(crate) struct ExplainArgs {
 const RANGES: usize = 6;
 
 const HEADING: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
-const UNUSUAL: Style = AnsiColor::Yellow.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read(&args.reading)?;
@@ -232,40 +230,11 @@ fn syscalls(number: usize) -> String {
 /// The syscalls of a group with the conditions on their arguments.
 fn conditions(text: &mut String, group: &Group, arch: Arch) {
     names(text, group);
-    // Arguments have names only if the group is a single syscall.
-    let call = match group.syscalls.as_slice() {
-        // CONFIG_CLONE_BACKWARDS2 swaps the first two arguments.
-        [(_, "clone")] if matches!(arch, Arch::S390x | Arch::S390) => None,
-        [(_, name)] => Some(*name),
-        _ => None,
-    };
-    let lines = match &group.outcome {
-        Outcome::Always(_) => Vec::new(),
-        Outcome::Depends { clauses, otherwise } => {
-            let mut lines: Vec<String> = clauses
-                .iter()
-                .map(|clause| {
-                    let when = clause.describe_on(arch, call);
-                    format!("{} if {when}", colored(clause.verdict))
-                })
-                .collect();
-            match lines.as_mut_slice() {
-                [line] => *line += &format!(", else {}", colored(*otherwise)),
-                _ => lines.push(format!("else {}", colored(*otherwise))),
-            }
-            lines
-        }
-        Outcome::Complex { verdicts } => vec![complex(verdicts)],
-    };
+    let lines = outcome::lines(&group.outcome, arch, argument_names(&group.syscalls, arch));
     for line in lines {
         text.push_str("      ");
         wrap(text, &line, 6, 8);
     }
-}
-
-fn complex(verdicts: &[Verdict]) -> String {
-    let list: Vec<String> = verdicts.iter().copied().map(colored).collect();
-    format!("{}, too complex to list", list.join(" or "))
 }
 
 fn names(text: &mut String, group: &Group) {
@@ -294,16 +263,6 @@ fn ranges(calls: &SyscallSet) -> String {
 /// Numbers with the x32 bit are easier to read in hexadecimal.
 fn number(nr: u32) -> String {
     if nr < 0x1_0000 { nr.to_string() } else { format!("{nr:#x}") }
-}
-
-/// A verdict, coloured by whether it permits the syscall.
-pub(crate) fn colored(verdict: Verdict) -> String {
-    let style = match verdict {
-        Verdict::ALLOW => GOOD,
-        verdict if verdict.permits() => UNUSUAL,
-        _ => BAD,
-    };
-    format!("{style}{verdict}{style:#}")
 }
 
 fn json(name: &str, explanation: &Explanation) -> String {

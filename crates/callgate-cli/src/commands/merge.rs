@@ -2,14 +2,13 @@
 
 use std::ffi::OsString;
 
-use callgate::compile::Options;
 use clap::ValueHint;
 
-use crate::emit::{EmitOptions, Figures, Generated};
+use crate::emit::{Figures, Generated};
+use crate::generating::GeneratingOptions;
 use crate::json::Json;
-use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Result};
-use crate::source::{self, Source};
+use crate::source;
 use crate::stopwatch::Stopwatch;
 
 /// Merge filters that are installed on top of each other into one program
@@ -40,21 +39,13 @@ pub(crate) struct MergeArgs {
     sources: Vec<OsString>,
 
     #[command(flatten)]
-    emitting: EmitOptions,
-
-    #[command(flatten)]
-    reading: SourceOptions,
-
-    #[command(flatten)]
-    compiling: CompileOptions,
+    generating: GeneratingOptions,
 }
 
 pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
-    let sources: Vec<Source> =
-        args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
-    let filters = Source::read_all(&sources, &args.reading, &args.compiling)?;
+    let filters = args.generating.read_all(&args.sources)?;
     let arches = source::arches(&filters);
-    let options = Options { budget: PROMPT, ..args.compiling.read(&arches, args.reading.strict)? };
+    let options = args.generating.compiler(&arches)?;
     let mut stopwatch = Stopwatch::start();
     let (merged, stack) = source::merge(&filters, &arches, &options, &mut stopwatch)?;
     if let [only] = filters.as_slice() {
@@ -84,7 +75,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
         ("calls_run", merged.syscalls_compared.into()),
         ("flags", Json::array(flags)),
     ]);
-    args.emitting.deliver(Generated {
+    args.generating.emitting.deliver(Generated {
         program: &merged.compiled.program,
         source: ("sources", Json::array(names)),
         arches: &arches,

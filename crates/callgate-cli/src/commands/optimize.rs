@@ -3,15 +3,14 @@
 use std::ffi::OsString;
 
 use callgate::bpf::MAX_INSNS;
-use callgate::compile::Options;
 use callgate::optimize::{self, Optimized, Unchanged};
 use clap::ValueHint;
 
-use crate::emit::{EmitOptions, Figures, Generated};
+use crate::emit::{Figures, Generated};
+use crate::generating::GeneratingOptions;
 use crate::json::Json;
-use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{self, Filter, FilterContent, Source};
+use crate::source::{self, Filter, FilterContent};
 use crate::stopwatch::Stopwatch;
 
 /// Optimize a BPF program and prove that the result is equivalent
@@ -42,22 +41,16 @@ pub(crate) struct OptimizeArgs {
     source: OsString,
 
     #[command(flatten)]
-    emitting: EmitOptions,
-
-    #[command(flatten)]
-    reading: SourceOptions,
-
-    #[command(flatten)]
-    compiling: CompileOptions,
+    generating: GeneratingOptions,
 }
 
 pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
+    let filter = args.generating.read(&args.source)?;
     let FilterContent::Program { program, endian, arches } = &filter.content else {
         return Err(Failure::about(&filter.name, "this is a profile, not a BPF program")
             .help("compile it with `callgate compile`, which also optimizes"));
     };
-    let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
+    let options = args.generating.compiler(arches)?;
     let mut stopwatch = Stopwatch::start();
     let observe = &mut |phase| stopwatch.note(phase);
     let optimized = optimize::optimize_observed(program, *endian, arches, &options, observe);
@@ -83,7 +76,7 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
         };
         report::warn_about(&filter.name, format!("not optimized: {why}"), help);
     }
-    args.emitting.deliver(Generated {
+    args.generating.emitting.deliver(Generated {
         program: &optimized.program,
         source: ("source", filter.name.as_str().into()),
         arches,

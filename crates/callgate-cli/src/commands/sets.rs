@@ -3,15 +3,14 @@
 use std::ffi::OsString;
 
 use callgate::Verdict;
-use callgate::compile::Options;
 use callgate::sets::{Expression, Operation};
 use clap::ValueHint;
 
-use crate::emit::{EmitOptions, Figures, Generated};
+use crate::emit::{Figures, Generated};
+use crate::generating::GeneratingOptions;
 use crate::json::Json;
-use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{self, Filter, Source};
+use crate::source;
 use crate::stopwatch::Stopwatch;
 use crate::verdict::parse_denial;
 
@@ -82,13 +81,7 @@ struct SetArgs {
     sources: Vec<OsString>,
 
     #[command(flatten)]
-    emitting: EmitOptions,
-
-    #[command(flatten)]
-    reading: SourceOptions,
-
-    #[command(flatten)]
-    compiling: CompileOptions,
+    generating: GeneratingOptions,
 }
 
 pub(crate) fn intersect(args: &IntersectArgs) -> Result<u8> {
@@ -105,20 +98,17 @@ pub(crate) fn subtract(args: &SubtractArgs) -> Result<u8> {
 
 impl SetArgs {
     fn combine(&self, operation: Operation) -> Result<u8> {
-        let sources: Vec<Source> =
-            self.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
-        let stacks = Source::read_each(&sources, &self.reading, &self.compiling)?;
-        let filters: Vec<Filter> =
-            stacks.into_iter().map(source::Stack::into_filter).collect::<Result<_>>()?;
+        let filters = self.generating.read_each(&self.sources)?;
         let arches = source::arches(&filters);
-        let mut options =
-            Options { budget: PROMPT, ..self.compiling.read(&arches, self.reading.strict)? };
+        let mut options = self.generating.compiler(&arches)?;
         let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
         let mut stopwatch = Stopwatch::start();
         let Some((first, others)) = filters.split_first() else {
             return Err(Failure::new("no source is given"));
         };
-        if let Some(weights) = first.weights.as_ref().filter(|_| !self.compiling.has_weights()) {
+        if let Some(weights) =
+            first.weights.as_ref().filter(|_| !self.generating.compiling.has_weights())
+        {
             options.weights = weights.clone();
         }
         for (_, name, _) in first.flags().each() {
@@ -143,7 +133,7 @@ impl SetArgs {
                 Failure::new(error.to_string()).help(error.help().unwrap_or_default()).multiline()
             })?;
         let proof = "the program is equivalent to the combined filters";
-        self.emitting.deliver(Generated {
+        self.generating.emitting.deliver(Generated {
             program: &compiled.program,
             source: ("sources", Json::array(names.iter().copied())),
             arches: &arches,

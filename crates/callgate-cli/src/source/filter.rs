@@ -12,7 +12,7 @@ use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
 
 use super::violations::violations;
-use crate::options::{CompileOptions, SourceOptions, native_arch};
+use crate::options::{CompileOptions, Kinds, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 
@@ -243,6 +243,17 @@ impl Filter {
         }
     }
 
+    /// Which kinds of filters are among these.
+    pub(super) fn kinds<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Kinds {
+        let mut kinds = Kinds::default();
+        for filter in filters {
+            kinds.unit |= filter.is_of_unit;
+            kinds.profile |= filter.is_profile();
+            kinds.program |= !filter.is_profile();
+        }
+        kinds
+    }
+
     /// The byte order of its machines.
     pub(crate) fn endian(&self) -> Endian {
         match &self.content {
@@ -254,18 +265,12 @@ impl Filter {
 
 /// Warns about options that affect none of these filters, and about programs for other architectures.
 pub(super) fn warn_about_options<'a>(
-    filters: impl IntoIterator<Item = &'a Filter>,
+    filters: impl IntoIterator<Item = &'a Filter> + Clone,
     options: &SourceOptions,
     counts: bool,
 ) {
-    let (mut profile, mut program, mut unit) = (false, false, false);
-    for filter in filters {
-        filter.warn_about_arches();
-        unit |= filter.is_of_unit;
-        profile |= filter.is_profile();
-        program |= !filter.is_profile();
-    }
-    options.warn_about_unused(profile, program, unit, counts);
+    filters.clone().into_iter().for_each(Filter::warn_about_arches);
+    options.warn_about_unused("", Filter::kinds(filters), counts);
 }
 
 /// The message for a failed compilation.

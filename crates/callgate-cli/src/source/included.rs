@@ -16,18 +16,23 @@ const MAX_INCLUDED: u64 = 10 << 20;
 pub(super) fn included_from(
     place: &Place,
 ) -> impl FnMut(&str, Option<&str>) -> std::result::Result<Included, String> {
-    let directory = match place {
-        Place::File(path) => path.parent().map_or_else(PathBuf::new, Path::to_owned),
-        Place::Stdin => PathBuf::new(),
-    };
     move |name, from| {
-        let beside = from.and_then(|from| Path::new(from).parent()).unwrap_or(&directory);
         // A `.` in the middle would make other names for the same file.
-        included(&beside.join(name).components().collect::<PathBuf>())
+        included(&directory(place, from).join(name).components().collect::<PathBuf>())
     }
 }
 
-fn included(path: &Path) -> std::result::Result<Included, String> {
+/// The directory of the file that includes others: the source, or the included file `from`.
+pub(super) fn directory<'a>(place: &'a Place, from: Option<&'a str>) -> &'a Path {
+    let of_source = match place {
+        Place::File(path) => path.parent(),
+        Place::Stdin => None,
+    };
+    from.map_or(of_source, |from| Path::new(from).parent()).unwrap_or(Path::new(""))
+}
+
+/// Reads an included file.
+pub(super) fn included(path: &Path) -> std::result::Result<Included, String> {
     let Referenced { bytes, identity } = read_referenced(path, MAX_INCLUDED)?;
     let name = path.display().to_string();
     match String::from_utf8(bytes) {

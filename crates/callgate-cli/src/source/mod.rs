@@ -21,6 +21,7 @@
 //! Most commands need a seccomp filter; those that also take packets read a [`Subject`].
 
 mod android;
+mod base;
 mod detect;
 mod expression;
 mod filter;

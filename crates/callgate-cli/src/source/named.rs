@@ -148,11 +148,12 @@ impl Source {
         Ok(stack)
     }
 
-    /// Reads two sources with the same options, which must be for machines of one byte order. Prints warnings.
+    /// Reads two sources with the same options and with `own` ones, which take precedence. They must be for machines of
+    /// one byte order. Prints warnings.
     pub(crate) fn read_both(
-        a: &Source,
-        b: &Source,
+        [a, b]: [&Source; 2],
         options: &SourceOptions,
+        own: &[SourceOptions; 2],
     ) -> Result<(Stack, Stack)> {
         if a.is_stdin() && b.is_stdin() {
             return Err(Failure::new(
@@ -160,8 +161,11 @@ impl Source {
             )
             .help("write one of them to a file"));
         }
-        let (a, b) = (a.read_stack(options)?, b.read_stack(options)?);
+        let [of_a, of_b] = own;
+        let (a, b) = (a.read_stack(&of_a.or(options))?, b.read_stack(&of_b.or(options))?);
         warn_about_options(a.filters.iter().chain(&b.filters), options, false);
+        of_a.warn_about_unused("-a", Filter::kinds(&a.filters), false);
+        of_b.warn_about_unused("-b", Filter::kinds(&b.filters), false);
         if a.endian() != b.endian() {
             return Err(Failure::new(format!(
                 "{} and {} are for machines with different byte orders, so no syscall reaches both",

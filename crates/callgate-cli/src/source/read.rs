@@ -6,6 +6,7 @@ use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
 
 use super::android::read_list;
+use super::base::bases_of;
 use super::filter::Filter;
 use super::firecracker::read_thread;
 use super::format::{ProgramForm, SourceFormat};
@@ -40,8 +41,9 @@ pub(super) fn read_filter(
     check_encoding(place, &bytes)?;
     match format {
         SourceFormat::Profile(dialect) => {
-            let options = options.of_profile(dialect)?;
-            let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
+            let text = place.text(bytes, RAW_HELP)?;
+            let reading = options.of_profile(dialect)?;
+            let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
                 .map_err(|errors| Failure::of(place.name(), errors))?;
             Ok(Filter::of_profile(place.name(), profile))
         }

@@ -13,7 +13,7 @@ use super::named::{Source, SourceKind, read_detectable};
 use super::read::{BUILT_IN, built_in, read_filter, read_program};
 use super::recognize::{check_encoding, explain_input};
 use super::unit::UnitSource;
-use crate::options::{CompileOptions, SourceOptions};
+use crate::options::{CompileOptions, Kinds, SourceOptions};
 use crate::packets::PacketOptions;
 use crate::report::{Failure, Result};
 
@@ -56,7 +56,8 @@ impl Source {
                 warn_about_options([&*filter], options, compiling.has_weights());
             }
             AnyFilter::Packets(filter) => {
-                options.warn_about_unused(false, true, false, false);
+                let kinds = Kinds { program: true, ..Kinds::default() };
+                options.warn_about_unused("", kinds, false);
                 let why = "a socket filter is not compiled";
                 compiling.warn_about_given(&filter.name, why, "omit it");
             }

@@ -8,3 +8,6 @@ pub mod messages;
 pub mod positions;
 pub mod quote;
 pub mod suggestions;
+mod texts;
+
+pub(crate) use texts::Texts;

@@ -3,6 +3,7 @@
 //! A text of 16 MiB can have a thousand messages, so counting from the start of the text for each of them
 //! would be quadratic. The positions at every 512th byte are computed once, when the first one is needed.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use callgate_bpf::diagnostic::Position;
@@ -16,24 +17,29 @@ const START: Position = Position { line: 1, column: 1 };
 /// The positions in a text.
 #[derive(Debug)]
 pub struct Positions<'t> {
-    text: &'t str,
+    text: Cow<'t, str>,
     /// The position of the first character that starts at or after each multiple of [`STEP`].
     steps: OnceCell<Vec<Position>>,
 }
 
 impl<'t> Positions<'t> {
     /// The positions in this text.
-    pub fn new(text: &'t str) -> Positions<'t> {
-        Positions { text, steps: OnceCell::new() }
+    pub fn new(text: impl Into<Cow<'t, str>>) -> Positions<'t> {
+        Positions { text: text.into(), steps: OnceCell::new() }
     }
 
     /// Line and column of a byte offset; past the end, those of the end.
     pub fn of(&self, at: usize) -> Position {
         let at = at.min(self.text.len());
-        let steps = self.steps.get_or_init(|| steps(self.text));
+        let steps = self.steps.get_or_init(|| steps(&self.text));
         let start = steps.get(at / STEP).copied().unwrap_or(START);
-        let from = char_boundary_from(self.text, at / STEP * STEP).min(at);
+        let from = char_boundary_from(&self.text, at / STEP * STEP).min(at);
         self.text.get(from..at).unwrap_or("").chars().fold(start, after)
+    }
+
+    /// The size of the text in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.text.len()
     }
 }
 

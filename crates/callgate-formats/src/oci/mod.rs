@@ -31,15 +31,19 @@
 //! [`ReadOptions::strict`]; a name that only other architectures have is skipped without a warning, because profiles
 //! are written for all of them.
 //!
-//! Steps: [`read()`] parses the text, `locate` finds the profile in the document, `parse` turns its tree into the
-//! typed `model`, and `lower` turns the model into a policy.
+//! [`read_with_bases()`] adds the base profiles of a resource, as the operator does (`bases`).
+//!
+//! Steps: [`read()`] parses the text, `locate` finds the profile in the document, `bases` its base profiles, `parse`
+//! turns its tree into the typed `model`, and `lower` turns the model into a policy.
 //!
 //! Sources: `config-linux.md` of the runtime specification; `profiles/seccomp` of moby; `pkg/seccomp` of
 //! containers/common; `libcontainer/seccomp` of runc, whose `patchbpf` adds the ENOSYS check; and
 //! `src/libcrun/seccomp.c` of crun.
 
 mod arch_names;
+mod bases;
 mod dialect;
+mod document;
 mod gate;
 mod locate;
 mod lower;
@@ -51,9 +55,10 @@ mod workload;
 mod write;
 mod write_resource;
 
+pub use crate::included::{Included, Includes};
 pub use dialect::{Dialect, EnosysAbove};
 pub use lower::BAD_ARCH;
 pub use options::ReadOptions;
-pub use read::read;
+pub use read::{read, read_with_bases};
 pub use write::{WriteEntry, WriteProfile, action_of, write};
 pub use write_resource::{has_resource_arch, write_resource};

@@ -1,16 +1,16 @@
 //! Reader of container profiles: from the text to a [`Profile`].
 
+use super::bases::read_bases;
 use super::dialect::Dialect;
+use super::document::parse_document;
 use super::options::ReadOptions;
 use super::{locate, lower, parse};
+use crate::included::Includes;
 use crate::profile::Profile;
-use crate::syntax::json;
 use crate::syntax::keys::KeyMatching;
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::Node;
-#[cfg(feature = "yaml")]
-use crate::syntax::yaml;
-use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
+use callgate_bpf::diagnostic::{Diagnostics, Severity};
 
 /// Reads a profile in JSON or, with the feature `yaml`, in YAML.
 ///
@@ -30,29 +30,55 @@ use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 /// # Errors
 /// All messages about the text, including warnings, if at least one is an error.
 pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
-    let document = if is_json(text) { json::parse(text)? } else { parse_yaml(text)? };
-    read_tree(text, &document, options)
+    let no_bases = |_: &str, _: Option<&str>| Err("it is not in this document".to_owned());
+    read_with_bases(text, options, &mut { no_bases })
 }
 
-#[cfg(feature = "yaml")]
-fn parse_yaml(text: &str) -> Result<Node, Diagnostic> {
-    yaml::parse(text)
+/// Reads a profile with its base profiles: `bases` returns the file with the `SeccompProfile` resource that a
+/// `baseProfileName` names, given this name and the name of the file with the key (`None` for the profile itself).
+///
+/// ```
+/// use callgate_bpf::syscalls::KernelVersion;
+/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_formats::oci::{self, Included, ReadOptions};
+/// let app = r#"{"kind": "SeccompProfile", "spec": {
+///     "defaultAction": "SCMP_ACT_ERRNO", "baseProfileName": "base",
+///     "syscalls": [{"names": ["ptrace"], "action": "SCMP_ACT_LOG"}]}}"#;
+/// let base = r#"{"kind": "SeccompProfile", "metadata": {"name": "base"}, "spec": {
+///     "defaultAction": "SCMP_ACT_KILL",
+///     "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_ALLOW"}]}}"#;
+/// let mut bases = |name: &str, _: Option<&str>| match name {
+///     "base" => {
+///         let (name, identity) = ("base.json".to_owned(), "base".to_owned());
+///         Ok(Included { name, identity, text: base.to_owned() })
+///     }
+///     _ => Err("there is no such file".to_owned()),
+/// };
+/// let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+/// let profile = oci::read_with_bases(app, &options, &mut bases)?;
+/// let getpid = SeccompData { nr: 39, arch: Arch::X86_64.token(), ..SeccompData::default() };
+/// assert_eq!(profile.policy.evaluate(&getpid), Verdict::ALLOW);
+/// # Ok::<(), callgate_bpf::diagnostic::Diagnostics>(())
+/// ```
+///
+/// # Errors
+/// All messages about the texts, including warnings, if at least one is an error. A message about a base profile has
+/// the position of the `baseProfileName` that leads to it, and begins with the place in the base profile.
+pub fn read_with_bases(
+    text: &str,
+    options: &ReadOptions,
+    bases: &mut Includes<'_>,
+) -> Result<Profile, Diagnostics> {
+    let document = parse_document(text)?;
+    read_tree(text, &document, options, bases)
 }
 
-#[cfg(not(feature = "yaml"))]
-fn parse_yaml(_: &str) -> Result<Node, Diagnostic> {
-    Err(Diagnostic::error(None, "the text is not JSON, and YAML support is not compiled in")
-        .help("give the profile in JSON, or enable the feature `yaml` of callgate"))
-}
-
-/// Whether to read a text as JSON. For a text without content, and for one that starts with a JavaScript comment,
-/// the JSON parser gives the better message.
-fn is_json(text: &str) -> bool {
-    let content = text.trim_start_matches('\u{feff}').trim_start();
-    content.is_empty() || content.starts_with(['{', '[', '/'])
-}
-
-fn read_tree(text: &str, document: &Node, options: &ReadOptions) -> Result<Profile, Diagnostics> {
+fn read_tree(
+    text: &str,
+    document: &Node,
+    options: &ReadOptions,
+    find: &mut Includes<'_>,
+) -> Result<Profile, Diagnostics> {
     let keys = match options.dialect {
         None | Some(Dialect::Oci) => KeyMatching::Unambiguous,
         Some(Dialect::Crun) => KeyMatching::Exact,
@@ -62,13 +88,18 @@ fn read_tree(text: &str, document: &Node, options: &ReadOptions) -> Result<Profi
     let located = locate::locate(&mut reader, document, options.dialect);
     let detected = || located.as_ref().map_or(Dialect::Runc, |found| detect(found.profile));
     let dialect = options.dialect.unwrap_or_else(detected);
+    let mut bases = Vec::new();
     let lowered = located.and_then(|found| {
         if found.is_resource {
             // Kubernetes' decoder, which compares bytes, drops unknown keys before any runtime reads the resource.
             reader.match_keys(KeyMatching::Unambiguous);
+            bases = read_bases(&mut reader, document, options.dialect, find)?;
         }
         let native = options.main_arch();
-        let model = parse::profile(&mut reader, found.profile, dialect, native, found.is_resource)?;
+        let model = match found.is_resource {
+            true => parse::resource(&mut reader, found.profile, &bases, dialect, native),
+            false => parse::profile(&mut reader, found.profile, dialect, native),
+        }?;
         lower::lower(&mut reader, &model, dialect, options)
     });
     let failed = reader.failed();

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use super::keys::{KeyMatching, folds_to};
 use super::tree::{Member, Node, NodeKind, has_leading_zeros, integer};
+use crate::diagnostics::Texts;
 use crate::diagnostics::messages::{LIMIT, Messages, Report};
-use crate::diagnostics::positions::Positions;
 use crate::diagnostics::quote::{escape_key, shorten};
 use crate::diagnostics::suggestions::Suggestions;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::suggest::nearest;
 
-/// Reader of the tree of one text.
+/// Reader of the tree of a text, and of further texts that it names.
 pub struct Reader<'t> {
-    positions: Positions<'t>,
+    texts: Texts<'t>,
     messages: Messages,
     suggestions: Suggestions,
     keys: KeyMatching,
@@ -58,10 +58,10 @@ impl<'n> Fields<'n> {
 impl<'t> Reader<'t> {
     /// A reader of this text, which compares keys in this way.
     pub fn new(text: &'t str, keys: KeyMatching) -> Reader<'t> {
-        let positions = Positions::new(text);
+        let texts = Texts::new(text);
         let unknown_keys = Severity::Warning;
         let suggestions = Suggestions::default();
-        Reader { positions, messages: Messages::new(), suggestions, keys, unknown_keys }
+        Reader { texts, messages: Messages::new(), suggestions, keys, unknown_keys }
     }
 
     /// The same reader, for which an unknown key is an error, not a warning.
@@ -70,15 +70,20 @@ impl<'t> Reader<'t> {
         Reader { unknown_keys: Severity::Error, ..self }
     }
 
-    /// Line and column of a byte offset.
-    pub fn position(&self, at: usize) -> Position {
-        self.positions.of(at)
+    /// Adds a text with this name, which is named at this offset. Returns the offset of its start: the offsets in its
+    /// tree must be moved by it.
+    pub(crate) fn add_text(&mut self, name: String, text: String, named_at: usize) -> usize {
+        self.texts.add(name, text, named_at)
     }
 
-    /// `line:column`, for a message that mentions a second place.
+    /// Line and column of a byte offset; for one in an added text, those where this text is named.
+    pub fn position(&self, at: usize) -> Position {
+        self.texts.position(at)
+    }
+
+    /// `line:column`, after the name of an added text, for a message that mentions a second place.
     pub fn place(&self, at: usize) -> String {
-        let position = self.position(at);
-        format!("{}:{}", position.line, position.column)
+        self.texts.place(at)
     }
 
     /// Adds an error. The caller may set the help of the returned message.
@@ -98,8 +103,9 @@ impl<'t> Reader<'t> {
         at: usize,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        let positions = &self.positions;
-        self.messages.report_at(severity, || positions.of(at), message)
+        let message = self.texts.explain(at, message.into());
+        let texts = &self.texts;
+        self.messages.report_at(severity, || texts.position(at), message)
     }
 
     /// The candidate that is most similar to an unknown word, if one is similar enough. After 50 words

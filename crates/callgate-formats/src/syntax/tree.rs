@@ -65,6 +65,24 @@ impl Node {
             .filter(|value| value.kind != NodeKind::Null)
     }
 
+    /// Moves all byte offsets in this tree by a distance.
+    pub(crate) fn shift(&mut self, distance: usize) {
+        let mut nodes = vec![self];
+        while let Some(node) = nodes.pop() {
+            node.at += distance;
+            match &mut node.kind {
+                NodeKind::List(items) => nodes.extend(items.iter_mut()),
+                NodeKind::Map(members) => {
+                    for member in members {
+                        member.key_at += distance;
+                        nodes.push(&mut member.value);
+                    }
+                }
+                NodeKind::Null | NodeKind::Bool(_) | NodeKind::Number(_) | NodeKind::Text(_) => {}
+            }
+        }
+    }
+
     /// The members of a map; empty for any other value.
     pub fn members(&self) -> &[Member] {
         match &self.kind {

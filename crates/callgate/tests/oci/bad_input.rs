@@ -332,8 +332,7 @@ fn resources_without_a_complete_filter() {
     rejected(
         Dialect::Runc,
         &resource("\"baseProfileName\": \"runc-v1.2\""),
-        &["1:56: the base profile `runc-v1.2` is not in this document (remove \
-         `baseProfileName`, and give the union of both files: 'BASE.yaml + THIS.yaml')"],
+        &["1:56: cannot read the base profile `runc-v1.2`: it is not in this document ()"],
     );
     rejected(
         Dialect::Runc,

@@ -1,6 +1,7 @@
 //! What the profiles of container runtimes mean, syscall by syscall, and the messages about invalid ones.
 
 mod bad_input;
+mod base_profiles;
 mod combine;
 mod container_default;
 mod dialects;

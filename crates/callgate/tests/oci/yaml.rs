@@ -233,8 +233,7 @@ fn other_resources_of_kubernetes() {
     );
     rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  baseProfileName: runc-v1.2\n"),
-        "10:20: the base profile `runc-v1.2` is not in this document (remove \
-         `baseProfileName`, and give the union of both files: 'BASE.yaml + THIS.yaml')",
+        "10:20: cannot read the base profile `runc-v1.2`: it is not in this document ()",
     );
 }
 

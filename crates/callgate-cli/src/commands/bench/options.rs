@@ -50,7 +50,7 @@ Examples:
 Exit status: 0 success, 2 error, 3 too noisy, 130 stopped by Ctrl-C.";
 
 /// The options that say what to measure and how; lists take none of them.
-const MEASURING: [&str; 20] = [
+const MEASURING: [&str; 21] = [
     "sources",
     "calls",
     "cold",
@@ -65,6 +65,7 @@ const MEASURING: [&str; 20] = [
     "arch",
     "kernel",
     "caps",
+    "base",
     "enosys_above",
     "strict",
     "endian",

@@ -31,6 +31,7 @@ impl SourceOptions {
         for (name, value) in arches.chain(named) {
             arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
         }
+        arguments.extend(self.base.iter().flat_map(|file| ["--base".to_owned(), file.value()]));
         arguments.extend(self.strict.then(|| "--strict".to_owned()));
         arguments
     }

@@ -1,10 +1,14 @@
 //! Options about how sources are read.
 
 mod arguments;
+mod base;
 mod options;
 mod readers;
+mod sides;
 mod values;
 mod warnings;
 
 pub(crate) use options::SourceOptions;
+pub(crate) use sides::{OptionsOfA, OptionsOfB};
 pub(crate) use values::{EndianArg, KernelArg, RUNNING};
+pub(crate) use warnings::Kinds;

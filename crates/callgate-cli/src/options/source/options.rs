@@ -1,11 +1,16 @@
 //! Options about how sources are read.
 
+use std::path::Path;
+
 use callgate::Arch;
 use callgate::convert::Target;
 use callgate::formats::CapSet;
 use callgate::formats::systemd::SystemdVersion;
 use callgate::syscalls::KernelVersion;
+use clap::ValueHint;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
+use super::base::BaseFile;
 use super::values::{EndianArg, EnosysArg, KernelArg};
 use crate::options::machine::native_arch;
 use crate::options::parse::parse_arch;
@@ -33,6 +38,17 @@ pub(crate) struct SourceOptions {
     /// [default: on for the dialects docker and runc, otherwise off]
     #[arg(long, value_name = "HOW", help_heading = "Reading")]
     pub(super) enosys_above: Option<EnosysArg>,
+
+    /// The file of the base profile that a SeccompProfile resource names, or with NAME= of the base profile
+    /// NAME; may be repeated [default: NAME.yaml, NAME.yml or NAME.json beside the resource]
+    #[arg(
+        long,
+        value_name = "[NAME=]FILE",
+        value_parser = OsStringValueParser::new().map(BaseFile::parse),
+        value_hint = ValueHint::FilePath,
+        help_heading = "Reading"
+    )]
+    pub(super) base: Vec<BaseFile>,
 
     /// The version of systemd for unit files and directives, 252 to 258 [default: 258]
     #[arg(long, value_name = "VERSION", help_heading = "Reading")]
@@ -63,6 +79,14 @@ impl SourceOptions {
         let mut options = self.native()?;
         options.enosys_above.get_or_insert(EnosysArg::Off);
         Ok(options)
+    }
+
+    /// The file that is given for a base profile, which the source names or one of its base profiles.
+    pub(crate) fn base_file(&self, name: &str, is_in_source: bool) -> Option<&Path> {
+        // A file for this name takes precedence.
+        let mut files: Vec<&BaseFile> = self.base.iter().collect();
+        files.sort_by_key(|file| !file.has_name());
+        files.into_iter().find_map(|file| file.for_name(name, is_in_source))
     }
 
     /// Whether the options determine the byte order of a program.

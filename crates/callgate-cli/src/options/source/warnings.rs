@@ -4,6 +4,15 @@ use super::options::SourceOptions;
 use super::values::KernelArg;
 use crate::report;
 
+/// Which kinds of sources there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kinds {
+    pub(crate) profile: bool,
+    pub(crate) program: bool,
+    /// A unit of systemd.
+    pub(crate) unit: bool,
+}
+
 impl SourceOptions {
     /// Warns about options that only affect profiles of containers. `what` the source is; `has_kernel` tells whether it
     /// depends on the kernel, too.
@@ -22,9 +31,10 @@ impl SourceOptions {
         }
     }
 
-    /// Warns about options that affect no source: `profile` and `program` tell whether such a source
-    /// exists, `unit` whether one is of systemd, `counts` whether counts are read, too.
-    pub(crate) fn warn_about_unused(&self, profile: bool, program: bool, unit: bool, counts: bool) {
+    /// Warns about options that affect no source of these kinds; their names end with `suffix`. `counts` tells whether
+    /// counts are read, too.
+    pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds, counts: bool) {
+        let Kinds { profile, program, unit } = kinds;
         let of_profiles = [
             ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
             ("--caps", self.caps.is_some()),
@@ -33,19 +43,28 @@ impl SourceOptions {
         ];
         for (option, _) in of_profiles.into_iter().filter(|(_, given)| *given && !profile) {
             report::warn(
-                format!("{option} has no effect: no source is a profile"),
+                format!("{option}{suffix} has no effect: no source is a profile"),
                 "omit it: only profiles have conditions that depend on it",
+            );
+        }
+        for file in self.base.iter().filter(|file| file.is_unused()) {
+            report::warn(
+                format!(
+                    "--base{suffix} {} has no effect: no source names this base profile",
+                    file.value()
+                ),
+                "omit it, or write NAME= with the name in baseProfileName",
             );
         }
         if self.systemd.is_some() && !unit {
             report::warn(
-                "--systemd has no effect: no source is a unit of systemd",
+                format!("--systemd{suffix} has no effect: no source is a unit of systemd"),
                 "omit it, or write systemd: before the source",
             );
         }
         if self.endian.is_some() && !program {
             report::warn(
-                "--endian has no effect: no source is a program",
+                format!("--endian{suffix} has no effect: no source is a program"),
                 "omit it: the byte order of a profile is that of its architectures (--arch)",
             );
         }

@@ -26,9 +26,11 @@ pub(super) fn alternatives(
     reader: &mut Reader<'_>,
     node: &Node,
     dialect: Dialect,
+    is_in_resource: bool,
 ) -> Option<Vec<Vec<Comparison>>> {
     let nodes = reader.list(node, "`args`")?;
-    let args: Vec<Arg> = nodes.iter().filter_map(|node| arg(reader, node, dialect)).collect();
+    let read = |node| arg(reader, node, dialect, is_in_resource);
+    let args: Vec<Arg> = nodes.iter().filter_map(read).collect();
     if args.len() != nodes.len() {
         return None;
     }
@@ -85,7 +87,12 @@ fn used(reader: &mut Reader<'_>, mut args: Vec<Arg>, dialect: Dialect) -> Vec<Ar
     args
 }
 
-fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
+fn arg(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    dialect: Dialect,
+    is_in_resource: bool,
+) -> Option<Arg> {
     let known = [key("index"), key("value"), key("valueTwo"), key("op")];
     let fields = reader.fields(node, "an item of `args`", &known)?;
     let mut required = |key: &str| {
@@ -95,9 +102,17 @@ fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
         }
         fields.get(key)
     };
-    let (index, op, value) = (required("index"), required("op"), required("value"));
+    let (index, op) = (required("index"), required("op"));
+    // In a resource, `value` is optional.
+    let value = match is_in_resource {
+        true => fields.get("value").ok_or(0),
+        false => Ok(required("value")?),
+    };
     let index = index.and_then(|node| reader.integer(node, "`index`", 5));
-    let value = value.and_then(|node| reader.integer(node, "`value`", u64::MAX));
+    let value = match value {
+        Ok(node) => reader.integer(node, "`value`", u64::MAX),
+        Err(default) => Some(default),
+    };
     let value_two = match fields.get("valueTwo") {
         Some(node) => (node.at, reader.integer(node, "`valueTwo`", u64::MAX)?),
         None => (fields.at, 0),

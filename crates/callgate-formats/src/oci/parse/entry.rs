@@ -17,6 +17,27 @@ pub(super) fn entry<'n>(
     dialect: Dialect,
     native: Arch,
 ) -> Option<Entry<'n>> {
+    read(reader, node, dialect, native, false)
+}
+
+/// An entry of `syscalls` in a resource, where an `errnoRet` of 0 means that none is given. `None` only after an error
+/// was reported.
+pub(super) fn entry_of_resource<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node,
+    dialect: Dialect,
+    native: Arch,
+) -> Option<Entry<'n>> {
+    read(reader, node, dialect, native, true)
+}
+
+fn read<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node,
+    dialect: Dialect,
+    native: Arch,
+    is_in_resource: bool,
+) -> Option<Entry<'n>> {
     let docker = |name| match dialect.has_gates() {
         true => key(name),
         false => foreign_key(name, "Docker's and Podman's profiles"),
@@ -40,7 +61,18 @@ pub(super) fn entry<'n>(
     ];
     let fields = reader.fields(node, "an entry of `syscalls`", &known)?;
     let names = names(reader, &fields);
-    let errno = errno(reader, &fields, ["action", "errnoRet", "errno"], native);
+    let mut errno = errno(reader, &fields, ["action", "errnoRet", "errno"], native);
+    if let Some((at, 0)) = errno.filter(|_| is_in_resource) {
+        if matches!(
+            fields.get("action").and_then(Node::text),
+            Some("SCMP_ACT_ERRNO" | "SCMP_ACT_TRACE")
+        ) {
+            reader
+                .warn(at, "the operator does not write an `errnoRet` of 0, so runtimes use EPERM")
+                .help = "remove it, or give another number".to_owned();
+        }
+        errno = None;
+    }
     let action = match fields.get("action") {
         Some(node) => action(reader, node, "`action`", errno, dialect),
         None => {
@@ -55,7 +87,7 @@ pub(super) fn entry<'n>(
     };
     let (includes, excludes) = (gate_of("includes"), gate_of("excludes"));
     let alternatives = match fields.get("args") {
-        Some(node) => alternatives(reader, node, dialect)?,
+        Some(node) => alternatives(reader, node, dialect, is_in_resource)?,
         None => vec![Vec::new()],
     };
     Some(Entry { names: names?, action: action?, alternatives, includes, excludes })

@@ -3,8 +3,11 @@
 mod action;
 mod arches;
 mod args;
+mod combined;
 mod entry;
 mod gate;
 mod profile;
+mod resource;
 
 pub(super) use profile::profile;
+pub(super) use resource::resource;

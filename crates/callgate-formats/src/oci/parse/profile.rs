@@ -1,13 +1,13 @@
-//! Reader of the top level of a profile.
+//! Reader of the members of a profile.
 
 use super::action::{action, errno};
 use super::arches::arches;
 use super::entry::entry;
 use crate::diagnostics::quote::shorten;
 use crate::oci::dialect::Dialect;
-use crate::oci::model::Model;
+use crate::oci::model::{Entry, Model};
 use crate::profile::Listener;
-use crate::syntax::reader::{Fields, Reader, foreign_key, key};
+use crate::syntax::reader::{Fields, KnownKey, Reader, foreign_key, key};
 use crate::syntax::tree::{Node, NodeKind};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Severity;
@@ -19,21 +19,34 @@ pub(in crate::oci) fn profile<'n>(
     node: &'n Node,
     dialect: Dialect,
     native: Arch,
-    is_resource: bool,
 ) -> Option<Model<'n>> {
+    check_not_empty(reader, node)?;
+    let mut known = known_keys(dialect);
+    known.push(key("defaultErrnoRet"));
+    let fields = reader.fields(node, "a profile", &known)?;
+    let entries = entries(reader, &fields, |reader, node| entry(reader, node, dialect, native));
+    model(reader, &fields, entries, dialect, native)
+}
+
+/// Reports a profile without any member. `None` only after an error was reported.
+pub(super) fn check_not_empty(reader: &mut Reader<'_>, node: &Node) -> Option<()> {
     let is_map = matches!(node.kind, NodeKind::Map(_));
     if is_map && node.members().iter().all(|member| member.value.kind == NodeKind::Null) {
         let message = "an empty profile means no filter: every syscall would be allowed";
         reader.error(node.at, message).help = "give `defaultAction` and `syscalls`".to_owned();
         return None;
     }
+    Some(())
+}
+
+/// The keys of a profile in all places, without `defaultErrnoRet`.
+pub(super) fn known_keys(dialect: Dialect) -> Vec<KnownKey> {
     let read_if = |read: bool, name, owner| match read {
         true => key(name),
         false => foreign_key(name, owner),
     };
-    let mut known = vec![
+    vec![
         key("defaultAction"),
-        key("defaultErrnoRet"),
         key("architectures"),
         key("flags"),
         key("listenerPath"),
@@ -45,15 +58,42 @@ pub(in crate::oci) fn profile<'n>(
         foreign_key("linux", "OCI configurations"),
         foreign_key("kind", "Kubernetes resources"),
         foreign_key("spec", "Kubernetes resources"),
-    ];
-    if is_resource {
-        known.extend([key("baseProfileName"), key("disabled")]);
-    }
-    let fields = reader.fields(node, "a profile", &known)?;
-    resource(reader, &fields);
+    ]
+}
 
+/// The entries of `syscalls`.
+#[derive(Default)]
+pub(super) struct Entries<'n> {
+    /// Those without errors.
+    pub(super) valid: Vec<Entry<'n>>,
+    /// Whether there are any, even with errors.
+    pub(super) is_given: bool,
+}
+
+/// Reads the entries of `syscalls`.
+pub(super) fn entries<'n>(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'n>,
+    mut entry: impl FnMut(&mut Reader<'_>, &'n Node) -> Option<Entry<'n>>,
+) -> Entries<'n> {
+    let Some(node) = fields.get("syscalls") else { return Entries::default() };
+    let Some(nodes) = reader.list(node, "`syscalls`") else {
+        return Entries { valid: Vec::new(), is_given: true };
+    };
+    let valid = nodes.iter().filter_map(|node| entry(reader, node)).collect();
+    Entries { valid, is_given: !nodes.is_empty() }
+}
+
+/// A profile with these entries. `None` only after an error was reported.
+pub(super) fn model<'n>(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'n>,
+    entries: Entries<'n>,
+    dialect: Dialect,
+    native: Arch,
+) -> Option<Model<'n>> {
     let keys = ["defaultAction", "defaultErrnoRet", "defaultErrno"];
-    let default_errno = errno(reader, &fields, keys, native);
+    let default_errno = errno(reader, fields, keys, native);
     let default = match fields.get("defaultAction") {
         Some(node) => action(reader, node, "`defaultAction`", default_errno, dialect),
         None => {
@@ -63,59 +103,34 @@ pub(in crate::oci) fn profile<'n>(
             None
         }
     };
-    let arches = arches(reader, &fields);
-    let flags = flags(reader, &fields);
-    let listener = listener(reader, &fields);
-    let mut entries = Vec::new();
-    let nodes = fields.get("syscalls").map(|node| reader.list(node, "`syscalls`"));
-    match nodes {
-        Some(None) => {}
-        None | Some(Some([])) => {
-            let (severity, verb, help) = match default {
-                // Kubernetes documents such profiles, which log or deny every syscall.
-                Some(action) if action.name != "SCMP_ACT_ALLOW" => (
-                    Severity::Warning,
-                    "gets",
-                    "if this is not intended, add entries to `syscalls`",
-                ),
-                _ => (
-                    Severity::Error,
-                    "would get",
-                    "add entries to `syscalls`; if this is intended, add one entry with the default \
-                     action",
-                ),
-            };
-            let verdict = default.map_or("the default action", |action| action.name);
-            let message = format!("the profile has no rules: every syscall {verb} {verdict}");
-            reader.report(severity, fields.at, message).help = help.to_owned();
-        }
-        Some(Some(nodes)) => {
-            entries.extend(nodes.iter().filter_map(|node| entry(reader, node, dialect, native)));
-        }
-    }
-    Some(Model { at: fields.at, default: default?, arches, flags, listener, entries })
-}
-
-/// Checks the members that only a `SeccompProfile` resource has.
-fn resource(reader: &mut Reader<'_>, fields: &Fields<'_>) {
-    if let Some(node) = fields.get("disabled") {
-        match node.kind {
-            NodeKind::Bool(false) => {}
-            NodeKind::Bool(true) => {
-                reader.error(node.at, "this profile is disabled, so there is no filter").help =
-                    "remove `disabled`".to_owned();
+    let arches = arches(reader, fields);
+    let flags = flags(reader, fields);
+    let listener = listener(reader, fields);
+    if !entries.is_given {
+        let (severity, verb, help) = match default {
+            // Kubernetes documents such profiles, which log or deny every syscall.
+            Some(action) if action.name != "SCMP_ACT_ALLOW" => {
+                (Severity::Warning, "gets", "if this is not intended, add entries to `syscalls`")
             }
-            _ => reader.wrong_type(node, "`disabled`", "true or false"),
-        }
+            _ => (
+                Severity::Error,
+                "would get",
+                "add entries to `syscalls`; if this is intended, add one entry with the default \
+                 action",
+            ),
+        };
+        let verdict = default.map_or("the default action", |action| action.name);
+        let message = format!("the profile has no rules: every syscall {verb} {verdict}");
+        reader.report(severity, fields.at, message).help = help.to_owned();
     }
-    let Some(node) = fields.get("baseProfileName") else { return };
-    let Some(name) = reader.text(node, "`baseProfileName`").filter(|name| !name.is_empty()) else {
-        return;
-    };
-    let message = format!("the base profile `{}` is not in this document", shorten(name));
-    reader.error(node.at, message).help =
-        "remove `baseProfileName`, and give the union of both files: 'BASE.yaml + THIS.yaml'"
-            .to_owned();
+    Some(Model {
+        at: fields.at,
+        default: default?,
+        arches,
+        flags,
+        listener,
+        entries: entries.valid,
+    })
 }
 
 fn flags(reader: &mut Reader<'_>, fields: &Fields<'_>) -> FilterFlags {

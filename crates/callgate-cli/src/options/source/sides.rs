@@ -1,0 +1,81 @@
+//! Options about reading for one of two filters: `--caps-a`, `--caps-b`.
+
+use callgate::Arch;
+use callgate::formats::CapSet;
+use callgate::formats::systemd::SystemdVersion;
+use clap::ValueHint;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
+use super::base::BaseFile;
+use super::options::SourceOptions;
+use super::values::{EnosysArg, KernelArg};
+use crate::options::parse::parse_arch;
+
+/// The options of one filter, which take precedence over those of both.
+macro_rules! side_options {
+    ($name:ident, $suffix:literal, $filter:literal) => {
+        #[doc = concat!("The options that affect only filter ", $filter, ".")]
+        #[derive(Clone, Debug, Default, clap::Args)]
+        pub(crate) struct $name {
+            #[arg(id = concat!("arch-", $suffix), long = concat!("arch-", $suffix),
+                  value_name = "ARCH", value_parser = parse_arch, hide = true)]
+            arch: Vec<Arch>,
+            #[arg(id = concat!("kernel-", $suffix), long = concat!("kernel-", $suffix),
+                  value_name = "X.Y", hide = true)]
+            kernel: Option<KernelArg>,
+            #[arg(id = concat!("caps-", $suffix), long = concat!("caps-", $suffix),
+                  value_name = "CAPS", help_heading = "Reading",
+                  help = concat!("As --caps, for ", $filter, " only; so are --arch-", $suffix, ", --kernel-",
+                                 $suffix, ", --enosys-above-", $suffix, ", --base-", $suffix,
+                                 " and --systemd-", $suffix))]
+            caps: Option<CapSet>,
+            #[arg(id = concat!("enosys-above-", $suffix), long = concat!("enosys-above-", $suffix),
+                  value_name = "HOW", hide = true)]
+            enosys_above: Option<EnosysArg>,
+            #[arg(id = concat!("base-", $suffix), long = concat!("base-", $suffix),
+                  value_name = "[NAME=]FILE", hide = true, value_hint = ValueHint::FilePath,
+                  value_parser = OsStringValueParser::new().map(BaseFile::parse))]
+            base: Vec<BaseFile>,
+            #[arg(id = concat!("systemd-", $suffix), long = concat!("systemd-", $suffix),
+                  value_name = "VERSION", hide = true)]
+            systemd: Option<SystemdVersion>,
+        }
+
+        impl $name {
+            /// These options alone.
+            pub(crate) fn own(&self) -> SourceOptions {
+                SourceOptions {
+                    arch: self.arch.clone(),
+                    kernel: self.kernel.clone(),
+                    caps: self.caps,
+                    enosys_above: self.enosys_above,
+                    base: self.base.clone(),
+                    systemd: self.systemd,
+                    ..SourceOptions::default()
+                }
+            }
+        }
+    };
+}
+
+side_options!(OptionsOfA, "a", "A");
+side_options!(OptionsOfB, "b", "B");
+
+impl SourceOptions {
+    /// These options, and for what they do not say, the options of both filters.
+    pub(crate) fn or(&self, both: &SourceOptions) -> SourceOptions {
+        fn either<T: Clone>(own: &[T], both: &[T]) -> Vec<T> {
+            if own.is_empty() { both.to_vec() } else { own.to_vec() }
+        }
+        SourceOptions {
+            arch: either(&self.arch, &both.arch),
+            kernel: self.kernel.clone().or_else(|| both.kernel.clone()),
+            caps: self.caps.or(both.caps),
+            enosys_above: self.enosys_above.or(both.enosys_above),
+            base: self.base.iter().chain(&both.base).cloned().collect(),
+            systemd: self.systemd.or(both.systemd),
+            strict: self.strict || both.strict,
+            endian: self.endian.or(both.endian),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Files of base profiles: those that --base gives, or files beside the resource.
+
+use std::path::{Path, PathBuf};
+
+use callgate::formats::oci::Included;
+
+use super::included::{directory, included};
+use super::place::Place;
+use crate::options::SourceOptions;
+use crate::text::printable;
+
+/// The extensions of files with resources.
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// Finds the files of base profiles.
+pub(super) fn bases_of(
+    place: &Place,
+    options: &SourceOptions,
+) -> impl FnMut(&str, Option<&str>) -> Result<Included, String> {
+    move |name, from| {
+        if let Some(path) = options.base_file(name, from.is_none()) {
+            return included(path);
+        }
+        if let Some(artifact) = name.strip_prefix("oci://") {
+            return Err(format!(
+                "it is an artifact in a registry; pull it, for example with `oras pull {0}`, and give its file: \
+                 --base {1}=FILE",
+                printable(artifact),
+                printable(name)
+            ));
+        }
+        let option = match from {
+            None => "--base FILE".to_owned(),
+            Some(_) => format!("--base {}=FILE", printable(name)),
+        };
+        let directory = directory(place, from);
+        let of = |path: &str| directory.join(path).components().collect::<PathBuf>();
+        let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+        if name.contains('/') || extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+        {
+            return included(&of(name));
+        }
+        let paths = EXTENSIONS.map(|extension| of(&format!("{name}.{extension}")));
+        let found: Vec<&PathBuf> =
+            paths.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
+        let shown = |path: &Path| printable(&path.display().to_string()).to_string();
+        match found.as_slice() {
+            [only] => included(only),
+            [] => {
+                let [yaml, yml, json] = paths.each_ref().map(|path| shown(path));
+                Err(format!("there is no {yaml}, {yml} or {json}; give its file: {option}"))
+            }
+            several => {
+                let names: Vec<String> = several.iter().map(|path| shown(path)).collect();
+                Err(format!("{} exist; choose one: {option}", names.join(" and ")))
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Base profiles: the `SeccompProfile` resources that `baseProfileName` names, and their own base profiles.
+//!
+//! The operator adds the `syscalls` of the base profile to those of the resource; everything else in the base profile
+//! (`defaultAction`, `architectures`, `flags`, the listener, `state`) has no effect. A base profile may have a base
+//! profile; the operator refuses more than 14 of them ([`MAX_BASES`]).
+//!
+//! How the operator combines the lists depends on its version:
+//!
+//! | version | entries |
+//! |---|---|
+//! | before 0.8 | one entry per action with all names, without `args` and `errnoRet`; a base profile has no base |
+//! | 0.8 to 1.0.0 | all entries of both, those of the base first, then sorted by the name of the action |
+//! | after 1.0.0 | one entry per syscall, with the laxest action, and the `args` of all entries; none if one has none |
+//!
+//! We do what version 1.0.0 does, the newest release, and warn about syscalls for which later versions write another
+//! rule. Go's sort keeps the order of entries with the same action only if there are at most 12 entries; we always keep
+//! it. The order can decide whether libseccomp rejects the rules of a syscall that has several verdicts.
+//!
+//! Sources: `resolveSyscallsForProfile` in `internal/pkg/daemon/seccompprofile/seccompprofile.go` and
+//! `internal/pkg/util/union_syscalls.go` of kubernetes-sigs/security-profiles-operator.
+
+use super::dialect::Dialect;
+use super::document::parse_document;
+use super::locate;
+use crate::diagnostics::quote::shorten;
+use crate::included::Includes;
+use crate::syntax::reader::Reader;
+use crate::syntax::tree::Node;
+use callgate_bpf::diagnostic::{Diagnostic, Position};
+
+/// The maximum number of base profiles: the operator stops at the fifteenth.
+const MAX_BASES: usize = 14;
+
+/// The maximum size of all base profiles, in bytes.
+const MAX_TEXT: usize = 10 << 20;
+
+/// The prefix of names of artifacts in registries.
+const REGISTRY: &str = "oci://";
+
+/// A base profile in its file.
+pub(super) struct Base {
+    document: Node,
+}
+
+impl Base {
+    /// The `spec`. A base profile always has one.
+    pub(super) fn profile(&self) -> &Node {
+        self.document.get("spec").unwrap_or(&self.document)
+    }
+}
+
+/// A resource among those of which a profile consists.
+struct Link {
+    /// `metadata.name`.
+    resource: Option<String>,
+    /// What tells its file from others; empty for the resource that is read first.
+    identity: String,
+    /// The name of its file; `None` for the resource that is read first.
+    file: Option<String>,
+}
+
+/// Reads the base profiles of a resource, the nearest one first. `None` only after an error was reported.
+pub(super) fn read_bases(
+    reader: &mut Reader<'_>,
+    document: &Node,
+    dialect: Option<Dialect>,
+    find: &mut Includes<'_>,
+) -> Option<Vec<Base>> {
+    let resource = resource_name(document).map(str::to_owned);
+    let mut chain = vec![Link { resource, identity: String::new(), file: None }];
+    let mut bases = Vec::new();
+    let mut bytes = 0usize;
+    let mut next = named_base(document);
+    while let Some((at, name)) = next {
+        let shown = shorten(&name);
+        if chain.iter().any(|link| link.resource.as_ref() == Some(&name)) {
+            report_cycle(reader, at, &name, &chain);
+            return None;
+        }
+        if bases.len() == MAX_BASES {
+            let message = format!(
+                "`{shown}` is the base profile number {}; the operator's limit is {MAX_BASES}",
+                bases.len() + 1
+            );
+            reader.error(at, message).help = "write several of them as one resource".to_owned();
+            return None;
+        }
+        let from = chain.last().and_then(|link| link.file.as_deref());
+        let file = match find(&name, from) {
+            Ok(file) => file,
+            Err(why) => {
+                reader.error(at, format!("cannot read the base profile `{shown}`: {why}"));
+                return None;
+            }
+        };
+        if chain.iter().any(|link| link.file.is_some() && link.identity == file.identity) {
+            report_cycle(reader, at, &name, &chain);
+            return None;
+        }
+        bytes = bytes.saturating_add(file.text.len());
+        if bytes > MAX_TEXT {
+            let message = format!(
+                "with `{shown}` the base profiles have {bytes} bytes, the maximum is {MAX_TEXT}"
+            );
+            reader.error(at, message).help = "use smaller base profiles".to_owned();
+            return None;
+        }
+        let parsed = parse_document(&file.text);
+        let start = reader.add_text(file.name.clone(), file.text, at);
+        let mut document = match parsed {
+            Ok(document) => document,
+            Err(error) => {
+                let Position { line, column } =
+                    error.position.unwrap_or(Position { line: 1, column: 1 });
+                let message = format!("in {}:{line}:{column}: {}", file.name, error.message);
+                reader.add(Diagnostic::error(Some(reader.position(at)), message).help(error.help));
+                return None;
+            }
+        };
+        document.shift(start);
+        check_resource(reader, &document, dialect, at, &shown)?;
+        let resource = resource_name(&document).map(str::to_owned);
+        if let Some(other) =
+            resource.as_ref().filter(|other| **other != name && !name.starts_with(REGISTRY))
+        {
+            let message = format!(
+                "`baseProfileName` is `{shown}`, but the resource in {} is named `{}`; it is read anyway",
+                file.name,
+                shorten(other)
+            );
+            reader.warn(at, message).help =
+                "write the `metadata.name` of the base profile, which the operator looks for"
+                    .to_owned();
+        }
+        next = named_base(&document);
+        chain.push(Link { resource, identity: file.identity, file: Some(file.name) });
+        bases.push(Base { document });
+    }
+    Some(bases)
+}
+
+/// Reports a base profile that is not a resource. `None` only after an error was reported.
+fn check_resource(
+    reader: &mut Reader<'_>,
+    document: &Node,
+    dialect: Option<Dialect>,
+    at: usize,
+    shown: &str,
+) -> Option<()> {
+    let located = locate::locate(reader, document, dialect)?;
+    if !located.is_resource {
+        let place = reader.place(document.at);
+        let message =
+            format!("the base profile `{shown}` is not a SeccompProfile resource, see {place}");
+        reader.error(at, message).help =
+            "put the profile into the `spec` of a SeccompProfile resource".to_owned();
+        return None;
+    }
+    Some(())
+}
+
+/// Reports a resource that is based on itself.
+fn report_cycle(reader: &mut Reader<'_>, at: usize, name: &str, chain: &[Link]) {
+    let names = chain.iter().map(|link| link.resource.as_deref().or(link.file.as_deref()));
+    let mut names: Vec<String> =
+        names.map(|name| shorten(name.unwrap_or("this resource"))).collect();
+    names.push(shorten(name));
+    let message =
+        format!("the base profile `{}` is based on itself: {}", shorten(name), names.join(" -> "));
+    reader.error(at, message).help = "remove one `baseProfileName`".to_owned();
+}
+
+/// `spec.baseProfileName`, after its byte offset; any other type is reported elsewhere.
+fn named_base(document: &Node) -> Option<(usize, String)> {
+    let node = document.get("spec")?.get("baseProfileName")?;
+    let name = node.text().filter(|name| !name.is_empty())?;
+    Some((node.at, name.to_owned()))
+}
+
+fn resource_name(document: &Node) -> Option<&str> {
+    document.get("metadata")?.get("name")?.text()
+}

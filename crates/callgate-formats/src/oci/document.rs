@@ -1,0 +1,30 @@
+//! Parser of documents in JSON or YAML.
+
+use crate::syntax::json;
+use crate::syntax::tree::Node;
+#[cfg(feature = "yaml")]
+use crate::syntax::yaml;
+use callgate_bpf::diagnostic::Diagnostic;
+
+/// Parses a document in either language.
+pub(super) fn parse_document(text: &str) -> Result<Node, Diagnostic> {
+    if is_json(text) { json::parse(text) } else { parse_yaml(text) }
+}
+
+#[cfg(feature = "yaml")]
+fn parse_yaml(text: &str) -> Result<Node, Diagnostic> {
+    yaml::parse(text)
+}
+
+#[cfg(not(feature = "yaml"))]
+fn parse_yaml(_: &str) -> Result<Node, Diagnostic> {
+    Err(Diagnostic::error(None, "the text is not JSON, and YAML support is not compiled in")
+        .help("give the profile in JSON, or enable the feature `yaml` of callgate"))
+}
+
+/// Whether to read a text as JSON. For a text without content, and for one that starts with a JavaScript comment,
+/// the JSON parser gives the better message.
+fn is_json(text: &str) -> bool {
+    let content = text.trim_start_matches('\u{feff}').trim_start();
+    content.is_empty() || content.starts_with(['{', '[', '/'])
+}
