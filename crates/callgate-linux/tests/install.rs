@@ -13,6 +13,7 @@ callgate_testing::tests![
     flags_are_accepted,
     a_flag_for_listeners_is_refused_without_one,
     the_budget_of_a_task_is_explained,
+    a_64_bit_process_reaches_the_32_bit_abi_with_64_bits,
 ];
 
 /// `getppid` gets this verdict, everything else is allowed. The program ignores the architecture.
@@ -90,4 +91,45 @@ fn the_budget_of_a_task_is_explained() -> TestResult {
         assert!(error.help().contains("merge"), "{}", error.help());
     });
     Ok(())
+}
+
+/// The filter sees the high half of a register, which the kernel ignores afterwards; so it is not dead on a 32-bit ABI.
+#[cfg(target_arch = "x86_64")]
+fn a_64_bit_process_reaches_the_32_bit_abi_with_64_bits() -> TestResult {
+    use callgate::Arch;
+    /// `getpgid` of i386.
+    fn getpgid(pid: u64) -> i64 {
+        let result: i64;
+        // SAFETY: `getpgid` of the 32-bit ABI takes a number and touches no memory. LLVM reserves rbx.
+        unsafe {
+            std::arch::asm!("xchg {pid}, rbx", "int 0x80", "xchg {pid}, rbx", pid = inout(reg) pid => _,
+                inlateout("rax") 132_i64 => result, out("r8") _, out("r9") _, out("r10") _, out("r11") _);
+        }
+        result
+    }
+    if getpgid(0) <= 0 {
+        return Err(Skip::new(Need::Kernel, "without the 32-bit ABI of x86"));
+    }
+    let word = |word: Word| Insn::new(Op::LdWordAbs, word.offset(callgate::Endian::Little));
+    let high_half_fails = Program::new(vec![
+        word(Word::ARCH),
+        Insn::branch(Op::JeqK, Arch::X86.token(), 0, 3),
+        word(Word::arg_high(0).unwrap()),
+        Insn::branch(Op::JeqK, 0, 1, 0),
+        Insn::new(Op::RetK, Verdict::errno(libc::EMFILE as u16).0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ]);
+    in_a_thread(|| {
+        install(&high_half_fails.unwrap(), FilterFlags::NONE).unwrap();
+        assert!(getpgid(0) > 0);
+        assert_eq!(getpgid(1 << 32), -i64::from(libc::EMFILE));
+    });
+    // Without the filter, it is the same syscall.
+    assert_eq!(getpgid(1 << 32), getpgid(0));
+    Ok(())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn a_64_bit_process_reaches_the_32_bit_abi_with_64_bits() -> TestResult {
+    Err(Skip::new(Need::Kernel, "int 0x80 is of x86"))
 }

@@ -28,6 +28,7 @@
 
 pub mod filetest;
 mod harness;
+pub mod languages;
 mod need;
 pub mod processor_time;
 pub mod random;

@@ -7,10 +7,12 @@
 //! - [`programs`]: engines agree with the reference interpreter, and text forms are read back.
 //! - [`policies`]: a compiled program means what the policy says, an optimized one what the program
 //!   said, a merged one what the kernel makes of all.
+//! - [`convert`]: a policy that was converted means the same in the other language, or permits no more.
 //! - [`c_library`]: functions of `libseccomp.so.2` may be called in any order with any arguments.
 
 pub mod bytes;
 pub mod c_library;
+pub mod convert;
 pub mod policies;
 pub mod programs;
 pub mod readers;

@@ -1,6 +1,6 @@
 //! The list of targets.
 
-use crate::{c_library, policies, programs, readers};
+use crate::{c_library, convert, policies, programs, readers};
 
 /// A fuzz target.
 #[derive(Clone, Copy)]
@@ -27,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "counts", run: readers::counts },
     Target { name: "compile", run: policies::compile },
     Target { name: "merge", run: policies::merge },
+    Target { name: "convert", run: convert::convert_text },
     Target { name: "optimize", run: programs::optimize },
     Target { name: "engines", run: programs::engines },
     Target { name: "round_trip", run: programs::round_trip },

@@ -150,8 +150,13 @@ impl Arch {
         self.facts().is_64bit
     }
 
-    /// Whether a filter sees 64 bits of each argument register. With 32-bit pointers, the high words are
-    /// always zero, except for x32 and the n32 ABIs of MIPS, whose processes have 64-bit registers (`syscall_get_arguments` in `arch/{x86,mips}/include/asm/syscall.h`).
+    /// Whether programs of this ABI pass 64 bits in each argument register; x32 and the n32 ABIs of MIPS do, despite 32-bit
+    /// pointers.
+    ///
+    /// On the other 32-bit ABIs the high words that a filter sees are 0 for usual programs, but not for all: a 64-bit process on
+    /// x86-64 that executes `int $0x80` makes a syscall of i386 with the 64 bits of its registers, which the kernel truncates
+    /// after the filter has run (`syscall_get_arguments` in `arch/x86/include/asm/syscall.h`, `do_syscall_32_irqs_on` in
+    /// `arch/x86/entry`). A 64-bit kernel for MIPS extends the sign of o32's registers. s390 and POWER mask them.
     pub const fn has_wide_registers(self) -> bool {
         self.is_64bit() || matches!(self, Arch::X32 | Arch::Mips64n32 | Arch::Mipsel64n32)
     }

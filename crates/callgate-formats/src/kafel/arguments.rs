@@ -74,6 +74,15 @@ pub(super) fn deviation(arch: Arch, syscall: &str, name: &str) -> Option<Deviati
     find(OTHER_PLACES).map(Deviation::Place).or_else(width)
 }
 
+/// Whether Kafel's tables have the argument with this name in today's kernel, at the same place and with the same width.
+pub fn has_argument(syscall: &str, name: &str) -> bool {
+    let is_own = |(own, argument): (&str, &str)| (own, argument) == (syscall, name);
+    let is_newer = OLDER.iter().any(|(own, _, today)| is_own((own, today)));
+    let mut differs =
+        OTHER_PLACES.iter().chain(OTHER_WIDTHS).map(|(own, argument, _)| (*own, *argument));
+    !is_newer && !differs.any(is_own)
+}
+
 /// The argument of a syscall with one of its own names.
 pub(super) fn own_argument(
     arch: Arch,

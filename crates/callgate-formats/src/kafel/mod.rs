@@ -46,5 +46,6 @@ mod width;
 mod word;
 
 pub use crate::included::{Included, Includes};
+pub use arguments::has_argument;
 pub use options::ReadOptions;
 pub use read::{read, read_with_includes};

@@ -1,11 +1,13 @@
 //! Random policies and programs for property tests, and random syscalls near their constants.
 
 mod cases;
+mod named;
 mod near_constants;
 mod policies;
 pub mod programs;
 
 pub use callgate_bpf::random::Rng;
 pub use cases::cases;
+pub use named::named_policies;
 pub use near_constants::Constants;
 pub use policies::{policies, policies_of_one_argument, verdicts, x86_64};

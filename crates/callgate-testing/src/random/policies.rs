@@ -70,7 +70,7 @@ fn tests() -> impl Strategy<Value = Test> {
     )
 }
 
-fn conditions() -> impl Strategy<Value = Condition> {
+pub(super) fn conditions() -> impl Strategy<Value = Condition> {
     let test = tests().prop_map(Condition::test);
     let tree = test.prop_recursive(3, 8, 3, |inner| {
         prop_oneof![

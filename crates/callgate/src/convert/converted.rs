@@ -70,7 +70,7 @@ pub fn convert_diagram(
     let (text, written) = loop {
         let text = languages::write(&mut fit, options)?;
         if !fit.is_exact() && !options.closest {
-            let losses = fit.into_losses();
+            let losses = fit.into_losses()?;
             let target = options.target;
             return Err(ConvertError(ConvertErrorKind::Inexpressible { target, losses }));
         }
@@ -88,7 +88,7 @@ pub fn convert_diagram(
         drop_differing(&mut fit, written, options)?;
     };
     let arches = fit.arches.clone();
-    let losses = fit.into_losses();
+    let losses = fit.into_losses()?;
     let stricter = match losses.is_empty() {
         true if written == func => None,
         true => return Err(ConvertError::defect("the policy differs from the filter")),

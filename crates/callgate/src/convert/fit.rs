@@ -20,6 +20,8 @@ pub(super) struct Fit<'s> {
     pub(super) store: &'s mut Store,
     /// The filter, as far as the target can express it.
     pub(super) func: Func,
+    /// The filter itself.
+    source: Func,
     /// The architectures, each with a function of its own; the main one first.
     pub(super) arches: Vec<Arch>,
     losses: Losses,
@@ -37,7 +39,8 @@ impl<'s> Fit<'s> {
         given: &[Arch],
     ) -> Result<Fit<'s>, ConvertError> {
         let (losses, found) = (Losses::default(), HashMap::default());
-        let mut fit = Fit { store, func, arches: given.to_vec(), losses, laxer: None, found };
+        let arches = given.to_vec();
+        let mut fit = Fit { store, func, source: func, arches, losses, laxer: None, found };
         let intervals = fit.arch_intervals()?;
         // The function of most tokens is that of the architectures that the filter does not know.
         let size = |interval: &&Interval| interval.last - interval.first;
@@ -296,8 +299,17 @@ impl<'s> Fit<'s> {
         self.losses.is_empty()
     }
 
-    pub(super) fn into_losses(self) -> Vec<Loss> {
-        self.losses.finish()
+    /// The losses. An example may have changed several times, so its verdicts are those of the filter and of the result.
+    pub(super) fn into_losses(self) -> Result<Vec<Loss>, ConvertError> {
+        let mut losses = self.losses.finish();
+        for loss in &mut losses {
+            loss.source = self.store.evaluate(self.source, &loss.example)?;
+            let written = self.store.evaluate(self.func, &loss.example)?;
+            if written != loss.source {
+                loss.written = written;
+            }
+        }
+        Ok(losses)
     }
 
     fn start(&self) -> SeccompData {

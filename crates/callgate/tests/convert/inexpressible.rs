@@ -156,3 +156,60 @@ fn a_language_that_can_only_permit_more_is_refused() {
     let text = error.unwrap_err().to_string();
     assert!(text.starts_with("every policy of lxc would permit more than the filter"), "{text}");
 }
+
+#[test]
+fn a_denylist_of_minijail_has_errnos_only() {
+    assert_reason(
+        "KILL { mount } LOG { socket } DEFAULT ALLOW",
+        Target::Minijail,
+        "in a denylist, a syscall can only fail with an errno: mount, socket [mount: KILL_THREAD -> ERRNO(EPERM)]",
+    );
+}
+
+#[test]
+fn runc_does_not_let_write_notify() {
+    assert_reason(
+        "USER_NOTIF { write, mount } DEFAULT ALLOW",
+        Target::Docker,
+        "runc rejects SCMP_ACT_NOTIFY for write, which it needs itself: write [write: USER_NOTIF -> ERRNO(EPERM)]",
+    );
+}
+
+#[test]
+fn rules_of_systemd_also_apply_to_multiplexers() {
+    let text = "ERRNO(1) { semtimedop ON {x86_64, x32} } DEFAULT ALLOW";
+    let policy = super::support::policy(text, &[Arch::X86_64, Arch::X86, Arch::X32]);
+    let options = callgate::convert::ConvertOptions::new(Target::Systemd);
+    let error = callgate::convert::convert(&policy, &options).unwrap_err().to_string();
+    assert!(error.contains("libseccomp also applies rules to socketcall and ipc: ipc"), "{error}");
+    let closest = super::support::closest_options(Target::Systemd);
+    let converted = callgate::convert::convert(&policy, &closest).unwrap();
+    assert!(converted.text.contains("SystemCallFilter=~semtimedop"), "{}", converted.text);
+}
+
+/// A loss is about the filter, even if the verdict of its example changes twice.
+#[test]
+fn an_example_has_the_verdict_of_the_filter() {
+    let text = "TRAP(7) { mount ON x86_64 } ERRNO(1) { mount ON x86 } DEFAULT KILL";
+    let policy = super::support::policy(text, &[Arch::X86_64, Arch::X86]);
+    let options = callgate::convert::ConvertOptions::new(Target::Oci);
+    let error = callgate::convert::convert(&policy, &options).unwrap_err();
+    let callgate::ErrorKind::Convert(error) = error.kind() else { panic!("{error}") };
+    assert!(error.losses().len() > 1, "{error}");
+    for loss in error.losses() {
+        assert_eq!(policy.evaluate(&loss.example), loss.source, "{loss}");
+    }
+}
+
+/// runc's bound for x32 is above a name of the bound for x86_64.
+#[test]
+fn a_name_bounds_the_numbers_of_all_architectures() {
+    use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
+    let unknown = SyscallSet::from_ranges(vec![(0, 0), (0x4000_0001, 0x7fff_ffff)]);
+    let rule = Rule { syscalls: unknown, when: Condition::always(), verdict: Verdict::errno(38) };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+    let policy = Policy::new(vec![section], Verdict::ALLOW).unwrap();
+    let options = super::support::closest_options(Target::Docker);
+    let converted = callgate::convert::convert(&policy, &options).unwrap();
+    assert!(!converted.losses.is_empty());
+}

@@ -3,6 +3,7 @@
 mod closest;
 mod inexpressible;
 mod limits;
+mod random;
 mod round_trips;
 mod support;
 mod texts;

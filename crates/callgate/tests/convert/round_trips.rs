@@ -6,65 +6,24 @@ use callgate::bpf::{LongProgram, Program};
 use callgate::convert::{ConvertOptions, Converted, Target, convert};
 use callgate::diagram::{Func, Store};
 use callgate::formats::systemd::{self, UnitText};
-use callgate::formats::{container_default, firecracker, kafel, lxc, minijail, oci, snap};
+use callgate::formats::{container_default, oci};
 use callgate::policy::Policy;
-use callgate::syscalls::KernelVersion;
-use callgate::{Arch, Description, ErrorKind, Verdict};
+use callgate::{Arch, Description, ErrorKind};
 use callgate_testing::filetest::{FileTest, Filter};
+use callgate_testing::languages::{self, KERNEL};
 
-use super::support::closest_options;
-
-const KERNEL: KernelVersion = KernelVersion { major: 6, minor: 18 };
+use super::support::{closest_options, has_no_policy, is_too_complex};
 
 /// The meaning of a text, read as a user would read it.
 fn read(store: &mut Store, converted: &Converted, target: Target) -> Func {
-    let (text, native) = (&converted.text, converted.arches[0]);
-    let profile = match target {
-        Target::Systemd => {
-            let options = systemd::ReadOptions::new(native, KERNEL);
-            let unit = systemd::read(&[UnitText::unit(text)], &options).unwrap();
-            assert_eq!(unit.warnings, [], "{text}");
-            return stacked(store, unit.filters.iter().map(|filter| &filter.policy).collect());
-        }
-        Target::Snap => {
-            let options = snap::ReadOptions::new(native);
-            let filters = snap::read(text, &options, &mut |_, _| None).unwrap();
-            return stacked(store, vec![&filters.deny, &filters.allow]);
-        }
-        Target::Kafel => {
-            kafel::read(text, &kafel::ReadOptions { arches: converted.arches.clone() })
-        }
-        Target::Minijail => {
-            minijail::read(text, &minijail::ReadOptions::new(native)).map(|policy| policy.profile)
-        }
-        Target::Firecracker => firecracker::read(text, &firecracker::ReadOptions::new(native)),
-        Target::Lxc => lxc::read(text, &lxc::ReadOptions::new(native)),
-        _ => {
-            let dialect = match target {
-                Target::Docker => oci::Dialect::Docker,
-                Target::Podman => oci::Dialect::Podman,
-                _ => oci::Dialect::Oci,
-            };
-            let options = oci::ReadOptions::new(native, KERNEL);
-            oci::read(text, &oci::ReadOptions { dialect: Some(dialect), ..options })
-        }
-    };
-    let profile = profile.unwrap_or_else(|error| panic!("{target} {error}\n{text}"));
-    if let Target::Minijail | Target::Firecracker = target {
-        let other = profile.warnings.iter().find(|one| !one.message.contains("every syscall gets"));
+    let text = &converted.text;
+    let read = languages::read(target.name(), text, &converted.arches);
+    let read = read.unwrap_or_else(|error| panic!("{target} {error}\n{text}"));
+    if let Target::Systemd | Target::Minijail | Target::Firecracker = target {
+        let other = read.warnings.iter().find(|one| !one.contains("every syscall gets"));
         assert_eq!(other, None, "{target}\n{text}");
     }
-    store.policy(&profile.policy).unwrap()
-}
-
-/// The meaning of filters that are installed one after the other.
-fn stacked(store: &mut Store, filters: Vec<&Policy>) -> Func {
-    let mut kept = store.verdict(Verdict::ALLOW).unwrap();
-    for filter in filters.into_iter().rev() {
-        let next = store.policy(filter).unwrap();
-        kept = store.highest_precedence(kept, next).unwrap();
-    }
-    kept
+    read.diagram(store).unwrap()
 }
 
 /// Converts to all languages, exactly and to the nearest policy; returns the exact ones.
@@ -89,7 +48,9 @@ fn check(
             }
             Err(error) => match error.kind() {
                 ErrorKind::Convert(error) if !error.losses().is_empty() => {}
-                _ if is_too_complex(&error) || has_no_policy(&error.to_string()) => continue,
+                _ if is_too_complex(&error.to_string()) || has_no_policy(&error.to_string()) => {
+                    continue;
+                }
                 _ => panic!("{name} {target}: {error}"),
             },
         }
@@ -97,30 +58,13 @@ fn check(
         closest.arches = arches.to_vec();
         let converted = match convert(filter, &closest) {
             Ok(converted) => converted,
-            Err(error) if is_too_complex(&error) => continue,
+            Err(error) if is_too_complex(&error.to_string()) => continue,
             Err(error) if has_no_policy(&error.to_string()) => continue,
             Err(error) => panic!("{name} {target}: {error}"),
         };
         assert_eq!(converted.losses.is_empty(), exact.contains(&target), "{name} {target}");
     }
     exact
-}
-
-/// Whether no policy of the language permits at most what a filter permits.
-fn has_no_policy(error: &str) -> bool {
-    ["libseccomp also applies rules", "systemd 258 always allows write", "every policy of lxc "]
-        .iter()
-        .any(|start| error.starts_with(start))
-        || error.contains(" has no filters for ")
-        || error.starts_with("a SeccompProfile resource cannot name ")
-}
-
-/// Conditions may have more alternatives than a policy can list; the limit is in the message.
-fn is_too_complex(error: &callgate::Error) -> bool {
-    let text = error.to_string();
-    text.contains("4096 alternatives")
-        || text.contains("the limit is 4096")
-        || text.contains("(the limit)")
 }
 
 /// The meaning of a policy.

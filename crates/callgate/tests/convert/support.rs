@@ -45,3 +45,23 @@ pub(crate) fn closest_options(target: Target) -> ConvertOptions {
     options.closest = true;
     options
 }
+
+/// Whether no policy of the language permits at most what a filter permits.
+pub(crate) fn has_no_policy(error: &str) -> bool {
+    const STARTS: [&str; 4] = [
+        "libseccomp also applies rules",
+        "systemd 258 always allows write",
+        "every policy of ",
+        "the filter is the same for all architectures, and none is given",
+    ];
+    STARTS.iter().any(|start| error.starts_with(start))
+        || error.contains(" has no filters for ")
+        || error.starts_with("a SeccompProfile resource cannot name ")
+}
+
+/// Conditions may have more alternatives than a policy can list; the limit is in the message.
+pub(crate) fn is_too_complex(error: &str) -> bool {
+    error.contains("4096 alternatives")
+        || error.contains("the limit is 4096")
+        || error.contains("(the limit)")
+}

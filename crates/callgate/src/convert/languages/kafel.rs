@@ -195,6 +195,8 @@ fn rules(
         return Ok(vec![Rule { verdict, when: None }]);
     }
     let name = arch.syscall_name(nr);
+    // Only a syscall that is named has arguments with names.
+    let named = name.filter(|_| matches!(head(arch, nr), Head::Name(_)));
     let mut cases: Vec<(Verdict, Vec<Conjunction>)> = Vec::new();
     for verdict in fit.store.verdicts(func) {
         let all = fit.alternatives(func, verdict);
@@ -211,7 +213,7 @@ fn rules(
     let rest = cases.pop();
     let mut rules = Vec::new();
     for (verdict, all) in cases {
-        match expression(arch, name, &all, &fit.arches, defines) {
+        match expression(arch, named, &all, &fit.arches, defines) {
             Some(when) => rules.push(Rule { verdict, when: Some(when) }),
             None => {
                 let verdict = fit.strictest(func);

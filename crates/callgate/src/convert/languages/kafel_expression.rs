@@ -6,6 +6,7 @@ use crate::convert::alternatives::Conjunction;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
 use callgate_bpf::constants::{self, Family};
 use callgate_bpf::syscalls::{Arch, facts};
+use callgate_formats::kafel::has_argument;
 
 /// An expression: alternatives, one of which must hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,9 +98,10 @@ struct Own {
     is_narrow: bool,
 }
 
-/// The syscall's own name of an argument.
+/// The syscall's own name of an argument, if Kafel's tables have the same.
 fn own(arch: Arch, syscall: &str, index: u8) -> Option<Own> {
-    let found = facts(syscall)?.args.iter().find_map(|known| {
+    let known = facts(syscall)?.args.iter().filter(|known| has_argument(syscall, known.name));
+    let found = known.into_iter().find_map(|known| {
         let argument = arch.argument(syscall, known.name).ok()?;
         (argument.index == index).then_some((known.name, argument.bits))
     });
@@ -114,6 +116,10 @@ fn parameters(syscall: Option<&str>, last: u8) -> (BTreeMap<u8, Own>, String) {
     for index in 0..=last {
         let name = known.get(usize::from(index)).map(|arg| arg.name).filter(|name| is_free(name));
         let name = name.map_or_else(|| format!("arg{index}"), str::to_owned);
+        // A syscall may have `arg2` at another place.
+        let is_taken =
+            known.iter().enumerate().any(|(at, arg)| at != usize::from(index) && arg.name == name);
+        let name = if is_taken { format!("argument{index}") } else { name };
         names.insert(index, Own { name, is_narrow: false });
     }
     let all: Vec<&str> = names.values().map(|own| own.name.as_str()).collect();

@@ -42,6 +42,9 @@ pub(super) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
     };
     fit.set_others(others, why)?;
     numbering.fit_unnamed(fit)?;
+    if default == Verdict::ALLOW {
+        fit_denials(fit, arch)?;
+    }
     let mut text = match default {
         Verdict::ALLOW => format!("# For {arch}.\n@denylist\n\n"),
         default => format!("# For {arch}.\n@default {}\n\n", action(default)),
@@ -81,6 +84,18 @@ fn fit_verdicts(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
             _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
         };
         fit.replace_verdict_of(arch, verdict, nearest, why)?;
+    }
+    Ok(())
+}
+
+/// Replaces verdicts that no filter of a denylist has.
+fn fit_denials(fit: &mut Fit<'_>, arch: Arch) -> Result<(), ConvertError> {
+    let denials = fit.verdicts_of(arch).into_iter();
+    for verdict in denials.filter(|verdict| *verdict != Verdict::ALLOW) {
+        if !matches!(verdict.action(), Action::Errno(_)) {
+            let why = "in a denylist, a syscall can only fail with an errno";
+            fit.replace_verdict_of(arch, verdict, BAD_ARCH_OF_DENYLIST, why)?;
+        }
     }
     Ok(())
 }

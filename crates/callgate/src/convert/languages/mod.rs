@@ -6,6 +6,8 @@
 //! | Firecracker, minijail | `single_arch.rs` and `atoms.rs`: alternatives of comparisons, for one architecture |
 //! | Kafel | expressions, for any numbers and architectures |
 //! | systemd | names and groups without conditions |
+//!
+//! Of these, container profiles, snaps and systemd have rules for `socketcall` and `ipc`, too: `multiplexers.rs`.
 
 mod atoms;
 mod comparisons;
@@ -16,12 +18,15 @@ mod kafel_expression;
 mod kubernetes;
 mod lxc;
 mod minijail;
+mod multiplexers;
 mod named_rules;
 mod numbering;
 mod oci;
 mod single_arch;
 mod snap;
 mod systemd;
+mod systemd_list;
+mod systemd_multiplexers;
 mod systemd_words;
 mod write;
 

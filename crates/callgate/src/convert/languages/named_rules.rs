@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparisons;
+use super::multiplexers::{MULTIPLEXED, behind, is_multiplexer, multiplexer};
 use super::numbering::Numbering;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
@@ -36,9 +37,6 @@ pub(super) struct NamedLanguage {
 /// What rules mean on an architecture, or why they are rejected; many syscalls have the same rules.
 type Meanings = BTreeMap<(Arch, Rules), Result<Func, &'static str>>;
 
-/// Why rules for a syscall change others.
-const MULTIPLEXED: &str = "libseccomp also applies rules to socketcall and ipc";
-
 /// The maximum number of comparisons of nodes to find out whether libseccomp rejects the rules of a syscall.
 const MAX_STEPS: u64 = 2_000_000;
 
@@ -53,8 +51,8 @@ pub(super) fn named_rules(
         fit.arches.iter().flat_map(|arch| arch.syscalls().map(|(_, name)| name)).collect();
     let (mut rules, mut meanings) = (BTreeMap::new(), Meanings::new());
     // Rules for the syscalls behind a multiplexer are compared with its own, which must be known.
-    let is_multiplexer = |name: &&str| matches!(*name, "socketcall" | "ipc");
-    let (first, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_multiplexer);
+    let (first, others): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| is_multiplexer(name));
     for name in first.into_iter().chain(others) {
         let own = of_name(fit, name, numbering, language, &mut meanings)?;
         if !own.is_empty() {
@@ -157,7 +155,7 @@ fn of_name(
     // A denial also applies to the multiplexers; what they deny is denied here, too.
     let denies = !rules.is_empty() && numbering.default == Verdict::ALLOW;
     for (arch, nr) in multiplexers.into_iter().filter(|_| denies) {
-        let added = behind(fit, (arch, nr), name, &rules, numbering.default)?;
+        let added = behind(fit, (arch, nr), [(name, &rules)], numbering.default)?;
         let own = fit.syscall(arch.token(), nr);
         // A rule without conditions for the multiplexer itself decides.
         if fit.store.as_verdict(own).is_none_or(|verdict| verdict == numbering.default) {
@@ -228,30 +226,6 @@ fn meaning(
     Ok(Ok(fit.store.follow(numbers, Word::NR, nr)))
 }
 
-/// The number of the multiplexer that also reaches a syscall.
-fn multiplexer(arch: Arch, name: &str) -> Option<u32> {
-    arch.number(arch.multiplexed(name)?.0)
-}
-
-/// What libseccomp does with a multiplexer for the rules of a name.
-fn behind(
-    fit: &mut Fit<'_>,
-    (arch, nr): (Arch, u32),
-    name: &str,
-    rules: &Rules,
-    default: Verdict,
-) -> Result<Func, ConvertError> {
-    let mut set = RuleSet::new(arch);
-    for (verdict, all) in rules.iter().filter(|(verdict, _)| *verdict != default) {
-        set.add_syscall_if_known(name, all, *verdict, ());
-    }
-    let policy = Policy::new(sections([&set], default, BAD_ARCH), BAD_ARCH);
-    let policy = policy.map_err(|error| ConvertError::defect(error.to_string()))?;
-    let all = fit.store.policy(&policy)?;
-    let numbers = fit.store.follow(all, Word::ARCH, arch.token());
-    Ok(fit.store.follow(numbers, Word::NR, nr))
-}
-
 /// Whether a multiplexer of the architecture already has the verdicts that libseccomp gives it for the rules of a name.
 fn multiplexed_alike(
     fit: &mut Fit<'_>,
@@ -266,7 +240,7 @@ fn multiplexed_alike(
     if fit.store.as_verdict(own).is_some_and(|verdict| verdict != numbering.default) {
         return Ok(true);
     }
-    let behind = behind(fit, (arch, nr), name, rules, numbering.default)?;
+    let behind = behind(fit, (arch, nr), [(name, rules)], numbering.default)?;
     let combinations = fit.store.verdict_combinations([behind, own])?;
     let is_alike =
         |([added, own], _): &([Verdict; 2], _)| *added == numbering.default || added == own;

@@ -111,9 +111,40 @@ impl Numbering {
             let bound = above.or(numbers.iter().max()).copied();
             numbering.bounds.extend(bound.map(|bound| (arch, bound)));
         }
-        numbering.expected =
-            fit.tokens().into_iter().map(|token| (token, numbering.ranges(token))).collect();
+        numbering.set_expected(fit);
+        while numbering.raise_bounds(fit) {
+            numbering.set_expected(fit);
+        }
         Ok(numbering)
+    }
+
+    fn set_expected(&mut self, fit: &Fit<'_>) {
+        self.expected = fit.tokens().into_iter().map(|token| (token, self.ranges(token))).collect();
+    }
+
+    /// Raises the bounds to the largest number of a name that gets an entry, which is for all architectures; whether one
+    /// changes.
+    fn raise_bounds(&mut self, fit: &Fit<'_>) -> bool {
+        let mut names: BTreeSet<&'static str> =
+            self.bounds.iter().filter_map(|(arch, bound)| arch.syscall_name(*bound)).collect();
+        for (arch, _) in &self.bounds {
+            let has_entry = |nr| {
+                let expected = self.expected_at(arch.token(), nr);
+                fit.store.as_verdict(fit.syscall(arch.token(), nr)) != Some(expected)
+            };
+            let own = arch.syscalls().filter(|(nr, _)| has_entry(*nr));
+            names.extend(own.map(|(_, name)| name));
+        }
+        let mut is_raised = false;
+        for (arch, bound) in &mut self.bounds {
+            let direct = names.iter().filter(|name| arch.multiplexed(name).is_none());
+            let largest = direct.filter_map(|name| arch.number(name)).max();
+            if let Some(largest) = largest.filter(|largest| *largest > *bound) {
+                *bound = largest;
+                is_raised = true;
+            }
+        }
+        is_raised
     }
 
     fn ranges(&self, token: u32) -> Vec<(u32, u32, Verdict)> {

@@ -10,18 +10,22 @@ use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict};
+use callgate_codegen::query;
 use callgate_formats::oci::{
     self, BAD_ARCH, Dialect, EnosysAbove, WriteEntry, WriteProfile, action_of,
 };
 use callgate_formats::ruleset::Comparison;
 
 /// Numbers without an entry.
-fn unlisted(enosys_above: bool) -> Unlisted {
+fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
     Unlisted {
         why: "a container profile names syscalls, so numbers without a name get the default action",
         enosys_above,
         kills_other_abi: true,
-        can_be_default: |_| true,
+        can_be_default: match is_for_runc(dialect) {
+            true => |verdict| !is_notification(verdict),
+            false => |_| true,
+        },
         fallback: Verdict::KILL_PROCESS,
     }
 }
@@ -37,7 +41,11 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         has_fixed_arches: false,
         unsayable: |_, _| None,
     };
-    let profile = profile(fit, options, unlisted(enosys != EnosysAbove::Off), language)?;
+    if is_for_runc(dialect) {
+        fit_notifications(fit)?;
+    }
+    let unlisted = unlisted(enosys != EnosysAbove::Off, dialect);
+    let profile = profile(fit, options, unlisted, language)?;
     oci::write(&profile, dialect).ok_or_else(|| ConvertError::defect("a verdict has no action"))
 }
 
@@ -75,10 +83,31 @@ pub(super) fn profile(
 
 /// Whether a dialect has runc's ENOSYS check.
 fn default_enosys(dialect: Dialect) -> EnosysAbove {
-    match dialect {
-        Dialect::Docker | Dialect::Runc => EnosysAbove::On,
-        _ => EnosysAbove::Off,
+    if is_for_runc(dialect) { EnosysAbove::On } else { EnosysAbove::Off }
+}
+
+/// Whether runc installs the profiles of a dialect.
+fn is_for_runc(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Docker | Dialect::Runc)
+}
+
+fn is_notification(verdict: Verdict) -> bool {
+    matches!(verdict.action(), Action::UserNotif(_))
+}
+
+/// Replaces notifications of `write`, with which runc rejects a profile.
+fn fit_notifications(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+    const DENIED: Verdict = Verdict::errno(1);
+    let why = "runc rejects SCMP_ACT_NOTIFY for write, which it needs itself";
+    for arch in fit.arches.clone() {
+        let Some(nr) = arch.number("write") else { continue };
+        let func = fit.syscall(arch.token(), nr);
+        let has_it = query::has_verdict(fit.store, func, Verdict::user_notif(0))?;
+        let denied = fit.store.verdict(DENIED)?;
+        let fitted = fit.store.select(has_it, denied, func)?;
+        fit.replace_syscall((arch, nr), fitted, why)?;
     }
+    Ok(())
 }
 
 /// Replaces verdicts without an action.

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::multiplexers::is_multiplexer;
 use super::numbering::unnamed;
+use super::systemd_list::{List, of_name};
+use super::systemd_multiplexers::fit_multiplexers;
 use super::systemd_words::{Words, words};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
-use crate::convert::strictness::strictest;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::{Action, Verdict, errno_name};
 use callgate_formats::layout::wrapped;
@@ -16,43 +18,6 @@ use callgate_formats::systemd::{SystemdVersion, arch_name, build_arches, known_n
 
 /// The maximum width of a line.
 const WIDTH: usize = 80;
-
-/// The largest errno that libseccomp accepts.
-const MAX_ERRNO: u16 = 4094;
-
-/// Lists with two verdicts for syscalls that they do not contain.
-struct List {
-    /// Whether it lists what is allowed.
-    allows: bool,
-    /// The verdict of denied syscalls without a verdict of their own.
-    denied: Verdict,
-    /// The verdict of numbers that systemd does not know: since version 255 ENOSYS.
-    unknown: Verdict,
-    /// The names that systemd knows and the main architecture has.
-    known: BTreeSet<&'static str>,
-}
-
-impl List {
-    /// The verdict of a syscall that is not in the list.
-    fn unlisted(&self, name: Option<&str>) -> Verdict {
-        match name {
-            _ if !self.allows => Verdict::ALLOW,
-            Some(name) if self.known.contains(name) => self.denied,
-            _ => self.unknown,
-        }
-    }
-
-    /// Whether an entry of the list can have this verdict.
-    fn can_deny_with(&self, verdict: Verdict) -> bool {
-        let is_denial = match verdict.action() {
-            Action::Errno(errno) => errno <= MAX_ERRNO,
-            Action::KillProcess => verdict == Verdict::KILL_PROCESS,
-            _ => false,
-        };
-        // libseccomp rejects a rule with the verdict of all other syscalls.
-        is_denial && verdict != if self.allows { self.unknown } else { Verdict::ALLOW }
-    }
-}
 
 /// Writes a drop-in.
 pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
@@ -73,7 +38,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     let names: BTreeSet<&'static str> =
         fit.arches.iter().flat_map(|arch| arch.syscalls().map(|(_, name)| name)).collect();
     let mut verdicts = BTreeMap::new();
-    for name in names {
+    for name in names.into_iter().filter(|name| !is_multiplexer(name)) {
         let verdict = of_name(fit, name, &list)?;
         if name == "write" && verdict != Verdict::ALLOW && options.systemd.permits_write() {
             let why = format!(
@@ -87,6 +52,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         }
         verdicts.insert(name, verdict);
     }
+    fit_multiplexers(fit, &list, &mut verdicts)?;
     Ok(text(fit, &local, &list, &verdicts, options.systemd))
 }
 
@@ -152,31 +118,6 @@ fn choose(fit: &Fit<'_>, main: Arch, version: SystemdVersion) -> Result<List, Co
         list.unknown = list.denied;
     }
     Ok(list)
-}
-
-/// The verdict of a name on all architectures.
-fn of_name(fit: &mut Fit<'_>, name: &'static str, list: &List) -> Result<Verdict, ConvertError> {
-    let numbers: Vec<(Arch, u32)> =
-        fit.arches.iter().filter_map(|arch| Some((*arch, arch.number(name)?))).collect();
-    let all: Vec<_> = numbers.iter().map(|(arch, nr)| fit.syscall(arch.token(), *nr)).collect();
-    let wanted = strictest(all.iter().map(|func| fit.strictest(*func)));
-    let unlisted = list.unlisted(Some(name));
-    let verdict = match wanted {
-        Verdict::ALLOW | Verdict::LOG => wanted,
-        own if own == unlisted || list.can_deny_with(own) => own,
-        _ if unlisted.permits() => list.denied,
-        _ => unlisted,
-    };
-    let is_conditional = all.iter().any(|func| fit.store.as_verdict(*func).is_none());
-    let why = match () {
-        () if is_conditional => "SystemCallFilter= has no conditions on arguments",
-        () if verdict != wanted => "SystemCallFilter= cannot deny these syscalls with this action",
-        () => "SystemCallFilter= is the same for all architectures",
-    };
-    for (arch, nr) in numbers {
-        fit.replace_numbers(arch.token(), (nr, nr), verdict, why)?;
-    }
-    Ok(verdict)
 }
 
 fn text(

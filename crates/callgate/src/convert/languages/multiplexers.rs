@@ -1,0 +1,48 @@
+//! `socketcall` and `ipc`: libseccomp also adds rules for the syscalls behind them.
+
+use super::named_rules::Rules;
+use crate::convert::error::ConvertError;
+use crate::convert::fit::Fit;
+use callgate_bpf::data::Word;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_formats::oci::BAD_ARCH;
+use callgate_formats::ruleset::{RuleSet, sections};
+use callgate_proof::diagram::Func;
+use callgate_proof::policy::Policy;
+
+/// Why rules for a syscall change others.
+pub(super) const MULTIPLEXED: &str = "libseccomp also applies rules to socketcall and ipc";
+
+/// The multiplexers.
+pub(super) const MULTIPLEXERS: [&str; 2] = ["socketcall", "ipc"];
+
+/// Whether a syscall stands for several others.
+pub(super) fn is_multiplexer(name: &str) -> bool {
+    MULTIPLEXERS.contains(&name)
+}
+
+/// The number of the multiplexer that also reaches a syscall.
+pub(super) fn multiplexer(arch: Arch, name: &str) -> Option<u32> {
+    arch.number(arch.multiplexed(name)?.0)
+}
+
+/// What libseccomp does with a multiplexer for the rules of these names.
+pub(super) fn behind<'r>(
+    fit: &mut Fit<'_>,
+    (arch, nr): (Arch, u32),
+    rules: impl IntoIterator<Item = (&'r str, &'r Rules)>,
+    default: Verdict,
+) -> Result<Func, ConvertError> {
+    let mut set = RuleSet::new(arch);
+    for (name, own) in rules {
+        for (verdict, all) in own.iter().filter(|(verdict, _)| *verdict != default) {
+            set.add_syscall_if_known(name, all, *verdict, ());
+        }
+    }
+    let policy = Policy::new(sections([&set], default, BAD_ARCH), BAD_ARCH);
+    let policy = policy.map_err(|error| ConvertError::defect(error.to_string()))?;
+    let all = fit.store.policy(&policy)?;
+    let numbers = fit.store.follow(all, Word::ARCH, arch.token());
+    Ok(fit.store.follow(numbers, Word::NR, nr))
+}
