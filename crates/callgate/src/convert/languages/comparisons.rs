@@ -6,7 +6,11 @@ use crate::convert::error::Stop;
 use crate::convert::limits::MAX_ALTERNATIVES;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
 use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
 use callgate_formats::ruleset::{Comparison, Op};
+
+/// The rules of a syscall: verdicts, and the comparisons that must all hold.
+pub(super) type Rules = Vec<(Verdict, Vec<Comparison>)>;
 
 /// Why libseccomp has no comparison for a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::comparisons::Rules;
 use super::comparisons::describe;
-use super::named_rules::{NamedLanguage, Rules, named_rules};
+use super::named_rules::{NamedLanguage, named_rules};
 use super::numbering::{Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;

@@ -1,6 +1,6 @@
 //! `socketcall` and `ipc`: libseccomp also adds rules for the syscalls behind them.
 
-use super::named_rules::Rules;
+use super::comparisons::Rules;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use callgate_bpf::data::Word;

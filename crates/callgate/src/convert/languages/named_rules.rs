@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::comparisons;
+use super::comparisons::{self, Rules};
 use super::multiplexers::{MULTIPLEXED, behind, is_multiplexer, multiplexer};
 use super::numbering::Numbering;
 use crate::convert::error::ConvertError;
@@ -16,9 +16,6 @@ use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{Comparison, LibseccompVersion, RuleSet, sections};
 use callgate_proof::diagram::Func;
 use callgate_proof::policy::Policy;
-
-/// The rules of a syscall: verdicts, and the comparisons that must all hold.
-pub(super) type Rules = Vec<(Verdict, Vec<Comparison>)>;
 
 /// What a language can say about syscalls by name.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::comparisons;
-use super::named_rules::{NamedLanguage, Rules, named_rules};
+use super::comparisons::Rules;
+use super::named_rules::{NamedLanguage, named_rules};
 use super::numbering::{Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::named_rules::{NamedLanguage, Rules, named_rules};
+use super::comparisons::Rules;
+use super::named_rules::{NamedLanguage, named_rules};
 use super::numbering::{Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;

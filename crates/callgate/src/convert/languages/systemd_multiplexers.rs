@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::comparisons::Rules;
 use super::multiplexers::{MULTIPLEXED, MULTIPLEXERS, behind};
-use super::named_rules::Rules;
 use super::systemd_list::{List, of_name};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
