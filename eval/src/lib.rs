@@ -7,6 +7,7 @@ mod bpf_sim;
 mod c_library;
 mod compare;
 mod containers;
+mod converted;
 pub mod files;
 mod firecracker;
 mod hostile;

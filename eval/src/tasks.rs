@@ -2,9 +2,9 @@
 
 use crate::task::Task;
 use crate::{
-    bpf_sim, compare, containers, firecracker, hostile, kafel, kernels, libseccomp_names,
-    libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail, recording, refusals, smt,
-    snap, systemd,
+    bpf_sim, compare, containers, converted, firecracker, hostile, kafel, kernels,
+    libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
+    recording, refusals, smt, snap, systemd,
 };
 
 /// The evaluation tasks.
@@ -32,6 +32,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare the filters of real containers under random profiles",
         help: containers::HELP,
         run: containers::run,
+    },
+    Task {
+        name: "converted",
+        summary: "compile converted filters with the programs that use the languages",
+        help: converted::HELP,
+        run: converted::run,
     },
     Task {
         name: "firecracker",

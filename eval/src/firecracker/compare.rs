@@ -1,57 +1,37 @@
 //! Compares one document.
 
-use std::collections::BTreeMap;
-
-use callgate::bpf::{LongProgram, RawInsn};
 use callgate::formats::firecracker::{ReadOptions, read};
 use callgate::{Arch, Endian};
-use seccompiler::{TargetArch, sock_filter};
 
+use super::compiler::compile;
 use super::random::FIRST_THREAD;
 use crate::agreement::Outcome;
 use crate::task::Result;
 
 /// Compares the filters of all threads.
 pub(super) fn compare(text: &str, arch: Arch) -> Result<Outcome> {
-    let theirs = match seccompiler::compile_from_json(text.as_bytes(), target(arch)?) {
-        Ok(programs) => programs.into_iter().collect::<BTreeMap<_, _>>(),
-        Err(error) if error.to_string().contains("too many BPF instructions") => {
-            return Ok(Outcome::TooLong);
-        }
+    let theirs = match compile(text, arch)? {
+        Ok(programs) => programs,
+        Err(error) if error.contains("too many BPF instructions") => return Ok(Outcome::TooLong),
         Err(error) => {
             // The reader must refuse the document, whichever thread is read.
             let of = |thread| read(text, &ReadOptions { arch, thread });
             let ours = of(None).or_else(|_| of(Some(FIRST_THREAD.to_owned())));
             return Ok(match ours {
                 Err(_) => Outcome::BothRefuse,
-                Ok(_) => Outcome::OneRefuses { who: "the other compiler", why: error.to_string() },
+                Ok(_) => Outcome::OneRefuses { who: "the other compiler", why: error },
             });
         }
     };
     for (thread, program) in theirs {
-        let options = ReadOptions { arch, thread: Some(thread.clone()) };
+        let options = ReadOptions { arch, thread: Some(thread) };
         let ours = read(text, &options).map(|profile| vec![profile.policy]);
-        let program = LongProgram::from_raw(&program.iter().map(raw).collect::<Vec<_>>())
-            .map_err(|error| format!("{thread}: the program is not valid: {error}"))?;
         match Outcome::of(Endian::Little, ours, Ok(vec![program]))? {
             Outcome::Equal => {}
             outcome => return Ok(outcome),
         }
     }
     Ok(Outcome::Equal)
-}
-
-fn raw(insn: &sock_filter) -> RawInsn {
-    RawInsn { code: insn.code, jt: insn.jt, jf: insn.jf, k: insn.k }
-}
-
-fn target(arch: Arch) -> Result<TargetArch> {
-    match arch {
-        Arch::X86_64 => Ok(TargetArch::x86_64),
-        Arch::Aarch64 => Ok(TargetArch::aarch64),
-        Arch::Riscv64 => Ok(TargetArch::riscv64),
-        other => Err(format!("seccompiler does not compile for {other}")),
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use callgate::bpf::{LongProgram, text};
 use crate::task::Result;
 
 /// What the other compiler makes of a policy: a program, or its messages.
-pub(super) fn compile(
+pub(crate) fn compile(
     compiler: &Path,
     policy: &str,
     endian: Endian,

@@ -10,5 +10,6 @@ mod random;
 mod run;
 mod syscalls;
 
+pub(crate) use compiler::compile;
 pub(crate) use options::HELP;
 pub(crate) use run::run;

@@ -9,4 +9,5 @@ mod random;
 mod run;
 
 pub(crate) use options::HELP;
+pub(crate) use parser::Parser;
 pub(crate) use run::run;

@@ -1,30 +1,30 @@
 //! Builds and runs LXC's own parser.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate::Endian;
 use callgate::bpf::LongProgram;
 
-use crate::agreement::Options;
 use crate::files::{make, write};
 use crate::task::{Result, workspace};
 
 /// The built parser.
-pub(super) struct Parser {
+pub(crate) struct Parser {
     /// The directory of all files.
     work: PathBuf,
     library: Option<PathBuf>,
 }
 
 impl Parser {
-    pub(super) fn build(options: &Options) -> Result<Parser> {
+    /// Builds the parser from a checkout of LXC. It uses this `libseccomp.so.2`, or that of the system.
+    pub(crate) fn build(source: &Path, library: Option<&Path>) -> Result<Parser> {
         let work = workspace().join("target/lxc");
         make(&work)?;
         write(&work.join("harness.c"), include_str!("harness.c"))?;
         write(&work.join("config.h"), include_str!("config.h"))?;
-        let lxc = options.compiler.join("src");
+        let lxc = source.join("src");
         let sources = ["lxc/seccomp.c", "lxc/string_utils.c"].map(|name| lxc.join(name));
         let headers = ["", "lxc", "include", "lxc/cgroups", "lxc/storage"];
         let mut cc = Command::new("cc");
@@ -42,7 +42,7 @@ impl Parser {
             let messages = String::from_utf8_lossy(&output.stderr);
             return Err(format!("cannot build LXC's parser:\n{messages}"));
         }
-        let library = match &options.library {
+        let library = match library {
             None => None,
             Some(file) => {
                 let directory = work.join("lib");
@@ -56,7 +56,7 @@ impl Parser {
     }
 
     /// What LXC makes of a profile: a program, or its messages.
-    pub(super) fn parse(&self, profile: &str) -> Result<std::result::Result<LongProgram, String>> {
+    pub(crate) fn parse(&self, profile: &str) -> Result<std::result::Result<LongProgram, String>> {
         let file = self.work.join("profile");
         write(&file, profile)?;
         let mut command = Command::new(self.work.join("parser"));

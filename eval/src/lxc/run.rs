@@ -12,7 +12,7 @@ use crate::task::Result;
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments, &ACCEPTED)?;
     let arch = Arch::native().ok_or("unsupported architecture of this machine")?;
-    let parser = Parser::build(&options)?;
+    let parser = Parser::build(&options.compiler, options.library.as_deref())?;
     let (mut random, mut counts) = (Random::new(options.seed), Counts::default());
     compare_all(
         &options,

@@ -9,7 +9,7 @@ use callgate::bpf::LongProgram;
 use crate::task::Result;
 
 /// What the compiler makes of a policy: a program, or its last message.
-pub(super) fn compile(
+pub(crate) fn compile(
     compiler: &Path,
     constants: &Path,
     policy: &Path,

@@ -40,6 +40,16 @@ pub(super) fn of_tables(arch: Arch) -> Result<String> {
     Ok(text)
 }
 
+/// The file of minijail for x86_64, with the names and numbers of our table of syscalls.
+pub(crate) fn with_our_syscalls(theirs: &str) -> Result<String> {
+    const KEY: &str = "\"syscalls\": {";
+    let wrong = || "constants.json has no syscalls".to_owned();
+    let (before, rest) = theirs.split_once(KEY).ok_or_else(wrong)?;
+    let (_, after) = rest.split_once('}').ok_or_else(wrong)?;
+    let names = Arch::X86_64.syscalls().map(|(nr, name)| format!("\"{name}\": {nr}"));
+    Ok(format!("{before}{KEY}{}}}{after}", names.collect::<Vec<_>>().join(", ")))
+}
+
 /// Compares the constants of a file with ours, and prints the numbers.
 pub(super) fn compare(file: &Path, arch: Arch) -> Result<()> {
     let fail = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());

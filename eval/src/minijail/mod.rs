@@ -10,5 +10,7 @@ mod options;
 mod random;
 mod run;
 
+pub(crate) use compiler::compile;
+pub(crate) use constants::with_our_syscalls;
 pub(crate) use options::HELP;
 pub(crate) use run::run;

@@ -13,7 +13,7 @@ use crate::task::{Result, workspace};
 const HEADER: usize = 128;
 
 /// What snap-seccomp makes of a profile: the filters in the order of installation, or its messages.
-pub(super) fn compile(
+pub(crate) fn compile(
     compiler: &Path,
     profile: &str,
 ) -> Result<std::result::Result<Vec<LongProgram>, String>> {

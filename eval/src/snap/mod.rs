@@ -8,5 +8,6 @@ mod options;
 mod random;
 mod run;
 
+pub(crate) use compiler::compile;
 pub(crate) use options::HELP;
 pub(crate) use run::run;

@@ -94,6 +94,68 @@ pub fn name_in_table(arch: Arch, name: &str) -> &str {
     }
 }
 
+/// Syscalls that Kafel's tables of 64-bit architectures lack.
+const ABSENT: &[(Arch, &[&str])] = &[
+    (Arch::X86_64, &["listns", "rseq_slice_yield", "uprobe"]),
+    (
+        Arch::Aarch64,
+        &[
+            "io_pgetevents",
+            "listns",
+            "pkey_alloc",
+            "pkey_free",
+            "pkey_mprotect",
+            "rseq_slice_yield",
+        ],
+    ),
+    (
+        Arch::Riscv64,
+        &[
+            "io_pgetevents",
+            "listns",
+            "pkey_alloc",
+            "pkey_free",
+            "pkey_mprotect",
+            "riscv_flush_icache",
+            "riscv_hwprobe",
+            "rseq_slice_yield",
+        ],
+    ),
+];
+
+/// Names for a syscall of the kernel's table in Kafel, the best first: those of Kafel's tables, then those that only the reader
+/// takes. Some may mean another syscall ([`name_in_table`]). None if Kafel's table lacks the syscall.
+pub fn names_in_kafel(arch: Arch, name: &str) -> Vec<String> {
+    if ABSENT.iter().any(|(own, names)| *own == arch && names.contains(&name)) {
+        return Vec::new();
+    }
+    let mut names: Vec<String> = Vec::new();
+    let is_own = |kafel: &str| match arch {
+        Arch::X86 => true,
+        Arch::Arm => kafel != "mmap_pgoff",
+        Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 => {
+            kafel.starts_with("new") || matches!(kafel, "umount" | "sysctl")
+        }
+        _ => false,
+    };
+    let own = INTERNAL.iter().filter(|(kafel, table)| *table == name && is_own(kafel));
+    names.extend(own.map(|(kafel, _)| (*kafel).to_owned()));
+    match (arch, name) {
+        (Arch::X86_64, "sendfile") => names.push("sendfile64".to_owned()),
+        (Arch::Aarch64 | Arch::Riscv64, "sync_file_range") => {
+            names.push("sync_file_range2".to_owned());
+        }
+        (Arch::X86 | Arch::Arm | Arch::M68k, _) => {
+            let wide = name.strip_suffix("32").filter(|plain| IDS.contains(plain));
+            names.extend(wide.map(str::to_owned));
+        }
+        _ => {}
+    }
+    names.extend(["", "new", "old_", "old"].map(|prefix| format!("{prefix}{name}")));
+    names.push(format!("{name}16"));
+    names
+}
+
 /// The version for 32-bit IDs of a function in [`IDS`], if the architecture has it; otherwise `name`.
 fn wide_name(arch: Arch, name: &str) -> &str {
     let index = IDS.iter().position(|plain| *plain == name);
@@ -187,6 +249,26 @@ mod tests {
         assert_eq!(IDS.len(), WIDE_IDS.len());
         for (plain, wide) in IDS.iter().zip(WIDE_IDS) {
             assert_eq!(format!("{plain}32"), *wide);
+        }
+    }
+
+    #[test]
+    fn the_best_name_is_that_of_the_table() {
+        for (arch, name, best) in [
+            (Arch::X86_64, "fstat", Some("newfstat")),
+            (Arch::X86_64, "mmap", Some("mmap")),
+            (Arch::X86_64, "umount2", Some("umount")),
+            (Arch::X86_64, "listns", None),
+            (Arch::X86, "chown32", Some("chown")),
+            (Arch::X86, "chown", Some("chown16")),
+            (Arch::X86, "_newselect", Some("select")),
+            (Arch::X86, "mmap2", Some("mmap_pgoff")),
+            (Arch::Arm, "mmap2", Some("mmap2")),
+            (Arch::Mips64, "fstat", Some("fstat")),
+        ] {
+            let names = names_in_kafel(arch, name);
+            let found = names.iter().find(|kafel| name_in_table(arch, kafel) == name);
+            assert_eq!(found.map(String::as_str), best, "{arch} {name}");
         }
     }
 

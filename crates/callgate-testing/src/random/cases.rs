@@ -1,6 +1,7 @@
-//! How many cases a property test runs.
+//! How many cases a property test runs, and values without a test.
 
-use proptest::test_runner::Config;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// The configuration of a property test with this number of cases; `PROPTEST_CASES` overrides it.
 pub fn cases(cases: u32) -> Config {
@@ -9,4 +10,14 @@ pub fn cases(cases: u32) -> Config {
         Some(_) => default,
         None => Config { cases, ..default },
     }
+}
+
+/// The first values of a strategy for a seed.
+///
+/// # Panics
+/// If the strategy rejects too many values.
+pub fn samples<S: Strategy>(strategy: &S, seed: u8, count: usize) -> Vec<S::Value> {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
 }

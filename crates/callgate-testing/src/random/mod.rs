@@ -7,7 +7,7 @@ mod policies;
 pub mod programs;
 
 pub use callgate_bpf::random::Rng;
-pub use cases::cases;
+pub use cases::{cases, samples};
 pub use named::named_policies;
 pub use near_constants::Constants;
 pub use policies::{policies, policies_of_one_argument, verdicts, x86_64};

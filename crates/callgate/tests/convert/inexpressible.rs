@@ -213,3 +213,24 @@ fn a_name_bounds_the_numbers_of_all_architectures() {
     let converted = callgate::convert::convert(&policy, &options).unwrap();
     assert!(!converted.losses.is_empty());
 }
+
+/// On x32, only low halves are compared, so both conditions hold, and the first entry decides.
+#[test]
+fn conditions_that_overlap_on_x32_have_the_order_of_the_entries() {
+    use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+    let when = Condition::test(Test::new(Field::arg(0).unwrap(), Cmp::Ge, 1 << 32));
+    let rules = vec![
+        Rule {
+            syscalls: SyscallSet::range(0x4000_0009, 0x4000_000d),
+            when: Condition::always(),
+            verdict: Verdict::errno(1),
+        },
+        Rule { syscalls: SyscallSet::one(0), when, verdict: Verdict::ALLOW },
+    ];
+    let policy =
+        Policy::new(vec![Section::new(Arch::X86_64, rules, Verdict::trace(7))], Verdict::ALLOW)
+            .unwrap();
+    let converted =
+        callgate::convert::convert(&policy, &super::support::closest_options(Target::Oci)).unwrap();
+    assert!(!converted.losses.is_empty());
+}

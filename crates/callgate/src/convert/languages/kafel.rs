@@ -9,8 +9,8 @@ use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::strictness::{is_as_strict, strictest};
 use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict, errno_name};
-use callgate_formats::kafel::names::name_in_table;
+use callgate_bpf::verdict::{Action, Verdict};
+use callgate_formats::kafel::names::{name_in_table, names_in_kafel};
 use callgate_formats::layout::wrapped;
 use callgate_proof::diagram::Func;
 
@@ -51,7 +51,7 @@ pub(super) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
             heads.entry(head).or_default().entry(rules).or_default().insert(arch);
         }
     }
-    Ok(text(fit, default, &heads, defines))
+    Ok(text(fit, default, &heads, &defines))
 }
 
 /// Replaces verdicts that no action has.
@@ -86,17 +86,12 @@ fn action(verdict: Verdict) -> Option<&'static str> {
     (verdict.data() == 0).then_some(name)
 }
 
-/// The action of a verdict, with a definition for the errno.
-fn action_text(verdict: Verdict, defines: &mut BTreeMap<String, u64>) -> String {
+/// The action of a verdict.
+fn action_text(verdict: Verdict) -> String {
     match (verdict.action(), action(verdict)) {
         (_, Some(name)) => name.to_owned(),
-        (Action::Errno(errno), _) => match errno_name(errno) {
-            Some(name) => {
-                defines.insert(name.to_owned(), errno.into());
-                format!("ERRNO({name})")
-            }
-            None => format!("ERRNO({errno})"),
-        },
+        // Kafel's grammar has no names here, not even defined ones.
+        (Action::Errno(errno), _) => format!("ERRNO({errno})"),
         (Action::Trap(data), _) => format!("TRAP({data})"),
         (Action::Trace(data), _) => format!("TRACE({data})"),
         _ => String::new(),
@@ -170,8 +165,7 @@ fn listed(fit: &Fit<'_>, default: Verdict) -> Result<Vec<(Arch, u32)>, ConvertEr
 /// Kafel's name of a syscall, or its number.
 fn head(arch: Arch, nr: u32) -> Head {
     let Some(name) = arch.syscall_name(nr) else { return Head::Number(nr) };
-    let names = ["", "new", "old_", "old"].map(|prefix| format!("{prefix}{name}"));
-    let mut names = names.into_iter().chain([format!("{name}16")]);
+    let mut names = names_in_kafel(arch, name).into_iter();
     let is_name =
         |name: &String| arch.number(name_in_table(arch, name)) == Some(nr) && is_identifier(name);
     names.find(is_name).map_or(Head::Number(nr), Head::Name)
@@ -245,7 +239,7 @@ fn text(
     fit: &Fit<'_>,
     default: Verdict,
     heads: &BTreeMap<Head, BTreeMap<Vec<Rule>, BTreeSet<Arch>>>,
-    mut defines: BTreeMap<String, u64>,
+    defines: &BTreeMap<String, u64>,
 ) -> String {
     let mut blocks = Blocks::default();
     let mut add = |kind: usize, verdict: Verdict, item: String| {
@@ -284,10 +278,8 @@ fn text(
             }
         }
     }
-    let actions: BTreeMap<u32, String> = verdicts
-        .iter()
-        .map(|verdict| (place(*verdict), action_text(*verdict, &mut defines)))
-        .collect();
+    let actions: BTreeMap<u32, String> =
+        verdicts.iter().map(|verdict| (place(*verdict), action_text(*verdict))).collect();
     let mut bodies = Vec::new();
     for (kind, blocks) in blocks.iter().enumerate() {
         for (key, items) in blocks {
@@ -301,11 +293,11 @@ fn text(
     }
     let arches: Vec<&str> = fit.arches.iter().map(|arch| arch.name()).collect();
     let mut text = format!("// For {}.\n", arches.join(", "));
-    for (name, value) in &defines {
+    for (name, value) in defines {
         let shown = if *value < 4096 { value.to_string() } else { format!("{value:#x}") };
         let _ = writeln!(text, "#define {name} {shown}");
     }
-    let own = action_text(default, &mut defines);
+    let own = action_text(default);
     let _ = match bodies.is_empty() {
         true => writeln!(text, "\nDEFAULT {own}"),
         false => writeln!(

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::atoms::{Atom, AtomTest, LowHalf};
 use super::cubes::bits_of;
+use super::minijail_constants::is_known;
 use super::numbering::{Numbering, Unlisted};
 use super::single_arch::{alternatives_of, by_name, fit_arch};
 use crate::convert::error::ConvertError;
@@ -223,11 +224,13 @@ fn in_parentheses(value: String) -> String {
     if value.contains('|') { format!("({value})") } else { value }
 }
 
-/// The names of constants, if they have this value.
+/// The names of constants, if minijail knows them and they have this value.
 fn named(arch: Arch, names: Option<String>, value: u64) -> Option<String> {
     let names = names?;
-    let parts: Option<Vec<u64>> =
-        names.split('|').map(|name| constants::value(arch, name)).collect();
+    let parts: Option<Vec<u64>> = names
+        .split('|')
+        .map(|name| constants::value(arch, name).filter(|_| is_known(name)))
+        .collect();
     let joined = parts?.iter().fold(0, |all, part| all | part);
     (joined == value).then(|| names.replace('|', " | "))
 }

@@ -18,6 +18,7 @@ mod kafel_expression;
 mod kubernetes;
 mod lxc;
 mod minijail;
+mod minijail_constants;
 mod multiplexers;
 mod named_rules;
 mod numbering;

@@ -1,6 +1,7 @@
 //! Rules for named syscalls with comparisons, as libseccomp combines them: container profiles, and profiles of LXC and of
 //! snaps. A rule is for all architectures of a policy.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparisons::{self, Rules};
@@ -179,7 +180,8 @@ fn of_func(
     let stopped = |stop| ConvertError::of_syscall(stop, || format!("{name} ({arch})"));
     let mut rules = Rules::new();
     let mut verdicts = fit.store.verdicts(func);
-    verdicts.sort();
+    // The order of the entries: on a 32-bit ABI, which compares low halves only, conditions may overlap.
+    verdicts.sort_by_key(|verdict| Reverse(*verdict));
     for verdict in verdicts.into_iter().filter(|verdict| *verdict != numbering.default) {
         let all = fit.alternatives(func, verdict).map_err(stopped)?;
         match comparisons::rules(&all, arch).map_err(stopped)? {
