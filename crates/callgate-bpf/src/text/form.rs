@@ -1,6 +1,6 @@
 //! Recognises the form of a text.
 
-use super::{gvisor, hex, table};
+use super::{gvisor, hex, seccomp_tools, table};
 use crate::lexer::{Token, TokenKind};
 
 /// A textual form of programs; see the [module](super).
@@ -11,6 +11,10 @@ pub(super) enum Form {
     Hex,
     Source,
     GVisor,
+    /// Statements of seccomp-tools.
+    Statements,
+    /// libseccomp's pseudo filter code, which is refused.
+    PseudoFilterCode,
     Assembly,
 }
 
@@ -33,6 +37,10 @@ pub(super) fn form(text: &str, assembly: &[Token<'_>]) -> Form {
         Form::Table
     } else if source {
         Form::Source
+    } else if is_pseudo_filter_code(text) {
+        Form::PseudoFilterCode
+    } else if seccomp_tools::is_text(assembly) {
+        Form::Statements
     } else if decimal {
         Form::Decimal
     } else if gvisor::is_line(first) || second.is_some_and(gvisor::is_line) {
@@ -42,6 +50,14 @@ pub(super) fn form(text: &str, assembly: &[Token<'_>]) -> Form {
     } else {
         Form::Assembly
     }
+}
+
+/// Whether libseccomp wrote a text with `seccomp_export_pfc(3)`.
+fn is_pseudo_filter_code(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        line.starts_with("if ($arch ") || line.starts_with("if ($syscall ")
+    })
 }
 
 /// Whether a text can be the count of a decimal table.

@@ -9,6 +9,7 @@
 //! | `tcpdump -dd`, C, Rust, Go | `{ 0x20, 0, 0, 0x00000004 },`, `BPF_STMT(BPF_LD \| BPF_W \| BPF_ABS, 4),`, macros of the text |
 //! | `golang.org/x/net/bpf` | `bpf.LoadAbsolute{Off: 4, Size: 4},` |
 //! | libseccomp's table, seccomp-tools | ` 0000: 0x20 0x00 0x00 0x00000004   ld  $data[4]` |
+//! | seccomp-tools' own assembly | `A = sys_number`, `A == read ? ok : next`, `return ALLOW` |
 //! | gVisor's `bpf.DecodeProgram` | `0: A <- P[4:4]` |
 //! | the kernel's old names and numbers | `0: BPF_S_ANC_SECCOMP_LD_W 0 0 0x4`, `l0: 0x003d jt=0x00 jf=0x00 k=0x4` |
 //! | bytes in hexadecimal | `2000000004000000`, `\x20\x00…`, `0x20, 0x00, …`, white space and quotes ignored |
@@ -26,6 +27,7 @@ mod hex;
 mod linux3;
 mod options;
 mod parse;
+mod seccomp_tools;
 mod source;
 mod table;
 

@@ -4,9 +4,10 @@ use super::clean::{Cleaned, clean};
 use super::form::{Form, form};
 use super::linux3::from_linux3;
 use super::options::TextOptions;
-use super::{gvisor, hex, source, table};
+use super::{gvisor, hex, seccomp_tools, source, table};
 use crate::asm::{AsmError, assemble_tokens};
 use crate::data::Endian;
+use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::RawInsn;
 use crate::lexer::{Flavour, tokens};
 use crate::symbols::Names;
@@ -81,6 +82,12 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<(Vec<RawInsn>, E
         Form::Table => table::named(&assembly),
         Form::Hex => hex::bytes(text, endian),
         Form::GVisor => gvisor::listing(&assembly),
+        Form::PseudoFilterCode => return Err(pseudo_filter_code().into()),
+        Form::Statements => {
+            let (insns, endian) =
+                assemble_tokens(&seccomp_tools::to_assembly(&assembly)?, options)?;
+            return Ok((insns.into_iter().map(RawInsn::from).collect(), endian));
+        }
         Form::Source => {
             // Free the memory of the tokens of the other lexer mode.
             drop(assembly);
@@ -93,4 +100,10 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<(Vec<RawInsn>, E
     };
     let insns = insns?;
     Ok((from_linux3(&insns).unwrap_or(insns), endian))
+}
+
+fn pseudo_filter_code() -> Diagnostic {
+    let message = "this is libseccomp's pseudo filter code, which is not a program".to_owned();
+    Diagnostic::error(Some(Position { line: 1, column: 1 }), message)
+        .help("let the program write its filter with seccomp_export_bpf(3), or read the running process (pid:N)")
 }
