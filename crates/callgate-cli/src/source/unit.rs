@@ -19,7 +19,7 @@ use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
 use crate::options::SourceOptions;
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 use crate::text::counted;
 
 /// The maximum number of drop-ins of a unit.
@@ -73,9 +73,12 @@ impl UnitSource {
         section(path).map(|_| UnitSource::At(Place::of_path(path)))
     }
 
-    /// A unit by its content: the first line that is not a comment is the header of a section.
+    /// A unit by its content: the first line that is not a comment is the header of a section, or all lines are directives.
     pub(super) fn of_content(place: &Place, bytes: &[u8]) -> Option<UnitSource> {
         let text = std::str::from_utf8(bytes).ok()?;
+        if systemd::is_without_section(text) {
+            return Some(UnitSource::Content { place: place.clone(), text: text.to_owned() });
+        }
         let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
         let line = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']))?;
         let name = line.strip_prefix('[')?.strip_suffix(']')?;
@@ -90,6 +93,18 @@ impl UnitSource {
             self,
             UnitSource::At(Place::Stdin) | UnitSource::Content { place: Place::Stdin, .. }
         )
+    }
+
+    /// Whether the text is a part of a unit, not a file that systemd could read.
+    fn is_quoted(&self, texts: &[NamedText]) -> bool {
+        let place = match self {
+            UnitSource::Text(_) => return false,
+            UnitSource::At(place) | UnitSource::Content { place, .. } => place,
+        };
+        let is_file = matches!(place, Place::File(path)
+            if section(path).is_some() || path.extension().is_some_and(|suffix| suffix == "conf"));
+        let is_part = |one: &NamedText| systemd::is_without_section(&one.text);
+        !is_file && matches!(texts, [only] if is_part(only))
     }
 
     /// Adds to the message about a missing file that its name may be meant as a syscall.
@@ -128,6 +143,14 @@ impl UnitSource {
             }
         };
         let is_filter = matches!(self, UnitSource::Text(text) if !text.contains('='));
+        let is_quoted = self.is_quoted(&texts);
+        if is_quoted {
+            report::warn_about(
+                &name,
+                "the text has no header of a section such as [Service]; it is read as the lines of one",
+                "",
+            );
+        }
         let unit_texts: Vec<UnitText<'_>> = texts
             .iter()
             .map(|one| match self {
@@ -135,6 +158,7 @@ impl UnitSource {
                 UnitSource::Text(text) if !text.trim_start().starts_with('[') => {
                     UnitText::directives(&one.text)
                 }
+                _ if is_quoted => UnitText::directives(&one.text),
                 _ => UnitText::unit(&one.text),
             })
             .collect();

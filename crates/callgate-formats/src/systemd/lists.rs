@@ -238,6 +238,7 @@ impl UnitReader<'_, '_> {
             format!("unknown group \"{}\" in systemd {version}; systemd ignores it", shorten(name));
         let since = SystemdVersion::all().find(|other| is_group(name, *other));
         let help = match since {
+            _ if has_quotes(item.word) => QUOTES.to_owned(),
             Some(since) => format!("systemd {since} and later have it"),
             None => self.report.did_you_mean(
                 || nearest_group(name, version),
@@ -266,9 +267,19 @@ impl UnitReader<'_, '_> {
         let message = format!("unknown syscall \"{}\"; systemd ignores it", shorten(name));
         let search =
             || nearest_name(name).or_else(|| group_without_sign(name, self.options.version));
-        let help = self.report.did_you_mean(search, "check the name");
+        let help = match has_quotes(item.word) {
+            true => QUOTES.to_owned(),
+            false => self.report.did_you_mean(search, "check the name"),
+        };
         self.report.report(self.severity(), item.at, message).help = help;
     }
+}
+
+/// Help for words with quotes (`config_parse_syscall_filter` calls `extract_first_word` without `EXTRACT_UNQUOTE`).
+const QUOTES: &str = "write the words without quotes: systemd does not remove quotes here";
+
+fn has_quotes(word: &str) -> bool {
+    word.contains(['"', '\''])
 }
 
 /// The group with this name, which lacks its `@`.

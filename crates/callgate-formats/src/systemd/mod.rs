@@ -58,5 +58,5 @@ pub use directive::Directive;
 pub use filters::{UnitFilter, UnitFilters};
 pub use groups::{group_members, group_names, known_to_systemd as known_names};
 pub use options::{ExecSection, ReadOptions, UnitText};
-pub use read::read;
+pub use read::{is_without_section, read};
 pub use version::{SystemdVersion, SystemdVersionError};

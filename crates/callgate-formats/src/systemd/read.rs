@@ -3,7 +3,7 @@
 use super::filters::UnitFilters;
 use super::lower::lower;
 use super::options::{ReadOptions, UnitText};
-use super::unit::UnitReader;
+use super::unit::{UnitReader, is_read};
 use crate::files::{At, FileErrors};
 
 /// Reads a unit file and its drop-ins, in the order in which systemd reads them, or directives without a file.
@@ -44,4 +44,33 @@ pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters
             Err(report.finish().into())
         }
     }
+}
+
+/// Whether a text consists of assignments without the header of a section, and at least one of them decides about filters: a
+/// part of a unit, as people quote it.
+///
+/// ```
+/// use callgate_formats::systemd::is_without_section;
+///
+/// assert!(is_without_section("# resolved\nNoNewPrivileges=yes\nSystemCallFilter=@basic-io"));
+/// assert!(!is_without_section("[Service]\nSystemCallFilter=@basic-io"));
+/// assert!(!is_without_section("A = sys_number"));
+/// ```
+pub fn is_without_section(text: &str) -> bool {
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let mut lines =
+        lines.filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).peekable();
+    let key = |line: &str| line.split_once('=').map(|(key, _)| key.trim_end().to_owned());
+    let is_key = |key: String| {
+        key.starts_with(|c: char| c.is_ascii_uppercase())
+            && key.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let begins = lines.peek().is_some_and(|line| key(line).is_some_and(is_key));
+    let mut has_section = false;
+    let mut is_about_filters = false;
+    for line in lines.by_ref() {
+        has_section |= line.starts_with('[');
+        is_about_filters |= key(line).is_some_and(|key| is_read(&key));
+    }
+    begins && is_about_filters && !has_section
 }

@@ -496,6 +496,6 @@ fn keys() -> impl Iterator<Item = &'static str> {
     Directive::ALL.iter().map(|directive| directive.name()).chain(OTHER_KEYS)
 }
 
-fn is_read(key: &str) -> bool {
+pub(super) fn is_read(key: &str) -> bool {
     keys().any(|known| known == key)
 }
