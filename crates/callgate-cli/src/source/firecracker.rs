@@ -1,11 +1,7 @@
-//! Filters of Firecracker and seccompiler as a source, `firecracker:FILE#THREAD`, and their detection.
+//! Filters of Firecracker and seccompiler as a source, and the detection of their documents.
 //!
-//! A document has a filter per thread, so the name of the thread follows the last `#`. Without one, or if nothing follows
-//! it, the document must have only one filter.
-
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+//! A document has a filter per thread, so the name of the thread follows `#` ([`part`](super::part)). Without a name, the
+//! document must have only one filter.
 
 use callgate::formats::firecracker;
 
@@ -14,29 +10,6 @@ use super::place::Place;
 use super::recognize::check_encoding;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
-
-/// The filter of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ThreadSource {
-    pub(super) place: Place,
-    thread: Option<String>,
-}
-
-impl ThreadSource {
-    /// Parses `FILE#THREAD`. `None` without `#`.
-    pub(super) fn parse(rest: &OsStr) -> Option<ThreadSource> {
-        let bytes = rest.as_bytes();
-        let at = bytes.iter().rposition(|byte| *byte == b'#').filter(|at| *at > 0)?;
-        let thread = String::from_utf8_lossy(&bytes[at + 1..]).into_owned();
-        let place = Place::of_path(Path::new(OsStr::from_bytes(&bytes[..at])));
-        Some(ThreadSource { place, thread: Some(thread).filter(|name| !name.is_empty()) })
-    }
-
-    /// Reads the filter. Prints warnings.
-    pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
-        read_thread(&self.place, self.place.read()?, self.thread.as_deref(), options)
-    }
-}
 
 /// Reads the filter of a thread, or the only one.
 pub(super) fn read_thread(
@@ -83,20 +56,6 @@ fn member(inside: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_thread_follows_the_last_hash() {
-        let of = |text: &str| {
-            ThreadSource::parse(OsStr::new(text)).map(|source| (source.place.name(), source.thread))
-        };
-        let thread = |name: &str| Some(name.to_owned());
-        assert_eq!(of("a.json"), None);
-        assert_eq!(of("a.json#vmm"), Some(("a.json".to_owned(), thread("vmm"))));
-        assert_eq!(of("a#b.json#vmm"), Some(("a#b.json".to_owned(), thread("vmm"))));
-        assert_eq!(of("a#b.json#"), Some(("a#b.json".to_owned(), None)));
-        assert_eq!(of("-#vmm"), Some(("<stdin>".to_owned(), thread("vmm"))));
-        assert_eq!(of("#vmm"), None);
-    }
 
     #[test]
     fn documents_have_a_filter_per_thread() {

@@ -9,7 +9,8 @@
 //!
 //! `android:DIRECTORY#FILTER` is a filter of Android, from lists of syscalls ([`android`]).
 //!
-//! A JSON object in which a thread has a `filter` is a document of Firecracker ([`firecracker`]).
+//! A JSON object in which a thread has a `filter` is a document of Firecracker ([`firecracker`]). `FILE#NAME` is one of its
+//! threads, or one of several Kubernetes resources in a file ([`part`]).
 //!
 //! `systemd:TEXT` and unit files are the stack of filters that systemd installs ([`unit`]).
 //!
@@ -33,6 +34,7 @@ mod lxc;
 mod minijail;
 mod named;
 mod named_text;
+mod part;
 mod place;
 mod preset;
 mod process;

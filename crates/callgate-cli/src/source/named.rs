@@ -11,10 +11,10 @@ use super::android::AndroidSource;
 use super::detect::{check_not_empty, detect, explain_detected};
 use super::expression::SourceExpression;
 use super::filter::{Filter, warn_about_options};
-use super::firecracker::ThreadSource;
 use super::format::{
-    ANDROID, FIRECRACKER, FORMATS, PRESET, PROCESS, SourceFormat, UNIT, is_word, unknown_format,
+    ANDROID, FORMATS, PRESET, PROCESS, SourceFormat, UNIT, is_word, unknown_format,
 };
+use super::part::PartSource;
 use super::place::Place;
 use super::preset::PresetSource;
 use super::process::ProcessSource;
@@ -39,7 +39,7 @@ pub(super) enum SourceKind {
     Preset(PresetSource),
     Process(ProcessSource),
     Unit(UnitSource),
-    Thread(ThreadSource),
+    Part(PartSource),
     Android(AndroidSource),
     At { place: Place, format: Option<SourceFormat> },
 }
@@ -74,11 +74,6 @@ impl Source {
                 let unit = UnitSource::parse(OsStr::from_bytes(&bytes[at + 1..]))?;
                 return Ok(Source { kind: SourceKind::Unit(unit) });
             }
-            (Some(FIRECRACKER), Some(at))
-                if let Some(thread) = ThreadSource::parse(OsStr::from_bytes(&bytes[at + 1..])) =>
-            {
-                return Ok(Source { kind: SourceKind::Thread(thread) });
-            }
             (Some(ANDROID), Some(at))
                 if let Some(lists) = AndroidSource::parse(OsStr::from_bytes(&bytes[at + 1..])) =>
             {
@@ -100,6 +95,9 @@ impl Source {
         if let Some(unit) = UnitSource::detect(Path::new(rest)).filter(|_| format.is_none()) {
             return Ok(Source { kind: SourceKind::Unit(unit) });
         }
+        if let Some(part) = PartSource::parse(format, rest) {
+            return Ok(Source { kind: SourceKind::Part(part) });
+        }
         let place = Place::of_path(Path::new(rest));
         Ok(Source { kind: SourceKind::At { place, format } })
     }
@@ -110,7 +108,7 @@ impl Source {
             SourceKind::At { place, .. } => *place == Place::Stdin,
             SourceKind::Unit(unit) => unit.is_stdin(),
             SourceKind::Combined(expression) => expression.sources().any(Source::is_stdin),
-            SourceKind::Thread(thread) => thread.place == Place::Stdin,
+            SourceKind::Part(part) => part.place == Place::Stdin,
             SourceKind::Android(lists) => lists.place == Place::Stdin,
             SourceKind::BuiltIn | SourceKind::Preset(_) | SourceKind::Process(_) => false,
         }
@@ -207,7 +205,7 @@ impl Source {
             SourceKind::Process(process) => process.read(options),
             SourceKind::Unit(unit) => unit.read(options),
             SourceKind::Combined(expression) => expression.read(filter).map(Stack::of),
-            SourceKind::Thread(thread) => thread.read(options).map(Stack::of),
+            SourceKind::Part(part) => part.read(options).map(Stack::of),
             SourceKind::Android(lists) => lists.read(options).map(Stack::of),
             SourceKind::At { place, format: Some(SourceFormat::Snap) } => {
                 let bytes = place.read()?;
@@ -253,9 +251,19 @@ pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
         return Err(Failure::about(name, "no such file")
             .help(format!("{name} is a syscall; give a SOURCE before it, such as {BUILT_IN}")));
     }
-    let bytes = place.read()?;
+    let bytes = place.read().map_err(|failure| explain_missing(failure, place))?;
     check_not_empty(place, &bytes)?;
     Ok(bytes)
+}
+
+/// Adds to the message about a missing file that operators stand between blanks.
+fn explain_missing(failure: Failure, place: &Place) -> Failure {
+    match place {
+        Place::File(path) if !path.exists() && path.as_os_str().as_bytes().contains(&b'+') => {
+            failure.more_help("to combine sources, put blanks around the operators: 'A + B'")
+        }
+        _ => failure,
+    }
 }
 
 #[cfg(test)]

@@ -40,13 +40,7 @@ pub(super) fn read_filter(
 ) -> Result<Filter> {
     check_encoding(place, &bytes)?;
     match format {
-        SourceFormat::Profile(dialect) => {
-            let text = place.text(bytes, RAW_HELP)?;
-            let reading = options.of_profile(dialect)?;
-            let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
-                .map_err(|errors| Failure::of(place.name(), errors))?;
-            Ok(Filter::of_profile(place.name(), profile))
-        }
+        SourceFormat::Profile(dialect) => read_profile(place, dialect, bytes, None, options),
         SourceFormat::Kafel => kafel::read_policy(place, &place.text(bytes, RAW_HELP)?, options),
         SourceFormat::Minijail => {
             minijail::read_policy(place, &place.text(bytes, RAW_HELP)?, options)
@@ -67,6 +61,27 @@ pub(super) fn read_filter(
         )
         .help(SOCKET_HELP)),
     }
+}
+
+/// Reads the profile of a container, or of the Kubernetes resource with a name.
+pub(super) fn read_profile(
+    place: &Place,
+    dialect: Option<oci::Dialect>,
+    bytes: Vec<u8>,
+    name: Option<&str>,
+    options: &SourceOptions,
+) -> Result<Filter> {
+    check_encoding(place, &bytes)?;
+    let text = place.text(bytes, RAW_HELP)?;
+    let mut reading = options.of_profile(dialect)?;
+    reading.resource = name.map(str::to_owned);
+    let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
+        .map_err(|errors| Failure::of(place.name(), errors))?;
+    let mut filter = Filter::of_profile(place.name(), profile);
+    if let Some(name) = name {
+        filter.name = format!("{}#{name}", place.name());
+    }
+    Ok(filter)
 }
 
 /// Reads a program that the kernel accepts, in either encoding; returns it with its byte order.

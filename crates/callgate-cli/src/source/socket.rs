@@ -100,10 +100,10 @@ impl Source {
             SourceKind::Unit(unit) => {
                 return unit.read(options)?.into_filter().map(AnyFilter::Syscalls);
             }
-            SourceKind::Thread(thread) if packets => {
-                return Err(no_packets(thread.place.name(), "a profile"));
+            SourceKind::Part(part) if packets => {
+                return Err(no_packets(part.place.name(), "a profile"));
             }
-            SourceKind::Thread(thread) => return thread.read(options).map(AnyFilter::Syscalls),
+            SourceKind::Part(part) => return part.read(options).map(AnyFilter::Syscalls),
             SourceKind::Android(lists) if packets => {
                 return Err(no_packets(lists.place.name(), "a profile"));
             }

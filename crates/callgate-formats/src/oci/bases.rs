@@ -12,6 +12,9 @@
 //! | 0.8 to 1.0.0 | all entries of both, those of the base first, then sorted by the name of the action |
 //! | after 1.0.0 | one entry per syscall, with the laxest action, and the `args` of all entries; none if one has none |
 //!
+//! The base profile is looked for among the documents of the same text first, as the operator looks in the cluster to which
+//! they are applied together.
+//!
 //! We do what version 1.0.0 does, the newest release, and warn about syscalls for which later versions write another
 //! rule. Go's sort keeps the order of entries with the same action only if there are at most 12 entries; we always keep
 //! it. The order can decide whether libseccomp rejects the rules of a syscall that has several verdicts.
@@ -19,11 +22,14 @@
 //! Sources: `resolveSyscallsForProfile` in `internal/pkg/daemon/seccompprofile/seccompprofile.go` and
 //! `internal/pkg/util/union_syscalls.go` of kubernetes-sigs/security-profiles-operator.
 
+use std::borrow::Cow;
+
 use super::dialect::Dialect;
-use super::document::parse_document;
+use super::document::parse_documents;
 use super::locate;
+use super::select::{self, find_resource, resource_name};
 use crate::diagnostics::quote::shorten;
-use crate::included::Includes;
+use crate::included::{Included, Includes};
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::Node;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
@@ -59,15 +65,18 @@ struct Link {
     file: Option<String>,
 }
 
-/// Reads the base profiles of a resource, the nearest one first. `None` only after an error was reported.
+/// Reads the base profiles of a resource, the nearest one first. A base profile in the same text is preferred to other
+/// files. `None` only after an error was reported.
 pub(super) fn read_bases(
     reader: &mut Reader<'_>,
     document: &Node,
+    documents: &[Node],
     dialect: Option<Dialect>,
     find: &mut Includes<'_>,
 ) -> Option<Vec<Base>> {
     let resource = resource_name(document).map(str::to_owned);
     let mut chain = vec![Link { resource, identity: String::new(), file: None }];
+    let mut siblings = Cow::Borrowed(documents);
     let mut bases = Vec::new();
     let mut bytes = 0usize;
     let mut next = named_base(document);
@@ -85,47 +94,50 @@ pub(super) fn read_bases(
             reader.error(at, message).help = "write several of them as one resource".to_owned();
             return None;
         }
-        let from = chain.last().and_then(|link| link.file.as_deref());
-        let file = match find(&name, from) {
-            Ok(file) => file,
-            Err(why) => {
-                reader.error(at, format!("cannot read the base profile `{shown}`: {why}"));
-                return None;
+        let from = chain.last();
+        let (document, identity, file) = match find_resource(&siblings, &name) {
+            Some(sibling) => (
+                sibling.clone(),
+                from.map(|link| link.identity.clone()).unwrap_or_default(),
+                from.and_then(|link| link.file.clone()),
+            ),
+            None => {
+                let file = match find(&name, from.and_then(|link| link.file.as_deref())) {
+                    Ok(file) => file,
+                    Err(why) => {
+                        reader.error(at, format!("cannot read the base profile `{shown}`: {why}"));
+                        return None;
+                    }
+                };
+                let is_open = |link: &Link| link.file.is_some() && link.identity == file.identity;
+                if chain.iter().any(is_open) {
+                    report_cycle(reader, at, &name, &chain);
+                    return None;
+                }
+                bytes = bytes.saturating_add(file.text.len());
+                if bytes > MAX_TEXT {
+                    let message = format!(
+                        "with `{shown}` the base profiles have {bytes} bytes, the maximum is {MAX_TEXT}"
+                    );
+                    reader.error(at, message).help = "use smaller base profiles".to_owned();
+                    return None;
+                }
+                let (identity, file_name) = (file.identity.clone(), file.name.clone());
+                siblings = Cow::Owned(parse_file(reader, file, at)?);
+                let document = match find_resource(&siblings, &name) {
+                    Some(document) => document,
+                    None => select::choose(reader, &siblings, None)?,
+                };
+                (document.clone(), identity, Some(file_name))
             }
         };
-        if chain.iter().any(|link| link.file.is_some() && link.identity == file.identity) {
-            report_cycle(reader, at, &name, &chain);
-            return None;
-        }
-        bytes = bytes.saturating_add(file.text.len());
-        if bytes > MAX_TEXT {
-            let message = format!(
-                "with `{shown}` the base profiles have {bytes} bytes, the maximum is {MAX_TEXT}"
-            );
-            reader.error(at, message).help = "use smaller base profiles".to_owned();
-            return None;
-        }
-        let parsed = parse_document(&file.text);
-        let start = reader.add_text(file.name.clone(), file.text, at);
-        let mut document = match parsed {
-            Ok(document) => document,
-            Err(error) => {
-                let Position { line, column } =
-                    error.position.unwrap_or(Position { line: 1, column: 1 });
-                let message = format!("in {}:{line}:{column}: {}", file.name, error.message);
-                reader.add(Diagnostic::error(Some(reader.position(at)), message).help(error.help));
-                return None;
-            }
-        };
-        document.shift(start);
         check_resource(reader, &document, dialect, at, &shown)?;
         let resource = resource_name(&document).map(str::to_owned);
-        if let Some(other) =
-            resource.as_ref().filter(|other| **other != name && !name.starts_with(REGISTRY))
-        {
+        let other =
+            resource.as_ref().filter(|other| **other != name && !name.starts_with(REGISTRY));
+        if let (Some(other), Some(file)) = (other, &file) {
             let message = format!(
-                "`baseProfileName` is `{shown}`, but the resource in {} is named `{}`; it is read anyway",
-                file.name,
+                "`baseProfileName` is `{shown}`, but the resource in {file} is named `{}`; it is read anyway",
                 shorten(other)
             );
             reader.warn(at, message).help =
@@ -133,10 +145,29 @@ pub(super) fn read_bases(
                     .to_owned();
         }
         next = named_base(&document);
-        chain.push(Link { resource, identity: file.identity, file: Some(file.name) });
+        chain.push(Link { resource, identity, file });
         bases.push(Base { document });
     }
     Some(bases)
+}
+
+/// Parses the file of a base profile that is named at this offset. `None` only after an error was reported.
+fn parse_file(reader: &mut Reader<'_>, file: Included, at: usize) -> Option<Vec<Node>> {
+    let parsed = parse_documents(&file.text);
+    let start = reader.add_text(file.name.clone(), file.text, at);
+    match parsed {
+        Ok(mut documents) => {
+            documents.iter_mut().for_each(|document| document.shift(start));
+            Some(documents)
+        }
+        Err(error) => {
+            let Position { line, column } =
+                error.position.unwrap_or(Position { line: 1, column: 1 });
+            let message = format!("in {}:{line}:{column}: {}", file.name, error.message);
+            reader.add(Diagnostic::error(Some(reader.position(at)), message).help(error.help));
+            None
+        }
+    }
 }
 
 /// Reports a base profile that is not a resource. `None` only after an error was reported.
@@ -175,8 +206,4 @@ fn named_base(document: &Node) -> Option<(usize, String)> {
     let node = document.get("spec")?.get("baseProfileName")?;
     let name = node.text().filter(|name| !name.is_empty())?;
     Some((node.at, name.to_owned()))
-}
-
-fn resource_name(document: &Node) -> Option<&str> {
-    document.get("metadata")?.get("name")?.text()
 }

@@ -1,4 +1,4 @@
-//! Parser of documents in JSON or YAML.
+//! Parser of documents in JSON or YAML. A text in YAML may have several.
 
 use crate::syntax::json;
 use crate::syntax::tree::Node;
@@ -6,18 +6,18 @@ use crate::syntax::tree::Node;
 use crate::syntax::yaml;
 use callgate_bpf::diagnostic::Diagnostic;
 
-/// Parses a document in either language.
-pub(super) fn parse_document(text: &str) -> Result<Node, Diagnostic> {
-    if is_json(text) { json::parse(text) } else { parse_yaml(text) }
+/// Parses the documents of a text in either language, at least one.
+pub(super) fn parse_documents(text: &str) -> Result<Vec<Node>, Diagnostic> {
+    if is_json(text) { Ok(vec![json::parse(text)?]) } else { parse_yaml(text) }
 }
 
 #[cfg(feature = "yaml")]
-fn parse_yaml(text: &str) -> Result<Node, Diagnostic> {
-    yaml::parse(text)
+fn parse_yaml(text: &str) -> Result<Vec<Node>, Diagnostic> {
+    yaml::parse_all(text)
 }
 
 #[cfg(not(feature = "yaml"))]
-fn parse_yaml(_: &str) -> Result<Node, Diagnostic> {
+fn parse_yaml(_: &str) -> Result<Vec<Node>, Diagnostic> {
     Err(Diagnostic::error(None, "the text is not JSON, and YAML support is not compiled in")
         .help("give the profile in JSON, or enable the feature `yaml` of callgate"))
 }

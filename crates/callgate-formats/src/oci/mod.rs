@@ -3,8 +3,8 @@
 //!
 //! [`read()`] takes a profile, a whole OCI `config.json` (its `linux.seccomp`) or a `SeccompProfile`
 //! resource (its `spec`). A text that starts with `{` or `[` is read as strict JSON, any other text as YAML 1.2:
-//! one document without anchors, aliases, tags and directives. (YAML that starts with a brace needs `---` before
-//! it.) In the dialect of a runtime, the profile is the one that this runtime reads; without a dialect, a document
+//! without anchors, aliases, tags and directives. (YAML that starts with a brace needs `---` before it.) Of several
+//! documents, or of the items of a `List`, the only profile is read, or the resource that [`ReadOptions::resource`] names. In the dialect of a runtime, the profile is the one that this runtime reads; without a dialect, a document
 //! that can be read in more than one way is an error.
 //!
 //! The same profile can mean different filters in different runtimes; [`Dialect`] selects one:
@@ -33,7 +33,7 @@
 //!
 //! [`read_with_bases()`] adds the base profiles of a resource, as the operator does (`bases`).
 //!
-//! Steps: [`read()`] parses the text, `locate` finds the profile in the document, `bases` its base profiles, `parse`
+//! Steps: [`read()`] parses the text, `select` chooses the document, `locate` finds the profile in the document, `bases` its base profiles, `parse`
 //! turns its tree into the typed `model`, and `lower` turns the model into a policy.
 //!
 //! Sources: `config-linux.md` of the runtime specification; `profiles/seccomp` of moby; `pkg/seccomp` of
@@ -51,6 +51,7 @@ mod model;
 mod options;
 mod parse;
 mod read;
+mod select;
 mod workload;
 mod write;
 mod write_resource;

@@ -10,6 +10,8 @@ pub struct ReadOptions {
     /// The dialect. `None` detects it from the keys that only Podman's or Docker's profiles have; without such a
     /// key it is [`Dialect::Runc`], and a document that these programs and crun read differently is an error.
     pub dialect: Option<Dialect>,
+    /// The `metadata.name` of the `SeccompProfile` resource that is read. It may be `None` if the text has only one profile.
+    pub resource: Option<String>,
     /// Exactly these architectures. Empty: the native one and those that the profile adds to it.
     /// If given, the first 64-bit one of them takes the place of `native`, else the first.
     pub arches: Vec<Arch>,
@@ -32,6 +34,7 @@ impl ReadOptions {
     pub fn new(native: Arch, kernel: KernelVersion) -> ReadOptions {
         ReadOptions {
             dialect: None,
+            resource: None,
             arches: Vec::new(),
             native,
             caps: CapSet::docker(),

@@ -2,9 +2,9 @@
 
 use super::bases::read_bases;
 use super::dialect::Dialect;
-use super::document::parse_document;
+use super::document::parse_documents;
 use super::options::ReadOptions;
-use super::{locate, lower, parse};
+use super::{locate, lower, parse, select};
 use crate::included::Includes;
 use crate::profile::Profile;
 use crate::syntax::keys::KeyMatching;
@@ -69,13 +69,13 @@ pub fn read_with_bases(
     options: &ReadOptions,
     bases: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
-    let document = parse_document(text)?;
-    read_tree(text, &document, options, bases)
+    let documents = parse_documents(text)?;
+    read_trees(text, &documents, options, bases)
 }
 
-fn read_tree(
+fn read_trees(
     text: &str,
-    document: &Node,
+    documents: &[Node],
     options: &ReadOptions,
     find: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
@@ -85,15 +85,18 @@ fn read_tree(
         Some(Dialect::Docker | Dialect::Podman | Dialect::Runc) => KeyMatching::CaseFolded,
     };
     let mut reader = Reader::new(text, keys);
-    let located = locate::locate(&mut reader, document, options.dialect);
-    let detected = || located.as_ref().map_or(Dialect::Runc, |found| detect(found.profile));
+    let chosen = select::choose(&mut reader, documents, options.resource.as_deref());
+    let located = chosen.and_then(|document| {
+        Some((document, locate::locate(&mut reader, document, options.dialect)?))
+    });
+    let detected = || located.as_ref().map_or(Dialect::Runc, |(_, found)| detect(found.profile));
     let dialect = options.dialect.unwrap_or_else(detected);
     let mut bases = Vec::new();
-    let lowered = located.and_then(|found| {
+    let lowered = located.and_then(|(document, found)| {
         if found.is_resource {
             // Kubernetes' decoder, which compares bytes, drops unknown keys before any runtime reads the resource.
             reader.match_keys(KeyMatching::Unambiguous);
-            bases = read_bases(&mut reader, document, options.dialect, find)?;
+            bases = read_bases(&mut reader, document, documents, options.dialect, find)?;
         }
         let native = options.main_arch();
         let model = match found.is_resource {

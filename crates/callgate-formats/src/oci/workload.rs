@@ -53,6 +53,11 @@ impl Named<'_> {
     }
 }
 
+/// Whether a resource names profiles.
+pub(super) fn is_workload(document: &Node) -> bool {
+    text(document, "kind").is_some_and(|kind| path_of(kind).is_some())
+}
+
 /// Reports which profiles a workload names; `false` if a resource of this kind is none.
 pub(super) fn report_workload(
     reader: &mut Reader<'_>,

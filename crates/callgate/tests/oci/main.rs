@@ -5,6 +5,7 @@ mod base_profiles;
 mod combine;
 mod container_default;
 mod dialects;
+mod documents;
 mod enosys;
 mod gates;
 mod hostile;

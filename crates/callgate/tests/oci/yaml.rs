@@ -161,8 +161,8 @@ fn ambiguous_yaml_is_rejected() {
     );
     rejected(
         &format!("{RESOURCE}---\n{RESOURCE}"),
-        "33:1: a second YAML document starts here; a profile is a single document (put each \
-         document into its own file)",
+        "36:1: the text has 2 profiles; one must be chosen: example, example (add #NAME to the name of \
+         the file, such as #example)",
     );
     rejected(
         &RESOURCE.replace("0x20000", "0400000"),

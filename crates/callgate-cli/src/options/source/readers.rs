@@ -14,6 +14,7 @@ impl SourceOptions {
     pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::ReadOptions> {
         Ok(oci::ReadOptions {
             dialect,
+            resource: None,
             arches: self.arch.clone(),
             native: match self.arch.first() {
                 Some(arch) => *arch,

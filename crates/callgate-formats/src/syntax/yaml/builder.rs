@@ -16,14 +16,52 @@ const MAX_DEPTH: usize = 255;
 /// request keeps the resources of a cluster below 1.5 MiB.
 pub(super) const MAX_BYTES: usize = 2 << 20;
 
+/// Maximum number of documents in a text. Manifests of whole clusters have some hundreds.
+const MAX_DOCUMENTS: usize = 1000;
+
 /// The help for a truncated text.
 const CUT_OFF: &str = "the text is truncated; check that the file is complete";
 
-/// Parses a YAML text into its tree.
+/// Parses a YAML text with one document into its tree.
 ///
 /// # Errors
 /// The first syntax error, unsupported feature, or limit that the text exceeds.
 pub fn parse(text: &str) -> Result<Node, Diagnostic> {
+    documents(text, 1)?.into_iter().next().ok_or_else(no_content)
+}
+
+/// Parses a YAML text with one or more documents into their trees. Documents without content, such as the one behind a
+/// `---` at the end, are left out.
+///
+/// ```
+/// use callgate_formats::syntax::yaml;
+///
+/// let documents = yaml::parse_all("kind: ConfigMap\n---\nkind: SeccompProfile\n---\n")?;
+/// let kinds: Vec<_> = documents.iter().filter_map(|one| one.get("kind")?.text()).collect();
+/// assert_eq!(kinds, ["ConfigMap", "SeccompProfile"]);
+/// # Ok::<(), callgate_bpf::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`]; also for a text without any content.
+pub fn parse_all(text: &str) -> Result<Vec<Node>, Diagnostic> {
+    let mut documents = documents(text, MAX_DOCUMENTS)?;
+    let is_null = |document: &Node| document.kind == NodeKind::Null;
+    if documents.iter().all(is_null) {
+        documents.truncate(1);
+    } else {
+        documents.retain(|document| !is_null(document));
+    }
+    if documents.is_empty() { Err(no_content()) } else { Ok(documents) }
+}
+
+fn no_content() -> Diagnostic {
+    Diagnostic::error(None, "the text has no content; expected a YAML mapping")
+        .help("give a seccomp profile or a SeccompProfile resource")
+}
+
+/// Parses a text with at most `most` documents.
+fn documents(text: &str, most: usize) -> Result<Vec<Node>, Diagnostic> {
     if text.len() > MAX_BYTES {
         let message = format!(
             "the text has {} bytes; the limit for YAML is {} bytes ({} MiB)",
@@ -35,17 +73,14 @@ pub fn parse(text: &str) -> Result<Node, Diagnostic> {
             "profiles are far smaller; check that this is the right file, or convert it to JSON",
         ));
     }
-    let mut builder = Builder::new(text);
+    let mut builder = Builder::new(text, most);
     for event in Parser::new_from_str(text) {
         match event {
             Ok((event, span)) => builder.event(event, span)?,
             Err(error) => return Err(builder.explain(&error)),
         }
     }
-    builder.document.ok_or_else(|| {
-        Diagnostic::error(None, "the text has no content; expected a YAML mapping")
-            .help("give a seccomp profile or a SeccompProfile resource")
-    })
+    Ok(builder.documents)
 }
 
 /// A list or a mapping whose end has not been reached.
@@ -66,26 +101,36 @@ struct Builder<'t> {
     text: &'t str,
     offsets: Offsets<'t>,
     open: Vec<Open>,
-    /// Whether a document has started.
-    started: bool,
-    document: Option<Node>,
+    /// The maximum number of documents.
+    most: usize,
+    /// The number of documents that have started.
+    started: usize,
+    /// The end of the last document.
+    ended_at: usize,
+    documents: Vec<Node>,
 }
 
 impl<'t> Builder<'t> {
-    fn new(text: &'t str) -> Builder<'t> {
+    fn new(text: &'t str, most: usize) -> Builder<'t> {
         Builder {
             text,
             offsets: Offsets::new(text),
             open: Vec::new(),
-            started: false,
-            document: None,
+            most,
+            started: 0,
+            ended_at: 0,
+            documents: Vec::new(),
         }
     }
 
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Diagnostic> {
         let at = self.offsets.byte(span.start.index());
         match event {
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
+            Event::Nothing | Event::StreamStart | Event::StreamEnd => Ok(()),
+            Event::DocumentEnd => {
+                self.ended_at = at;
+                Ok(())
+            }
             Event::DocumentStart(_) => self.start(at),
             Event::Alias(_) => Err(self.alias(at)),
             Event::Scalar(value, style, anchor, tag) => {
@@ -110,14 +155,19 @@ impl<'t> Builder<'t> {
     }
 
     fn start(&mut self, at: usize) -> Result<(), Diagnostic> {
-        if self.started {
-            return Err(self
-                .error(at, "a second YAML document starts here; a profile is a single document")
-                .help("put each document into its own file"));
+        if self.started >= self.most {
+            return Err(match self.most {
+                1 => self
+                    .error(at, "a second YAML document starts here; a profile is a single document")
+                    .help("put each document into its own file"),
+                most => self
+                    .error(at, format!("the text has more than {most} YAML documents, the limit"))
+                    .help("put the profile into its own file"),
+            });
         }
-        self.started = true;
-        let mut line_at = 0;
-        for line in self.text.get(..at).unwrap_or_default().split_inclusive(['\n', '\r']) {
+        self.started += 1;
+        let mut line_at = self.ended_at;
+        for line in self.text.get(line_at..at).unwrap_or_default().split_inclusive(['\n', '\r']) {
             if line.trim_start_matches('\u{feff}').starts_with('%') {
                 return Err(self
                     .error(line_at, "YAML directives are not supported")
@@ -210,7 +260,7 @@ impl<'t> Builder<'t> {
     /// Adds a complete value to the innermost collection, or makes it the document.
     fn add(&mut self, node: Node) {
         match self.open.last_mut().map(|open| &mut open.items) {
-            None => self.document = Some(node),
+            None => self.documents.push(node),
             Some(Items::List(nodes)) => nodes.push(node),
             Some(Items::Map(members, key)) => {
                 if let Some((key, key_at)) = key.take() {

@@ -2,7 +2,7 @@
 //!
 //! Only texts that every YAML parser reads alike are accepted:
 //!
-//! - exactly one document, without directives;
+//! - no directives. [`parse`] accepts exactly one document, [`parse_all`] several, which must all be valid;
 //! - no anchors, aliases and merge keys, so that a value stands where it is used, and a small text cannot
 //!   expand to a huge tree;
 //! - no tags;
@@ -23,4 +23,4 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-pub use builder::parse;
+pub use builder::{parse, parse_all};

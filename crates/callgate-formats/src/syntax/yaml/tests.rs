@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::builder::{MAX_BYTES, parse};
+use super::builder::{MAX_BYTES, parse, parse_all};
 use crate::CONTAINER_DEFAULT;
 use crate::syntax::{
     json,
@@ -140,6 +140,32 @@ fn a_text_is_exactly_one_document() {
     for text in ["a: b", "---\na: b\n...\n", "# x\n--- # y\na: b # z\n"] {
         assert_eq!(parse(text).unwrap().get("a").unwrap().text(), Some("b"), "{text:?}");
     }
+}
+
+#[test]
+fn a_text_may_have_several_documents() {
+    let kinds = |text: &str| -> Result<Vec<String>, String> {
+        let documents = parse_all(text).map_err(|error| error.to_string())?;
+        Ok(documents.iter().map(Node::describe).collect())
+    };
+    let of = |kinds: &[&str]| Ok(kinds.iter().map(|kind| (*kind).to_owned()).collect());
+    assert_eq!(kinds("a: b\n---\nc\n"), of(&["an object", "the string \"c\""]));
+    assert_eq!(kinds("---\na: b\n---\n# nothing\n---\n- c\n---\n"), of(&["an object", "a list"]));
+    assert_eq!(kinds("~\n---\n"), of(&["null"]));
+    assert_eq!(kinds("# x\n"), Err("the text has no content; expected a YAML mapping".to_owned()));
+    let documents = parse_all("a: b\n--- # x\nü: c\n").unwrap();
+    assert_eq!(documents[1].members()[0].key_at, 13);
+    for (text, expected) in [
+        ("a: b\n---\na: [\n", "3:4: the list that starts here is not closed"),
+        ("a: b\n---\na: b\na: c\n", "4:1: `a` is given twice, first at 3:1"),
+        ("a: b\n...\n%YAML 1.2\n---\nc: d\n", "3:1: YAML directives are not supported"),
+    ] {
+        assert_eq!(kinds(text).unwrap_err(), expected, "{text:?}");
+    }
+    assert!(kinds("a: |\n  %x\n---\nb: c\n").is_ok());
+    assert!(parse_all(&"a: b\n---\n".repeat(999)).is_ok());
+    let error = parse_all(&"a: b\n---\n".repeat(1001)).unwrap_err().to_string();
+    assert_eq!(error, "2000:1: the text has more than 1000 YAML documents, the limit");
 }
 
 #[test]

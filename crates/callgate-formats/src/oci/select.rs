@@ -1,0 +1,133 @@
+//! Selection of a document among those of a text.
+//!
+//! Files for Kubernetes often have several YAML documents, such as a ConfigMap beside a `SeccompProfile`, and `kubectl get`
+//! returns a list of resources. The only profile is read, or the resource with the `metadata.name` that is asked for.
+
+use super::workload::is_workload;
+use crate::diagnostics::quote::shorten;
+use crate::syntax::reader::Reader;
+use crate::syntax::tree::{Node, NodeKind};
+
+/// The maximum number of profiles that a message lists.
+const MAX_LISTED: usize = 10;
+
+/// The resources and other documents of a text: the items of a list stand for themselves.
+pub(super) fn flatten(documents: &[Node]) -> Vec<&Node> {
+    let each = documents.iter().map(|document| {
+        let items = document.get("items").filter(|_| is_list(document)).map(Node::items);
+        items.unwrap_or(std::slice::from_ref(document))
+    });
+    each.flatten().collect()
+}
+
+/// Whether a document is a list of resources. A list without items is none, for a better message; nor is one of profiles
+/// without a kind, which Kubernetes does not know.
+fn is_list(document: &Node) -> bool {
+    let kind = document.get("kind").and_then(Node::text);
+    let items = document.get("items").map_or(&[][..], Node::items);
+    let are_resources = !items.is_empty() && items.iter().all(|item| item.get("kind").is_some());
+    matches!(kind, Some("List" | "SeccompProfileList")) && are_resources
+}
+
+/// Whether a document is a `SeccompProfile` resource.
+fn is_resource(document: &Node) -> bool {
+    document.get("kind").and_then(Node::text) == Some("SeccompProfile")
+}
+
+/// `metadata.name`.
+pub(super) fn resource_name(document: &Node) -> Option<&str> {
+    document.get("metadata")?.get("name")?.text()
+}
+
+/// The `SeccompProfile` resource with a name. Of several, the first.
+pub(super) fn find_resource<'n>(documents: &'n [Node], name: &str) -> Option<&'n Node> {
+    let is_it = |document: &&Node| is_resource(document) && resource_name(document) == Some(name);
+    flatten(documents).into_iter().find(is_it)
+}
+
+/// Chooses the document with the profile: the resource with the name, or the only profile. `None` only after an error was
+/// reported.
+pub(super) fn choose<'n>(
+    reader: &mut Reader<'_>,
+    documents: &'n [Node],
+    wanted: Option<&str>,
+) -> Option<&'n Node> {
+    let all = flatten(documents);
+    match wanted {
+        Some(name) => choose_named(reader, &all, name),
+        None => choose_only(reader, &all),
+    }
+}
+
+fn choose_named<'n>(reader: &mut Reader<'_>, all: &[&'n Node], name: &str) -> Option<&'n Node> {
+    let resources: Vec<&Node> = all.iter().copied().filter(|one| is_resource(one)).collect();
+    let named: Vec<&Node> =
+        resources.iter().copied().filter(|one| resource_name(one) == Some(name)).collect();
+    let shown = shorten(name);
+    match (named.as_slice(), resources.as_slice()) {
+        ([only], _) => return Some(only),
+        ([first, second, ..], _) => {
+            let message = format!(
+                "two SeccompProfile resources are named `{shown}`, the first at {}",
+                reader.place(first.at)
+            );
+            reader.error(second.at, message).help = "put one into its own file".to_owned();
+        }
+        ([], []) => {
+            let at = all.first().map_or(0, |one| one.at);
+            let message =
+                format!("the text has no SeccompProfile resource, so none is named `{shown}`");
+            reader.error(at, message).help = "omit the name after #".to_owned();
+        }
+        ([], [first, ..]) => {
+            let near = reader.nearest(name, resources.iter().filter_map(|one| resource_name(one)));
+            let names = list(&resources);
+            let help = match near {
+                Some(near) => format!("did you mean `{}`? The names are {names}", shorten(near)),
+                None => format!("the names are {names}"),
+            };
+            let message = format!("no SeccompProfile resource is named `{shown}`");
+            reader.error(first.at, message).help = help;
+        }
+    }
+    None
+}
+
+fn choose_only<'n>(reader: &mut Reader<'_>, all: &[&'n Node]) -> Option<&'n Node> {
+    // A document without a kind is a profile as well, or the message about it is the best one.
+    let may_be_profile = |one: &&Node| is_resource(one) || one.get("kind").is_none();
+    let profiles: Vec<&Node> = all.iter().copied().filter(may_be_profile).collect();
+    match profiles.as_slice() {
+        [only] => Some(only),
+        [] => all.iter().copied().find(|one| is_workload(one)).or(all.first().copied()),
+        [_, second, ..] => {
+            let message = format!(
+                "the text has {} profiles; one must be chosen: {}",
+                profiles.len(),
+                list(&profiles)
+            );
+            let named = profiles.iter().find_map(|one| resource_name(one));
+            reader.error(second.at, message).help = match named {
+                Some(name) => {
+                    format!("add #NAME to the name of the file, such as #{}", shorten(name))
+                }
+                None => "put each profile into its own file".to_owned(),
+            };
+            None
+        }
+    }
+}
+
+/// The names of resources, for messages.
+fn list(resources: &[&Node]) -> String {
+    let name = |one: &&Node| match resource_name(one) {
+        Some(name) => shorten(name),
+        None if matches!(one.kind, NodeKind::Map(_)) => "one without a name".to_owned(),
+        None => one.describe(),
+    };
+    let mut names: Vec<String> = resources.iter().take(MAX_LISTED).map(name).collect();
+    if resources.len() > MAX_LISTED {
+        names.push("…".to_owned());
+    }
+    names.join(", ")
+}
