@@ -27,13 +27,15 @@ mod hex;
 mod linux3;
 mod options;
 mod parse;
+mod program;
 mod seccomp_tools;
 mod source;
 mod table;
 
 pub use linux3::from_linux3;
 pub use options::TextOptions;
-pub use parse::{parse, parse_for, parse_with};
+pub use parse::{parse, parse_for, parse_program, parse_with};
+pub use program::TextProgram;
 
 #[cfg(test)]
 mod tests;

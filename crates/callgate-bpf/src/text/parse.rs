@@ -4,12 +4,13 @@ use super::clean::{Cleaned, clean};
 use super::form::{Form, form};
 use super::linux3::from_linux3;
 use super::options::TextOptions;
+use super::program::TextProgram;
 use super::{gvisor, hex, seccomp_tools, source, table};
 use crate::asm::{AsmError, assemble_tokens};
 use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::RawInsn;
-use crate::lexer::{Flavour, tokens};
+use crate::lexer::{Flavour, Token, tokens};
 use crate::symbols::Names;
 
 /// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly
@@ -65,11 +66,19 @@ pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), A
 /// # Errors
 /// As [`parse`]; also for names that the architecture does not have.
 pub fn parse_with(text: &str, options: &TextOptions) -> Result<(Vec<RawInsn>, Endian), AsmError> {
+    parse_program(text, options).map(|program| (program.insns, program.endian))
+}
+
+/// The same; also returns what was done to the text.
+///
+/// # Errors
+/// As [`parse_with`].
+pub fn parse_program(text: &str, options: &TextOptions) -> Result<TextProgram, AsmError> {
     let cleaned = clean(text);
     read(&cleaned, options).map_err(|error| error.map(|message| cleaned.original(message)))
 }
 
-fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<(Vec<RawInsn>, Endian), AsmError> {
+fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, AsmError> {
     let text = &*cleaned.text;
     let endian = options.endian();
     let assembly = tokens(text, Flavour::Assembly)?;
@@ -77,29 +86,31 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<(Vec<RawInsn>, E
     if let Some(error) = cleaned.left_out().filter(|_| form != Form::Source) {
         return Err(error.into());
     }
+    let is_dump = form == Form::Table && table::is_dump_of_linux3(&assembly);
     let insns = match form {
         Form::Decimal => table::decimal(text),
         Form::Table => table::named(&assembly),
         Form::Hex => hex::bytes(text, endian),
         Form::GVisor => gvisor::listing(&assembly),
         Form::PseudoFilterCode => return Err(pseudo_filter_code().into()),
-        Form::Statements => {
-            let (insns, endian) =
-                assemble_tokens(&seccomp_tools::to_assembly(&assembly)?, options)?;
-            return Ok((insns.into_iter().map(RawInsn::from).collect(), endian));
-        }
+        Form::Statements => return assembled(&seccomp_tools::to_assembly(&assembly)?, options),
         Form::Source => {
             // Free the memory of the tokens of the other lexer mode.
             drop(assembly);
             source::rows(text, |tokens| Names::of(tokens, options))
         }
-        Form::Assembly => {
-            let (insns, endian) = assemble_tokens(&assembly, options)?;
-            return Ok((insns.into_iter().map(RawInsn::from).collect(), endian));
-        }
+        Form::Assembly => return assembled(&assembly, options),
     };
     let insns = insns?;
-    Ok((from_linux3(&insns).unwrap_or(insns), endian))
+    let translated = from_linux3(&insns);
+    let is_of_linux3 = is_dump || translated.is_some();
+    Ok(TextProgram { insns: translated.unwrap_or(insns), endian, is_of_linux3 })
+}
+
+fn assembled(assembly: &[Token<'_>], options: &TextOptions) -> Result<TextProgram, AsmError> {
+    let (insns, endian) = assemble_tokens(assembly, options)?;
+    let insns = insns.into_iter().map(RawInsn::from).collect();
+    Ok(TextProgram { insns, endian, is_of_linux3: false })
 }
 
 fn pseudo_filter_code() -> Diagnostic {

@@ -270,6 +270,12 @@ fn field(token: &Token<'_>, what: &str, limit: u32) -> Result<u32> {
     Err(error(token.position, message))
 }
 
+/// Whether a table has the names of Linux 3.10 beside its numbers: `BPF_S_JMP_JEQ_K 0x002a jt=0x01 jf=0x00 k=0x0`.
+pub(super) fn is_dump_of_linux3(tokens: &[Token<'_>]) -> bool {
+    tokens.iter().any(|token| token.text.starts_with("BPF_S_"))
+        && tokens.iter().any(|token| token.is_word("jt"))
+}
+
 /// The code of a name such as `BPF_S_ALU_AND_K`.
 fn legacy_code(token: &Token<'_>) -> Result<u16> {
     let known = token.text.strip_prefix("BPF_S_").and_then(code_of_name);

@@ -12,9 +12,10 @@ proptest! {
     fn seccomp_filters_round_trip_through_every_dialect(
         program in prop_oneof![arbitrary::program(false), arbitrary::program(true)],
         big in any::<bool>(),
+        name in proptest::option::of("[A-Za-z_][A-Za-z0-9_]{0,8}"),
     ) {
         let endian = if big { Endian::Big } else { Endian::Little };
-        let options = ListingOptions { endian, arches: vec![Arch::X86_64], name: None };
+        let options = ListingOptions { endian, arches: vec![Arch::X86_64], name };
         for &dialect in Dialect::ALL {
             let text = disassemble(&program, dialect, &options);
             let back = parse(&text, Endian::Little);

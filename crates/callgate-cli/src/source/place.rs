@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use callgate::diagnostic::{Diagnostic, Position};
 use callgate::read::TextPart;
 
 use super::read_ahead::{ReadAhead, ReadPart};
@@ -113,11 +114,11 @@ impl Place {
     pub(crate) fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Failure::about(
-                self.name(),
-                format!("the input is not text: invalid UTF-8 at byte {at}"),
-            )
-            .help(help)
+            let valid = String::from_utf8_lossy(error.as_bytes().get(..at).unwrap_or_default());
+            let position = Position::of(&valid, valid.len());
+            let message = format!("the input is not text: invalid UTF-8 at byte {at}");
+            let message = Diagnostic::error(Some(position), message).help(help);
+            Failure::of(self.name(), vec![message])
         })
     }
 

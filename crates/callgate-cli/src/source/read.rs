@@ -7,7 +7,7 @@ use callgate::{Arch, Endian};
 
 use super::android::read_list;
 use super::base::bases_of;
-use super::filter::Filter;
+use super::filter::{Filter, arches_in};
 use super::firecracker::read_thread;
 use super::format::{ProgramForm, SourceFormat};
 use super::lxc::read_lxc_profile;
@@ -102,7 +102,15 @@ pub(super) fn read_program<P: Accepted>(
         ProgramForm::Text => {
             let text = place.text(bytes, RAW_HELP)?;
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let (raw, endian) = read_text(place, text, given, options.arch.first().copied())?;
+            let arch = options.arch.first().copied();
+            let (mut raw, mut endian) = read_text(place, text, given, arch)?;
+            // Source code and most listings have no byte order; the architectures that they compare tell it.
+            // Bytes in hexadecimal have one, and fail.
+            if let Some(other) = other_endian(&raw, endian).filter(|_| !options.fixes_endian())
+                && let Ok(again) = read_text(place, text, other, None)
+            {
+                (raw, endian) = again;
+            }
             if endian != given && options.fixes_endian() {
                 return Err(Failure::about(place.name(), "`.endian` contradicts the options")
                     .help("omit --endian and --arch, or give the byte order of the text"));
@@ -119,12 +127,16 @@ fn from_linux3<P: Accepted>(place: &Place, bytes: &[u8], endian: Endian) -> Opti
     let insns: Vec<RawInsn> = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian)).collect();
     let translated = bpf::text::from_linux3(&insns).filter(|_| rest.is_empty())?;
     let program = P::from_raw(&translated).ok()?;
+    warn_about_linux3(place);
+    Some(program)
+}
+
+fn warn_about_linux3(place: &Place) {
     report::warn_about(
         &place.name(),
         "this program has the internal opcodes of Linux 3.5 to 3.14, and was translated",
         "",
     );
-    Some(program)
 }
 
 /// Parses a program as text in any form; returns it with its byte order, which is the given one unless the text
@@ -143,8 +155,23 @@ pub(crate) fn read_text(
     if let Some(native) = Arch::native() {
         options = options.with_usual_arch(native);
     }
-    bpf::text::parse_with(text, &options)
-        .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))
+    let program = bpf::text::parse_program(text, &options)
+        .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;
+    if program.is_of_linux3 {
+        warn_about_linux3(place);
+    }
+    Ok((program.insns, program.endian))
+}
+
+/// The byte order of the architectures that a program compares, if it compares none of this byte order.
+fn other_endian(raw: &[RawInsn], endian: Endian) -> Option<Endian> {
+    let other = match endian {
+        Endian::Little => Endian::Big,
+        Endian::Big => Endian::Little,
+    };
+    let program = LongProgram::from_raw(raw).ok()?;
+    let has = |endian| !arches_in(&program, endian).is_empty();
+    (!has(endian) && has(other)).then_some(other)
 }
 
 /// A program that the kernel accepts: a seccomp or a socket filter.

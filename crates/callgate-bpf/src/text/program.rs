@@ -1,0 +1,16 @@
+//! What a text is read as.
+
+use crate::data::Endian;
+use crate::insn::RawInsn;
+
+/// The program of a text.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextProgram {
+    /// The instructions, in the encoding of user space.
+    pub insns: Vec<RawInsn>,
+    /// The byte order of the machine that it is for.
+    pub endian: Endian,
+    /// Whether the text has the internal opcodes of Linux 3.5 to 3.14, which were translated.
+    pub is_of_linux3: bool,
+}
