@@ -4,6 +4,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::arguments;
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
     man, merge, optimize, record, run, sets, simulate, subset,
@@ -23,7 +24,8 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   container-default    the built-in profile for containers
   profile.json         a Docker, OCI or Podman profile; the formats oci, docker,
                        podman, runc and crun select the dialect
-  profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
+  profile.yaml         the same in YAML, or a Kubernetes SeccompProfile; one of
+                       several in a file: profile.yaml#NAME
   nsjail.policy        a policy in Kafel's language, also .kafel; for other file
                        names, write kafel:NAME
   firecracker:FILE#vmm the filter of a thread in a document of Firecracker or
@@ -112,7 +114,7 @@ enum Color {
 
 /// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
-    let cli = match Cli::try_parse() {
+    let cli: Cli = match arguments::parse(std::env::args_os().collect()) {
         Ok(cli) => cli,
         // clap ignores errors when it writes help and the version to standard output.
         Err(help) if !help.use_stderr() => {

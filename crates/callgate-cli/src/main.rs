@@ -1,6 +1,6 @@
 //! The `callgate` command: reads sources, calls the `callgate` library, and prints results and errors.
 //!
-//! - [`cli`]: the command line as a whole; each file of [`commands`] holds one subcommand.
+//! - [`cli`]: the command line as a whole; [`arguments`]: the parser of its words; each file of [`commands`] holds one subcommand.
 //! - [`options`]: the options that subcommands share.
 //! - [`comparison`]: the command line of the subcommands that compare two filters.
 //! - [`source`]: reads profiles, programs and the filters of processes.
@@ -10,6 +10,7 @@
 //! - [`report`], [`output`], [`json`], [`text`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
+mod arguments;
 mod cli;
 mod commands;
 mod comparison;

@@ -78,7 +78,7 @@ impl<S> SourceExpression<S> {
             next = after;
         }
         let first = Box::new(source(OsStr::new(&first))?);
-        Ok(SourceExpression { text: text.to_owned(), first, steps })
+        Ok(SourceExpression { text: text.trim().to_owned(), first, steps })
     }
 
     /// The sources in it.
