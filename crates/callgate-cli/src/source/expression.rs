@@ -99,6 +99,7 @@ impl<S> SourceExpression<S> {
             Term::Syscall(_) => Ok(None),
         });
         let others: Vec<Option<Filter>> = read_all.collect::<Result<_>>()?;
+        let made_of = Some(Filter::kinds(others.iter().flatten().chain([&first])));
         let mut arches = first.arches();
         for arch in others.iter().flatten().flat_map(Filter::arches) {
             if !arches.contains(&arch) {
@@ -131,7 +132,7 @@ impl<S> SourceExpression<S> {
         let (installed, weights) = (first.flags(), first.weights.clone());
         let program = compiled.program.into();
         let content = FilterContent::Program { program, endian, arches };
-        Ok(Filter { installed, weights, ..Filter::new(name, content) })
+        Ok(Filter { installed, weights, made_of, ..Filter::new(name, content) })
     }
 }
 

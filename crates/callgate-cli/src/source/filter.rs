@@ -27,6 +27,8 @@ pub(crate) struct Filter {
     pub(crate) installed: FilterFlags,
     /// Whether it is a filter of a unit of systemd.
     pub(crate) is_of_unit: bool,
+    /// For a program that was made of other sources: their kinds.
+    pub(super) made_of: Option<Kinds>,
     /// How often syscalls occur according to the source; --weights replaces it.
     pub(crate) weights: Option<Weights>,
 }
@@ -60,7 +62,8 @@ impl Rules {
 impl Filter {
     pub(super) fn new(name: String, content: FilterContent) -> Filter {
         let installed = FilterFlags::NONE;
-        Filter { name, content, strict: false, installed, is_of_unit: false, weights: None }
+        let (is_of_unit, made_of) = (false, None);
+        Filter { name, content, strict: false, installed, is_of_unit, made_of, weights: None }
     }
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
@@ -247,9 +250,15 @@ impl Filter {
     pub(super) fn kinds<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Kinds {
         let mut kinds = Kinds::default();
         for filter in filters {
-            kinds.unit |= filter.is_of_unit;
-            kinds.profile |= filter.is_profile();
-            kinds.program |= !filter.is_profile();
+            let own = Kinds {
+                profile: filter.is_profile(),
+                program: !filter.is_profile(),
+                unit: filter.is_of_unit,
+            };
+            let Kinds { profile, program, unit } = filter.made_of.unwrap_or(own);
+            kinds.profile |= profile;
+            kinds.program |= program;
+            kinds.unit |= unit;
         }
         kinds
     }

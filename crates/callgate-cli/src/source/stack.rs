@@ -113,7 +113,8 @@ impl Stack {
         let content =
             FilterContent::Program { program: merged.compiled.program.into(), endian, arches };
         let is_of_unit = self.filters.iter().any(|filter| filter.is_of_unit);
-        Ok(Filter { installed, is_of_unit, ..Filter::new(self.name, content) })
+        let made_of = Some(Filter::kinds(&self.filters));
+        Ok(Filter { installed, is_of_unit, made_of, ..Filter::new(self.name, content) })
     }
 }
 
