@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use callgate::Verdict;
 use callgate::convert::{ConvertError, Converted, Loss, Target, convert_diagram};
 use callgate::diagram::Store;
 use clap::ValueHint;
@@ -13,12 +14,15 @@ use crate::json::Json;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Source};
+use crate::source::{BUILT_IN, Filter, Source, Stack};
 use crate::syscall;
 use callgate::formats::diagnostics::quote::shorten;
 
 /// The exit status if the target cannot express the filter.
 const INEXPRESSIBLE: u8 = 1;
+
+/// The errno of the rules that runc adds to profiles.
+const ENOSYS: u16 = 38;
 
 /// Write a filter as a policy in another language and prove that both are equivalent
 #[derive(Debug, clap::Args)]
@@ -89,7 +93,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     options.name = name(args)?;
     let converted = match convert_diagram(&mut store, func, &options) {
         Ok(converted) => converted,
-        Err(error) => return refuse(&stack.name, &error, args),
+        Err(error) => return refuse(&stack, &error, args),
     };
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match output {
@@ -142,16 +146,25 @@ fn is_resource_name(name: &str) -> bool {
 }
 
 /// Reports why there is no policy.
-fn refuse(name: &str, error: &ConvertError, args: &ConvertArgs) -> Result<u8> {
+fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs) -> Result<u8> {
     if error.losses().is_empty() {
-        return Err(Failure::about(name, error.to_string()).help(error.help()));
+        return Err(Failure::about(&stack.name, error.to_string()).help(error.help()));
     }
+    let is_enosys = |loss: &Loss| [loss.source, loss.written].contains(&Verdict::errno(ENOSYS));
+    let has_rules_of_runc = Filter::kinds(&stack.filters).container
+        && !args.reading.has_enosys_above()
+        && error.losses().iter().any(is_enosys);
     match args.format {
         Format::Json => output::print(&json(args.to, None, error.losses()))?,
         Format::Text => {
             let text = format!("{} cannot express this filter; nothing was written:\n", args.to);
             report::note(&(text + &losses(error.losses())));
             report::note(&format!("help: {}\n", error.help()));
+            if has_rules_of_runc {
+                report::note(
+                    "help: runc adds rules for syscalls newer than a profile; --enosys-above off reads it without them\n",
+                );
+            }
         }
     }
     Ok(INEXPRESSIBLE)

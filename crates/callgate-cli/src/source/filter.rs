@@ -45,6 +45,8 @@ pub(crate) struct Rules {
     pub(crate) flags: FilterFlags,
     /// The supervisor to which a runtime passes the notification descriptor.
     listener: Option<Listener>,
+    /// Whether they are a profile of a container.
+    is_container: bool,
     /// The architectures that results are about.
     arches: Vec<Arch>,
 }
@@ -55,7 +57,7 @@ impl Rules {
         if arches.is_empty() {
             arches = policy.arches().collect();
         }
-        Rules { policy, flags: FilterFlags::NONE, listener: None, arches }
+        Rules { policy, flags: FilterFlags::NONE, listener: None, is_container: false, arches }
     }
 }
 
@@ -69,7 +71,9 @@ impl Filter {
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
         let (flags, listener) = (profile.flags, profile.listener);
-        let rules = Rules { flags, listener, ..Rules::new(profile.policy, Vec::new()) };
+        let is_container = profile.dialect.is_some();
+        let rules =
+            Rules { flags, listener, is_container, ..Rules::new(profile.policy, Vec::new()) };
         Filter::new(name, FilterContent::Profile(Box::new(rules)))
     }
 
@@ -247,16 +251,19 @@ impl Filter {
     }
 
     /// Which kinds of filters are among these.
-    pub(super) fn kinds<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Kinds {
+    pub(crate) fn kinds<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Kinds {
         let mut kinds = Kinds::default();
         for filter in filters {
-            let own = Kinds {
-                profile: filter.is_profile(),
-                program: !filter.is_profile(),
-                unit: filter.is_of_unit,
+            let own = match &filter.content {
+                FilterContent::Profile(rules) => {
+                    Kinds { profile: true, container: rules.is_container, ..Kinds::default() }
+                }
+                FilterContent::Program { .. } => Kinds { program: true, ..Kinds::default() },
             };
-            let Kinds { profile, program, unit } = filter.made_of.unwrap_or(own);
+            let own = Kinds { unit: filter.is_of_unit, ..own };
+            let Kinds { profile, container, program, unit } = filter.made_of.unwrap_or(own);
             kinds.profile |= profile;
+            kinds.container |= container;
             kinds.program |= program;
             kinds.unit |= unit;
         }

@@ -107,6 +107,11 @@ impl SourceOptions {
         options
     }
 
+    /// Whether --enosys-above is given.
+    pub(crate) fn has_enosys_above(&self) -> bool {
+        self.enosys_above.is_some()
+    }
+
     pub(super) fn kernel(&self) -> Result<KernelVersion> {
         if let Some(KernelArg::Version(version)) = self.kernel {
             return Ok(version);

@@ -8,6 +8,8 @@ use crate::report;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kinds {
     pub(crate) profile: bool,
+    /// A profile of a container, to which runc adds rules.
+    pub(crate) container: bool,
     pub(crate) program: bool,
     /// A unit of systemd.
     pub(crate) unit: bool,
@@ -34,7 +36,7 @@ impl SourceOptions {
     /// Warns about options that affect no source of these kinds; their names end with `suffix`. `counts` tells whether
     /// counts are read, too.
     pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds, counts: bool) {
-        let Kinds { profile, program, unit } = kinds;
+        let Kinds { profile, program, unit, .. } = kinds;
         let of_profiles = [
             ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
             ("--caps", self.caps.is_some()),
