@@ -81,7 +81,7 @@ pub fn parse_program(text: &str, options: &TextOptions) -> Result<TextProgram, A
 fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, AsmError> {
     let text = &*cleaned.text;
     let endian = options.endian();
-    let assembly = tokens(text, Flavour::Assembly)?;
+    let mut assembly = tokens(text, Flavour::Assembly)?;
     let form = form(text, &assembly);
     if let Some(error) = cleaned.left_out().filter(|_| form != Form::Source) {
         return Err(error.into());
@@ -99,18 +99,37 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
             drop(assembly);
             source::rows(text, |tokens| Names::of(tokens, options))
         }
-        Form::Assembly => return assembled(&assembly, options),
+        Form::Assembly => {
+            let has_reject = replace_reject(&mut assembly);
+            return Ok(TextProgram { has_reject, ..assembled(&assembly, options)? });
+        }
     };
     let insns = insns?;
     let translated = from_linux3(&insns);
     let is_of_linux3 = is_dump || translated.is_some();
-    Ok(TextProgram { insns: translated.unwrap_or(insns), endian, is_of_linux3 })
+    let insns = translated.unwrap_or(insns);
+    Ok(TextProgram { insns, endian, is_of_linux3, has_reject: false })
 }
 
 fn assembled(assembly: &[Token<'_>], options: &TextOptions) -> Result<TextProgram, AsmError> {
     let (insns, endian) = assemble_tokens(assembly, options)?;
     let insns = insns.into_iter().map(RawInsn::from).collect();
-    Ok(TextProgram { insns, endian, is_of_linux3: false })
+    Ok(TextProgram { insns, endian, is_of_linux3: false, has_reject: false })
+}
+
+/// Replaces the action of `return REJECT`, with which gVisor's documents abbreviate its default action, and returns whether
+/// there was one.
+fn replace_reject(assembly: &mut [Token<'_>]) -> bool {
+    let mut has_reject = false;
+    let mut after_return = false;
+    for token in assembly {
+        if after_return && token.is_word("REJECT") {
+            token.text = "KILL_PROCESS";
+            has_reject = true;
+        }
+        after_return = token.is_word("return");
+    }
+    has_reject
 }
 
 fn pseudo_filter_code() -> Diagnostic {

@@ -13,4 +13,7 @@ pub struct TextProgram {
     pub endian: Endian,
     /// Whether the text has the internal opcodes of Linux 3.5 to 3.14, which were translated.
     pub is_of_linux3: bool,
+    /// Whether the text has `return REJECT`, as documents about gVisor do, which was read as KILL_PROCESS: the default
+    /// action of gVisor (`pkg/seccomp/seccomp.go`, `defaultAction`).
+    pub has_reject: bool,
 }

@@ -160,6 +160,13 @@ pub(crate) fn read_text(
     if program.is_of_linux3 {
         warn_about_linux3(place);
     }
+    if program.has_reject {
+        report::warn_about(
+            &place.name(),
+            "REJECT is read as KILL_PROCESS, gVisor's default action",
+            "write the action that is meant",
+        );
+    }
     Ok((program.insns, program.endian))
 }
 
