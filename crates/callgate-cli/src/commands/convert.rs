@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use callgate::Verdict;
-use callgate::convert::{ConvertError, Converted, Loss, Target, convert_diagram};
+use callgate::convert::{ConvertError, Converted, Example, Loss, Target, convert_diagram};
 use callgate::diagram::Store;
+use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -180,16 +180,11 @@ fn losses(losses: &[Loss]) -> String {
         };
         text.push_str("- ");
         output::wrap(&mut text, &reason, 2, 2);
-        let data = &loss.example;
-        let arch = syscall::arch_of(data);
-        let _ = writeln!(
-            text,
-            "    {} {}: {} -> {}",
-            syscall::arch_name(arch, data.arch),
-            syscall::show(arch, data),
-            loss.source,
-            loss.written
-        );
+        if let Some(Example { data, source, written }) = &loss.example {
+            let arch = syscall::arch_of(data);
+            let (name, call) = (syscall::arch_name(arch, data.arch), syscall::show(arch, data));
+            let _ = writeln!(text, "    {name} {call}: {source} -> {written}");
+        }
         if names.len() > 1 {
             text.push_str("    ");
             output::wrap(&mut text, &names.join(" "), 4, 4);
@@ -200,17 +195,15 @@ fn losses(losses: &[Loss]) -> String {
 
 fn json(target: Target, converted: Option<&Converted>, refused: &[Loss]) -> String {
     let one = |loss: &Loss| {
-        let mut fields = vec![
+        let data = loss.example.map(|example| example.data);
+        let fields = |data: SeccompData| syscall::fields(syscall::arch_of(&data), &data);
+        Json::Object(vec![
             ("why", loss.why.clone().into()),
             ("syscalls", Json::array(loss.names())),
-            ("source", loss.source.to_string().into()),
-            ("written", loss.written.to_string().into()),
-        ];
-        fields.push((
-            "example",
-            Json::Object(syscall::fields(syscall::arch_of(&loss.example), &loss.example)),
-        ));
-        Json::Object(fields)
+            ("source", loss.example.map(|example| example.source.to_string()).into()),
+            ("written", loss.example.map(|example| example.written.to_string()).into()),
+            ("example", data.map(|data| Json::Object(fields(data))).into()),
+        ])
     };
     let losses = converted.map_or(refused, |converted| &converted.losses);
     let arches = converted.map_or(&[][..], |converted| &converted.arches);

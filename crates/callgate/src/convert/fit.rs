@@ -272,11 +272,29 @@ impl<'s> Fit<'s> {
         self.laxer.as_deref()
     }
 
-    /// Notes a loss that does not change the function.
+    /// Notes a loss that changes no verdict.
     pub(super) fn note(&mut self, why: &str) {
-        let start = self.start();
-        let verdict = self.store.evaluate(self.func, &start).unwrap_or(Verdict::ALLOW);
-        self.losses.add(why, start, verdict, verdict);
+        self.losses.note(why);
+    }
+
+    /// Notes that every policy has this verdict for a syscall.
+    pub(super) fn note_syscall(
+        &mut self,
+        name: &str,
+        written: Verdict,
+        why: &str,
+    ) -> Result<(), ConvertError> {
+        for arch in self.arches.clone() {
+            let Some(nr) = arch.number(name) else { continue };
+            let start = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
+            let then = self.store.verdict(written)?;
+            let own = self.syscall(arch.token(), nr);
+            if let Some(data) = self.store.witness(own, then, start)? {
+                let source = self.store.evaluate(self.func, &data)?;
+                self.losses.add(why, data, source, written);
+            }
+        }
+        Ok(())
     }
 
     /// Notes that a policy differs from the filter.
@@ -302,11 +320,11 @@ impl<'s> Fit<'s> {
     /// The losses. An example may have changed several times, so its verdicts are those of the filter and of the result.
     pub(super) fn into_losses(self) -> Result<Vec<Loss>, ConvertError> {
         let mut losses = self.losses.finish();
-        for loss in &mut losses {
-            loss.source = self.store.evaluate(self.source, &loss.example)?;
-            let written = self.store.evaluate(self.func, &loss.example)?;
-            if written != loss.source {
-                loss.written = written;
+        for example in losses.iter_mut().filter_map(|loss| loss.example.as_mut()) {
+            example.source = self.store.evaluate(self.source, &example.data)?;
+            let written = self.store.evaluate(self.func, &example.data)?;
+            if written != example.source {
+                example.written = written;
             }
         }
         Ok(losses)

@@ -14,12 +14,26 @@ pub struct Loss {
     pub why: String,
     /// The syscalls with a name, per architecture, ordered by name.
     pub syscalls: Vec<(Arch, &'static str)>,
-    /// An example.
-    pub example: SeccompData,
-    /// The verdict of the source for the example.
+    /// An example; `None` if no verdict changes, as for the flags of a filter.
+    pub example: Option<Example>,
+}
+
+/// A syscall whose verdict changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Example {
+    /// The syscall.
+    pub data: SeccompData,
+    /// The verdict of the source.
     pub source: Verdict,
-    /// The verdict that the nearest policy has for the example.
+    /// The verdict of the nearest policy.
     pub written: Verdict,
+}
+
+impl Example {
+    /// The architecture of the syscall.
+    pub fn arch(&self) -> Option<Arch> {
+        Arch::of_syscall(self.data.arch, self.data.nr)
+    }
 }
 
 /// The maximum number of names in the text of a loss.
@@ -32,11 +46,6 @@ impl Loss {
         names.sort_unstable();
         names.dedup();
         names
-    }
-
-    /// The architecture of the example.
-    pub fn arch(&self) -> Option<Arch> {
-        Arch::of_syscall(self.example.arch, self.example.nr)
     }
 }
 
@@ -59,18 +68,24 @@ impl fmt::Display for Loss {
 pub(super) struct Losses(BTreeMap<String, Loss>);
 
 impl Losses {
-    pub(super) fn add(
-        &mut self,
-        why: impl Into<String>,
-        example: SeccompData,
-        source: Verdict,
-        written: Verdict,
-    ) {
-        let why = why.into();
-        let arch = Arch::of_syscall(example.arch, example.nr);
-        let named = arch.and_then(|arch| Some((arch, arch.syscall_name(example.nr)?)));
-        let loss = Loss { why: why.clone(), syscalls: Vec::new(), example, source, written };
-        self.0.entry(why).or_insert(loss).syscalls.extend(named);
+    /// Adds a loss that changes a verdict.
+    pub(super) fn add(&mut self, why: &str, data: SeccompData, source: Verdict, written: Verdict) {
+        let example = Example { data, source, written };
+        let named = example.arch().and_then(|arch| Some((arch, arch.syscall_name(data.nr)?)));
+        let loss = self.of(why);
+        loss.example.get_or_insert(example);
+        loss.syscalls.extend(named);
+    }
+
+    /// Adds a loss that changes no verdict.
+    pub(super) fn note(&mut self, why: &str) {
+        self.of(why);
+    }
+
+    /// The loss with this reason.
+    fn of(&mut self, why: &str) -> &mut Loss {
+        let new = || Loss { why: why.to_owned(), syscalls: Vec::new(), example: None };
+        self.0.entry(why.to_owned()).or_insert_with(new)
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -50,6 +50,6 @@ mod target;
 
 pub use converted::{Converted, convert, convert_diagram};
 pub use error::ConvertError;
-pub use loss::Loss;
+pub use loss::{Example, Loss};
 pub use options::ConvertOptions;
 pub use target::Target;

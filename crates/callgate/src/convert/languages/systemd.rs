@@ -48,7 +48,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
             if options.closest {
                 return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
             }
-            fit.note(&why);
+            fit.note_syscall(name, Verdict::ALLOW, &why)?;
         }
         verdicts.insert(name, verdict);
     }
