@@ -46,7 +46,7 @@ pub fn read(language: &str, text: &str, arches: &[Arch]) -> Result<ReadText, Str
             let warnings = both.warnings.iter().map(|one| one.message.clone()).collect();
             return Ok(ReadText { filters: vec![both.deny, both.allow], warnings });
         }
-        "kafel" => kafel::read(text, &kafel::ReadOptions { arches: arches.to_vec() }),
+        "kafel" => kafel::read(text, &kafel::ReadOptions::for_arches(arches.to_vec())),
         "minijail" => {
             minijail::read(text, &minijail::ReadOptions::new(native)).map(|policy| policy.profile)
         }

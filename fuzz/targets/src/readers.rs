@@ -81,7 +81,7 @@ pub fn kafel(input: &[u8]) {
     };
     let text = String::from_utf8_lossy(text);
     let mut include = included(&text);
-    let options = kafel::ReadOptions { arches: arches.to_vec() };
+    let options = kafel::ReadOptions::for_arches(arches.to_vec());
     match kafel::read_with_includes(&text, &options, &mut include) {
         Ok(profile) => assert!(!profile.policy.sections().is_empty()),
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),

@@ -10,7 +10,7 @@ use crate::report::{Failure, Result};
 
 /// Reads a policy.
 pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) -> Result<Filter> {
-    let reading = options.of_kafel()?;
+    let reading = kafel::ReadOptions { identity: place.identity(), ..options.of_kafel()? };
     let profile = kafel::read_with_includes(text, &reading, &mut included_from(place))
         .map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a Kafel policy", false);

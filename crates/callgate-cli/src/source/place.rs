@@ -10,6 +10,7 @@ use callgate::diagnostic::{Diagnostic, Position};
 use callgate::read::TextPart;
 
 use super::read_ahead::{ReadAhead, ReadPart};
+use super::referenced::identity;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::text::printable;
@@ -39,6 +40,15 @@ impl Place {
             Place::Stdin => "<stdin>".to_owned(),
             Place::File(path) => path.display().to_string(),
         }
+    }
+
+    /// Tells it from the files that it includes; `None` if it cannot be read.
+    pub(super) fn identity(&self) -> Option<String> {
+        let path = match self {
+            Place::Stdin => Path::new("/dev/stdin"),
+            Place::File(path) => path,
+        };
+        path.metadata().ok().map(|metadata| identity(&metadata))
     }
 
     pub(crate) fn read(&self) -> Result<Vec<u8>> {

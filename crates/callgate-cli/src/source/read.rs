@@ -75,6 +75,7 @@ pub(super) fn read_profile(
     let text = place.text(bytes, RAW_HELP)?;
     let mut reading = options.of_profile(dialect)?;
     reading.resource = name.map(str::to_owned);
+    reading.identity = place.identity();
     let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
         .map_err(|errors| Failure::of(place.name(), errors))?;
     let mut filter = Filter::of_profile(place.name(), profile);

@@ -3,7 +3,7 @@
 //! The source may come from someone else, so such a file must be a regular one: opening a FIFO would wait for a writer,
 //! and reading a device may have effects. A file that is named on the command line may be anything.
 
-use std::fs::OpenOptions;
+use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::text::printable;
 /// The content of a file.
 pub(super) struct Referenced {
     pub(super) bytes: Vec<u8>,
-    /// Tells it from all other files: device and inode.
+    /// Tells it from all other files.
     pub(super) identity: String,
 }
 
@@ -34,7 +34,12 @@ pub(super) fn read_referenced(path: &Path, most: u64) -> Result<Referenced, Stri
     if bytes.len() as u64 > most {
         return Err(format!("{} is larger than {} MiB, the limit", printable(&name), most >> 20));
     }
-    Ok(Referenced { bytes, identity: format!("{}:{}", metadata.dev(), metadata.ino()) })
+    Ok(Referenced { bytes, identity: identity(&metadata) })
+}
+
+/// Tells a file from all other files: device and inode.
+pub(super) fn identity(metadata: &Metadata) -> String {
+    format!("{}:{}", metadata.dev(), metadata.ino())
 }
 
 #[cfg(test)]

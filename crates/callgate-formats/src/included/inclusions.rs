@@ -73,16 +73,21 @@ impl Inclusions {
                 return Opened::Nothing;
             }
         };
-        let is_same = |source: &&u16| {
-            let included = sources.get(**source).filter(|source| source.name.is_some());
-            included.is_some_and(|source| source.identity == file.identity)
-        };
-        let again = open.iter().rfind(is_same);
-        if let Some(again) = again {
-            let first = sources.get(*again).and_then(|source| source.included_at).unwrap_or(at);
-            let message = format!("\"{shown}\" includes itself; it is included first at {OTHER}");
-            reports.error_with(at, first, message).help =
-                "remove one of the two directives".to_owned();
+        let same = open.iter().rev().filter_map(|source| sources.get(*source));
+        let mut same = same.filter(|source| source.identity.as_ref() == Some(&file.identity));
+        if let Some(again) = same.next() {
+            match again.included_at {
+                Some(first) => {
+                    let message =
+                        format!("\"{shown}\" includes itself; it is included first at {OTHER}");
+                    reports.error_with(at, first, message).help =
+                        "remove one of the two directives".to_owned();
+                }
+                None => {
+                    let message = format!("\"{shown}\" includes itself; it is the policy itself");
+                    reports.error(at, message).help = "remove this directive".to_owned();
+                }
+            }
             return Opened::Nothing;
         }
         if open.len() > self.max_depth {

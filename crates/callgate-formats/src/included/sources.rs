@@ -23,8 +23,8 @@ pub(crate) struct Span {
 pub(crate) struct Source {
     /// The name of an included file; `None` for the policy itself.
     pub(crate) name: Option<String>,
-    /// What tells an included file from others; empty for the policy itself.
-    pub(crate) identity: String,
+    /// What tells it from others; `None` if that is not known, which is possible for the policy itself only.
+    pub(crate) identity: Option<String>,
     pub(crate) text: Rc<str>,
     /// The directive that includes it.
     pub(crate) included_at: Option<Place>,
@@ -35,10 +35,10 @@ pub(crate) struct Source {
 pub(crate) struct Sources(Vec<Source>);
 
 impl Sources {
-    pub(crate) fn new(text: &str) -> Sources {
+    pub(crate) fn new(text: &str, identity: Option<&str>) -> Sources {
         Sources(vec![Source {
             name: None,
-            identity: String::new(),
+            identity: identity.map(str::to_owned),
             text: text.into(),
             included_at: None,
         }])
@@ -49,7 +49,7 @@ impl Sources {
         let Included { name, identity, text } = file;
         self.0.push(Source {
             name: Some(name),
-            identity,
+            identity: Some(identity),
             text: text.into(),
             included_at: Some(included_at),
         });

@@ -8,11 +8,19 @@ pub struct ReadOptions {
     /// The architectures of the filter, at least one. A syscall that one of them lacks is an error, unless the policy
     /// restricts it with `ON`.
     pub arches: Vec<Arch>,
+    /// Tells the policy from its included files, as [`Included::identity`](super::Included::identity); `None` if it is not
+    /// known.
+    pub identity: Option<String>,
 }
 
 impl ReadOptions {
     /// Reads for one architecture.
     pub fn new(arch: Arch) -> ReadOptions {
-        ReadOptions { arches: vec![arch] }
+        ReadOptions::for_arches(vec![arch])
+    }
+
+    /// Reads for these architectures.
+    pub fn for_arches(arches: Vec<Arch>) -> ReadOptions {
+        ReadOptions { arches, identity: None }
     }
 }

@@ -57,7 +57,8 @@ pub fn read_with_includes(
             .help("give at least one")
             .into());
     }
-    let (model, tokens, is_right) = Parser::new(Tokens::new(text, includes)).parse();
+    let (model, tokens, is_right) =
+        Parser::new(Tokens::new(text, options.identity.as_deref(), includes)).parse();
     let (sources, mut reports) = (tokens.sources, tokens.reports);
     let policy = if is_right { lower(&model, options, &sources, &mut reports) } else { None };
     let failed = reports.failed();

@@ -23,8 +23,13 @@ pub(super) struct Tokens<'a, 'i> {
 }
 
 impl<'a, 'i> Tokens<'a, 'i> {
-    pub(super) fn new(text: &str, includes: &'a mut Includes<'i>) -> Tokens<'a, 'i> {
-        let sources = Sources::new(text);
+    /// The tokens of a policy with this identity, if it is known.
+    pub(super) fn new(
+        text: &str,
+        identity: Option<&str>,
+        includes: &'a mut Includes<'i>,
+    ) -> Tokens<'a, 'i> {
+        let sources = Sources::new(text, identity);
         let open = sources.get(0).map(|source| Lexer::new(source.text.clone(), 0));
         let offset = u32::try_from(text.trim_end().len()).unwrap_or(u32::MAX);
         Tokens {

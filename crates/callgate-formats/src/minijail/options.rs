@@ -8,12 +8,15 @@ use callgate_bpf::syscalls::Arch;
 pub struct ReadOptions {
     /// The architecture of the filter.
     pub arch: Arch,
+    /// Tells the policy from its included files, as [`Included::identity`](super::Included::identity); `None` if it is not
+    /// known.
+    pub identity: Option<String>,
 }
 
 impl ReadOptions {
     /// Reads for an architecture.
     pub fn new(arch: Arch) -> ReadOptions {
-        ReadOptions { arch }
+        ReadOptions { arch, identity: None }
     }
 }
 

@@ -46,7 +46,7 @@ pub fn read_with_includes(
     }
     check_text_size(text)?;
     let Reading { sources, mut reports, model, frequencies, .. } =
-        Reading::new(text, arch, includes).read();
+        Reading::new(text, options, includes).read();
     let policy = if reports.failed() { None } else { lower(&model, arch, &sources, &mut reports) };
     let failed = reports.failed();
     let messages = reports.finish(&sources);

@@ -3,6 +3,7 @@
 use super::frequency::{Frequencies, frequencies};
 use super::lexer::{Kind, Lexer, Line};
 use super::model::Model;
+use super::options::ReadOptions;
 use super::parse::{Parser, Said, Stop, Syntax};
 use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources};
 use callgate_bpf::syscalls::Arch;
@@ -30,13 +31,17 @@ struct OpenFile {
 }
 
 impl<'a, 'i> Reading<'a, 'i> {
-    pub(super) fn new(text: &str, arch: Arch, includes: &'a mut Includes<'i>) -> Reading<'a, 'i> {
+    pub(super) fn new(
+        text: &str,
+        options: &ReadOptions,
+        includes: &'a mut Includes<'i>,
+    ) -> Reading<'a, 'i> {
         Reading {
-            sources: Sources::new(text),
+            sources: Sources::new(text, options.identity.as_deref()),
             reports: Reports::default(),
             model: Model::default(),
             frequencies: Frequencies::default(),
-            arch,
+            arch: options.arch,
             includes,
             inclusions: Inclusions::new(text.len(), MAX_DEPTH),
             said: Said::default(),

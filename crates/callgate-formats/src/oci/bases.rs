@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use super::dialect::Dialect;
 use super::document::parse_documents;
 use super::locate;
+use super::options::ReadOptions;
 use super::select::{self, find_resource, resource_name};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Included, Includes};
@@ -59,8 +60,8 @@ impl Base {
 struct Link {
     /// `metadata.name`.
     resource: Option<String>,
-    /// What tells its file from others; empty for the resource that is read first.
-    identity: String,
+    /// What tells its file from others; `None` if that is not known, which is possible for the resource that is read first.
+    identity: Option<String>,
     /// The name of its file; `None` for the resource that is read first.
     file: Option<String>,
 }
@@ -71,11 +72,11 @@ pub(super) fn read_bases(
     reader: &mut Reader<'_>,
     document: &Node,
     documents: &[Node],
-    dialect: Option<Dialect>,
+    options: &ReadOptions,
     find: &mut Includes<'_>,
 ) -> Option<Vec<Base>> {
     let resource = resource_name(document).map(str::to_owned);
-    let mut chain = vec![Link { resource, identity: String::new(), file: None }];
+    let mut chain = vec![Link { resource, identity: options.identity.clone(), file: None }];
     let mut siblings = Cow::Borrowed(documents);
     let mut bases = Vec::new();
     let mut bytes = 0usize;
@@ -98,7 +99,7 @@ pub(super) fn read_bases(
         let (document, identity, file) = match find_resource(&siblings, &name) {
             Some(sibling) => (
                 sibling.clone(),
-                from.map(|link| link.identity.clone()).unwrap_or_default(),
+                from.and_then(|link| link.identity.clone()),
                 from.and_then(|link| link.file.clone()),
             ),
             None => {
@@ -109,8 +110,7 @@ pub(super) fn read_bases(
                         return None;
                     }
                 };
-                let is_open = |link: &Link| link.file.is_some() && link.identity == file.identity;
-                if chain.iter().any(is_open) {
+                if chain.iter().any(|link| link.identity.as_ref() == Some(&file.identity)) {
                     report_cycle(reader, at, &name, &chain);
                     return None;
                 }
@@ -122,7 +122,7 @@ pub(super) fn read_bases(
                     reader.error(at, message).help = "use smaller base profiles".to_owned();
                     return None;
                 }
-                let (identity, file_name) = (file.identity.clone(), file.name.clone());
+                let (identity, file_name) = (Some(file.identity.clone()), file.name.clone());
                 siblings = Cow::Owned(parse_file(reader, file, at)?);
                 let document = match find_resource(&siblings, &name) {
                     Some(document) => document,
@@ -131,7 +131,7 @@ pub(super) fn read_bases(
                 (document.clone(), identity, Some(file_name))
             }
         };
-        check_resource(reader, &document, dialect, at, &shown)?;
+        check_resource(reader, &document, options.dialect, at, &shown)?;
         let resource = resource_name(&document).map(str::to_owned);
         let other =
             resource.as_ref().filter(|other| **other != name && !name.starts_with(REGISTRY));

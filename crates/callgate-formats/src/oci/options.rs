@@ -26,6 +26,9 @@ pub struct ReadOptions {
     pub enosys_above: Option<EnosysAbove>,
     /// Whether a name that no architecture has is an error instead of a warning.
     pub strict: bool,
+    /// Tells the profile from the files of its base profiles, as [`Included::identity`](super::Included::identity); `None`
+    /// if it is not known.
+    pub identity: Option<String>,
 }
 
 impl ReadOptions {
@@ -41,6 +44,7 @@ impl ReadOptions {
             kernel,
             enosys_above: None,
             strict: false,
+            identity: None,
         }
     }
 

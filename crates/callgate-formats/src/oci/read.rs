@@ -96,7 +96,7 @@ fn read_trees(
         if found.is_resource {
             // Kubernetes' decoder, which compares bytes, drops unknown keys before any runtime reads the resource.
             reader.match_keys(KeyMatching::Unambiguous);
-            bases = read_bases(&mut reader, document, documents, options.dialect, find)?;
+            bases = read_bases(&mut reader, document, documents, options, find)?;
         }
         let native = options.main_arch();
         let model = match found.is_resource {

@@ -35,7 +35,7 @@ pub(super) fn read_back(
                 .map_err(|error| refused(error.to_string()))?;
             return stacked(store, unit.filters.iter().map(|filter| &filter.policy));
         }
-        Target::Kafel => kafel::read(text, &kafel::ReadOptions { arches: arches.to_vec() }),
+        Target::Kafel => kafel::read(text, &kafel::ReadOptions::for_arches(arches.to_vec())),
         Target::Minijail => {
             minijail::read(text, &minijail::ReadOptions::new(native)).map(|policy| policy.profile)
         }

@@ -7,7 +7,7 @@ use callgate::{Arch, ErrorKind};
 
 /// A policy in Kafel's language for these architectures.
 pub(crate) fn policy(text: &str, arches: &[Arch]) -> Policy {
-    let options = kafel::ReadOptions { arches: arches.to_vec() };
+    let options = kafel::ReadOptions::for_arches(arches.to_vec());
     kafel::read(text, &options).unwrap_or_else(|error| panic!("{text}\n{error}")).policy
 }
 

@@ -8,6 +8,10 @@ use crate::support::{errors, lines, syscall};
 
 /// Reads a policy with these files.
 fn read(text: &str, files: &[(&str, &str)]) -> Result<Profile, String> {
+    read_as(text, files, &ReadOptions::new(Arch::X86_64))
+}
+
+fn read_as(text: &str, files: &[(&str, &str)], options: &ReadOptions) -> Result<Profile, String> {
     let mut includes = |name: &str, from: Option<&str>| {
         let file = files.iter().find(|(known, _)| *known == name);
         let from = from.unwrap_or("the policy").to_owned();
@@ -18,8 +22,7 @@ fn read(text: &str, files: &[(&str, &str)]) -> Result<Profile, String> {
         })
         .ok_or(format!("{from} names no file"))
     };
-    kafel::read_with_includes(text, &ReadOptions::new(Arch::X86_64), &mut includes)
-        .map_err(|messages| lines(&messages))
+    kafel::read_with_includes(text, options, &mut includes).map_err(|messages| lines(&messages))
 }
 
 #[test]
@@ -69,6 +72,11 @@ fn missing_and_circular_files_are_errors() {
     assert_eq!(
         read("#include \"a\"\nDEFAULT KILL", &circle).unwrap_err().lines().next().unwrap(),
         "1:10: in b:2:11: \"a\" includes itself; it is included first at 1:10 (remove one of the two directives)"
+    );
+    let known = ReadOptions { identity: Some("a".to_owned()), ..ReadOptions::new(Arch::X86_64) };
+    assert_eq!(
+        read_as("\n#include \"b\"", &circle, &known).unwrap_err().lines().next().unwrap(),
+        "2:10: in b:2:11: \"a\" includes itself; it is the policy itself (remove this directive)"
     );
     let spelled = [("a", "#include \"./a\""), ("./a", "#include \"a\"")];
     assert_eq!(

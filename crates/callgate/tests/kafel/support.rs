@@ -13,7 +13,7 @@ pub(crate) fn read(text: &str) -> Profile {
 
 /// The policy on some architectures, which must be valid.
 pub(crate) fn read_for(text: &str, arches: &[Arch]) -> Profile {
-    let options = ReadOptions { arches: arches.to_vec() };
+    let options = ReadOptions::for_arches(arches.to_vec());
     kafel::read(text, &options).unwrap_or_else(|messages| panic!("{text}\n{}", lines(&messages)))
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn errors(text: &str) -> String {
 
 /// The errors about a policy that is invalid on some architectures.
 pub(crate) fn errors_for(text: &str, arches: &[Arch]) -> String {
-    let options = ReadOptions { arches: arches.to_vec() };
+    let options = ReadOptions::for_arches(arches.to_vec());
     let messages = match kafel::read(text, &options) {
         Ok(_) => panic!("valid: {text}"),
         Err(messages) => messages,

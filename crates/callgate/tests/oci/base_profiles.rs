@@ -250,6 +250,13 @@ fn resources_that_are_based_on_themselves() {
              one `baseProfileName`)",
         ],
     );
+    // The file of the resource itself is known.
+    let known = ReadOptions { identity: Some("b".to_owned()), ..options(Dialect::Runc) };
+    let messages = read_with(&unnamed("b"), &[("b", &unnamed("b"))], &known).unwrap_err();
+    assert_eq!(
+        lines(&messages),
+        "Error 6:20: the base profile `b` is based on itself: this resource -> b (remove one `baseProfileName`)\n"
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ impl SourceOptions {
             kernel: self.kernel()?,
             enosys_above: self.enosys_above.map(oci::EnosysAbove::from),
             strict: self.strict,
+            identity: None,
         })
     }
 
@@ -47,7 +48,7 @@ impl SourceOptions {
     /// How a Kafel policy is read.
     pub(crate) fn of_kafel(&self) -> Result<kafel::ReadOptions> {
         let arches = if self.arch.is_empty() { vec![native_arch()?] } else { self.arch.clone() };
-        Ok(kafel::ReadOptions { arches })
+        Ok(kafel::ReadOptions::for_arches(arches))
     }
 
     /// How a profile of LXC is read.
