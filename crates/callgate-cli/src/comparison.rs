@@ -66,7 +66,9 @@ impl ComparisonArgs {
     /// Reads the filters. Prints warnings.
     pub(crate) fn read(&self) -> Result<(Stack, Stack)> {
         let (a, b) = (Source::parse(&self.a)?, Source::parse(&self.b)?);
-        Source::read_both([&a, &b], &self.reading, &[self.of_a.own(), self.of_b.own()])
+        let (of_a, of_b) = (self.of_a.own(), self.of_b.own());
+        let own = [(OptionsOfA::SUFFIX, &of_a), (OptionsOfB::SUFFIX, &of_b)];
+        Source::read_both([&a, &b], &self.reading, own)
     }
 
     /// Prints the differences, and in JSON whether there are none, each with its key. Returns the exit status.
@@ -78,18 +80,18 @@ impl ComparisonArgs {
         (key, all): (&'static str, Vec<Difference>),
     ) -> Result<u8> {
         let differences = Differences::new(all, self.max);
+        let roots = [functions.a, functions.b];
+        let compared = Compared::new(&functions.store, roots, &differences);
         let text = match self.format {
             Format::Json => {
                 let mut fields = vec![(none_key, is_none.into())];
-                fields.extend(differences.fields(key));
+                fields.extend(differences.fields(key, &compared));
                 format!("{}\n", Json::Object(fields))
             }
             Format::Text if is_none => String::new(),
             Format::Text => {
                 let [a, b] = filters.map(|filter| filter.name.as_str());
                 let names = [header(a, &self.of_a.own()), header(b, &self.of_b.own())];
-                let roots = [functions.a, functions.b];
-                let compared = Compared::new(&functions.store, roots, &differences);
                 differences.text(&names, &compared, self.context)
             }
         };

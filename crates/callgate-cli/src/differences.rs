@@ -10,7 +10,7 @@ use callgate::{Arch, Verdict, Word};
 
 use crate::json::Json;
 use crate::options::native_arch;
-use crate::outcome::{self, argument_names};
+use crate::outcome::{self, argument_names, outcome_json, verdict_fields};
 use crate::output::wrap;
 use crate::syscall;
 use crate::text::printable;
@@ -51,15 +51,31 @@ impl<'s> Compared<'s> {
         named.or_else(|| unnamed().map(|(outcome, _)| outcome))
     }
 
-    /// The conditions under which a filter decides about syscalls of a group, if it decides about all in the same way.
+    /// What a filter does with the syscalls of a group, if it does the same with all.
+    fn common_outcome(&self, side: usize, group: &Difference) -> Option<&Outcome> {
+        let token = group.data.arch;
+        let outcome = self.outcome(side, syscall::arch_of(&group.data)?, group.data.nr)?;
+        let has = |(nr, _): &(u32, &str)| group.syscalls.contains(*nr);
+        // The numbers of a group may be those of several ABIs.
+        let of_token =
+            self.explanations[side].arches.iter().filter(|one| one.arch.token() == token);
+        let mut all = of_token.flat_map(|one| {
+            let named = one.groups.iter().filter(|own| own.syscalls.iter().any(has));
+            let unnamed = one.unnamed.iter().filter(|(_, own)| intersect(own, &group.syscalls));
+            named.map(|own| &own.outcome).chain(unnamed.map(|(outcome, _)| outcome))
+        });
+        all.all(|other| other == outcome).then_some(outcome)
+    }
+
+    /// The conditions under which a filter decides about the syscalls of a group, if they are the same for all.
     fn conditions(&self, side: usize, arch: Arch, group: &Difference) -> Option<String> {
-        let outcome = self.outcome(side, arch, group.data.nr)?;
+        let outcome = self.common_outcome(side, group)?;
+        if let Outcome::Always(_) = outcome {
+            return None;
+        }
         let named: Vec<(u32, &str)> =
             arch.syscalls().filter(|(nr, _)| group.syscalls.contains(*nr)).collect();
-        let is_same = |(nr, _): &(u32, &str)| self.outcome(side, arch, *nr) == Some(outcome);
-        let is_conditional = !matches!(outcome, Outcome::Always(_));
-        (is_conditional && named.iter().all(is_same))
-            .then(|| outcome::lines(outcome, arch, argument_names(&named, arch)).join("; "))
+        Some(outcome::lines(outcome, arch, argument_names(&named, arch)).join("; "))
     }
 
     /// Whether both filters do the same with all calls of a syscall.
@@ -115,8 +131,13 @@ impl Differences {
     }
 
     /// Whether there are more, and one object for each difference under this key.
-    pub(crate) fn fields(&self, key: &'static str) -> [(&'static str, Json); 2] {
-        [("more", self.more.into()), (key, json(&self.list))]
+    pub(crate) fn fields(
+        &self,
+        key: &'static str,
+        compared: &Compared<'_>,
+    ) -> [(&'static str, Json); 2] {
+        let all = self.list.iter().map(|difference| json(difference, compared));
+        [("more", self.more.into()), (key, Json::array(all))]
     }
 }
 
@@ -177,21 +198,29 @@ fn by_abi(arch: Option<Arch>, group: &Difference) -> Vec<(&'static str, SyscallS
     }
 }
 
-/// One object for each difference.
-fn json(differences: &[Difference]) -> Json {
-    let verdict = |verdict: Verdict| {
-        Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
-    };
-    Json::array(differences.iter().map(|difference| {
-        let data = &difference.data;
-        let arch = syscall::arch_of(data);
-        let ranges = difference.syscalls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
-        let mut fields = syscall::fields(arch, data);
-        fields.extend([
-            ("a", verdict(difference.left)),
-            ("b", verdict(difference.right)),
-            ("alike", Json::Array(ranges.collect())),
-        ]);
+/// Whether two sets have a number in common.
+fn intersect(a: &SyscallSet, b: &SyscallSet) -> bool {
+    a.ranges().iter().any(|(first, last)| {
+        let next = b.ranges().partition_point(|(_, end)| end < first);
+        b.ranges().get(next).is_some_and(|(start, _)| start <= last)
+    })
+}
+
+/// A difference as an object: a syscall with both verdicts, and what the filters do with all syscalls of the group.
+fn json(difference: &Difference, compared: &Compared<'_>) -> Json {
+    let data = &difference.data;
+    let side = |side: usize, verdict: Verdict| {
+        let mut fields = verdict_fields(verdict);
+        fields
+            .push(("outcome", compared.common_outcome(side, difference).map(outcome_json).into()));
         Json::Object(fields)
-    }))
+    };
+    let ranges = difference.syscalls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
+    let mut fields = syscall::fields(syscall::arch_of(data), data);
+    fields.extend([
+        ("a", side(0, difference.left)),
+        ("b", side(1, difference.right)),
+        ("alike", Json::Array(ranges.collect())),
+    ]);
+    Json::Object(fields)
 }

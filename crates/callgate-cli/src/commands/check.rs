@@ -10,10 +10,9 @@ use callgate::recording::{Effect, Recording};
 use callgate::syscalls;
 use clap::ValueHint;
 
-use super::explain::verdict_json;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
-use crate::outcome::colored;
+use crate::outcome::{colored, verdict_json};
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};

@@ -18,6 +18,8 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<u8> {
+    // Options that the help describes in a sentence are hidden there only.
+    command = command.mut_subcommands(|subcommand| subcommand.mut_args(|arg| arg.hide(false)));
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "callgate", &mut script);
     output::print_bytes(&script)?;

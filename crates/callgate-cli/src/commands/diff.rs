@@ -15,6 +15,14 @@ equivalent, prints nothing; otherwise, prints all differences, each with a
 syscall that shows it. Lines with - are from A, lines with + from B: the verdict
 for this syscall, and the conditions if it depends on arguments.
 
+In JSON, a and b contain the verdict, and as outcome what the filter does with
+any arguments, in the form of `callgate explain --format json`; outcome is null
+for an architecture without a table, and if it is not the same for all syscalls
+of alike.
+
+Each of --arch, --kernel, --caps, --enosys-above, --base and --systemd also
+exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
+
 Examples:
   callgate diff profile.json filter.bpf
   callgate diff docker.json docker.json --caps-b docker,CAP_SYS_ADMIN

@@ -6,16 +6,16 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use callgate::diagram::Store;
-use callgate::explain::{
-    self, ArchExplanation, ArgPart, Explanation, Group, Outcome, ValueCondition, ValueSet,
-};
+use callgate::explain::{self, ArchExplanation, Explanation, Group, Outcome};
 use callgate::policy::SyscallSet;
 use callgate::{Action, Arch, Verdict, Word};
 use clap::ValueHint;
 
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
-use crate::outcome::{self, GOOD, UNUSUAL, argument_names, colored, complex};
+use crate::outcome::{
+    self, GOOD, UNUSUAL, argument_names, colored, complex, outcome_json, verdict_json,
+};
 use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
@@ -292,60 +292,4 @@ fn json(name: &str, explanation: &Explanation) -> String {
         ("other_arches", explanation.other_arches.map(verdict_json).into()),
     ]);
     format!("{value}\n")
-}
-
-pub(crate) fn verdict_json(verdict: Verdict) -> Json {
-    Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
-}
-
-fn outcome_json(outcome: &Outcome) -> Json {
-    match outcome {
-        Outcome::Always(verdict) => {
-            Json::Object(vec![("kind", "always".into()), ("always", verdict_json(*verdict))])
-        }
-        Outcome::Depends { clauses, otherwise } => {
-            let clauses = clauses.iter().map(|clause| {
-                Json::Object(vec![
-                    ("if", Json::array(clause.conditions.iter().map(condition_json))),
-                    ("then", verdict_json(clause.verdict)),
-                ])
-            });
-            Json::Object(vec![
-                ("kind", "depends".into()),
-                ("clauses", Json::array(clauses)),
-                ("otherwise", verdict_json(*otherwise)),
-            ])
-        }
-        Outcome::Complex { verdicts } => Json::Object(vec![
-            ("kind", "complex".into()),
-            ("verdicts", Json::array(verdicts.iter().copied().map(verdict_json))),
-        ]),
-    }
-}
-
-fn condition_json(condition: &ValueCondition) -> Json {
-    let part = match condition.part {
-        ArgPart::Whole => "whole",
-        ArgPart::Low => "low",
-        ArgPart::High => "high",
-    };
-    let mut fields = vec![
-        ("arg", condition.arg.into()),
-        ("part", part.into()),
-        ("text", condition.to_string().into()),
-    ];
-    match &condition.values {
-        ValueSet::Ranges(ranges) => {
-            let ranges = ranges.iter().map(|(first, last)| Json::array([*first, *last]));
-            fields.push(("ranges", Json::array(ranges)));
-        }
-        ValueSet::Masked { mask, wanted } => {
-            fields.extend([("mask", (*mask).into()), ("equals", (*wanted).into())]);
-        }
-        ValueSet::NotMasked { mask, wanted } => {
-            fields.extend([("mask", (*mask).into()), ("differs_from", (*wanted).into())]);
-        }
-        ValueSet::Many(count) => fields.push(("count", count.to_string().into())),
-    }
-    Json::Object(fields)
 }

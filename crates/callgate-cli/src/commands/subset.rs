@@ -12,7 +12,11 @@ A is a subset of B if no syscall has a looser action under A than under B. From
 strict to loose, the kernel's order of actions is KILL_PROCESS, KILL_THREAD,
 TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW; error numbers and other data do not
 count. If A is a subset, prints nothing; otherwise, prints the syscalls that are
-looser, each with an example. Lines with - are from A, lines with + from B.
+looser, each with an example. Lines with - are from A, lines with + from B. In
+JSON, they are as in `callgate diff`, under witnesses.
+
+Each of --arch, --kernel, --caps, --enosys-above, --base and --systemd also
+exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
 
 Examples:
   callgate subset app.json container-default && echo app.json only restricts

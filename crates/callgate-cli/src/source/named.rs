@@ -146,12 +146,12 @@ impl Source {
         Ok(stack)
     }
 
-    /// Reads two sources with the same options and with `own` ones, which take precedence. They must be for machines of
-    /// one byte order. Prints warnings.
+    /// Reads two sources with the same options and with `own` ones, which take precedence, after the end of their names.
+    /// They must be for machines of one byte order. Prints warnings.
     pub(crate) fn read_both(
         [a, b]: [&Source; 2],
         options: &SourceOptions,
-        own: &[SourceOptions; 2],
+        own: [(&'static str, &SourceOptions); 2],
     ) -> Result<(Stack, Stack)> {
         if a.is_stdin() && b.is_stdin() {
             return Err(Failure::new(
@@ -159,11 +159,14 @@ impl Source {
             )
             .help("write one of them to a file"));
         }
-        let [of_a, of_b] = own;
-        let (a, b) = (a.read_stack(&of_a.or(options))?, b.read_stack(&of_b.or(options))?);
+        let read = |source: &Source, (suffix, own): (&'static str, &SourceOptions)| {
+            source.read_stack(&own.or(suffix, options))
+        };
+        let (a, b) = (read(a, own[0])?, read(b, own[1])?);
         warn_about_options(a.filters.iter().chain(&b.filters), options, false);
-        of_a.warn_about_unused("-a", Filter::kinds(&a.filters), false);
-        of_b.warn_about_unused("-b", Filter::kinds(&b.filters), false);
+        for (stack, (suffix, own)) in [&a, &b].into_iter().zip(own) {
+            own.warn_about_unused(suffix, Filter::kinds(&stack.filters), false);
+        }
         if a.endian() != b.endian() {
             return Err(Failure::new(format!(
                 "{} and {} are for machines with different byte orders, so no syscall reaches both",

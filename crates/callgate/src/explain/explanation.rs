@@ -55,7 +55,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Replaces low halves of arguments by whole arguments, for architectures whose high halves are always 0.
+    /// Replaces low halves of arguments by whole arguments, for ABIs whose programs pass 32 bits.
     pub(super) fn narrow(&mut self) {
         if let Outcome::Depends { clauses, .. } = self {
             for condition in clauses.iter_mut().flat_map(|clause| &mut clause.conditions) {

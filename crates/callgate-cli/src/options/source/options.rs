@@ -61,6 +61,10 @@ pub(crate) struct SourceOptions {
     /// The byte order of a program [default: that of --arch, otherwise of this machine]
     #[arg(long, value_name = "ORDER", help_heading = "Reading")]
     pub(super) endian: Option<EndianArg>,
+
+    /// Those of these options that were given for one of two filters, and the end of their names.
+    #[arg(skip)]
+    pub(super) own: Option<(&'static str, Box<SourceOptions>)>,
 }
 
 impl SourceOptions {

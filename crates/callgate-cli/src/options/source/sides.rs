@@ -11,37 +11,39 @@ use super::options::SourceOptions;
 use super::values::{EnosysArg, KernelArg};
 use crate::options::parse::parse_arch;
 
-/// The options of one filter, which take precedence over those of both.
+/// The options of one filter, which take precedence over those of both. A sentence of the help replaces them there;
+/// completions list them.
 macro_rules! side_options {
     ($name:ident, $suffix:literal, $filter:literal) => {
         #[doc = concat!("The options that affect only filter ", $filter, ".")]
         #[derive(Clone, Debug, Default, clap::Args)]
         pub(crate) struct $name {
-            #[arg(id = concat!("arch-", $suffix), long = concat!("arch-", $suffix),
-                  value_name = "ARCH", value_parser = parse_arch, hide = true)]
+            #[arg(id = concat!("arch", $suffix), long = concat!("arch", $suffix), hide = true,
+                  help = concat!("As --arch, for filter ", $filter, " only"),
+                  value_name = "ARCH", value_parser = parse_arch)]
             arch: Vec<Arch>,
-            #[arg(id = concat!("kernel-", $suffix), long = concat!("kernel-", $suffix),
-                  value_name = "X.Y", hide = true)]
+            #[arg(id = concat!("kernel", $suffix), long = concat!("kernel", $suffix), hide = true,
+                  help = concat!("As --kernel, for filter ", $filter, " only"), value_name = "X.Y")]
             kernel: Option<KernelArg>,
-            #[arg(id = concat!("caps-", $suffix), long = concat!("caps-", $suffix),
-                  value_name = "CAPS", help_heading = "Reading",
-                  help = concat!("As --caps, for ", $filter, " only; so are --arch-", $suffix, ", --kernel-",
-                                 $suffix, ", --enosys-above-", $suffix, ", --base-", $suffix,
-                                 " and --systemd-", $suffix))]
+            #[arg(id = concat!("caps", $suffix), long = concat!("caps", $suffix), hide = true,
+                  help = concat!("As --caps, for filter ", $filter, " only"), value_name = "CAPS")]
             caps: Option<CapSet>,
-            #[arg(id = concat!("enosys-above-", $suffix), long = concat!("enosys-above-", $suffix),
-                  value_name = "HOW", hide = true)]
+            #[arg(id = concat!("enosys-above", $suffix), long = concat!("enosys-above", $suffix), hide = true,
+                  help = concat!("As --enosys-above, for filter ", $filter, " only"), value_name = "HOW")]
             enosys_above: Option<EnosysArg>,
-            #[arg(id = concat!("base-", $suffix), long = concat!("base-", $suffix),
-                  value_name = "[NAME=]FILE", hide = true, value_hint = ValueHint::FilePath,
-                  value_parser = OsStringValueParser::new().map(BaseFile::parse))]
+            #[arg(id = concat!("base", $suffix), long = concat!("base", $suffix), hide = true,
+                  help = concat!("As --base, for filter ", $filter, " only"), value_name = "[NAME=]FILE",
+                  value_hint = ValueHint::FilePath, value_parser = OsStringValueParser::new().map(BaseFile::parse))]
             base: Vec<BaseFile>,
-            #[arg(id = concat!("systemd-", $suffix), long = concat!("systemd-", $suffix),
-                  value_name = "VERSION", hide = true)]
+            #[arg(id = concat!("systemd", $suffix), long = concat!("systemd", $suffix), hide = true,
+                  help = concat!("As --systemd, for filter ", $filter, " only"), value_name = "VERSION")]
             systemd: Option<SystemdVersion>,
         }
 
         impl $name {
+            /// What the names of these options end with.
+            pub(crate) const SUFFIX: &str = $suffix;
+
             /// These options alone.
             pub(crate) fn own(&self) -> SourceOptions {
                 SourceOptions {
@@ -58,12 +60,12 @@ macro_rules! side_options {
     };
 }
 
-side_options!(OptionsOfA, "a", "A");
-side_options!(OptionsOfB, "b", "B");
+side_options!(OptionsOfA, "-a", "A");
+side_options!(OptionsOfB, "-b", "B");
 
 impl SourceOptions {
-    /// These options, and for what they do not say, the options of both filters.
-    pub(crate) fn or(&self, both: &SourceOptions) -> SourceOptions {
+    /// These options, whose names end with `suffix`, and where they have no value, the options of both filters.
+    pub(crate) fn or(&self, suffix: &'static str, both: &SourceOptions) -> SourceOptions {
         fn either<T: Clone>(own: &[T], both: &[T]) -> Vec<T> {
             if own.is_empty() { both.to_vec() } else { own.to_vec() }
         }
@@ -76,6 +78,7 @@ impl SourceOptions {
             systemd: self.systemd.or(both.systemd),
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),
+            own: Some((suffix, Box::new(self.clone()))),
         }
     }
 }

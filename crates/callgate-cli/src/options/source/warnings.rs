@@ -19,54 +19,73 @@ impl SourceOptions {
     /// Warns about options that only affect profiles of containers. `what` the source is; `has_kernel` tells whether it
     /// depends on the kernel, too.
     pub(crate) fn warn_about_containers(&self, name: &str, what: &str, has_kernel: bool) {
-        let given = [
-            ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_))) && !has_kernel),
-            ("--caps", self.caps.is_some()),
-            ("--enosys-above", self.enosys_above.is_some()),
-        ];
-        for (option, _) in given.into_iter().filter(|(_, given)| *given) {
+        let given = |options: &SourceOptions| {
+            [
+                options.fixes_kernel() && !has_kernel,
+                options.caps.is_some(),
+                options.enosys_above.is_some(),
+            ]
+        };
+        let (suffix, own) = match &self.own {
+            Some((suffix, own)) => (*suffix, given(own)),
+            None => ("", [false; 3]),
+        };
+        let options =
+            ["--kernel", "--caps", "--enosys-above"].into_iter().zip(given(self)).zip(own);
+        for ((option, _), is_own) in options.filter(|((_, given), _)| *given) {
+            let suffix = if is_own { suffix } else { "" };
             report::warn_about(
                 name,
-                format!("{option} has no effect on {what}"),
+                format!("{option}{suffix} has no effect on {what}"),
                 "omit it: only container profiles have conditions that depend on it",
             );
         }
     }
 
-    /// Warns about options that affect no source of these kinds; their names end with `suffix`. `counts` tells whether
-    /// counts are read, too.
+    /// Whether a version of the kernel is given, not only where to take it from.
+    fn fixes_kernel(&self) -> bool {
+        matches!(self.kernel, Some(KernelArg::Version(_)))
+    }
+
+    /// Warns about options that affect no source of these kinds; their names end with `suffix`, which is empty for the
+    /// options of all sources. `counts` tells whether counts are read, too.
     pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds, counts: bool) {
         let Kinds { profile, program, unit, .. } = kinds;
+        let none = |what: &str| match suffix.strip_prefix('-') {
+            Some(side) => format!("filter {} is not {what}", side.to_uppercase()),
+            None => format!("no source is {what}"),
+        };
         let of_profiles = [
-            ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
+            ("--kernel", self.fixes_kernel()),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
             ("--strict", self.strict && !counts),
         ];
         for (option, _) in of_profiles.into_iter().filter(|(_, given)| *given && !profile) {
             report::warn(
-                format!("{option}{suffix} has no effect: no source is a profile"),
+                format!("{option}{suffix} has no effect: {}", none("a profile")),
                 "omit it: only profiles have conditions that depend on it",
             );
         }
+        let names_it = match suffix.strip_prefix('-') {
+            Some(side) => format!("filter {} does not name this base profile", side.to_uppercase()),
+            None => "no source names this base profile".to_owned(),
+        };
         for file in self.base.iter().filter(|file| file.is_unused()) {
             report::warn(
-                format!(
-                    "--base{suffix} {} has no effect: no source names this base profile",
-                    file.value()
-                ),
+                format!("--base{suffix} {} has no effect: {names_it}", file.value()),
                 "omit it, or write NAME= with the name in baseProfileName",
             );
         }
         if self.systemd.is_some() && !unit {
             report::warn(
-                format!("--systemd{suffix} has no effect: no source is a unit of systemd"),
+                format!("--systemd{suffix} has no effect: {}", none("a unit of systemd")),
                 "omit it, or write systemd: before the source",
             );
         }
         if self.endian.is_some() && !program {
             report::warn(
-                format!("--endian{suffix} has no effect: no source is a program"),
+                format!("--endian{suffix} has no effect: {}", none("a program")),
                 "omit it: the byte order of a profile is that of its architectures (--arch)",
             );
         }
