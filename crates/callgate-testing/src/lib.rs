@@ -28,6 +28,7 @@
 
 pub mod filetest;
 mod harness;
+pub mod hostile;
 pub mod languages;
 mod need;
 pub mod processor_time;

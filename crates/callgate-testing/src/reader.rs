@@ -20,6 +20,16 @@ fn joined<'m>(messages: impl Iterator<Item = &'m Diagnostic>) -> String {
     lines.join("\n")
 }
 
+/// Checks the messages about each of these texts.
+///
+/// # Panics
+/// If they are not the expected ones.
+pub fn expect_messages(texts: &[(&str, &str)], messages: impl Fn(&str) -> String) {
+    for (text, expected) in texts {
+        assert_eq!(messages(text), *expected, "{text}");
+    }
+}
+
 /// A syscall with these first arguments.
 ///
 /// # Panics

@@ -12,4 +12,4 @@ mod texts;
 pub(crate) use counts::Counts;
 pub(crate) use options::{Accepted, Options};
 pub(crate) use outcome::Outcome;
-pub(crate) use texts::compare_all;
+pub(crate) use texts::{compare_all, compare_on_this_machine};

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use callgate::Arch;
+
 use super::counts::Counts;
 use super::options::Options;
 use super::outcome::Outcome;
@@ -27,4 +29,16 @@ pub(crate) fn compare_all(
         counts.add(outcome, &text);
     }
     Ok(())
+}
+
+/// As [`compare_all`] for this machine's architecture; prints the counts.
+pub(crate) fn compare_on_this_machine(
+    options: &Options,
+    random: impl FnMut() -> String,
+    mut compare: impl FnMut(Arch, &str) -> Result<Outcome>,
+) -> Result<()> {
+    let arch = Arch::native().ok_or("unsupported architecture of this machine")?;
+    let mut counts = Counts::default();
+    compare_all(options, &mut counts, random, |text| compare(arch, text))?;
+    counts.report()
 }

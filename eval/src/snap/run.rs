@@ -1,35 +1,32 @@
 //! Compares, and counts the results.
 
-use callgate::Arch;
 use callgate::formats::snap::{ReadOptions, read};
 
 use super::compiler::compile;
 use super::options::ACCEPTED;
 use super::random::Random;
-use crate::agreement::{Counts, Options, Outcome, compare_all};
+use crate::agreement::{Options, Outcome, compare_on_this_machine};
 use crate::task::Result;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments, &ACCEPTED)?;
-    let arch = Arch::native().ok_or("unsupported architecture of this machine")?;
-    let (mut random, mut counts) = (Random::new(options.seed), Counts::default());
-    compare_all(
+    let mut random = Random::new(options.seed);
+    compare_on_this_machine(
         &options,
-        &mut counts,
         || random.profile(),
-        |text| {
+        |arch, text| {
             let mut ids = |_, name: &str| (name == "root").then_some(0);
             let ours = read(text, &ReadOptions::new(arch), &mut ids);
             let ours = ours.map(|filters| vec![filters.deny, filters.allow]);
             Outcome::of(arch.endian(), ours, compile(&options.compiler, text)?)
         },
-    )?;
-    counts.report()
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate::Arch;
 
     #[test]
     fn many_random_profiles_are_valid() {

@@ -1,15 +1,12 @@
 //! Lists that are designed to be expensive get an answer.
 
 use callgate::formats::android::{self, ListKind};
+use callgate_testing::hostile::{Expensive, damage, expect_answers};
 use callgate_testing::reader::repeated_lines;
 
 use crate::support::{base, list, options};
 
-/// Creates a list of about this number of bytes.
-type Make = fn(usize) -> String;
-
-/// Name and generator of each list, and the start of the answer: the first message, or "read".
-const LISTS: &[(&str, Make, &str)] = &[
+const LISTS: &[Expensive] = &[
     ("one entry", |size| repeated_lines(size, |_| "read() all".to_owned()), "read"),
     (
         "unknown names",
@@ -49,10 +46,7 @@ fn answer(text: &str, kind: ListKind) -> String {
 
 #[test]
 fn expensive_lists_get_an_answer() {
-    for (name, make, expected) in LISTS {
-        let answer = answer(&make(200_000), ListKind::Base);
-        assert!(answer.starts_with(expected), "{name}: {answer}");
-    }
+    expect_answers(LISTS, 200_000, |text| answer(text, ListKind::Base));
 }
 
 #[test]
@@ -81,14 +75,8 @@ fn messages_are_limited() {
 fn damaged_lists_get_an_answer() {
     let text = "# c\nint __read|a,b:read(int, void*) all\nlong s:socketcall:3() x86\nint t:__ARM_NR_set_tls() arm,lp64\n";
     for kind in [ListKind::Base, ListKind::Allow, ListKind::Block, ListKind::Priority] {
-        for end in 0..text.len() {
-            answer(&text[..end], kind);
-            answer(&text[end..], kind);
-        }
-        for at in 0..text.len() {
-            for byte in ["", ":", "|", "(", ")", ",", "\n", " ", "#", "\0", "\u{e9}", "\u{2003}"] {
-                answer(&format!("{}{byte}{}", &text[..at], &text[at + 1..]), kind);
-            }
-        }
+        let replacements =
+            &["", ":", "|", "(", ")", ",", "\n", " ", "#", "\0", "\u{e9}", "\u{2003}"];
+        damage(text, replacements, |text| answer(text, kind));
     }
 }

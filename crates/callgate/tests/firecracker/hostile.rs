@@ -1,30 +1,13 @@
 //! Documents that are designed to be expensive get an answer, or an error with the limit.
 
-use std::fmt::Write as _;
-
 use callgate::Arch;
 use callgate::formats::firecracker::{self, ReadOptions};
+use callgate_testing::hostile::{self, damage, fill};
 
 use crate::support::document;
 
 fn answer(text: &str) -> String {
-    match firecracker::read(text, &ReadOptions::new(Arch::X86_64)) {
-        Ok(_) => "read".to_owned(),
-        Err(messages) => messages[0].message.clone(),
-    }
-}
-
-/// As many items as fit.
-fn fill(size: usize, item: impl Fn(usize) -> String) -> String {
-    let mut text = String::with_capacity(size + 200);
-    for number in 0.. {
-        if text.len() >= size {
-            break;
-        }
-        let comma = if number == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}{}", item(number));
-    }
-    text
+    hostile::answer(firecracker::read(text, &ReadOptions::new(Arch::X86_64)))
 }
 
 fn condition(value: usize) -> String {
@@ -35,37 +18,40 @@ fn condition(value: usize) -> String {
 fn expensive_documents_get_an_answer() {
     let size = 300_000;
     for (name, text, expected) in [
-        ("entries", document(&fill(size, |_| r#"{"syscall": "read"}"#.to_owned())), "read"),
+        ("entries", document(&fill(size, ",", |_| r#"{"syscall": "read"}"#.to_owned())), "read"),
         (
             "conditions of one entry",
-            document(&format!(r#"{{"syscall": "ioctl", "args": [{}]}}"#, fill(size, condition))),
+            document(&format!(
+                r#"{{"syscall": "ioctl", "args": [{}]}}"#,
+                fill(size, ",", condition)
+            )),
             "read",
         ),
         (
             "entries with conditions",
-            document(&fill(size, |n| {
+            document(&fill(size, ",", |n| {
                 format!(r#"{{"syscall": "ioctl", "args": [{}]}}"#, condition(n))
             })),
             "read",
         ),
         (
             "unknown syscalls",
-            document(&fill(size, |n| format!(r#"{{"syscall": "x{n}"}}"#))),
+            document(&fill(size, ",", |n| format!(r#"{{"syscall": "x{n}"}}"#))),
             "x86_64 has no syscall `x0`",
         ),
         (
             "unknown keys",
-            document(&fill(size, |n| format!(r#"{{"syscall": "read", "x{n}": 1}}"#))),
+            document(&fill(size, ",", |n| format!(r#"{{"syscall": "read", "x{n}": 1}}"#))),
             "unknown key `x0` in an entry of `filter`",
         ),
         (
             "threads",
-            format!("{{{}}}", fill(size, |n| format!(r#""t{n}": {{"filter": []}}"#))),
+            format!("{{{}}}", fill(size, ",", |n| format!(r#""t{n}": {{"filter": []}}"#))),
             "missing `mismatch_action` in the filter of a thread",
         ),
         (
             "one thread again and again",
-            format!("{{{}}}", fill(size, |_| r#""t": null"#.to_owned())),
+            format!("{{{}}}", fill(size, ",", |_| r#""t": null"#.to_owned())),
             "the filter of a thread must be an object, but is null",
         ),
         (
@@ -92,13 +78,6 @@ fn damaged_documents_get_an_answer() {
     let text = document(
         r#"{"syscall": "read", "args": [{"index": 0, "type": "dword", "op": {"masked_eq": 3}, "val": 1}]}"#,
     );
-    for end in 0..text.len() {
-        answer(&text[..end]);
-        answer(&text[end..]);
-    }
-    for at in 0..text.len() {
-        for byte in ["", "{", "}", "[", "]", "0", "-", "\"", ",", ":", "null", "\u{e9}"] {
-            answer(&format!("{}{byte}{}", &text[..at], &text[at + 1..]));
-        }
-    }
+    let replacements = &["", "{", "}", "[", "]", "0", "-", "\"", ",", ":", "null", "\u{e9}"];
+    damage(&text, replacements, answer);
 }

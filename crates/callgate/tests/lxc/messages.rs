@@ -3,6 +3,8 @@
 use callgate::Arch;
 use callgate::formats::lxc::{self, ReadOptions};
 
+use callgate_testing::reader::expect_messages;
+
 use crate::support::{errors, lines};
 
 /// A profile, and the errors about it.
@@ -160,9 +162,7 @@ const MESSAGES: &[(&str, &str)] = &[
 
 #[test]
 fn every_error_has_a_place_and_help() {
-    for (text, expected) in MESSAGES {
-        assert_eq!(errors(text), *expected, "{text}");
-    }
+    expect_messages(MESSAGES, errors);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The exact warnings about what LXC ignores or reads in another way than it looks.
 
+use callgate_testing::reader::expect_messages;
+
 use crate::support::warnings;
 
 /// Lines after `2`, and the warnings about them.
@@ -91,9 +93,7 @@ const WARNINGS: &[(&str, &str)] = &[
 
 #[test]
 fn nothing_is_ignored_without_a_warning() {
-    for (text, expected) in WARNINGS {
-        assert_eq!(warnings(text), *expected, "{text}");
-    }
+    expect_messages(WARNINGS, warnings);
 }
 
 #[test]

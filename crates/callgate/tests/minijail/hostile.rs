@@ -1,28 +1,11 @@
 //! Policies that are designed to be expensive get an answer, or an error with the limit.
 
-use std::fmt::Write as _;
-
 use callgate::Arch;
 use callgate::formats::minijail::{self, ReadOptions};
+use callgate_testing::hostile::{self, damage, fill};
 
 fn answer(text: &str) -> String {
-    match minijail::read(text, &ReadOptions::new(Arch::X86_64)) {
-        Ok(_) => "read".to_owned(),
-        Err(messages) => messages[0].message.clone(),
-    }
-}
-
-/// As many items as fit.
-fn fill(size: usize, between: &str, item: impl Fn(usize) -> String) -> String {
-    let mut text = String::with_capacity(size + 200);
-    for number in 0.. {
-        if text.len() >= size {
-            break;
-        }
-        let between = if number == 0 { "" } else { between };
-        let _ = write!(text, "{between}{}", item(number));
-    }
-    text
+    hostile::answer(minijail::read(text, &ReadOptions::new(Arch::X86_64)))
 }
 
 #[test]
@@ -91,15 +74,7 @@ fn comparisons_words_and_bytes_are_limited() {
 fn damaged_policies_get_an_answer() {
     let text = "# x\n@default trap\n{read, write[arch=x86_64,arm]}: arg0 in ~(1|0x2) && arg1 != -1 \\\n || arg2 & 017; \
                 return EPERM\nopen: {arg1 == O_RDONLY, kill-process}\nkill: 1\n";
-    for end in 0..text.len() {
-        answer(&text[..end]);
-        answer(&text[end..]);
-    }
-    for at in 0..text.len() {
-        for byte in
-            ["", "{", "}", "(", ")", "0", "~", "\\", "@", ":", "\n", "\r", "\u{e9}", "\u{a0}"]
-        {
-            answer(&format!("{}{byte}{}", &text[..at], &text[at + 1..]));
-        }
-    }
+    let replacements =
+        &["", "{", "}", "(", ")", "0", "~", "\\", "@", ":", "\n", "\r", "\u{e9}", "\u{a0}"];
+    damage(text, replacements, answer);
 }

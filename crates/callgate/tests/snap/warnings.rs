@@ -1,5 +1,7 @@
 //! The exact warnings about what snap-seccomp ignores, and about rules that do not mean what they say.
 
+use callgate_testing::reader::expect_messages;
+
 use crate::support::warnings;
 
 /// A profile, and the warnings about it.
@@ -37,9 +39,7 @@ const WARNINGS: &[(&str, &str)] = &[
 
 #[test]
 fn nothing_is_ignored_without_a_warning() {
-    for (text, expected) in WARNINGS {
-        assert_eq!(warnings(text), *expected, "{text}");
-    }
+    expect_messages(WARNINGS, warnings);
 }
 
 #[test]
