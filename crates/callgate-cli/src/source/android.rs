@@ -93,24 +93,30 @@ fn check_name(place: &Place) -> Result<()> {
 }
 
 /// Reads the lists of a filter in a directory.
-fn read_directory(path: &Path, filter: Option<&str>, options: &SourceOptions) -> Result<Filter> {
-    let kind = kind(path, filter)?;
+fn read_directory(
+    directory: &Path,
+    filter: Option<&str>,
+    options: &SourceOptions,
+) -> Result<Filter> {
+    let kind = kind(directory, filter)?;
     let mut reading = options.of_android()?;
     reading.is_app_zygote = kind == FilterKind::AppZygote;
     let mut texts = Vec::new();
-    let mut left = MAX_BYTES;
+    let mut size = 0;
     for file in kind.files() {
-        let Some(path) = find(path, kind, file)? else { continue };
-        let unreadable = |why| {
-            Failure::new(why)
-                .help("make it a readable file; all lists together have a limit of 16 MiB")
-        };
-        let Referenced { bytes, .. } = read_referenced(&path, left).map_err(unreadable)?;
-        left -= bytes.len() as u64;
+        let Some(path) = find(directory, kind, file)? else { continue };
+        let unreadable = |why| Failure::new(why).help(DIRECTORY_HELP);
+        let Referenced { bytes, .. } = read_referenced(&path, MAX_BYTES).map_err(unreadable)?;
+        size += bytes.len() as u64;
+        if size > MAX_BYTES {
+            let what =
+                format!("the lists together are larger than {} MiB, the limit", MAX_BYTES >> 20);
+            return Err(Failure::about(directory.display().to_string(), what).help(DIRECTORY_HELP));
+        }
         let name = path.display().to_string();
         texts.push((file.kind, NamedText::of_bytes(name, bytes, UTF8_HELP)?));
     }
-    let name = path.display().to_string();
+    let name = directory.display().to_string();
     let name = if kind.name().is_empty() { name } else { format!("{name}#{}", kind.name()) };
     read_texts(name, texts, &reading, options)
 }
