@@ -1,9 +1,9 @@
 //! Converts, compiles, compares and counts.
 
-use callgate::Endian;
 use callgate::bpf::LongProgram;
 use callgate::convert::{ConvertOptions, convert};
 use callgate::diagram::{DiagramError, Func, Store};
+use callgate::{Endian, ErrorKind};
 use callgate_testing::languages;
 
 use super::compilers::{self, Compiler};
@@ -42,12 +42,20 @@ struct Compared {
     text: String,
 }
 
-/// Compares one filter; `None` if there is no conversion.
+/// Compares one filter; `None` if there is no conversion. A defect of the conversion is an error.
 fn compare(source: &Source, compiler: &Compiler) -> Result<Option<Compared>> {
     let mut options = ConvertOptions::new(compiler.target());
     options.arches = compiler.arches().to_vec();
     options.closest = true;
-    let Ok(converted) = convert(source.description(), &options) else { return Ok(None) };
+    let converted = match convert(source.description(), &options) {
+        Ok(converted) => converted,
+        Err(error) => match error.kind() {
+            ErrorKind::Convert(why) if why.is_defect() => {
+                return Err(format!("{}: {error}", source.name));
+            }
+            _ => return Ok(None),
+        },
+    };
     let (text, is_exact) = (converted.text, converted.losses.is_empty());
     let mut store = Store::default();
     let fail = |error: DiagramError| format!("{}: an MTBDD is too large: {error}", source.name);

@@ -63,6 +63,15 @@ impl ConvertError {
         }
     }
 
+    /// Whether the reason is a defect of this crate, not the filter or the target.
+    pub fn is_defect(&self) -> bool {
+        match &self.0 {
+            ConvertErrorKind::Defect(_) => true,
+            ConvertErrorKind::Diagram(error) => !error.is_out_of_budget(),
+            _ => false,
+        }
+    }
+
     /// What to do.
     pub fn help(&self) -> &'static str {
         match &self.0 {

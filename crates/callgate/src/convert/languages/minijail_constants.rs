@@ -41,12 +41,20 @@ const NAMES: &[&str] = &[
     "PR_SET_SECCOMP",
 ];
 
-/// Names with one of the beginnings that need `_GNU_SOURCE`, a new kernel or another architecture.
+/// Names with one of the beginnings that need `_GNU_SOURCE`, headers of Linux 5.11 or later, or another architecture.
 const EXCEPTIONS: &[&str] = &[
+    "AF_MCTP",
+    "BLKGETDISKSEQ",
     "CLONE_AUTOREAP",
     "CLONE_EMPTY_MNTNS",
     "CLONE_NNP",
     "CLONE_PIDFD_AUTOKILL",
+    "MADV_COLLAPSE",
+    "MADV_DONTNEED_LOCKED",
+    "MADV_GUARD_INSTALL",
+    "MADV_GUARD_REMOVE",
+    "MADV_POPULATE_READ",
+    "MADV_POPULATE_WRITE",
     "MAP_ABOVE4G",
     "MAP_AUTOGROW",
     "MAP_AUTORSRV",
