@@ -198,7 +198,7 @@ mod tests {
             ("01: load32 4", "1:1: expected line 0 of the listing, found `01`"),
             ("0: ret 0\n2: ret 0", "2:1: expected line 1 of the listing, found `2`"),
             ("0: load32 x\n", "1:11: `x` is not a word of seccomp_data"),
-            ("0: return REJECT", "1:11: `REJECT` is not an action"),
+            ("0: return DENY", "1:11: `DENY` is not an action"),
             (
                 "0: jeq 0, 0, 256\n1: ret 0",
                 "1:14: the branch to `+256` skips 256 instructions; the limit is 255",

@@ -150,7 +150,10 @@ fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs) -> Result<u8>
     if error.losses().is_empty() {
         return Err(Failure::about(&stack.name, error.to_string()).help(error.help()));
     }
-    let is_enosys = |loss: &Loss| [loss.source, loss.written].contains(&Verdict::errno(ENOSYS));
+    let is_enosys = |loss: &Loss| {
+        let has = |one: Example| [one.source, one.written].contains(&Verdict::errno(ENOSYS));
+        loss.example.is_some_and(has)
+    };
     let has_rules_of_runc = Filter::kinds(&stack.filters).container
         && !args.reading.has_enosys_above()
         && error.losses().iter().any(is_enosys);
