@@ -297,8 +297,10 @@ fn no_syscall_is_interrupted(method: RecordMethod, what: &str) -> TestResult {
     for name in ["getpgid", "preadv", "waitid"] {
         assert_eq!(count(recording, native(name)), 2_000, "{name}");
     }
-    // Another hundred block until a signal arrives; the recorder may miss some of those.
-    assert!((2_000..=2_100).contains(&count(recording, native("readv"))));
+    // Another hundred block until a signal arrives. The recorder may miss some of those, and the kernel may begin a blocked
+    // one again, where no signal is left to be delivered.
+    let blocked = count(recording, native("readv"));
+    assert!(blocked >= 2_000, "{blocked}");
     assert!(count(recording, native("rt_sigreturn")) > 0);
     Ok(())
 }
