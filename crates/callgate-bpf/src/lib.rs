@@ -11,6 +11,7 @@
 //! - [`mod@cfg`] has successors, uses and definitions, liveness and forward analyses, [`Alu`] and
 //!   [`Relation`] the semantics of arithmetic and comparisons;
 //! - [`constants`] has the kernel's constants by name, and names the values of arguments;
+//! - [`template`] has programs with variables, whose values are set when a filter is installed;
 //! - [`is_constant_allow`] predicts whether the kernel caches that a syscall is allowed.
 //!
 //! ```
@@ -59,6 +60,7 @@ mod serialize;
 pub mod suggest;
 mod symbols;
 pub mod syscalls;
+pub mod template;
 pub mod text;
 pub mod verdict;
 mod width;

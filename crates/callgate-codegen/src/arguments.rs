@@ -27,7 +27,9 @@ impl Lowering<'_> {
     ///   products are tested in sequence.
     pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, DiagramError> {
         let argument = self.store.top_word(func).is_some_and(|word| word > Word::NR);
-        if !argument || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
+        // The estimates below do not count comparisons with variables, and products have none.
+        let is_fixed = !argument || self.store.has_comparisons(func);
+        if is_fixed || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
             return self.code(func);
         }
         let ByWords { insns: by_words, cases } = self.by_words(func);

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
+use callgate_bpf::template::{Half, Symbol};
 use callgate_bpf::verdict::Verdict;
 
 /// A node of the code graph.
@@ -42,6 +43,15 @@ pub(super) enum Code {
         then: CodeId,
         otherwise: CodeId,
     },
+    /// A conditional jump on half of a value that depends on a variable, where A holds `held`.
+    Compare {
+        held: Held,
+        op: Op,
+        symbol: Symbol,
+        half: Half,
+        then: CodeId,
+        otherwise: CodeId,
+    },
     /// A bitset test: a jump on bit `A - base` of `bits`, where A holds `held` and is in `base..base + 32`.
     Bitset {
         held: Held,
@@ -63,7 +73,9 @@ impl Graph {
     /// The node of this code; a branch with equal successors is that successor.
     pub(super) fn add(&mut self, code: Code) -> CodeId {
         match code {
-            Code::Branch { then, otherwise, .. } | Code::Bitset { then, otherwise, .. }
+            Code::Branch { then, otherwise, .. }
+            | Code::Compare { then, otherwise, .. }
+            | Code::Bitset { then, otherwise, .. }
                 if then == otherwise =>
             {
                 return then;
@@ -93,9 +105,9 @@ impl Code {
         let pair = match *self {
             Code::Return(_) => [None, None],
             Code::Load { next, .. } | Code::And { next, .. } => [Some(next), None],
-            Code::Branch { then, otherwise, .. } | Code::Bitset { then, otherwise, .. } => {
-                [Some(then), Some(otherwise)]
-            }
+            Code::Branch { then, otherwise, .. }
+            | Code::Compare { then, otherwise, .. }
+            | Code::Bitset { then, otherwise, .. } => [Some(then), Some(otherwise)],
         };
         pair.into_iter().flatten()
     }

@@ -1,12 +1,12 @@
 //! From a function to instructions.
 
-use callgate_bpf::Insn;
 use callgate_bpf::data::Endian;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
 use crate::cost::{Aim, Model};
+use crate::layout::{self, Program};
 use crate::weights::WeightedSyscall;
-use crate::{Instructions, layout, lower};
+use crate::{Instructions, lower};
 
 /// How many alternatives are tried. They create nodes, so code may still be generated with the least effort if the
 /// search exhausts the budget.
@@ -29,7 +29,7 @@ impl Effort {
     }
 }
 
-/// The instructions of a program for a function. There may be more than the kernel accepts.
+/// A program for a function; with patches, if the function [compares with variables](Store::variable_test).
 ///
 /// # Errors
 /// If the diagram exceeds its budget; and, because of a defect, if the program contains an instruction that
@@ -44,16 +44,16 @@ pub fn generate(
     instructions: Instructions,
     endian: Endian,
     effort: Effort,
-) -> Result<Vec<Insn>, DiagramError> {
+) -> Result<Program, DiagramError> {
     let effort = effort.functions();
     let mut lowering =
         lower::Lowering::new(store, root, syscalls, model, aim, instructions, effort);
     let entry = lowering.code(root)?;
     let graph = lowering.graph;
     let frequency = layout::frequencies(&graph, entry, syscalls, model);
-    let insns = layout::lay_out(&graph, entry, &frequency, endian);
-    if insns.iter().any(|insn| !instructions.allows(insn.op)) {
+    let program = layout::lay_out(&graph, entry, &frequency, endian);
+    if program.insns.iter().any(|insn| !instructions.allows(insn.op)) {
         return Err(DiagramError::defect("a program contains only the permitted instructions"));
     }
-    Ok(insns)
+    Ok(program)
 }

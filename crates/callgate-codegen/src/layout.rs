@@ -13,6 +13,7 @@ use super::Model;
 use super::code::{Code, CodeId, Graph};
 use super::weights::WeightedSyscall;
 use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::template::Patch;
 use callgate_bpf::{Insn, Op};
 
 /// The maximum displacement of a conditional jump.
@@ -20,18 +21,34 @@ const MAX_DISPLACEMENT: usize = 255;
 
 /// The instructions of the code graph from `root`. `frequency` is how often each node is reached, by the index of its
 /// [`CodeId`].
-pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: Endian) -> Vec<Insn> {
+pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: Endian) -> Program {
     let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
-    let mut writer = Writer { frequency, written: Vec::new(), home, nearest };
+    let patches = Vec::new();
+    let mut writer = Writer { frequency, written: Vec::new(), patches, home, nearest };
     for id in postorder(graph, root, frequency) {
         writer.write(graph, id, endian);
     }
     writer.written.reverse();
-    remove_unreachable(writer.written)
+    // An instruction was written at its distance from the end.
+    let last = writer.written.len().saturating_sub(1);
+    for patch in &mut writer.patches {
+        patch.insn = last - patch.insn;
+    }
+    remove_unreachable(Program { insns: writer.written, patches: writer.patches })
+}
+
+/// Instructions, and the patches of those that compare with variables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// The instructions; there may be more than the kernel accepts.
+    pub insns: Vec<Insn>,
+    /// The patches, in no particular order.
+    pub patches: Vec<Patch>,
 }
 
 /// Removes unreachable instructions: returns of which only trampolines are used. Displacements only decrease.
-fn remove_unreachable(mut insns: Vec<Insn>) -> Vec<Insn> {
+fn remove_unreachable(program: Program) -> Program {
+    let Program { mut insns, mut patches } = program;
     let mut live = vec![false; insns.len()];
     // The number of live instructions before each.
     let mut before = Vec::with_capacity(insns.len() + 1);
@@ -57,7 +74,7 @@ fn remove_unreachable(mut insns: Vec<Insn>) -> Vec<Insn> {
         }
     }
     if live.iter().all(|live| *live) {
-        return insns;
+        return Program { insns, patches };
     }
     for (at, insn) in insns.iter_mut().enumerate().filter(|(at, _)| live[*at]) {
         let distance = |old: usize| before[at + 1 + old] - before[at + 1];
@@ -68,9 +85,13 @@ fn remove_unreachable(mut insns: Vec<Insn>) -> Vec<Insn> {
             insn.k = distance(insn.k as usize) as u32;
         }
     }
+    patches.retain(|patch| live[patch.insn]);
+    for patch in &mut patches {
+        patch.insn = before[patch.insn];
+    }
     let mut live = live.into_iter();
     insns.retain(|_| live.next().unwrap_or(true));
-    insns
+    Program { insns, patches }
 }
 
 /// How often each node is reached, by the index of its [`CodeId`], weighted as in this model. For arch and number this
@@ -112,6 +133,7 @@ pub(super) fn frequencies(
             Code::Load { word, .. } if word > Word::NR => {}
             Code::And { held, .. } | Code::Branch { held, .. } | Code::Bitset { held, .. }
                 if held.word > Word::NR => {}
+            Code::Compare { .. } => {}
             _ => continue,
         }
         let permits = |id: &CodeId| permits[id.0 as usize];
@@ -180,10 +202,15 @@ fn negated(op: Op, k: u32) -> Option<(Op, u32)> {
     }
 }
 
+/// The constant of an instruction with a patch: one that no comparison is negated for.
+const VARIABLE: u32 = u32::MAX;
+
 struct Writer<'f> {
     frequency: &'f [f64],
     /// In reverse order.
     written: Vec<Insn>,
+    /// The patches; in place of the index of an instruction, the number of instructions after it.
+    patches: Vec<Patch>,
     /// Per node, its position: the number of instructions emitted so far, itself included.
     home: Vec<usize>,
     /// Per node, the position of its nearest trampoline, or its own.
@@ -204,6 +231,11 @@ impl Writer<'_> {
             }
             Code::Branch { op, k, then, otherwise, .. } => {
                 self.branch(graph, op, k, then, otherwise)
+            }
+            Code::Compare { op, symbol, half, then, otherwise, .. } => {
+                let jump = self.branch(graph, op, VARIABLE, then, otherwise);
+                self.patches.push(Patch { insn: self.written.len(), symbol, half });
+                jump
             }
             Code::Bitset { base, bits, then, otherwise, .. } => {
                 let jump = self.branch(graph, Op::JsetK, 1, then, otherwise);

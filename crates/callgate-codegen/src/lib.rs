@@ -34,6 +34,7 @@
 mod any_bit;
 mod arguments;
 mod code;
+mod comparison;
 pub mod cost;
 mod dispatch;
 mod generate;
@@ -50,4 +51,5 @@ mod word;
 pub use cost::{Aim, Model};
 pub use generate::{Effort, generate};
 pub use instructions::Instructions;
+pub use layout::Program;
 pub use weights::{Count, WeightError, WeightedSyscall, Weights};

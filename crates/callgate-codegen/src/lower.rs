@@ -42,6 +42,8 @@ pub(super) struct Lowering<'a> {
     entries: Option<FxHashSet<Func>>,
     /// The number of functions of arguments for which all alternatives may still be tried.
     pub(super) effort: u32,
+    /// The code of functions that first compare with a variable, where A holds the operand.
+    pub(super) compared: HashMap<(Func, Guards), CodeId>,
     /// The numbers of all [`Pending`] continuations, by exit, mask, rest, and the number of the outer one.
     pending: HashMap<(Func, u32, Func, usize), usize>,
 }
@@ -104,6 +106,7 @@ impl<'a> Lowering<'a> {
             arches,
             entries: None,
             effort,
+            compared: HashMap::default(),
             pending: HashMap::default(),
         }
     }
@@ -115,7 +118,7 @@ impl<'a> Lowering<'a> {
 
     /// The code of a function, where the guards are still to be checked. Words are in order, so the recursion depth
     /// is at most 16.
-    fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, DiagramError> {
+    pub(super) fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, DiagramError> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
         }
@@ -123,11 +126,14 @@ impl<'a> Lowering<'a> {
             None if self.store.resolve_placeholder(func) != func => {
                 self.entry(self.store.resolve_placeholder(func))?
             }
-            None => {
-                let no_verdict = DiagramError::defect("a constant function has a verdict");
-                let verdict = self.store.as_verdict(func).ok_or(no_verdict)?;
-                self.guarded_return(verdict, guards)
-            }
+            None => match self.store.top_comparison(func) {
+                Some(comparison) => self.load_and_compare(func, guards, &comparison)?,
+                None => {
+                    let no_verdict = DiagramError::defect("a constant function has a verdict");
+                    let verdict = self.store.as_verdict(func).ok_or(no_verdict)?;
+                    self.guarded_return(verdict, guards)
+                }
+            },
             Some(word) => match self.as_guard(func, word, guards) {
                 Some((rest, guards)) => self.guarded(rest, guards)?,
                 None => {
@@ -269,7 +275,7 @@ impl<'a> Lowering<'a> {
         let id = match walk.planner.plan(self.store, (func, held))? {
             Plan::Exit => match pending.and_then(|pending| pending.at(func)) {
                 Some(pending) => self.resume(walk, held, pending)?,
-                None => self.guarded(func, walk.guards)?,
+                None => self.code_holding(func, walk.guards, holding)?,
             },
             Plan::Search { tree, exits } => {
                 let (mut codes, mut codes_without_a) = (Vec::new(), Vec::new());

@@ -5,6 +5,7 @@
 //! symbolic execution in the same store, **is the same node**.
 
 use callgate_bpf::data::{Endian, SeccompData};
+use callgate_bpf::template::Template;
 use callgate_bpf::{LongProgram, Program};
 
 use crate::diagram::{Budget, DiagramError, Func, Store};
@@ -54,6 +55,18 @@ impl Meaning {
         Meaning::build(budget, policy.endian(), |store| store.policy(policy))
     }
 
+    /// The meaning of a policy with variables, for all of their values.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub fn of_policy_with_variables(
+        policy: &Policy,
+        budget: Budget,
+    ) -> Result<Meaning, DiagramError> {
+        let build = |store: &mut Store| store.policy(policy);
+        Meaning::build_in(Store::with_variables(budget), policy.endian(), build)
+    }
+
     /// The meaning of a program on machines of this byte order.
     ///
     /// # Errors
@@ -76,7 +89,18 @@ impl Meaning {
         endian: Endian,
         build: impl FnOnce(&mut Store) -> Result<Func, E>,
     ) -> Result<Meaning, E> {
-        let mut store = Store::new(budget);
+        Meaning::build_in(Store::new(budget), endian, build)
+    }
+
+    /// As [`Meaning::build`], in this store, which should be empty.
+    ///
+    /// # Errors
+    /// As [`Meaning::build`].
+    pub fn build_in<E: From<DiagramError>>(
+        mut store: Store,
+        endian: Endian,
+        build: impl FnOnce(&mut Store) -> Result<Func, E>,
+    ) -> Result<Meaning, E> {
         let func = build(&mut store)?;
         store.check(func)?;
         Ok(Meaning { store, func, endian })
@@ -113,6 +137,22 @@ impl Meaning {
     pub fn prove(&mut self, program: &Program) -> Result<(), NotProved> {
         self.store.reset_steps();
         let proved = self.store.program(program, self.endian)?;
+        self.accept(proved)
+    }
+
+    /// Proves that a program with variables computes this function, whatever the values of the variables are.
+    ///
+    /// # Errors
+    /// [`NotProved`]: the program computes another function for some values, or its function cannot be found within
+    /// the budget.
+    pub fn prove_template(&mut self, template: &Template) -> Result<(), NotProved> {
+        self.store.reset_steps();
+        let proved = self.store.template(template, self.endian)?;
+        self.accept(proved)
+    }
+
+    /// Accepts the function of a program if it is the same node.
+    fn accept(&mut self, proved: Func) -> Result<(), NotProved> {
         // The nodes of this function were checked when it was built, and a store never changes them.
         if proved == self.func {
             return Ok(());

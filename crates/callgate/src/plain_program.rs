@@ -165,6 +165,8 @@ impl Writer {
                 parts.iter().rev().fold(no, |no, part| self.condition(part, yes, no))
             }
             Shape::Test(test) => self.test(test, yes, no),
+            // The proof refuses it, as it does every program without the variables.
+            Shape::Variable(test) => self.test(&test.given(&[]), yes, no),
         }
     }
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::fmt;
 
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{Func, Store, VARS};
+use callgate_proof::diagram::{BITS, Func, Store, Var};
 
 const LIMBS: usize = 9;
 
@@ -89,10 +89,15 @@ impl fmt::Debug for Count {
     }
 }
 
-/// The number of inputs, of 2^512, for which the function has this verdict.
+/// The number of inputs, of 2^512, for which the function, which has no variables, has this verdict.
 pub fn count(store: &Store, func: Func, verdict: Verdict) -> Count {
     let mut memo = HashMap::default();
-    count_memo(store, func, verdict, &mut memo).shifted(usize::from(store.var(func)))
+    count_memo(store, func, verdict, &mut memo).shifted(usize::from(bit(store, func)))
+}
+
+/// The first bit of the syscall that a function tests; [`BITS`] for a constant.
+fn bit(store: &Store, func: Func) -> Var {
+    store.var(func).min(BITS)
 }
 
 /// As [`count`], over the variables from the function's own on.
@@ -108,11 +113,10 @@ fn count_memo(
     if let Some(done) = memo.get(&func) {
         return *done;
     }
-    let var = store.var(func);
+    let var = bit(store, func);
     let (low, high) = store.children(func);
     let count = [low, high].map(|child| {
-        debug_assert!(store.var(child) <= VARS);
-        let gap = usize::from(store.var(child) - var - 1);
+        let gap = usize::from(bit(store, child).saturating_sub(var + 1));
         count_memo(store, child, verdict, memo).shifted(gap)
     });
     let total = count[0].plus(count[1]);

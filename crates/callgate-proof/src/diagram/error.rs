@@ -21,8 +21,9 @@ impl Default for Budget {
 
 /// The error of operations on diagrams.
 ///
-/// Usually the [`Budget`] is exhausted ([`DiagramError::is_out_of_budget`]). Any other error is a
-/// defect: the caller used a node of another store, or an invariant of this crate is broken.
+/// Usually the [`Budget`] is exhausted ([`DiagramError::is_out_of_budget`]), or the filter has variables
+/// ([`DiagramError::needs_values`]). Any other error is a defect: the caller used a node of another store, or an
+/// invariant of this crate is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiagramError(DiagramErrorKind);
 
@@ -32,6 +33,9 @@ enum DiagramErrorKind {
     Steps { limit: u64, nodes: usize },
     States { limit: usize },
     ReturnBits { limit: u32, given: u32 },
+    Comparisons { limit: usize },
+    Variables,
+    Computed,
     Foreign,
     Defect(&'static str),
 }
@@ -54,6 +58,16 @@ impl DiagramError {
         DiagramError(DiagramErrorKind::ReturnBits { limit, given })
     }
 
+    pub(super) const fn comparisons(limit: usize) -> DiagramError {
+        DiagramError(DiagramErrorKind::Comparisons { limit })
+    }
+
+    /// A filter has variables, where their values are needed.
+    pub(super) const VARIABLES: DiagramError = DiagramError(DiagramErrorKind::Variables);
+
+    /// A program computes with the value of a variable, or compares it with a computed value.
+    pub(super) const COMPUTED: DiagramError = DiagramError(DiagramErrorKind::Computed);
+
     /// A node of another store was used.
     pub(super) const FOREIGN: DiagramError = DiagramError(DiagramErrorKind::Foreign);
 
@@ -62,9 +76,22 @@ impl DiagramError {
         DiagramError(DiagramErrorKind::Defect(invariant))
     }
 
-    /// Whether the [`Budget`] is exhausted; any other error is a defect of the caller or of this crate.
+    /// Whether the [`Budget`] or another limit is exhausted.
     pub const fn is_out_of_budget(&self) -> bool {
-        !matches!(self.0, DiagramErrorKind::Foreign | DiagramErrorKind::Defect(_))
+        !self.is_defect() && !self.needs_values()
+    }
+
+    /// Whether it is a defect of the caller or of this crate.
+    pub const fn is_defect(&self) -> bool {
+        matches!(
+            self.0,
+            DiagramErrorKind::Foreign | DiagramErrorKind::Defect(_) | DiagramErrorKind::Computed
+        )
+    }
+
+    /// Whether the filter has variables, and the operation is defined only for filters without.
+    pub const fn needs_values(&self) -> bool {
+        matches!(self.0, DiagramErrorKind::Variables)
     }
 }
 
@@ -93,6 +120,21 @@ impl std::fmt::Display for DiagramError {
                 "the filter is too complex: it returns a computed value with {given} \
                  variable bits, the limit is {limit}"
             ),
+            DiagramErrorKind::Comparisons { limit } => write!(
+                f,
+                "the filter has more than {limit} different comparisons with variables (the limit); the halves of \
+                 a value of 64 bits count separately"
+            ),
+            DiagramErrorKind::Variables => write!(
+                f,
+                "the filter has variables; give their values, or compile it to a program with variables"
+            ),
+            DiagramErrorKind::Computed => {
+                write!(
+                    f,
+                    "a program computes with a variable; it may only compare arguments with it"
+                )
+            }
             DiagramErrorKind::Foreign => {
                 write!(f, "a node of another diagram store was used (a defect of the caller)")
             }

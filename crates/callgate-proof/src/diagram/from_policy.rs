@@ -51,6 +51,7 @@ impl Store {
     pub fn condition(&mut self, condition: &Condition) -> Result<Pred, DiagramError> {
         match condition.shape() {
             Shape::Test(test) => self.test(test),
+            Shape::Variable(test) => self.variable_test(test),
             Shape::All(parts) => {
                 let mut all = Pred::ALWAYS;
                 for part in parts {

@@ -20,6 +20,7 @@ use super::symbolic::{Value, ValueTable};
 use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::cfg::{Registers, Successors, liveness};
 use callgate_bpf::data::{Endian, SECCOMP_DATA_SIZE, Word};
+use callgate_bpf::template::{Patch, Template};
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Alu, Insn, LongProgram, Op, Relation, SCRATCH_WORDS, Source};
 
@@ -82,6 +83,8 @@ pub struct Execution {
     index: HashMap<(usize, State), usize>,
     /// Per state, how the program continues.
     steps: Vec<Option<Step>>,
+    /// The right operands of instructions with patches.
+    symbols: HashMap<usize, Value>,
 }
 
 const BAD_INSN: DiagramError =
@@ -99,6 +102,14 @@ impl Store {
     pub fn program(&mut self, program: &LongProgram, endian: Endian) -> Result<Func, DiagramError> {
         Execution::explore(self, program, endian)?.function(self)
     }
+
+    /// The function that a program with variables computes on machines of this byte order.
+    ///
+    /// # Errors
+    /// As [`Store::comparison`]; or if the program compares a variable with a computed value.
+    pub fn template(&mut self, template: &Template, endian: Endian) -> Result<Func, DiagramError> {
+        Execution::of(self, template.program(), template.patches(), endian)?.function(self)
+    }
 }
 
 impl Execution {
@@ -109,6 +120,16 @@ impl Execution {
     pub fn explore(
         store: &mut Store,
         program: &LongProgram,
+        endian: Endian,
+    ) -> Result<Execution, DiagramError> {
+        Execution::of(store, program, &[], endian)
+    }
+
+    /// As [`Execution::explore`], for a program with patches.
+    fn of(
+        store: &mut Store,
+        program: &LongProgram,
+        patches: &[Patch],
         endian: Endian,
     ) -> Result<Execution, DiagramError> {
         let insns = program.insns();
@@ -122,7 +143,12 @@ impl Execution {
             at: vec![Vec::new(); insns.len()],
             index: HashMap::default(),
             steps: Vec::with_capacity(insns.len() * 2),
+            symbols: HashMap::default(),
         };
+        for Patch { insn, symbol, half } in patches {
+            let symbol = execution.values.symbol(*symbol, *half);
+            execution.symbols.insert(*insn, symbol);
+        }
         execution.enter(0, State { a: ZERO, x: ZERO, memory: 0 })?;
         for (pc, insn) in insns.iter().enumerate() {
             // Executing an instruction adds states only to later instructions.
@@ -241,7 +267,8 @@ impl Execution {
             Successors::Jump(target) => Ok(Step::Goto(self.enter(target, state)?)),
             Successors::Branch { taken, otherwise } => {
                 let (relation, source) = insn.comparison().ok_or(BAD_INSN)?;
-                self.branch(state, relation, right(source, state), taken, otherwise)
+                let right = self.symbols.get(&pc).copied().unwrap_or(right(source, state));
+                self.branch(state, relation, right, taken, otherwise)
             }
             Successors::Next(next) => match insn.arithmetic() {
                 // Division by X ends the program with 0 where X is 0.

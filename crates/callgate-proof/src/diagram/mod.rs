@@ -6,6 +6,9 @@
 //! [`Store`], two filters are equal exactly when they are the same node: equality is one
 //! comparison. If two filters differ, a path to a difference is a concrete syscall.
 //!
+//! Comparisons with variables, whose values are set when a filter is installed, are further variables of the diagram:
+//! see [`Store::variable_test`].
+//!
 //! [`Store::policy`] and [`Store::program`] build functions; [`Store::evaluate`] and [`Store::witness`]
 //! query them. Queries that the proof does not need are in the crate `callgate-codegen`.
 //!
@@ -45,14 +48,16 @@ pub mod symbolic;
 #[doc(hidden)]
 pub mod truth_table;
 mod value_sets;
+mod variables;
 mod witness;
 
 pub use compare::{Split, var_of};
 pub use error::{Budget, DiagramError};
 pub use node::{Func, Node, Pred};
 pub use node_set::NodeSet;
-pub use node_table::{VARS, Var};
+pub use node_table::{BITS, VARS, Var};
 pub use store::Store;
+pub use variables::{Comparison, MAX_COMPARISONS};
 
 #[cfg(test)]
 mod tests;

@@ -5,20 +5,23 @@
 use super::error::DiagramError;
 use super::node_set::NodeSet;
 
-/// The number of variables: the bits of the sixteen words.
-pub const VARS: u16 = 512;
+/// The number of bits of the sixteen words.
+pub const BITS: Var = 512;
 
-/// A variable: bit `31 - var % 32` of word `var / 32`, so that the most significant bit comes first.
+/// The number of variables: the bits of the sixteen words, then [comparisons](super::Comparison).
+pub const VARS: Var = BITS + 256;
+
+/// A variable. Below [`BITS`], bit `31 - var % 32` of word `var / 32`, so that the most significant bit comes first.
 pub type Var = u16;
 
 /// The variable of terminals: after all others.
 pub(super) const TERMINAL: Var = VARS;
 
 // In place of a variable, the kind of a terminal: from `TERMINAL` on.
-pub(super) const VERDICT: u32 = 512;
-pub(super) const TRUTH: u32 = 513;
-pub(super) const PLACEHOLDER: u32 = 514;
-pub(super) const FOREIGN: u32 = 515;
+pub(super) const VERDICT: u32 = VARS as u32;
+pub(super) const TRUTH: u32 = VERDICT + 1;
+pub(super) const PLACEHOLDER: u32 = VERDICT + 2;
+pub(super) const FOREIGN: u32 = VERDICT + 3;
 
 /// The first size of the hash index. Small filters need few nodes, and fresh pages of memory would cost more than all
 /// other work on them.

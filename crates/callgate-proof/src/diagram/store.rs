@@ -22,6 +22,7 @@ use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
 use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
 use super::operation_cache::{OTHER_OPERATION, OperationCache};
+use super::variables::Comparisons;
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 
@@ -39,6 +40,8 @@ pub struct Store {
     left: Cell<u64>,
     /// Whether a node of another store was passed.
     misused: Cell<bool>,
+    /// The comparisons with variables, if filters may have any.
+    pub(super) comparisons: Comparisons,
 }
 
 impl Default for Store {
@@ -61,10 +64,15 @@ impl Store {
         Store::of(NodeTable::new([FALSE, TRUE]), OperationCache::new(), budget)
     }
 
+    /// An empty store for filters with variables. A store without variables refuses them.
+    pub fn with_variables(budget: Budget) -> Store {
+        Store { comparisons: Some(Vec::new()), ..Store::new(budget) }
+    }
+
     fn of(nodes: NodeTable, cache: OperationCache, budget: Budget) -> Store {
         let id = StoreId::next();
         let (left, misused) = (Cell::new(budget.steps), Cell::new(false));
-        let store = Store { id, nodes, cache, budget, left, misused };
+        let store = Store { id, nodes, cache, budget, left, misused, comparisons: None };
         if id == StoreId::NONE {
             store.misuse();
         }
@@ -78,7 +86,8 @@ impl Store {
     /// If `func` belongs to another store.
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.check_owner(func)?;
-        let copy = Store::of(self.nodes.clone(), self.cache.clone(), self.budget);
+        let mut copy = Store::of(self.nodes.clone(), self.cache.clone(), self.budget);
+        copy.comparisons = self.comparisons.clone();
         let func = copy.handle(func.id());
         Ok((copy, func))
     }

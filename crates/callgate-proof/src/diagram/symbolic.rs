@@ -7,9 +7,10 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
-use super::{DiagramError, Func, Pred, Store};
+use super::{Comparison, DiagramError, Func, Pred, Store};
 use crate::policy::Cmp;
 use callgate_bpf::data::Word;
+use callgate_bpf::template::{Half, Symbol};
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Alu, Relation};
 
@@ -22,6 +23,8 @@ pub enum Value {
     Masked(Word, u32),
     /// The bits with this number in [`ValueTable`].
     Bits(u32),
+    /// The symbol with this number in [`ValueTable`]: half of a value that depends on a variable.
+    Symbol(u32),
 }
 
 /// One predicate per bit of a value, least significant first.
@@ -35,12 +38,26 @@ const MAX_RETURN_BITS: u32 = 12;
 pub struct ValueTable {
     table: Vec<Bits>,
     index: HashMap<Bits, u32>,
+    symbols: Vec<(Symbol, Half)>,
 }
 
 impl ValueTable {
     /// The value of a whole word.
     pub fn word(word: Word) -> Value {
         Value::Masked(word, u32::MAX)
+    }
+
+    /// The value of the constant that a patch sets.
+    pub(super) fn symbol(&mut self, symbol: Symbol, half: Half) -> Value {
+        if let Some(constant) = symbol.constant_half(half) {
+            return Value::Constant(constant);
+        }
+        let known = self.symbols.iter().position(|other| *other == (symbol, half));
+        let number = known.unwrap_or(self.symbols.len());
+        if known.is_none() {
+            self.symbols.push((symbol, half));
+        }
+        Value::Symbol(number as u32)
     }
 
     fn bits(&self, store: &mut Store, value: Value) -> Result<Bits, DiagramError> {
@@ -62,6 +79,7 @@ impl ValueTable {
                 let unknown = DiagramError::defect("a value of 32 predicates is in the table");
                 bits = *self.table.get(number as usize).ok_or(unknown)?;
             }
+            Value::Symbol(_) => return Err(DiagramError::COMPUTED),
         }
         Ok(bits)
     }
@@ -152,6 +170,16 @@ impl ValueTable {
                 Relation::AtLeast => store.compare_word(word, mask, Cmp::Ge, k),
                 Relation::Shares => store.any_bit(word, mask & k),
             };
+        }
+        if let Value::Symbol(number) = b {
+            let (word, mask) = match a {
+                Value::Masked(word, mask) => (word, mask),
+                Value::Constant(0) => (Word::NR, 0),
+                _ => return Err(DiagramError::COMPUTED),
+            };
+            let unknown = DiagramError::defect("a symbol is in the table");
+            let (symbol, half) = *self.symbols.get(number as usize).ok_or(unknown)?;
+            return store.comparison(Comparison { word, mask, relation, symbol, half });
         }
         let (x, y) = (self.bits(store, a)?, self.bits(store, b)?);
         let mut rest = Pred::constant(matches!(relation, Relation::Equal | Relation::AtLeast));

@@ -2,6 +2,8 @@
 
 use callgate_bpf::data::{SeccompData, Word};
 
+use super::variable_test::VariableTest;
+
 /// The operand of a test: an argument or the instruction pointer, all 64 bits or the low 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -78,6 +80,21 @@ pub enum Cmp {
     Ge,
 }
 
+impl Cmp {
+    /// The comparison that holds exactly when this one does not.
+    #[must_use]
+    pub const fn negated(self) -> Cmp {
+        match self {
+            Cmp::Eq => Cmp::Ne,
+            Cmp::Ne => Cmp::Eq,
+            Cmp::Lt => Cmp::Ge,
+            Cmp::Ge => Cmp::Lt,
+            Cmp::Le => Cmp::Gt,
+            Cmp::Gt => Cmp::Le,
+        }
+    }
+}
+
 /// One comparison: `(field & mask) cmp value`, unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -124,15 +141,7 @@ impl Test {
     /// The test that holds exactly when this one does not.
     #[must_use]
     pub const fn negated(self) -> Test {
-        let cmp = match self.cmp {
-            Cmp::Eq => Cmp::Ne,
-            Cmp::Ne => Cmp::Eq,
-            Cmp::Lt => Cmp::Ge,
-            Cmp::Ge => Cmp::Lt,
-            Cmp::Le => Cmp::Gt,
-            Cmp::Gt => Cmp::Le,
-        };
-        Test { cmp, ..self }
+        Test { cmp: self.cmp.negated(), ..self }
     }
 }
 
@@ -159,6 +168,9 @@ pub enum Shape {
     Any(Vec<Condition>),
     /// A single test.
     Test(Test),
+    /// A single comparison with a variable.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    Variable(VariableTest),
 }
 
 impl Condition {
@@ -175,6 +187,11 @@ impl Condition {
     /// Holds if the test does.
     pub const fn test(test: Test) -> Condition {
         Condition(Shape::Test(test))
+    }
+
+    /// Holds if the comparison with a variable does.
+    pub const fn variable(test: VariableTest) -> Condition {
+        Condition(Shape::Variable(test))
     }
 
     /// Holds if all parts do.
@@ -216,6 +233,7 @@ impl Condition {
             Shape::All(parts) => Condition::any(parts.into_iter().map(Condition::negated)),
             Shape::Any(parts) => Condition::all(parts.into_iter().map(Condition::negated)),
             Shape::Test(test) => Condition::test(test.negated()),
+            Shape::Variable(test) => Condition::variable(test.negated()),
         }
     }
 
@@ -224,22 +242,36 @@ impl Condition {
         matches!(&self.0, Shape::All(parts) if parts.is_empty())
     }
 
-    /// Whether it holds for a syscall.
+    /// Whether it holds for a syscall when all variables are 0. See [`Condition::given`] for other values.
     pub fn holds(&self, data: &SeccompData) -> bool {
         match &self.0 {
             Shape::All(parts) => parts.iter().all(|part| part.holds(data)),
             Shape::Any(parts) => parts.iter().any(|part| part.holds(data)),
             Shape::Test(test) => test.holds(data),
+            Shape::Variable(test) => test.holds(data, &[]),
+        }
+    }
+
+    /// The condition when the variables have these values; a variable without a value counts as 0.
+    #[must_use]
+    pub fn given(&self, values: &[u64]) -> Condition {
+        match &self.0 {
+            Shape::All(parts) => Condition::all(parts.iter().map(|part| part.given(values))),
+            Shape::Any(parts) => Condition::any(parts.iter().map(|part| part.given(values))),
+            Shape::Test(test) => Condition::test(*test),
+            Shape::Variable(test) => Condition::test(test.given(values)),
         }
     }
 
     /// The disjunctive normal form: alternatives of which at least one must hold, each a list of tests that must
     /// all hold. No alternative means never, an empty alternative means always.
     ///
-    /// `None` if there are more than `limit` alternatives; a conjunction multiplies those of its parts.
+    /// `None` if there are more than `limit` alternatives, and if there are variables; a conjunction multiplies the
+    /// alternatives of its parts.
     pub fn alternatives(&self, limit: usize) -> Option<Vec<Vec<Test>>> {
         let alternatives = match &self.0 {
             Shape::Test(test) => vec![vec![*test]],
+            Shape::Variable(_) => return None,
             Shape::Any(parts) => {
                 let mut any = Vec::new();
                 for part in parts {
@@ -271,13 +303,25 @@ impl Condition {
         &self.0
     }
 
-    /// Calls `visit` for every test of the condition.
+    /// Calls `visit` for every comparison of the condition with a constant.
     pub fn for_each_test(&self, visit: &mut impl FnMut(&Test)) {
         match &self.0 {
             Shape::All(parts) | Shape::Any(parts) => {
                 parts.iter().for_each(|part| part.for_each_test(visit));
             }
             Shape::Test(test) => visit(test),
+            Shape::Variable(_) => {}
+        }
+    }
+
+    /// Calls `visit` for every comparison of the condition with a variable.
+    pub fn for_each_variable_test(&self, visit: &mut impl FnMut(&VariableTest)) {
+        match &self.0 {
+            Shape::All(parts) | Shape::Any(parts) => {
+                parts.iter().for_each(|part| part.for_each_variable_test(visit));
+            }
+            Shape::Test(_) => {}
+            Shape::Variable(test) => visit(test),
         }
     }
 }

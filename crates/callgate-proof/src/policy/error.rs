@@ -12,6 +12,7 @@ pub(super) enum PolicyErrorKind {
     OtherToken(Arch, Arch),
     DuplicateArch(Arch),
     MixedEndian(Arch, Arch),
+    Undeclared(usize),
 }
 
 impl std::fmt::Display for PolicyError {
@@ -35,6 +36,12 @@ impl std::fmt::Display for PolicyError {
                 "{a} and {b} have different byte orders, so no kernel runs both; \
                  compile a filter for each"
             ),
+            PolicyErrorKind::Undeclared(index) => {
+                write!(
+                    f,
+                    "a condition compares with variable {index}, which is not declared with its width"
+                )
+            }
         }
     }
 }

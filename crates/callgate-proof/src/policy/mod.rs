@@ -14,9 +14,11 @@ mod rules;
 mod section;
 #[cfg(feature = "serde")]
 mod serialize;
+mod variable_test;
 
 pub use callgate_bpf::syscalls::SyscallSet;
 pub use condition::{Cmp, Condition, Field, Shape, Test};
 pub use error::PolicyError;
 pub use rules::Policy;
 pub use section::{Rule, Section};
+pub use variable_test::{VariableRelation, VariableTest};

@@ -2,10 +2,11 @@
 
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
+use callgate_bpf::template::{ValueError, Variable, check_values};
 use callgate_bpf::verdict::Verdict;
 
 use super::error::{PolicyError, PolicyErrorKind};
-use super::section::Section;
+use super::section::{Rule, Section};
 
 /// A filter as rules. See the [module](super) for its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +19,29 @@ pub struct Policy {
     pub(super) sections: Vec<Section>,
     pub(super) bad_arch: Verdict,
     endian: Endian,
+    variables: Vec<Variable>,
 }
 
 impl Policy {
     /// A policy with these sections.
     ///
     /// # Errors
-    /// If two sections have one token, or their architectures differ in byte order.
+    /// If two sections have one token, or their architectures differ in byte order; if a condition compares with a
+    /// variable.
     pub fn new(sections: Vec<Section>, bad_arch: Verdict) -> Result<Policy, PolicyError> {
+        Policy::with_variables(sections, bad_arch, Vec::new())
+    }
+
+    /// A policy with these sections, whose conditions may compare with these variables.
+    ///
+    /// # Errors
+    /// If two sections have one token, or their architectures differ in byte order; if a condition compares with a
+    /// variable that is not among these, or has another number of bits.
+    pub fn with_variables(
+        sections: Vec<Section>,
+        bad_arch: Verdict,
+        variables: Vec<Variable>,
+    ) -> Result<Policy, PolicyError> {
         for (i, section) in sections.iter().enumerate() {
             if sections.iter().take(i).any(|earlier| earlier.token() == section.token()) {
                 return Err(PolicyError(PolicyErrorKind::DuplicateToken(section.token())));
@@ -38,7 +54,37 @@ impl Policy {
         if let (Some(first), Some(other)) = (first, firsts.find(|arch| arch.endian() != endian)) {
             return Err(PolicyError(PolicyErrorKind::MixedEndian(first, other)));
         }
-        Ok(Policy { sections, bad_arch, endian })
+        let mut undeclared = None;
+        for rule in sections.iter().flat_map(|section| &section.rules) {
+            rule.when.for_each_variable_test(&mut |test| {
+                let declared = variables.get(test.symbol.variable());
+                if declared.is_none_or(|variable| variable.is_wide() != test.symbol.is_wide()) {
+                    undeclared = Some(test.symbol.variable());
+                }
+            });
+        }
+        match undeclared {
+            Some(index) => Err(PolicyError(PolicyErrorKind::Undeclared(index))),
+            None => Ok(Policy { sections, bad_arch, endian, variables }),
+        }
+    }
+
+    /// The variables; symbols refer to them by index.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// The policy without variables, whose values are these.
+    ///
+    /// # Errors
+    /// If the number of values is not that of the variables, or a value does not fit.
+    pub fn given(&self, values: &[u64]) -> Result<Policy, ValueError> {
+        check_values(&self.variables, values)?;
+        let given = |rule: &Rule| Rule { when: rule.when.given(values), ..rule.clone() };
+        let section =
+            |section: &Section| section.with_rules(section.rules.iter().map(given).collect());
+        let sections = self.sections.iter().map(section).collect();
+        Ok(Policy { sections, variables: Vec::new(), ..*self })
     }
 
     /// The sections, in the order given.
@@ -62,7 +108,7 @@ impl Policy {
     }
 
     /// The verdict for a syscall, evaluated directly from the rules. This is the definition of the meaning of
-    /// a policy, against which the diagram is tested.
+    /// a policy, against which the diagram is tested. All variables are 0; see [`Policy::given`] for other values.
     pub fn evaluate(&self, data: &SeccompData) -> Verdict {
         let Some(section) = self.sections.iter().find(|section| section.token() == data.arch)
         else {
@@ -81,7 +127,6 @@ mod tests {
     use callgate_bpf::syscalls::SyscallSet;
 
     use super::super::condition::{Condition, Field, Test};
-    use super::super::section::Rule;
     use super::*;
 
     fn section(arch: Arch, rules: Vec<Rule>) -> Section {

@@ -53,6 +53,7 @@ impl From<Shape> for Condition {
             Shape::All(parts) => Condition::all(parts),
             Shape::Any(parts) => Condition::any(parts),
             Shape::Test(test) => Condition::test(test),
+            Shape::Variable(test) => Condition::variable(test),
         }
     }
 }

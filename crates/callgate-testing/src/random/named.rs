@@ -150,6 +150,7 @@ fn narrowed(condition: &Condition) -> Condition {
     match condition.shape() {
         Shape::All(parts) => Condition::all(parts.iter().map(narrowed)),
         Shape::Any(parts) => Condition::any(parts.iter().map(narrowed)),
+        Shape::Variable(_) => condition.clone(),
         Shape::Test(test) => {
             let field = test.field.low32();
             let (mask, value) = (test.mask & field.full_mask(), test.value & field.full_mask());

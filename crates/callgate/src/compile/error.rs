@@ -4,6 +4,7 @@ use super::too_complex::TooComplex;
 use super::too_long::TooLong;
 use callgate_bpf::ProgramError;
 use callgate_bpf::data::SeccompData;
+use callgate_bpf::template::TemplateError;
 use callgate_proof::NotProved;
 use callgate_proof::diagram::DiagramError;
 
@@ -19,6 +20,7 @@ pub(super) enum CompileErrorKind {
     Refused(ProgramError),
     NotEqual(Option<Box<SeccompData>>),
     NotConstantAllow { token: u32, nr: u32 },
+    Patches(TemplateError),
 }
 
 impl std::fmt::Display for CompileError {
@@ -48,6 +50,12 @@ impl std::fmt::Display for CompileError {
                 "the generated program does not let the kernel see that syscall {nr} of arch \
                  {token:#010x} is always allowed (a defect of callgate)"
             ),
+            CompileErrorKind::Patches(error) => {
+                write!(
+                    f,
+                    "the generated program has impossible patches (a defect of callgate): {error}"
+                )
+            }
         }
     }
 }
@@ -59,6 +67,7 @@ impl std::error::Error for CompileError {
             CompileErrorKind::Diagram(error) => Some(error),
             CompileErrorKind::TooComplex(error) => Some(&error.limit),
             CompileErrorKind::Refused(error) => Some(error),
+            CompileErrorKind::Patches(error) => Some(error),
             CompileErrorKind::TooLong(_)
             | CompileErrorKind::NotEqual(_)
             | CompileErrorKind::NotConstantAllow { .. } => None,
@@ -75,11 +84,12 @@ impl CompileError {
     /// Whether it is a defect of this library: a check of the generated program failed.
     pub(crate) fn is_defect(&self) -> bool {
         match &self.0 {
-            CompileErrorKind::Diagram(error) => !error.is_out_of_budget(),
-            CompileErrorKind::TooComplex(error) => !error.limit.is_out_of_budget(),
+            CompileErrorKind::Diagram(error) => error.is_defect(),
+            CompileErrorKind::TooComplex(error) => error.limit.is_defect(),
             CompileErrorKind::TooLong(_) => false,
             CompileErrorKind::Refused(_)
             | CompileErrorKind::NotEqual(_)
+            | CompileErrorKind::Patches(_)
             | CompileErrorKind::NotConstantAllow { .. } => true,
         }
     }

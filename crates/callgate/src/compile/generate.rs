@@ -3,13 +3,14 @@
 use super::diagram::diagram;
 use super::error::{CompileError, CompileErrorKind};
 use super::expected::expected_insns;
-use super::options::{Compiled, Options, Phase, Stats};
+use super::options::{Compiled, CompiledTemplate, Options, Phase, Stats};
 use super::too_long::too_long;
 use crate::plain_program::plain_program;
 use callgate_bpf::data::Endian;
 use callgate_bpf::syscalls::Arch;
+use callgate_bpf::template::{Template, Variable};
 use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program, is_constant_allow};
-use callgate_codegen::{Aim, Effort, WeightedSyscall};
+use callgate_codegen::{Aim, Effort, Program as Unproved, WeightedSyscall};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{DiagramError, Store};
 use callgate_proof::policy::Policy;
@@ -77,6 +78,20 @@ pub(crate) fn generate(
     plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
+    let made = generate_template(meaning, &[], arches, options, plain, observe)?;
+    let (program, ..) = made.template.into_parts();
+    Ok(Compiled { program, stats: made.stats })
+}
+
+/// As [`generate`], for a meaning with these variables.
+pub(super) fn generate_template(
+    meaning: &mut Meaning,
+    variables: &[Variable],
+    arches: &[Arch],
+    options: &Options,
+    plain: &dyn Fn() -> Option<Vec<Insn>>,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<CompiledTemplate, CompileError> {
     let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
     let mut made = generated(meaning, &syscalls, options, options.aim);
     let mut other = None;
@@ -94,17 +109,18 @@ pub(crate) fn generate(
         }
     }
     observe(Phase::Generated);
-    let (program, nodes) = match (other, made) {
+    let (template, nodes) = match (other, made) {
         (Some(other), _) => (other, 0),
         (None, made) => {
-            let Generated { insns, nodes, .. } = made?;
-            (prove(meaning, insns, &syscalls)?, nodes)
+            let Made { program, nodes, .. } = made?;
+            (prove(meaning, program, variables, &syscalls)?, nodes)
         }
     };
     observe(Phase::Proved);
-    let expected_insns = match options.expected_insns {
+    let program = template.program();
+    let expected_insns = match options.expected_insns && variables.is_empty() {
         true => {
-            expected_insns(meaning.store(), meaning.func(), &program, &syscalls, meaning.endian())
+            expected_insns(meaning.store(), meaning.func(), program, &syscalls, meaning.endian())
         }
         false => None,
     };
@@ -115,31 +131,29 @@ pub(crate) fn generate(
         nodes: meaning.store().len().max(nodes),
         proved: true,
     };
-    Ok(Compiled { program, stats })
+    Ok(CompiledTemplate { template, stats })
 }
 
-/// Unproved instructions.
-struct Generated {
-    insns: Vec<Insn>,
+/// An unproved program.
+struct Made {
+    program: Unproved,
     /// The number of nodes that the generator used.
     nodes: usize,
     /// The effort with which they were found.
     effort: Effort,
 }
 
-type Made = Result<Generated, DiagramError>;
-
 /// Whether there are no instructions, or too many, because of the limits.
-fn is_unusable(made: &Made) -> bool {
+fn is_unusable(made: &Result<Made, DiagramError>) -> bool {
     match made {
-        Ok(generated) => generated.insns.len() > MAX_INSNS,
+        Ok(made) => made.program.insns.len() > MAX_INSNS,
         Err(error) => error.is_out_of_budget(),
     }
 }
 
 /// Whether the search with full effort exhausted the budget.
-fn is_exhausted(made: &Made) -> bool {
-    made.as_ref().map_or(true, |generated| generated.effort == Effort::Least)
+fn is_exhausted(made: &Result<Made, DiagramError>) -> bool {
+    made.as_ref().map_or(true, |made| made.effort == Effort::Least)
 }
 
 /// The program of these instructions, if the options allow them and it is proved. A program that the kernel would not
@@ -152,24 +166,30 @@ fn proved(
     insns: Option<Vec<Insn>>,
     syscalls: &[WeightedSyscall],
     options: &Options,
-) -> Result<Option<Program>, CompileError> {
+) -> Result<Option<Template>, CompileError> {
     let is_allowed =
         |insns: &Vec<Insn>| insns.iter().all(|insn| options.instructions.allows(insn.op));
     let Some(insns) = insns.filter(is_allowed) else { return Ok(None) };
-    match prove(meaning, insns, syscalls) {
-        Ok(program) => Ok(Some(program)),
+    let program = Unproved { insns, patches: Vec::new() };
+    match prove(meaning, program, &[], syscalls) {
+        Ok(template) => Ok(Some(template)),
         Err(error @ CompileError(CompileErrorKind::NotEqual(_))) => Err(error),
         Err(_) => Ok(None),
     }
 }
 
 /// Generates instructions for a meaning.
-fn generated(meaning: &Meaning, syscalls: &[WeightedSyscall], options: &Options, aim: Aim) -> Made {
-    let attempt = |effort| -> Made {
+fn generated(
+    meaning: &Meaning,
+    syscalls: &[WeightedSyscall],
+    options: &Options,
+    aim: Aim,
+) -> Result<Made, DiagramError> {
+    let attempt = |effort| -> Result<Made, DiagramError> {
         // The generator gets a copy: it cannot change the diagram in which its program is proved. Each attempt gets
         // a new one, without the nodes of the attempt before.
         let (mut store, func) = meaning.copy()?;
-        let insns = callgate_codegen::generate(
+        let program = callgate_codegen::generate(
             &mut store,
             func,
             syscalls,
@@ -179,7 +199,7 @@ fn generated(meaning: &Meaning, syscalls: &[WeightedSyscall], options: &Options,
             meaning.endian(),
             effort,
         )?;
-        Ok(Generated { insns, nodes: store.len(), effort })
+        Ok(Made { program, nodes: store.len(), effort })
     };
     match attempt(Effort::Full) {
         Err(error) if error.is_out_of_budget() => attempt(Effort::Least),
@@ -191,23 +211,26 @@ fn generated(meaning: &Meaning, syscalls: &[WeightedSyscall], options: &Options,
 /// constant allow.
 fn prove(
     meaning: &mut Meaning,
-    insns: Vec<Insn>,
+    Unproved { insns, patches }: Unproved,
+    variables: &[Variable],
     syscalls: &[WeightedSyscall],
-) -> Result<Program, CompileError> {
+) -> Result<Template, CompileError> {
     if insns.len() > MAX_INSNS {
         let error = too_long(meaning.store(), meaning.func(), &insns, syscalls);
         return Err(CompileError(CompileErrorKind::TooLong(Box::new(error))));
     }
     let program =
         Program::new(insns).map_err(|error| CompileError(CompileErrorKind::Refused(error)))?;
-    meaning.prove(&program)?;
+    let template = Template::new(program, variables.to_vec(), patches)
+        .map_err(|error| CompileError(CompileErrorKind::Patches(error)))?;
+    meaning.prove_template(&template)?;
     for syscall in syscalls.iter().filter(|syscall| syscall.always_allowed) {
-        if !is_constant_allow(&program, syscall.token, syscall.nr) {
+        if !is_constant_allow(template.program(), syscall.token, syscall.nr) {
             let WeightedSyscall { token, nr, .. } = *syscall;
             return Err(CompileError(CompileErrorKind::NotConstantAllow { token, nr }));
         }
     }
-    Ok(program)
+    Ok(template)
 }
 
 #[cfg(test)]
@@ -221,6 +244,10 @@ mod tests {
     use callgate_proof::policy::{Cmp, Condition, Field, Rule, Section, SyscallSet, Test};
 
     const TOKEN: u32 = Arch::X86_64.token();
+
+    fn unproved(insns: Vec<Insn>) -> Unproved {
+        Unproved { insns, patches: Vec::new() }
+    }
 
     /// Some always-allowed syscalls, and one that is allowed for a small first argument.
     fn policy() -> Policy {
@@ -271,7 +298,7 @@ mod tests {
                     continue;
                 }
                 refused += 1;
-                match prove(&mut meaning, insns, &[]) {
+                match prove(&mut meaning, unproved(insns), &[], &[]) {
                     Err(CompileError(CompileErrorKind::NotEqual(Some(data)))) => {
                         assert_ne!(verdict(&data), policy.evaluate(&data), "{data:?}");
                     }
@@ -280,7 +307,7 @@ mod tests {
             }
         }
         assert!(refused > good.len(), "only {refused} programs were broken");
-        assert!(prove(&mut meaning, good.into_insns(), &[]).is_ok());
+        assert!(prove(&mut meaning, unproved(good.into_insns()), &[], &[]).is_ok());
     }
 
     #[test]
@@ -302,11 +329,11 @@ mod tests {
                 .unwrap();
         let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetK, allow.0)];
         let syscalls = Weights::uniform().resolve(meaning.store(), meaning.func(), &[Arch::X86_64]);
-        let proved = prove(&mut meaning, insns.clone(), &syscalls);
+        let proved = prove(&mut meaning, unproved(insns.clone()), &[], &syscalls);
         assert!(
             matches!(proved, Err(CompileError(CompileErrorKind::NotConstantAllow { .. }))),
             "{proved:?}"
         );
-        assert!(prove(&mut meaning, insns, &[]).is_ok());
+        assert!(prove(&mut meaning, unproved(insns), &[], &[]).is_ok());
     }
 }

@@ -24,6 +24,7 @@ mod error;
 mod expected;
 mod generate;
 mod options;
+mod template;
 mod too_complex;
 mod too_long;
 
@@ -33,5 +34,6 @@ pub(crate) use expected::executed;
 pub use expected::expected_insns;
 pub(crate) use generate::generate;
 pub use generate::{compile, compile_observed, recompile, recompile_observed};
-pub use options::{Compiled, Options, Phase, Stats};
+pub use options::{Compiled, CompiledTemplate, Options, Phase, Stats};
+pub use template::compile_template;
 pub use too_long::{LargePart, TooLong};

@@ -1,6 +1,7 @@
 //! Options of a compilation, its phases, and its result.
 
 use callgate_bpf::Program;
+use callgate_bpf::template::Template;
 use callgate_codegen::{Aim, Instructions, Model, Weights};
 use callgate_proof::diagram::Budget;
 
@@ -45,6 +46,16 @@ pub struct Compiled {
     pub stats: Stats,
 }
 
+/// A proved program with variables.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CompiledTemplate {
+    /// The program, proved equal to its description for all values of its variables.
+    pub template: Template,
+    /// Its figures.
+    pub stats: Stats,
+}
+
 /// Figures of a compilation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -52,7 +63,7 @@ pub struct Stats {
     /// The number of instructions.
     pub insns: usize,
     /// The mean number of executed instructions under the weights, see [`expected_insns`](super::expected_insns); also
-    /// `None` without [`Options::expected_insns`].
+    /// `None` without [`Options::expected_insns`], and for a program with variables.
     pub expected_insns: Option<f64>,
     /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,

@@ -1,0 +1,95 @@
+//! What a variable is compared as: its value, with a constant added, or its complement.
+
+use super::variable::Variable;
+
+/// A 64-bit value that depends on a variable: `variable + addend`, or its complement `!(variable + addend)`, modulo
+/// 2^64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol {
+    variable: u8,
+    wide: bool,
+    addend: u64,
+    complement: bool,
+}
+
+/// A half of a 64-bit value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Half {
+    Low,
+    High,
+}
+
+impl Half {
+    /// This half of a value.
+    pub const fn of(self, value: u64) -> u32 {
+        match self {
+            Half::Low => value as u32,
+            Half::High => (value >> 32) as u32,
+        }
+    }
+}
+
+impl Symbol {
+    /// The value of the variable with this index.
+    pub const fn new(index: u8, variable: &Variable) -> Symbol {
+        Symbol { variable: index, wide: variable.is_wide(), addend: 0, complement: false }
+    }
+
+    /// The same value plus a constant, modulo 2^64.
+    #[must_use]
+    pub const fn plus(self, constant: u64) -> Symbol {
+        // The complement of x is -x - 1, so adding a constant to it subtracts the constant from x.
+        let addend = match self.complement {
+            false => self.addend.wrapping_add(constant),
+            true => self.addend.wrapping_sub(constant),
+        };
+        Symbol { addend, ..self }
+    }
+
+    /// The complement: all 64 bits inverted.
+    #[must_use]
+    pub const fn complement(self) -> Symbol {
+        Symbol { complement: !self.complement, ..self }
+    }
+
+    /// The index of the variable.
+    pub const fn variable(self) -> usize {
+        self.variable as usize
+    }
+
+    /// Whether the variable has 64 bits.
+    pub const fn is_wide(self) -> bool {
+        self.wide
+    }
+
+    /// The constant that is added to the variable, modulo 2^64.
+    pub const fn addend(self) -> u64 {
+        self.addend
+    }
+
+    /// Whether the sum is complemented.
+    pub const fn is_complement(self) -> bool {
+        self.complement
+    }
+
+    /// The value if the variable has this value.
+    pub const fn value(self, variable: u64) -> u64 {
+        let sum = variable.wrapping_add(self.addend);
+        if self.complement { !sum } else { sum }
+    }
+
+    /// The value if the variables have these values. A variable without a value counts as 0.
+    pub fn value_in(self, values: &[u64]) -> u64 {
+        self.value(values.get(self.variable()).copied().unwrap_or(0))
+    }
+
+    /// The half, if it is the same for all values of the variable: the high half of a variable of 32 bits to which
+    /// nothing is added.
+    pub const fn constant_half(self, half: Half) -> Option<u32> {
+        match half {
+            Half::High if !self.wide && self.addend == 0 => Some(half.of(self.value(0))),
+            _ => None,
+        }
+    }
+}

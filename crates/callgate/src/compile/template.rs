@@ -1,0 +1,51 @@
+//! Compilation of policies with variables.
+
+use super::diagram::diagram;
+use super::error::CompileError;
+use super::generate::generate_template;
+use super::options::{CompiledTemplate, Options};
+use callgate_bpf::syscalls::Arch;
+use callgate_proof::Meaning;
+use callgate_proof::diagram::Store;
+use callgate_proof::policy::Policy;
+
+/// Compiles a policy with variables to a program, proved equal for all values of all variables.
+///
+/// No test is merged or dropped because of a relation between values: two variables may be equal, or equal to a
+/// constant of the policy.
+///
+/// ```
+/// use callgate::bpf::template::{Symbol, Variable};
+/// use callgate::compile::{Options, compile_template};
+/// use callgate::proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet};
+/// use callgate::proof::policy::{VariableRelation, VariableTest};
+/// use callgate::{Arch, Verdict};
+///
+/// let fd = Variable::u32("fd")?;
+/// let is_fd = VariableRelation::Cmp(Cmp::Eq);
+/// let is_fd = VariableTest::new(Field::arg_low(0).ok_or("no argument")?, is_fd, Symbol::new(0, &fd));
+/// let read = SyscallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
+/// let rules = vec![Rule { syscalls: read, when: is_fd.into(), verdict: Verdict::ALLOW }];
+/// let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
+/// let policy = Policy::with_variables(vec![section], Verdict::KILL_PROCESS, vec![fd])?;
+///
+/// let compiled = compile_template(&policy, &Options::default())?;
+/// assert_eq!(compiled.template.patches().len(), 1);
+/// let program = compiled.template.instantiate(&[7])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`compile`](super::compile()); and if there are more than
+/// [`MAX_COMPARISONS`](callgate_proof::diagram::MAX_COMPARISONS) different comparisons with variables.
+pub fn compile_template(
+    policy: &Policy,
+    options: &Options,
+) -> Result<CompiledTemplate, CompileError> {
+    let build = |store: &mut Store| diagram(store, policy);
+    let store = Store::with_variables(options.budget);
+    let mut meaning = Meaning::build_in(store, policy.endian(), build)?;
+    let arches: Vec<Arch> = policy.arches().collect();
+    let variables = policy.variables();
+    generate_template(&mut meaning, variables, &arches, options, &|| None, &mut |_| ())
+}

@@ -1,0 +1,131 @@
+//! Programs with variables.
+
+use callgate::Endian;
+use callgate::bpf::Op;
+use callgate::bpf::random::Rng;
+use callgate::bpf::template::{Patch, Template};
+use callgate::codegen::Aim;
+use callgate::compile::{Options, compile, compile_template};
+use callgate::diagram::{Budget, Store};
+use callgate_proof::Meaning;
+
+use super::policies::{policy, syscall, values};
+
+/// The number of random policies, and of sets of values for each.
+const POLICIES: u64 = 200;
+const VALUES: usize = 50;
+
+/// 10,000 sets of values.
+#[test]
+fn a_patched_program_equals_the_compilation_of_the_values() {
+    let mut patches = 0;
+    for seed in 0..POLICIES {
+        let mut rng = Rng::new(seed);
+        let policy = policy(&mut rng);
+        let aim = if seed % 2 == 0 { Aim::Speed } else { Aim::Size };
+        let options = Options { aim, ..Options::default() };
+        let template = compile_template(&policy, &options).unwrap().template;
+        patches += template.patches().len();
+        for _ in 0..VALUES {
+            let values = values(&mut rng, policy.variables());
+            let patched = template.instantiate(&values).unwrap();
+            let given = policy.given(&values).unwrap();
+            let mut store = Store::default();
+            let expected = store.policy(&given).unwrap();
+            let found = store.program(&patched, Endian::Little).unwrap();
+            assert_eq!(found, expected, "seed {seed}, values {values:x?}: {policy:#x?}");
+            for _ in 0..5 {
+                let data = syscall(&mut rng, &values);
+                let verdict = patched.run(&data, Endian::Little).verdict;
+                assert_eq!(verdict, given.evaluate(&data), "seed {seed}: {values:x?} {data:x?}");
+            }
+        }
+    }
+    assert!(patches > POLICIES as usize, "only {patches} patches");
+}
+
+#[test]
+fn the_function_of_a_policy_evaluates_to_its_verdicts_for_all_values() {
+    for seed in 0..POLICIES {
+        let mut rng = Rng::new(seed);
+        let policy = policy(&mut rng);
+        let mut store = Store::with_variables(Budget::default());
+        let func = store.policy(&policy).unwrap();
+        for _ in 0..VALUES {
+            let values = values(&mut rng, policy.variables());
+            let given = policy.given(&values).unwrap();
+            let data = syscall(&mut rng, &values);
+            let verdict = store.evaluate_given(func, &data, &values).unwrap();
+            assert_eq!(verdict, given.evaluate(&data), "seed {seed}: {values:x?} {data:x?}");
+        }
+    }
+}
+
+/// Each change of a patch or of an instruction that changes a verdict is refused.
+#[test]
+fn broken_templates_are_refused() {
+    let mut refused = 0;
+    for seed in 0..POLICIES {
+        let mut rng = Rng::new(seed);
+        let policy = policy(&mut rng);
+        let mut meaning = Meaning::of_policy_with_variables(&policy, Budget::default()).unwrap();
+        let good = compile_template(&policy, &Options::default()).unwrap().template;
+        assert!(meaning.prove_template(&good).is_ok());
+        let mut broken = Vec::new();
+        let (program, variables, patches) = good.clone().into_parts();
+        for (index, patch) in patches.iter().enumerate() {
+            let mut change = |patch: Option<Patch>| {
+                let mut patches = patches.clone();
+                match patch {
+                    Some(patch) => patches[index] = patch,
+                    None => drop(patches.remove(index)),
+                }
+                broken.extend(Template::new(program.clone(), variables.clone(), patches));
+            };
+            change(None);
+            change(Some(Patch { symbol: patch.symbol.plus(1), ..*patch }));
+            change(Some(Patch { symbol: patch.symbol.complement(), ..*patch }));
+            let half = match patch.half {
+                callgate::bpf::template::Half::Low => callgate::bpf::template::Half::High,
+                callgate::bpf::template::Half::High => callgate::bpf::template::Half::Low,
+            };
+            change(Some(Patch { half, ..*patch }));
+            change(Some(Patch { insn: patch.insn + 1, ..*patch }));
+        }
+        for broken in broken {
+            let is_wrong = |rng: &mut Rng| {
+                let values = values(rng, &variables);
+                let program = broken.instantiate(&values).unwrap();
+                let given = policy.given(&values).unwrap();
+                let data = syscall(rng, &values);
+                program.run(&data, Endian::Little).verdict != given.evaluate(&data)
+            };
+            if (0..100).any(|_| is_wrong(&mut rng)) {
+                assert!(meaning.prove_template(&broken).is_err(), "seed {seed}: {broken:?}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 1000, "only {refused} templates were wrong");
+}
+
+#[test]
+fn a_filter_with_variables_is_no_filter_without_values() {
+    let policy = policy(&mut Rng::new(1));
+    let error = compile(&policy, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("variables"), "{error}");
+    let template = compile_template(&policy, &Options::default()).unwrap().template;
+    assert!(template.instantiate(&[]).unwrap_err().to_string().contains("give one for each"));
+}
+
+#[test]
+fn only_comparisons_have_patches() {
+    for seed in 0..50 {
+        let policy = policy(&mut Rng::new(seed));
+        let template = compile_template(&policy, &Options::default()).unwrap().template;
+        for (pc, insn) in template.program().insns().iter().enumerate() {
+            let compares = matches!(insn.op, Op::JeqK | Op::JgtK | Op::JgeK | Op::JsetK);
+            assert!(compares || template.patch_at(pc).is_none(), "{pc}: {insn:?}");
+        }
+    }
+}
