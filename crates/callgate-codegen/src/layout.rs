@@ -321,6 +321,7 @@ mod tests {
         let mut writer = Writer {
             frequency: &[],
             written: vec![Insn::new(Op::Ja, 0); written],
+            patches: Vec::new(),
             home: home.clone(),
             nearest: home,
         };
@@ -378,8 +379,13 @@ mod tests {
         let written = |near: usize, op, k| {
             let written = vec![Insn::new(Op::Ja, 0); near + 10];
             let home = vec![10, 5];
-            let mut writer =
-                Writer { frequency: &[1.0, 2.0], written, home: home.clone(), nearest: home };
+            let mut writer = Writer {
+                frequency: &[1.0, 2.0],
+                written,
+                patches: Vec::new(),
+                home: home.clone(),
+                nearest: home,
+            };
             writer.branch(&graph, op, k, rare, frequent)
         };
         assert_eq!(written(1, Op::JgeK, 1), Insn::branch(Op::JeqK, 0, 6, 1));

@@ -64,7 +64,8 @@ impl Meaning {
         budget: Budget,
     ) -> Result<Meaning, DiagramError> {
         let build = |store: &mut Store| store.policy(policy);
-        Meaning::build_in(Store::with_variables(budget), policy.endian(), build)
+        let store = Store::with_variables(budget, policy.variables().to_vec());
+        Meaning::build_in(store, policy.endian(), build)
     }
 
     /// The meaning of a program on machines of this byte order.

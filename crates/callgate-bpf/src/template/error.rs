@@ -51,9 +51,8 @@ impl TemplateError {
 
     pub(super) fn variable(patch: &Patch) -> TemplateError {
         let (index, insn) = (patch.symbol.variable(), patch.insn);
-        let bits = if patch.symbol.is_wide() { 64 } else { 32 };
         TemplateError(format!(
-            "the patch of instruction {insn} needs variable {index} with {bits} bits, which is not declared"
+            "the patch of instruction {insn} needs variable {index}, which is not declared"
         ))
     }
 

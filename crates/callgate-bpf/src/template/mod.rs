@@ -16,7 +16,7 @@
 //!     Insn::new(Op::RetK, Verdict::ALLOW.0),
 //!     Insn::new(Op::RetK, Verdict::errno(1).0),
 //! ])?;
-//! let patch = Patch { insn: 1, symbol: Symbol::new(0, &fd), half: Half::Low };
+//! let patch = Patch { insn: 1, symbol: Symbol::new(0), half: Half::Low };
 //! let template = Template::new(program, vec![fd], vec![patch])?;
 //! let program = template.instantiate(&[7])?;
 //! assert_eq!(program.insns()[1].k, 7);

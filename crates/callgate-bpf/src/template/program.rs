@@ -21,8 +21,8 @@ impl Template {
     ///
     /// # Errors
     /// If there are more than [`MAX_VARIABLES`] variables, or two with the same name; if two patches have the same
-    /// instruction; if an instruction is not a comparison with a constant, or does not exist; if a variable does not
-    /// exist, or has another number of bits.
+    /// instruction; if an instruction is not a comparison with a constant, or does not exist; or if a variable does not
+    /// exist.
     pub fn new(
         program: Program,
         variables: Vec<Variable>,
@@ -42,8 +42,7 @@ impl Template {
             if !matches!(op, Some(Op::JeqK | Op::JgtK | Op::JgeK | Op::JsetK)) {
                 return Err(TemplateError::insn(patch.insn));
             }
-            let variable = variables.get(patch.symbol.variable());
-            if variable.is_none_or(|variable| variable.is_wide() != patch.symbol.is_wide()) {
+            if patch.symbol.variable() >= variables.len() {
                 return Err(TemplateError::variable(patch));
             }
         }

@@ -7,7 +7,6 @@ use super::variable::Variable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol {
     variable: u8,
-    wide: bool,
     addend: u64,
     complement: bool,
 }
@@ -32,8 +31,8 @@ impl Half {
 
 impl Symbol {
     /// The value of the variable with this index.
-    pub const fn new(index: u8, variable: &Variable) -> Symbol {
-        Symbol { variable: index, wide: variable.is_wide(), addend: 0, complement: false }
+    pub const fn new(index: u8) -> Symbol {
+        Symbol { variable: index, addend: 0, complement: false }
     }
 
     /// The same value plus a constant, modulo 2^64.
@@ -58,11 +57,6 @@ impl Symbol {
         self.variable as usize
     }
 
-    /// Whether the variable has 64 bits.
-    pub const fn is_wide(self) -> bool {
-        self.wide
-    }
-
     /// The constant that is added to the variable, modulo 2^64.
     pub const fn addend(self) -> u64 {
         self.addend
@@ -84,11 +78,11 @@ impl Symbol {
         self.value(values.get(self.variable()).copied().unwrap_or(0))
     }
 
-    /// The half, if it is the same for all values of the variable: the high half of a variable of 32 bits to which
+    /// The half, if it is the same for all values of this variable: the high half of a variable of 32 bits to which
     /// nothing is added.
-    pub const fn constant_half(self, half: Half) -> Option<u32> {
+    pub const fn constant_half(self, half: Half, variable: &Variable) -> Option<u32> {
         match half {
-            Half::High if !self.wide && self.addend == 0 => Some(half.of(self.value(0))),
+            Half::High if !variable.is_wide() && self.addend == 0 => Some(half.of(self.value(0))),
             _ => None,
         }
     }

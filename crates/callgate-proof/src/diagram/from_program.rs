@@ -106,8 +106,13 @@ impl Store {
     /// The function that a program with variables computes on machines of this byte order.
     ///
     /// # Errors
-    /// As [`Store::comparison`]; or if the program compares a variable with a computed value.
+    /// As [`Store::comparison`]; if the variables are not those of the store; or if the program compares a variable with
+    /// a computed value.
     pub fn template(&mut self, template: &Template, endian: Endian) -> Result<Func, DiagramError> {
+        // Otherwise a value that is impossible here might be possible there.
+        if template.variables() != self.variables() {
+            return Err(DiagramError::VARIABLES);
+        }
         Execution::of(self, template.program(), template.patches(), endian)?.function(self)
     }
 }

@@ -22,8 +22,9 @@ use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
 use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
 use super::operation_cache::{OTHER_OPERATION, OperationCache};
-use super::variables::Comparisons;
+use super::variables::Comparison;
 use callgate_bpf::data::Word;
+use callgate_bpf::template::Variable;
 use callgate_bpf::verdict::Verdict;
 
 /// The memory of a state of a program in nodes: registers, scratch memory, a value of 32 predicates, and their
@@ -40,8 +41,10 @@ pub struct Store {
     left: Cell<u64>,
     /// Whether a node of another store was passed.
     misused: Cell<bool>,
-    /// The comparisons with variables, if filters may have any.
-    pub(super) comparisons: Comparisons,
+    /// The variables that filters may have.
+    variables: Vec<Variable>,
+    /// The comparisons with variables; the index is that of the variable of the diagram from [`BITS`](super::BITS) on.
+    pub(super) comparisons: Vec<Comparison>,
 }
 
 impl Default for Store {
@@ -64,15 +67,29 @@ impl Store {
         Store::of(NodeTable::new([FALSE, TRUE]), OperationCache::new(), budget)
     }
 
-    /// An empty store for filters with variables. A store without variables refuses them.
-    pub fn with_variables(budget: Budget) -> Store {
-        Store { comparisons: Some(Vec::new()), ..Store::new(budget) }
+    /// An empty store for filters with these variables.
+    pub fn with_variables(budget: Budget, variables: Vec<Variable>) -> Store {
+        Store { variables, ..Store::new(budget) }
+    }
+
+    /// The variables that filters may have.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
     }
 
     fn of(nodes: NodeTable, cache: OperationCache, budget: Budget) -> Store {
         let id = StoreId::next();
         let (left, misused) = (Cell::new(budget.steps), Cell::new(false));
-        let store = Store { id, nodes, cache, budget, left, misused, comparisons: None };
+        let store = Store {
+            id,
+            nodes,
+            cache,
+            budget,
+            left,
+            misused,
+            variables: Vec::new(),
+            comparisons: Vec::new(),
+        };
         if id == StoreId::NONE {
             store.misuse();
         }
@@ -87,6 +104,7 @@ impl Store {
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.check_owner(func)?;
         let mut copy = Store::of(self.nodes.clone(), self.cache.clone(), self.budget);
+        copy.variables = self.variables.clone();
         copy.comparisons = self.comparisons.clone();
         let func = copy.handle(func.id());
         Ok((copy, func))

@@ -49,9 +49,6 @@ impl ValueTable {
 
     /// The value of the constant that a patch sets.
     pub(super) fn symbol(&mut self, symbol: Symbol, half: Half) -> Value {
-        if let Some(constant) = symbol.constant_half(half) {
-            return Value::Constant(constant);
-        }
         let known = self.symbols.iter().position(|other| *other == (symbol, half));
         let number = known.unwrap_or(self.symbols.len());
         if known.is_none() {

@@ -44,15 +44,12 @@ impl Comparison {
 /// The maximum number of different comparisons with variables in a filter.
 pub const MAX_COMPARISONS: usize = (VARS - BITS) as usize;
 
-/// The comparisons of a store, if it may have any; the index is that of the variable from [`BITS`] on.
-pub(super) type Comparisons = Option<Vec<Comparison>>;
-
 impl Store {
     /// The predicate of a comparison with a variable.
     ///
     /// # Errors
-    /// If the diagram exceeds its budget, the store is not one [with variables](Store::with_variables), or there are
-    /// more than [`MAX_COMPARISONS`] different comparisons.
+    /// If the diagram exceeds its budget, the variable is not one of the [store](Store::with_variables), or there are more
+    /// than [`MAX_COMPARISONS`] different comparisons.
     pub fn variable_test(&mut self, test: &VariableTest) -> Result<Pred, DiagramError> {
         let mask = test.mask & test.field.full_mask();
         let low = (test.field.low_word(), mask as u32, Half::Low);
@@ -96,7 +93,8 @@ impl Store {
     /// As [`Store::variable_test`].
     pub fn comparison(&mut self, comparison: Comparison) -> Result<Pred, DiagramError> {
         let Comparison { word, mask, relation, symbol, half } = comparison;
-        if let Some(constant) = symbol.constant_half(half) {
+        let variable = self.variables().get(symbol.variable()).ok_or(DiagramError::VARIABLES)?;
+        if let Some(constant) = symbol.constant_half(half, variable) {
             return match relation {
                 Relation::Equal => self.compare_word(word, mask, Cmp::Eq, constant),
                 Relation::Greater => self.compare_word(word, mask, Cmp::Gt, constant),
@@ -110,7 +108,7 @@ impl Store {
             (0, _) => Comparison { word: Word::NR, relation: Relation::Equal, ..comparison },
             _ => comparison,
         };
-        let known = self.comparisons.as_mut().ok_or(DiagramError::VARIABLES)?;
+        let known = &mut self.comparisons;
         let index = match known.iter().position(|other| *other == comparison) {
             Some(index) => index,
             None if known.len() == MAX_COMPARISONS => {
@@ -128,12 +126,12 @@ impl Store {
     /// constant.
     pub fn top_comparison(&self, func: Func) -> Option<Comparison> {
         let index = self.var(func).checked_sub(BITS)?;
-        self.comparisons.as_ref()?.get(usize::from(index)).copied()
+        self.comparisons.get(usize::from(index)).copied()
     }
 
     /// Whether a function tests comparisons with variables.
     pub fn has_comparisons(&self, func: Func) -> bool {
-        if self.comparisons.as_ref().is_none_or(Vec::is_empty) {
+        if self.comparisons.is_empty() {
             return false;
         }
         let mut seen = NodeSet::new(self.len());

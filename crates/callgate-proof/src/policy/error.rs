@@ -37,10 +37,7 @@ impl std::fmt::Display for PolicyError {
                  compile a filter for each"
             ),
             PolicyErrorKind::Undeclared(index) => {
-                write!(
-                    f,
-                    "a condition compares with variable {index}, which is not declared with its width"
-                )
+                write!(f, "a condition compares with variable {index}, which is not declared")
             }
         }
     }

@@ -36,7 +36,7 @@ impl Policy {
     ///
     /// # Errors
     /// If two sections have one token, or their architectures differ in byte order; if a condition compares with a
-    /// variable that is not among these, or has another number of bits.
+    /// variable that is not among these.
     pub fn with_variables(
         sections: Vec<Section>,
         bad_arch: Verdict,
@@ -57,10 +57,8 @@ impl Policy {
         let mut undeclared = None;
         for rule in sections.iter().flat_map(|section| &section.rules) {
             rule.when.for_each_variable_test(&mut |test| {
-                let declared = variables.get(test.symbol.variable());
-                if declared.is_none_or(|variable| variable.is_wide() != test.symbol.is_wide()) {
-                    undeclared = Some(test.symbol.variable());
-                }
+                let index = test.symbol.variable();
+                undeclared = undeclared.or((index >= variables.len()).then_some(index));
             });
         }
         match undeclared {

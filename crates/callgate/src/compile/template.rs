@@ -23,7 +23,7 @@ use callgate_proof::policy::Policy;
 ///
 /// let fd = Variable::u32("fd")?;
 /// let is_fd = VariableRelation::Cmp(Cmp::Eq);
-/// let is_fd = VariableTest::new(Field::arg_low(0).ok_or("no argument")?, is_fd, Symbol::new(0, &fd));
+/// let is_fd = VariableTest::new(Field::arg_low(0).ok_or("no argument")?, is_fd, Symbol::new(0));
 /// let read = SyscallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
 /// let rules = vec![Rule { syscalls: read, when: is_fd.into(), verdict: Verdict::ALLOW }];
 /// let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
@@ -43,7 +43,7 @@ pub fn compile_template(
     options: &Options,
 ) -> Result<CompiledTemplate, CompileError> {
     let build = |store: &mut Store| diagram(store, policy);
-    let store = Store::with_variables(options.budget);
+    let store = Store::with_variables(options.budget, policy.variables().to_vec());
     let mut meaning = Meaning::build_in(store, policy.endian(), build)?;
     let arches: Vec<Arch> = policy.arches().collect();
     let variables = policy.variables();

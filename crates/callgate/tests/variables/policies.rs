@@ -78,7 +78,7 @@ fn condition(rng: &mut Rng, variables: &[Variable], depth: usize) -> Condition {
 
 fn variable_test(rng: &mut Rng, variables: &[Variable]) -> VariableTest {
     let index = rng.below(variables.len());
-    let symbol = Symbol::new(index as u8, &variables[index]);
+    let symbol = Symbol::new(index as u8);
     let symbol = match rng.below(6) {
         0 => symbol.plus(rng.pick(&[1, 4096, u64::MAX, 1 << 32]).unwrap()),
         1 => symbol.complement(),

@@ -49,7 +49,7 @@ fn the_function_of_a_policy_evaluates_to_its_verdicts_for_all_values() {
     for seed in 0..POLICIES {
         let mut rng = Rng::new(seed);
         let policy = policy(&mut rng);
-        let mut store = Store::with_variables(Budget::default());
+        let mut store = Store::with_variables(Budget::default(), policy.variables().to_vec());
         let func = store.policy(&policy).unwrap();
         for _ in 0..VALUES {
             let values = values(&mut rng, policy.variables());
