@@ -1,6 +1,6 @@
 //! Writes the programs that subcommands generate, and their statistics.
 
-mod installer;
+mod variables;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use callgate::bpf::disasm::{self, Dialect};
+use callgate::bpf::disasm::{self, Dialect, ListingOptions};
+use callgate::bpf::template::Template;
 use callgate::bpf::{FilterFlags, LongProgram, Program, RawInsn};
 use callgate::compile::Stats;
+use callgate::emit::{Language, SourceOptions, template_source};
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
 
@@ -83,6 +85,8 @@ fn parse_name(name: &str) -> std::result::Result<String, String> {
 /// A generated program and its figures.
 pub(crate) struct Generated<'a> {
     pub(crate) program: &'a Program,
+    /// The program with its variables, if it has any.
+    pub(crate) template: Option<&'a Template>,
     /// The name of the source, with its JSON key.
     pub(crate) source: (&'static str, Json),
     pub(crate) arches: &'a [Arch],
@@ -113,6 +117,16 @@ impl Emit {
         }
     }
 
+    /// The language of source code.
+    fn language(self) -> Option<Language> {
+        match self {
+            Emit::C => Some(Language::C),
+            Emit::Rust => Some(Language::Rust),
+            Emit::Go => Some(Language::Go),
+            Emit::Bpf | Emit::Asm | Emit::Crun | Emit::Json => None,
+        }
+    }
+
     /// The extension of files in this form.
     pub(crate) fn extension(self) -> &'static str {
         match self {
@@ -140,7 +154,7 @@ impl EmitOptions {
                 "add --stats, or use --emit json for a program as JSON",
             );
         }
-        let Generated { program, source, arches, endian, flags, figures } = generated;
+        let Generated { program, template, source, arches, endian, flags, figures } = generated;
         self.check_names(emit)?;
         let figures_text = match self.format {
             Format::Json => format!("{}\n", Json::Object(figures.json.clone())),
@@ -153,19 +167,30 @@ impl EmitOptions {
             output::print(&figures_text)?;
             return Ok(0);
         }
-        let text = match (emit, emit.dialect()) {
-            (_, Some(dialect)) => {
-                Some(self.source(program, emit, dialect, (endian, arches, flags)))
+        let text = match (emit, emit.language(), template) {
+            (_, Some(language), template) => {
+                let options = self.source_options(language, (endian, arches, flags));
+                Some(match template {
+                    Some(template) => template_source(template, &options),
+                    None => callgate::emit::source(program, &options),
+                })
             }
-            (Emit::Crun, None) => Some(crun(program, endian)),
-            (Emit::Json, None) => {
+            (Emit::Asm, _, Some(template)) => {
+                let options = ListingOptions { endian, arches: arches.to_vec(), name: None };
+                Some(disasm::disassemble_template(template, Dialect::Annotated, &options))
+            }
+            (Emit::Asm, _, None) => Some(self::text(program, Dialect::Annotated, endian, arches)),
+            (Emit::Json, _, template) => {
                 let arches = Json::array(arches.iter().map(|arch| arch.name()));
                 let mut fields = vec![source, ("arches", arches)];
                 fields.extend(figures.json);
                 fields.push(("program", rows(program)));
+                fields.extend(template.into_iter().flat_map(variables::json));
                 Some(format!("{}\n", Json::Object(fields)))
             }
-            (_, None) => None,
+            (_, _, Some(template)) => return Err(variables::without_values(template)),
+            (Emit::Crun, _, None) => Some(crun(program, endian)),
+            (Emit::Bpf | Emit::C | Emit::Rust | Emit::Go, _, None) => None,
         };
         match (output, &text) {
             (_, None) => output::write_program(output, &program.to_bytes(endian))?,
@@ -193,30 +218,14 @@ impl EmitOptions {
             .help("add --emit c, --emit rust or --emit go"))
     }
 
-    /// The program as text, perhaps with a function that installs it.
-    fn source(
+    /// The options of source code.
+    fn source_options(
         &self,
-        program: &LongProgram,
-        emit: Emit,
-        dialect: Dialect,
+        language: Language,
         (endian, arches, flags): (Endian, &[Arch], FilterFlags),
-    ) -> String {
-        let name = self.name.as_ref().map(|name| match emit {
-            Emit::Rust => name.to_uppercase(),
-            _ => name.clone(),
-        });
-        let options =
-            disasm::ListingOptions { endian, arches: arches.to_vec(), name: name.clone() };
-        let array = disasm::disassemble(program, dialect, &options);
-        let name = name.as_deref();
-        match emit {
-            Emit::C if self.installer => array + &installer::c(name, flags),
-            Emit::Rust if self.installer => array + &installer::rust(name, flags),
-            Emit::Go if self.installer => {
-                format!("{}{array}{}", installer::GO_IMPORTS, installer::go(name, flags))
-            }
-            _ => array,
-        }
+    ) -> SourceOptions {
+        let (name, installer, arches) = (self.name.clone(), self.installer, arches.to_vec());
+        SourceOptions { language, name, installer, flags, endian, arches }
     }
 }
 
@@ -238,7 +247,7 @@ impl Figures {
     ) -> Figures {
         let mean = match stats.expected_insns {
             Some(mean) => format!("{mean:.2} instructions per syscall (weighted mean)"),
-            None => "unknown: no known syscall is permitted".to_owned(),
+            None => "unknown: no known syscall is permitted, or it depends on variables".to_owned(),
         };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());

@@ -33,6 +33,7 @@ pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: En
     let last = writer.written.len().saturating_sub(1);
     for patch in &mut writer.patches {
         patch.insn = last - patch.insn;
+        writer.written[patch.insn].k = 0;
     }
     remove_unreachable(Program { insns: writer.written, patches: writer.patches })
 }

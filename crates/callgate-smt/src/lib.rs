@@ -9,6 +9,7 @@
 //!
 //! - `policy.rs`: a policy, rule by rule;
 //! - `program.rs`: a program, instruction by instruction, in static single assignment form;
+//! - `variables.rs`: variables, whose values are unconstrained, too;
 //! - `outcome.rs`: the returned value, from the conditions under which each value is returned.
 //!
 //! The size of a script is linear in the size of the filters. Terms are not nested deeper than the conditions of
@@ -41,6 +42,7 @@ pub mod random;
 mod script;
 #[cfg(test)]
 mod tests;
+mod variables;
 mod writer;
 
 pub use error::Untranslatable;

@@ -6,9 +6,13 @@
 
 use callgate_bpf::Arch;
 use callgate_bpf::syscalls::{SyscallSet, list_syscalls};
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Section, Shape, Test};
+use callgate_bpf::template::Variable;
+use callgate_proof::policy::{
+    Cmp, Condition, Field, Policy, Section, Shape, Test, VariableRelation, VariableTest,
+};
 
 use crate::outcome::Outcomes;
+use crate::variables::symbol;
 use crate::writer::{BOOL, Writer, join, long, word};
 
 /// Defines the conditions under which a policy returns each verdict.
@@ -16,7 +20,8 @@ pub(crate) fn translate(writer: &mut Writer, name: &str, policy: &Policy) -> Out
     let mut outcomes = Outcomes::default();
     let mut others = Vec::new();
     for (number, section) in policy.sections().iter().enumerate() {
-        rules(writer, &format!("{name}.{number}"), section, &mut outcomes);
+        let variables = policy.variables();
+        rules(writer, &format!("{name}.{number}"), (section, variables), &mut outcomes);
         others.push(format!("(not {name}.{number}.left0)"));
     }
     writer.comment(&format!("Any other arch: {}", policy.bad_arch()));
@@ -26,7 +31,12 @@ pub(crate) fn translate(writer: &mut Writer, name: &str, policy: &Policy) -> Out
     outcomes
 }
 
-fn rules(writer: &mut Writer, name: &str, section: &Section, outcomes: &mut Outcomes) {
+fn rules(
+    writer: &mut Writer,
+    name: &str,
+    (section, variables): (&Section, &[Variable]),
+    outcomes: &mut Outcomes,
+) {
     let arches: Vec<&str> = section.arches().map(Arch::name).collect();
     let token = section.token();
     writer.comment(&format!("Section {name}: arch {token:#010x} ({})", arches.join(", ")));
@@ -38,7 +48,7 @@ fn rules(writer: &mut Writer, name: &str, section: &Section, outcomes: &mut Outc
         let limited = if rule.when.is_always() { "" } else { " under a condition" };
         writer.comment(&format!("{verdict}{limited}: {names}"));
         let syscalls = syscalls(&rule.syscalls);
-        let term = match condition(&rule.when).as_str() {
+        let term = match condition(&rule.when, variables).as_str() {
             "true" => syscalls,
             condition => format!("(and {syscalls} {condition})"),
         };
@@ -72,7 +82,7 @@ fn syscalls(syscalls: &SyscallSet) -> String {
 }
 
 /// The term of a condition. Uses a stack instead of recursion.
-fn condition(condition: &Condition) -> String {
+fn condition(condition: &Condition, variables: &[Variable]) -> String {
     enum Part<'a> {
         Condition(&'a Condition),
         End,
@@ -89,6 +99,11 @@ fn condition(condition: &Condition) -> String {
                 Shape::Test(of) => {
                     text.push(' ');
                     text.push_str(&test(of));
+                    continue;
+                }
+                Shape::Variable(of) => {
+                    text.push(' ');
+                    text.push_str(&variable_test(of, variables));
                     continue;
                 }
                 Shape::All(inner) => ("and", "true", inner),
@@ -114,11 +129,28 @@ fn condition(condition: &Condition) -> String {
 
 /// `(field & mask) cmp value` on 64 bits, unsigned. A field of 32 bits is the low half of one of 64.
 fn test(test: &Test) -> String {
-    let mask = test.mask & test.field.full_mask();
-    let field = field(test.field);
-    let field = if mask == u64::MAX { field } else { format!("(bvand {field} {})", long(mask)) };
-    let value = long(test.value);
-    match test.cmp {
+    compare(&masked(test.field, test.mask), test.cmp, &long(test.value))
+}
+
+/// `(field & mask) relation symbol` on 64 bits.
+fn variable_test(test: &VariableTest, variables: &[Variable]) -> String {
+    let (field, value) = (masked(test.field, test.mask), symbol(test.symbol, variables));
+    let shared = format!("(= (bvand {field} {value}) {})", long(0));
+    match test.relation {
+        VariableRelation::Cmp(cmp) => compare(&field, cmp, &value),
+        VariableRelation::NoBit => shared,
+        VariableRelation::AnyBit => format!("(not {shared})"),
+    }
+}
+
+/// `field & mask`.
+fn masked(of: Field, mask: u64) -> String {
+    let (field, mask) = (field(of), mask & of.full_mask());
+    if mask == u64::MAX { field } else { format!("(bvand {field} {})", long(mask)) }
+}
+
+fn compare(field: &str, cmp: Cmp, value: &str) -> String {
+    match cmp {
         Cmp::Eq => format!("(= {field} {value})"),
         Cmp::Ne => format!("(not (= {field} {value}))"),
         Cmp::Lt => format!("(bvult {field} {value})"),

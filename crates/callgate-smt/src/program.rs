@@ -12,10 +12,12 @@
 
 use callgate_bpf::cfg::{Registers, liveness};
 use callgate_bpf::data::SECCOMP_DATA_SIZE;
+use callgate_bpf::template::{Patch, Variable};
 use callgate_bpf::{Insn, LongProgram, Op, SCRATCH_WORDS};
 
 use crate::error::Untranslatable;
 use crate::outcome::Outcomes;
+use crate::variables::half;
 use crate::writer::{BOOL, WORD, Writer, join, word};
 
 /// Where A, X and `M[0]` are in a [`State`].
@@ -56,14 +58,18 @@ struct Translation<'a> {
     /// Per instruction, the merged state before it.
     arrivals: Vec<Option<Arrival>>,
     live: Vec<Registers>,
+    patches: &'a [Patch],
+    variables: &'a [Variable],
     outcomes: Outcomes,
 }
 
-/// Defines the conditions under which a program returns each value.
+/// Defines the conditions under which a program, perhaps with patches, returns each value.
 pub(crate) fn translate(
     writer: &mut Writer,
     name: &str,
     program: &LongProgram,
+    patches: &[Patch],
+    variables: &[Variable],
 ) -> Result<Outcomes, Untranslatable> {
     let insns = program.insns();
     let mut translation = Translation {
@@ -71,6 +77,8 @@ pub(crate) fn translate(
         name,
         arrivals: insns.iter().map(|_| None).collect(),
         live: liveness(insns),
+        patches,
+        variables,
         outcomes: Outcomes::default(),
     };
     let start = [Value::Constant(0); 2 + SCRATCH_WORDS];
@@ -192,7 +200,11 @@ impl Translation<'_> {
         (jt, jf): (u8, u8),
         state: &State,
     ) -> Result<(), Untranslatable> {
-        let (a, right) = (self.term(at, state[A])?, self.term(at, right)?);
+        let a = self.term(at, state[A])?;
+        let right = match self.patches.iter().find(|patch| patch.insn == at) {
+            Some(patch) => half(patch.symbol, patch.half, self.variables),
+            None => self.term(at, right)?,
+        };
         let condition = match op {
             Op::JeqK | Op::JeqX => format!("(= {a} {right})"),
             Op::JgtK | Op::JgtX => format!("(bvugt {a} {right})"),

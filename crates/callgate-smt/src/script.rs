@@ -1,11 +1,12 @@
 //! The script: header, input, the two sides, and the query.
 
+use callgate_bpf::template::{Template, Variable};
 use callgate_bpf::{Endian, LongProgram};
 use callgate_proof::policy::Policy;
 
 use crate::error::Untranslatable;
 use crate::writer::{WORD, Writer};
-use crate::{policy, program};
+use crate::{policy, program, variables};
 
 /// The last line of each script: a command in a comment, because solvers report an error for it after `unsat`.
 pub const GET_VALUE: &str = ";(get-value (nr arch instruction_pointer arg0 arg1 arg2 arg3 arg4 arg5 \
@@ -18,6 +19,18 @@ pub enum Filter<'a> {
     Policy(&'a Policy),
     /// The instructions of a program.
     Program(&'a LongProgram),
+    /// A program with variables. Variables of both sides with the same name are the same.
+    Template(&'a Template),
+}
+
+impl Filter<'_> {
+    fn variables(&self) -> &[Variable] {
+        match self {
+            Filter::Policy(policy) => policy.variables(),
+            Filter::Program(_) => &[],
+            Filter::Template(template) => template.variables(),
+        }
+    }
 }
 
 /// One side of the comparison.
@@ -43,6 +56,8 @@ pub fn script(
     let mut writer = Writer::default();
     header(&mut writer, endian, [a, b], remarks);
     input(&mut writer, endian);
+    let filters = a.filters.iter().chain(&b.filters);
+    variables::declare(&mut writer, filters.flat_map(Filter::variables));
     for (name, side) in [("a", a), ("b", b)] {
         writer.blank();
         writer.comment(&format!("Filter {name}: {}", side.name));
@@ -142,7 +157,11 @@ fn stack(
 fn one(writer: &mut Writer, name: &str, filter: &Filter<'_>) -> Result<String, Untranslatable> {
     let outcomes = match filter {
         Filter::Policy(policy) => policy::translate(writer, name, policy),
-        Filter::Program(program) => program::translate(writer, name, program)?,
+        Filter::Program(program) => program::translate(writer, name, program, &[], &[])?,
+        Filter::Template(template) => {
+            let (patches, variables) = (template.patches(), template.variables());
+            program::translate(writer, name, template.program(), patches, variables)?
+        }
     };
     Ok(outcomes.define(writer, name))
 }

@@ -67,6 +67,7 @@ pub mod compile;
 #[cfg(feature = "oci")]
 pub mod convert;
 mod description;
+pub mod emit;
 mod error;
 pub mod explain;
 mod filter;
@@ -77,12 +78,12 @@ pub mod sets;
 pub mod stack;
 
 pub use callgate_bpf::{Action, Arch, Endian, Program, SeccompData, Verdict};
-pub use compile::{Compiled, Options, Stats, compile};
+pub use compile::{Compiled, Options, Stats, compile, compile_template};
 pub use description::{Description, diff};
 pub use error::{BuildError, Error, ErrorKind, Result};
 pub use filter::{
-    Arches, Arg, ArgRef, ArgValue, Expr, Filter, FilterBuilder, RuleError, Syscall, arg,
-    instruction_pointer,
+    Arches, Arg, ArgRef, ArgValue, Comparand, Expr, Filter, FilterBuilder, RuleError, Syscall, Var,
+    arg, instruction_pointer, var,
 };
 pub use optimize::optimize;
 pub use stack::merge;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use callgate::bpf::template::Variable;
 use callgate::diagram::{DiagramError, Func, Store};
 use callgate::{Endian, SeccompData, Verdict, compile};
 use callgate_smt::{Filter, GET_VALUE, Side, script};
@@ -21,6 +22,17 @@ pub(crate) struct Comparison<'a> {
     pub(crate) b: Vec<&'a Source>,
     /// Whether they may differ. Not every broken instruction has an effect.
     pub(crate) broken: bool,
+}
+
+impl Comparison<'_> {
+    fn variables(&self) -> Vec<Variable> {
+        let sources = self.a.iter().chain(&self.b);
+        let of = |source: &Source| match source {
+            Source::Template(template) => Some(template.variables().to_vec()),
+            _ => None,
+        };
+        sources.copied().find_map(of).unwrap_or_default()
+    }
 }
 
 /// The results of all comparisons.
@@ -147,13 +159,14 @@ fn filters<'a>(sources: &[&'a Source]) -> Vec<Filter<'a>> {
     let filter = |source: &&'a Source| match source {
         Source::Policy(policy) => Filter::Policy(policy),
         Source::Program(program) => Filter::Program(program),
+        Source::Template(template) => Filter::Template(template),
     };
     sources.iter().map(filter).collect()
 }
 
 /// The answer of `callgate diff`.
 fn same(comparison: &Comparison<'_>) -> Result<bool> {
-    let mut store = Store::new(BUDGET);
+    let mut store = Store::with_variables(BUDGET, comparison.variables());
     let a = diagram(&mut store, &comparison.a, comparison.endian)?;
     let b = diagram(&mut store, &comparison.b, comparison.endian)?;
     Ok(a == b)
@@ -166,6 +179,7 @@ fn diagram(store: &mut Store, sources: &[&Source], endian: Endian) -> Result<Fun
             compile::diagram(store, policy).map_err(|error| error.to_string())
         }
         Source::Program(program) => store.program(program, endian).map_err(failed),
+        Source::Template(template) => store.template(template, endian).map_err(failed),
     };
     if let [source] = sources {
         return one(store, source);
@@ -202,6 +216,8 @@ fn run(sources: &[&Source], data: &SeccompData, endian: Endian) -> u32 {
     let one = |source: &Source| match source {
         Source::Policy(policy) => policy.evaluate(data),
         Source::Program(program) => program.run(data, endian).verdict,
+        // The values of variables are not part of a model, as if they were 0.
+        Source::Template(template) => template.program().run(data, endian).verdict,
     };
     if let [source] = sources {
         return one(source).0;

@@ -103,7 +103,26 @@ fn random(number: u64, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
     if number % 8 == 4 {
         stacked(number, policy, rng, tally)?;
     }
+    if number % 2 == 1 {
+        with_variables(number, rng, tally)?;
+    }
     Ok(())
+}
+
+/// A policy with variables, and its program: equal for all values.
+fn with_variables(number: u64, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
+    let policy = callgate_testing::random::variables::policy(rng);
+    let name = format!("random policy {number} with variables");
+    let compiled = compile::compile_template(&policy, &compile::Options::default());
+    let template = compiled.map_err(|error| format!("{name}: {error}"))?.template;
+    let endian = policy.endian();
+    tally.ask(&Comparison {
+        name,
+        endian,
+        a: vec![&Source::Policy(Box::new(policy))],
+        b: vec![&Source::Template(Box::new(template))],
+        broken: false,
+    })
 }
 
 /// Two policies on top of each other, and the one program that they merge to.

@@ -1,6 +1,7 @@
 //! Filters that are compared.
 
 use callgate::bpf::LongProgram;
+use callgate::bpf::template::Template;
 use callgate::compile::{self, CompileError, compile, recompile};
 use callgate::diagram::Budget;
 use callgate::policy::Policy;
@@ -14,6 +15,8 @@ pub(crate) const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
 pub(crate) enum Source {
     Policy(Box<Policy>),
     Program(LongProgram),
+    /// A program with variables; the other side is its policy.
+    Template(Box<Template>),
 }
 
 /// A filter with a name.
@@ -44,6 +47,7 @@ impl Subject {
         let compiled = match &self.source {
             Source::Policy(policy) => compile(policy, options),
             Source::Program(program) => recompile(program, self.endian, &self.arches, options),
+            Source::Template(template) => return Ok(template.program().clone().into()),
         };
         compiled.map(|compiled| compiled.program.into())
     }

@@ -4,6 +4,7 @@ use super::dialect::Dialect;
 use super::listing::{Listing, ListingOptions};
 use super::{annotated, source, table};
 use crate::program::{LongProgram, SocketProgram};
+use crate::template::Template;
 
 /// A seccomp filter as text.
 ///
@@ -27,6 +28,35 @@ use crate::program::{LongProgram, SocketProgram};
 /// ```
 pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &ListingOptions) -> String {
     write(&Listing::new(program.insns(), Some(options)), dialect)
+}
+
+/// A seccomp filter with variables as text. Constants that are set later are 0, with the variable in a comment. In source
+/// code, the name of the array ends in `template`.
+///
+/// ```
+/// use callgate_bpf::disasm::{Dialect, disassemble_template};
+/// use callgate_bpf::template::{Half, Patch, Symbol, Template, Variable};
+/// use callgate_bpf::{Insn, Op, Program};
+///
+/// let program = Program::new(vec![
+///     Insn::new(Op::LdWordAbs, 16),
+///     Insn::branch(Op::JeqK, 0, 0, 1),
+///     Insn::new(Op::RetK, 0x7fff_0000),
+///     Insn::new(Op::RetK, 0x0005_0001),
+/// ])?;
+/// let patch = Patch { insn: 1, symbol: Symbol::new(0).plus(4), half: Half::Low };
+/// let template = Template::new(program, vec![Variable::u32("fd")?], vec![patch])?;
+/// let listing = disassemble_template(&template, Dialect::Annotated, &Default::default());
+/// assert!(listing.contains("; $fd + 0x4, true: ALLOW"), "{listing}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn disassemble_template(
+    template: &Template,
+    dialect: Dialect,
+    options: &ListingOptions,
+) -> String {
+    let listing = Listing::new(template.program().insns(), Some(options));
+    write(&Listing { template: Some(template), ..listing }, dialect)
 }
 
 /// A socket filter as text.

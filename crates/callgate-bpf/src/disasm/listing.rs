@@ -5,6 +5,7 @@ use crate::flow;
 use crate::insn::Insn;
 use crate::op::Op;
 use crate::syscalls::Arch;
+use crate::template::Template;
 
 /// Assumptions about a program, for names in its listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(super) struct Listing<'a> {
     pub(super) insns: &'a [Insn],
     /// The assumptions about a seccomp filter; `None` for a socket filter.
     pub(super) seccomp: Option<&'a ListingOptions>,
+    /// The program with its variables, if it has any.
+    pub(super) template: Option<&'a Template>,
     pub(super) flow: Vec<Option<flow::PathFacts>>,
     /// The arch that comments do not mention: the assumed one, otherwise the first one tested.
     pub(super) home: Option<Arch>,
@@ -40,6 +43,6 @@ impl<'a> Listing<'a> {
             tests.find_map(|(insn, _)| Arch::with_token(insn.k).next())
         };
         let home = assumed.or_else(tested);
-        Listing { insns, seccomp, flow, home }
+        Listing { insns, seccomp, template: None, flow, home }
     }
 }

@@ -10,6 +10,7 @@ use crate::insn::Insn;
 use crate::names;
 use crate::op::{Op, Operand};
 use crate::syscalls::{self, Arch, X32_SYSCALL_BIT};
+use crate::template::{Half, Patch};
 use crate::verdict::Verdict;
 
 /// The instructions with their indices and comments.
@@ -52,7 +53,7 @@ pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String
         _ => match insn.successors(index) {
             Successors::Jump(target) => verdict_at(listing, target).unwrap_or_default(),
             Successors::Branch { taken, otherwise } => {
-                branch_context(listing, known, insn, [taken, otherwise])
+                branch_context(listing, known, (index, insn), [taken, otherwise])
             }
             Successors::Return | Successors::Next(_) => String::new(),
         },
@@ -74,11 +75,14 @@ fn load_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option<S
 fn branch_context(
     listing: &Listing<'_>,
     known: PathFacts,
-    insn: Insn,
+    (index, insn): (usize, Insn),
     [taken, otherwise]: [usize; 2],
 ) -> String {
     let mut parts = Vec::new();
-    if insn.op.operand() == Operand::BranchConstant {
+    let variable = variable(listing, index);
+    if let Some(variable) = variable {
+        parts.push(variable);
+    } else if insn.op.operand() == Operand::BranchConstant {
         match known.a {
             Some(Word::ARCH) => {
                 parts.extend(Arch::with_token(insn.k).next().map(|arch| arch.name().to_owned()));
@@ -93,6 +97,27 @@ fn branch_context(
         verdict_at(listing, at).map(|verdict| format!("{when}: {verdict}"))
     }));
     parts.join(", ")
+}
+
+/// The variable that an instruction compares with.
+fn variable(listing: &Listing<'_>, index: usize) -> Option<String> {
+    let template = listing.template?;
+    let Patch { symbol, half, .. } = template.patch_at(index)?;
+    let variable = template.variables().get(symbol.variable())?;
+    let sum = match symbol.addend() {
+        0 => format!("${}", variable.name()),
+        addend => format!("${} + {addend:#x}", variable.name()),
+    };
+    let value = match (symbol.is_complement(), symbol.addend()) {
+        (false, _) => sum,
+        (true, 0) => format!("~{sum}"),
+        (true, _) => format!("~({sum})"),
+    };
+    Some(match half {
+        Half::Low if !variable.is_wide() => value,
+        Half::Low => format!("low half of {value}"),
+        Half::High => format!("high half of {value}"),
+    })
 }
 
 /// The syscall that a number is compared with.

@@ -12,10 +12,14 @@ use crate::op::{Op, Operand};
 pub(super) fn c(listing: &Listing<'_>) -> String {
     let total = listing.insns.len();
     let name = name(listing);
+    let array = name.unwrap_or("filter");
+    let array = match listing.template {
+        None => format!("static struct sock_filter {array}[]"),
+        Some(_) => format!("static const struct sock_filter {array}_template[{total}]"),
+    };
     let mut out = format!(
-        "#include <linux/filter.h>\n\n/* clang-format off */\n/* {} */\nstatic struct sock_filter {}[] = {{\n",
+        "#include <linux/filter.h>\n\n/* clang-format off */\n/* {} */\n{array} = {{\n",
         count(total),
-        name.unwrap_or("filter"),
     );
     for (index, insn, note) in note::lines(listing) {
         let RawInsn { code, jt, jf, k } = insn.into();
@@ -32,15 +36,16 @@ pub(super) fn c(listing: &Listing<'_>) -> String {
         }
         out.push('\n');
     }
-    let (array, program) = match name {
-        Some(name) => (name, format!("{name}_program")),
-        None => ("filter", "program".to_owned()),
-    };
-    let _ = write!(
-        out,
-        "}};\n\nstatic const struct sock_fprog {program} = {{\n\t.len = {total},\n\t.filter = {array},\n}};\n\
-         /* clang-format on */\n"
-    );
+    out.push_str("};\n");
+    if listing.template.is_none() {
+        let program = name.map_or("program".to_owned(), |name| format!("{name}_program"));
+        let _ = write!(
+            out,
+            "\nstatic const struct sock_fprog {program} = {{\n\t.len = {total},\n\t.filter = {},\n}};\n",
+            name.unwrap_or("filter"),
+        );
+    }
+    out.push_str("/* clang-format on */\n");
     out
 }
 
@@ -118,8 +123,12 @@ pub(crate) const CODE_PARTS: &[CodePart] = &[
 pub(super) fn rust(listing: &Listing<'_>) -> String {
     let total = listing.insns.len();
     let name = name(listing).unwrap_or("FILTER");
+    let array = match listing.template {
+        None => format!("pub const {name}"),
+        Some(_) => format!("const {name}_TEMPLATE"),
+    };
     let mut out = format!(
-        "/// {}.\n#[rustfmt::skip]\npub const {name}: [libc::sock_filter; {total}] = [\n",
+        "/// {}.\n#[rustfmt::skip]\n{array}: [libc::sock_filter; {total}] = [\n",
         count(total)
     );
     rows(listing, &mut out, "    ", |RawInsn { code, jt, jf, k }| {
@@ -133,7 +142,11 @@ pub(super) fn rust(listing: &Listing<'_>) -> String {
 pub(super) fn go(listing: &Listing<'_>) -> String {
     let total = listing.insns.len();
     let name = name(listing).unwrap_or("filter");
-    let mut out = format!("// {}.\nvar {name} = []unix.SockFilter{{\n", count(total));
+    let array = match listing.template {
+        None => format!("{name} = []unix.SockFilter"),
+        Some(_) => format!("{name}Template = [{total}]unix.SockFilter"),
+    };
+    let mut out = format!("// {}.\nvar {array}{{\n", count(total));
     rows(listing, &mut out, "\t", |RawInsn { code, jt, jf, k }| {
         format!("{{Code: {code:#04x}, Jt: {jt}, Jf: {jf}, K: {k:#x}}},")
     });

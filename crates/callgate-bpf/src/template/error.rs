@@ -8,7 +8,7 @@ use crate::ProgramError;
 use crate::lexer::quote;
 use crate::suggest::nearest;
 
-/// The error for a name that is not that of a variable.
+/// The error for a variable: its name, or one too many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableError(String);
 
@@ -19,6 +19,10 @@ impl VariableError {
              in front",
             quote(name)
         ))
+    }
+
+    pub(super) fn too_many() -> VariableError {
+        VariableError(format!("more than {MAX_VARIABLES} variables"))
     }
 }
 

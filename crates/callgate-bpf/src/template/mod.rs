@@ -25,6 +25,7 @@
 //! ```
 
 mod error;
+mod list;
 mod patch;
 mod program;
 mod symbol;
@@ -32,6 +33,7 @@ mod values;
 mod variable;
 
 pub use error::{TemplateError, ValueError, VariableError};
+pub use list::VariableList;
 pub use patch::Patch;
 pub use program::Template;
 pub use symbol::{Half, Symbol};

@@ -42,6 +42,10 @@ impl Variable {
         }
     }
 
+    pub(super) fn widen(&mut self) {
+        self.wide = true;
+    }
+
     /// The name.
     pub fn name(&self) -> &str {
         &self.name

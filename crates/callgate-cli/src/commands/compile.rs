@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 
-use callgate_smt::{Filter, Side};
+use callgate_smt::{self as smt, Side};
 use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
 use crate::report::Result;
 use crate::smt2::Smt2Option;
-use crate::source::BUILT_IN;
+use crate::source::{BUILT_IN, Filter};
 use crate::stopwatch::Stopwatch;
 
 /// Compile a filter into a BPF program and prove that both are equivalent
@@ -18,6 +18,10 @@ use crate::stopwatch::Stopwatch;
 A SOURCE that is already a program is compiled again from its semantics.
 `callgate optimize` does the same, but keeps the given program if the result is
 not better.
+
+A policy in Kafel's language may have variables ($controller_fd), values that are
+known when the filter is installed. The emitted source code takes them as
+parameters (--emit c, rust or go); the program is proved for all of their values.
 
 Without -o, the program is written to standard output, but raw instructions are
 never written to a terminal. --stats prints to standard output if the program is
@@ -30,6 +34,8 @@ Examples:
   callgate compile docker:seccomp.json --emit c > filter.h
   callgate compile old.bpf --optimize size -o new.bpf
   callgate compile profile.json -o filter.bpf --smt2 check.smt2; z3 check.smt2
+  callgate compile sandbox.kafel --emit c --installer > filter.h
+  callgate compile sandbox.kafel --set controller_fd=7 -o filter.bpf
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct CompileArgs {
@@ -46,16 +52,44 @@ pub(crate) struct CompileArgs {
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     let filter = args.generating.read(&args.source)?;
+    if filter.has_variables() {
+        return run_with_variables(&filter, args);
+    }
     let mut stopwatch = Stopwatch::start();
     let compiled = filter.compile_timed(&args.generating.compiling, &mut stopwatch)?;
     let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
-    let program =
-        Side { name: "the compiled program", filters: vec![Filter::Program(&compiled.program)] };
+    let program = Side {
+        name: "the compiled program",
+        filters: vec![smt::Filter::Program(&compiled.program)],
+    };
     args.smt2.write(filter.endian(), &source, &program)?;
     let arches = filter.arches();
     let proof = "the program is equivalent to the source";
     args.generating.emitting.deliver(Generated {
         program: &compiled.program,
+        template: None,
+        source: ("source", filter.name.as_str().into()),
+        arches: &arches,
+        endian: filter.endian(),
+        flags: filter.flags(),
+        figures: Figures::of(&compiled.stats, &stopwatch, &[&filter.name], &arches, proof),
+    })
+}
+
+/// Compiles a policy with variables.
+fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
+    let mut stopwatch = Stopwatch::start();
+    let compiled = filter.compile_template(&args.generating.compiling, &mut stopwatch)?;
+    let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
+    let template = &compiled.template;
+    let program = smt::Filter::Template(template);
+    let program = Side { name: "the compiled program", filters: vec![program] };
+    args.smt2.write(filter.endian(), &source, &program)?;
+    let arches = filter.arches();
+    let proof = "the program is equivalent to the source for all values of the variables";
+    args.generating.emitting.deliver(Generated {
+        program: template.program(),
+        template: Some(template),
         source: ("source", filter.name.as_str().into()),
         arches: &arches,
         endian: filter.endian(),

@@ -77,6 +77,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     ]);
     args.generating.emitting.deliver(Generated {
         program: &merged.compiled.program,
+        template: None,
         source: ("sources", Json::array(names)),
         arches: &arches,
         endian: stack.endian(),

@@ -78,6 +78,7 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
     }
     args.generating.emitting.deliver(Generated {
         program: &optimized.program,
+        template: None,
         source: ("source", filter.name.as_str().into()),
         arches,
         endian: *endian,

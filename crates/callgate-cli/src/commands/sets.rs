@@ -135,6 +135,7 @@ impl SetArgs {
         let proof = "the program is equivalent to the combined filters";
         self.generating.emitting.deliver(Generated {
             program: &compiled.program,
+            template: None,
             source: ("sources", Json::array(names.iter().copied())),
             arches: &arches,
             endian: expression.endian(),

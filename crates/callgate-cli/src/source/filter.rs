@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use callgate::bpf::FilterFlags;
 use callgate::bpf::{self, LongProgram, Program};
 use callgate::codegen::Weights;
-use callgate::compile::{self, CompileError, Compiled};
+use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
 use callgate::diagram::{Func, Store};
 use callgate::formats::{Listener, Profile};
 use callgate::policy::Policy;
@@ -179,6 +179,31 @@ impl Filter {
                 compile::recompile_observed(program, *endian, arches, options, observe)
             }
         }
+    }
+
+    /// Whether values are compared that are not known yet.
+    pub(crate) fn has_variables(&self) -> bool {
+        match &self.content {
+            FilterContent::Profile(profile) => !profile.policy.variables().is_empty(),
+            FilterContent::Program { .. } => false,
+        }
+    }
+
+    /// Compiles a profile to a program with its variables. Programs have none, so it is an error for them.
+    pub(crate) fn compile_template(
+        &self,
+        options: &CompileOptions,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<CompiledTemplate> {
+        let FilterContent::Profile(profile) = &self.content else {
+            return Err(Failure::about(&self.name, "a program has no variables"));
+        };
+        let options = options.read(&self.arches(), self.strict)?;
+        let compiled =
+            compile::compile_template_observed(&profile.policy, &options, &mut |phase| {
+                stopwatch.note(phase);
+            });
+        compiled.map_err(|error| failed(&self.name, &error))
     }
 
     /// Its MTBDD.

@@ -6,7 +6,8 @@
 
 use super::threshold::least;
 use super::word::{BitFn, Word, field, masked};
-use callgate_proof::policy::{Cmp, Condition, Test};
+use callgate_bpf::template::Symbol;
+use callgate_proof::policy::{Cmp, Condition, Test, VariableRelation, VariableTest};
 
 /// The maximum number of bits that may depend on several arguments.
 pub(super) const MAX_BITS: usize = 16;
@@ -37,7 +38,30 @@ pub(super) fn compare(left: &Word, cmp: Cmp, right: &Word) -> Result<Condition, 
     }
 }
 
-fn swapped(cmp: Cmp) -> Cmp {
+/// The condition of a comparison with a variable, and whether it looks at 64 bits. `None` if the left side is not
+/// (bits of) a single argument. A number is equal to a variable or not, whatever the arguments are.
+pub(super) fn compare_with_variable(
+    left: &Word,
+    relation: VariableRelation,
+    symbol: Symbol,
+) -> Option<(Condition, bool)> {
+    let wide = left.is_wide();
+    let len = if wide { 64 } else { 32 };
+    let form = Form::of(left, len)?;
+    let test = match (relation, form) {
+        (_, Form { argument, mask, ones: 0 }) => {
+            VariableTest::new(field(argument, wide)?, relation, symbol).masked(mask)
+        }
+        (VariableRelation::Cmp(Cmp::Eq | Cmp::Ne), Form { argument, mask: 0, ones }) => {
+            let symbol = symbol.plus(ones.wrapping_neg());
+            VariableTest::new(field(argument, wide)?, relation, symbol).masked(0)
+        }
+        _ => return None,
+    };
+    Some((test.into(), wide))
+}
+
+pub(super) fn swapped(cmp: Cmp) -> Cmp {
     match cmp {
         Cmp::Lt => Cmp::Gt,
         Cmp::Le => Cmp::Ge,

@@ -1,10 +1,11 @@
 //! Evaluates an expression in postfix order to a condition, with an explicit stack.
 
-use super::condition::{MAX_BITS, TooManyBits, compare};
+use super::condition::{MAX_BITS, TooManyBits, compare, compare_with_variable, swapped};
 use super::model::{Item, ItemKind};
 use super::word::Word;
 use crate::included::Span;
-use callgate_proof::policy::{Cmp, Condition};
+use callgate_bpf::template::Symbol;
+use callgate_proof::policy::{Cmp, Condition, VariableRelation};
 
 /// The maximum depth of `&&` inside `||` inside `&&` and so on; operations on conditions recurse this deep.
 const MAX_DEPTH: usize = 200;
@@ -20,6 +21,10 @@ pub(super) struct Stop {
 pub(super) trait Context {
     /// The value of an operand.
     fn operand(&mut self, item: Item) -> Result<Word, Stop>;
+    /// The symbol of a variable.
+    fn variable(&mut self, item: Item) -> Result<Symbol, Stop>;
+    /// Looks at a comparison with a variable, and whether it looks at 64 bits.
+    fn compared_with_variable(&mut self, at: Span, symbol: Symbol, wide: bool) -> Result<(), Stop>;
     /// Looks at a comparison and its condition.
     fn compared(
         &mut self,
@@ -34,6 +39,9 @@ pub(super) trait Context {
 /// A value on the stack.
 enum Value {
     Number(Word),
+    Symbol(Symbol),
+    /// The bits that a number shares with a variable.
+    Shared(Word, Symbol),
     Group(Group),
 }
 
@@ -47,6 +55,10 @@ struct Group {
 }
 
 impl Group {
+    fn of(condition: Condition) -> Group {
+        Group { is_and: true, is_negated: false, parts: vec![condition], depth: 0 }
+    }
+
     fn into_condition(self) -> Condition {
         let joined =
             if self.is_and { Condition::all(self.parts) } else { Condition::any(self.parts) };
@@ -87,12 +99,25 @@ pub(super) fn evaluate(items: &[Item], context: &mut impl Context) -> Result<Con
             ItemKind::Number(_) | ItemKind::Defined(_) | ItemKind::Constant(_) | ItemKind::Name => {
                 Value::Number(context.operand(*item)?)
             }
+            ItemKind::Variable { .. } => Value::Symbol(context.variable(*item)?),
             ItemKind::BitAnd | ItemKind::BitOr => {
                 let (right, left) = (number(&mut stack), number(&mut stack));
-                Value::Number(left.join(right, item.kind == ItemKind::BitAnd))
+                bits(left, right, item.kind == ItemKind::BitAnd)
+                    .ok_or_else(|| variable_stop(item.at))?
             }
             ItemKind::Compare(cmp) => {
                 let (right, left) = (number(&mut stack), number(&mut stack));
+                let (left, right) = match (left, right) {
+                    (Value::Number(left), Value::Number(right)) => (left, right),
+                    (left, right) => {
+                        let compared = with_variable(&left, cmp, &right);
+                        let (condition, symbol, wide) =
+                            compared.ok_or_else(|| variable_stop(item.at))?;
+                        context.compared_with_variable(item.at, symbol, wide)?;
+                        stack.push(Value::Group(Group::of(condition)));
+                        continue;
+                    }
+                };
                 let condition = compare(&left, cmp, &right).map_err(|TooManyBits(bits)| Stop {
                     at: item.at,
                     message: format!(
@@ -101,12 +126,7 @@ pub(super) fn evaluate(items: &[Item], context: &mut impl Context) -> Result<Con
                     help: "compare each argument with numbers, or only a few bits (`a & 7 == b & 7`)".to_owned(),
                 })?;
                 context.compared(item.at, &left, cmp, &right, &condition)?;
-                Value::Group(Group {
-                    is_and: true,
-                    is_negated: false,
-                    parts: vec![condition],
-                    depth: 0,
-                })
+                Value::Group(Group::of(condition))
             }
             ItemKind::Not => {
                 let group = group(&mut stack);
@@ -133,10 +153,55 @@ pub(super) fn evaluate(items: &[Item], context: &mut impl Context) -> Result<Con
     Ok(group(&mut stack).into_condition())
 }
 
-fn number(stack: &mut Vec<Value>) -> Word {
+fn number(stack: &mut Vec<Value>) -> Value {
     match stack.pop() {
-        Some(Value::Number(word)) => word,
-        _ => Word::Number(0),
+        Some(Value::Group(_)) | None => Value::Number(Word::Number(0)),
+        Some(value) => value,
+    }
+}
+
+/// `left & right` or `left | right`; `None` if that has no meaning for variables.
+fn bits(left: Value, right: Value, is_and: bool) -> Option<Value> {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            Some(Value::Number(left.join(right, is_and)))
+        }
+        (Value::Number(word), Value::Symbol(symbol))
+        | (Value::Symbol(symbol), Value::Number(word))
+            if is_and =>
+        {
+            Some(Value::Shared(word, symbol))
+        }
+        _ => None,
+    }
+}
+
+/// The condition of a comparison with a variable, the variable, and whether 64 bits are compared.
+fn with_variable(left: &Value, cmp: Cmp, right: &Value) -> Option<(Condition, Symbol, bool)> {
+    let (word, relation, symbol) = match (left, right) {
+        (Value::Number(word), Value::Symbol(symbol)) => (word, VariableRelation::Cmp(cmp), symbol),
+        (Value::Symbol(symbol), Value::Number(word)) => {
+            (word, VariableRelation::Cmp(swapped(cmp)), symbol)
+        }
+        (Value::Shared(word, symbol), Value::Number(Word::Number(0)))
+        | (Value::Number(Word::Number(0)), Value::Shared(word, symbol)) => match cmp {
+            Cmp::Eq => (word, VariableRelation::NoBit, symbol),
+            Cmp::Ne => (word, VariableRelation::AnyBit, symbol),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (condition, wide) = compare_with_variable(word, relation, *symbol)?;
+    Some((condition, *symbol, wide))
+}
+
+fn variable_stop(at: Span) -> Stop {
+    Stop {
+        at,
+        message: "a variable cannot be used like this".to_owned(),
+        help: "compare it with an argument (`fd == $fd`), with some of its bits (`(flags & 3) == $mode`), or compare \
+               the bits that both share with 0 (`(flags & ~$allowed) == 0`)"
+            .to_owned(),
     }
 }
 

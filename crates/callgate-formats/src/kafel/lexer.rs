@@ -16,6 +16,11 @@ pub(super) enum TokenKind {
     Number(u64),
     /// A name that is not a keyword.
     Name,
+    /// `$name`, `$name + number` or `~$name`; the place is that of `$name`.
+    Variable {
+        addend: u64,
+        is_complement: bool,
+    },
     Keyword(Keyword),
     /// An operator or a bracket.
     Sign(&'static str),
@@ -121,6 +126,8 @@ impl Lexer {
             self.word()
         } else if first.is_ascii_digit() || first == '-' {
             TokenKind::Number(self.number()?)
+        } else if first == '$' || self.rest().starts_with("~$") {
+            return self.variable().map(Some);
         } else if let Some(sign) = SIGNS.iter().find(|sign| self.rest().starts_with(**sign)) {
             self.at += sign.len();
             TokenKind::Sign(sign)
@@ -129,9 +136,8 @@ impl Lexer {
             let message = format!("unexpected character {first:?}");
             let help = match first {
                 '=' => "write `==` to compare",
-                '~' | '^' | '+' | '*' | '/' | '%' => {
-                    "the operators are == != < <= > >= & | && || !"
-                }
+                '~' | '+' => "only `~$name` and `$name + number` are possible",
+                '^' | '*' | '/' | '%' => "the operators are == != < <= > >= & | && || !",
                 _ => "remove it",
             };
             return Err(self.error(start, message, help));
@@ -239,6 +245,39 @@ impl Lexer {
         let kind = keyword.map_or(TokenKind::Name, |(_, keyword)| TokenKind::Keyword(*keyword));
         self.at += len;
         kind
+    }
+
+    /// `$name`, `$name + number` or `~$name`: a value that is set when the filter is installed. Kafel has no variables.
+    fn variable(&mut self) -> Result<Token, LexError> {
+        let is_complement = self.rest().starts_with('~');
+        self.at += usize::from(is_complement);
+        let start = self.at;
+        self.at += "$".len();
+        if !self.rest().starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            let message = "`$` without the name of a variable".to_owned();
+            return Err(self.error(start, message, "write a name after it, such as `$fd`"));
+        }
+        self.word();
+        let span = self.span(start);
+        let end = self.at;
+        self.skip_spaces()?;
+        let mut addend = 0;
+        if !is_complement && self.rest().starts_with('+') {
+            self.at += "+".len();
+            self.skip_spaces()?;
+            if !self.rest().starts_with(|c: char| c.is_ascii_digit()) {
+                let message = "`+` without a number".to_owned();
+                return Err(self.error(
+                    self.at,
+                    message,
+                    "only a number can be added to a variable",
+                ));
+            }
+            addend = self.number()?;
+        } else {
+            self.at = end;
+        }
+        Ok(Token { kind: TokenKind::Variable { addend, is_complement }, span })
     }
 
     /// A number: decimal and perhaps negative (two's complement), `0x`, `0b`, or octal after `0`.

@@ -12,6 +12,7 @@ use crate::included::{Place, Reports, Sources, Span};
 use callgate_bpf::constants;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::{Arch, Argument, facts, is_known_name, known_names};
+use callgate_bpf::template::Symbol;
 use callgate_proof::policy::{Cmp, Condition};
 
 /// A rule for one architecture.
@@ -195,6 +196,27 @@ impl Context for Resolver<'_, '_> {
                 None => Err(self.undefined(item.at, name)),
             },
         }
+    }
+
+    fn variable(&mut self, item: Item) -> Result<Symbol, Stop> {
+        let name = self.lowering.sources.text(item.at).trim_start_matches('$');
+        let ItemKind::Variable { addend, is_complement } = item.kind else {
+            return Err(self.undefined(item.at, name));
+        };
+        let symbol = self.lowering.progress.variables.symbol(name).map_err(|error| Stop {
+            at: item.at,
+            message: error.to_string(),
+            help: "use fewer variables, with shorter names".to_owned(),
+        })?;
+        let symbol = symbol.plus(addend);
+        Ok(if is_complement { symbol.complement() } else { symbol })
+    }
+
+    fn compared_with_variable(&mut self, at: Span, symbol: Symbol, wide: bool) -> Result<(), Stop> {
+        if wide {
+            self.lowering.progress.variables.widen(symbol);
+        }
+        self.lowering.progress.count_tests(at, 1)
     }
 
     fn compared(

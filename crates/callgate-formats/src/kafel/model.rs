@@ -71,6 +71,11 @@ pub(super) enum ItemKind {
     Constant(Span),
     /// An argument or one of the kernel's constants.
     Name,
+    /// A variable: `$name`, perhaps with a number added, or complemented.
+    Variable {
+        addend: u64,
+        is_complement: bool,
+    },
     BitAnd,
     BitOr,
     Compare(Cmp),

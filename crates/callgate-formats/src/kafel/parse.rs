@@ -325,6 +325,10 @@ impl<'a, 'i> Parser<'a, 'i> {
                     };
                     expression.operand(Item { kind, at: token.span })
                 }
+                TokenKind::Variable { addend, is_complement } => {
+                    let kind = ItemKind::Variable { addend, is_complement };
+                    expression.operand(Item { kind, at: token.span })
+                }
                 TokenKind::Sign("}") if expression.is_empty() => return Ok(Vec::new()),
                 TokenKind::Sign("}") => {
                     let items = expression.finish(token.span);

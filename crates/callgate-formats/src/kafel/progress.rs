@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::evaluate::Stop;
 use crate::included::{Place, Span};
+use callgate_bpf::template::VariableList;
 use callgate_proof::policy::Condition;
 
 /// The maximum number of tests in all conditions. A comparison of six arguments with each other has up to 2,000.
@@ -14,6 +15,8 @@ const MAX_TESTS: usize = 1_000_000;
 pub(super) struct Progress {
     /// Places and kinds of messages, which are given once, not per architecture.
     pub(super) warned: HashSet<(Place, &'static str)>,
+    /// The variables of all architectures.
+    pub(super) variables: VariableList,
     /// The tests of all conditions.
     tests: usize,
 }
@@ -21,7 +24,14 @@ pub(super) struct Progress {
 impl Progress {
     /// Counts the tests of a comparison.
     pub(super) fn count(&mut self, at: Span, condition: &Condition) -> Result<(), Stop> {
-        condition.for_each_test(&mut |_| self.tests += 1);
+        let mut tests = 0;
+        condition.for_each_test(&mut |_| tests += 1);
+        self.count_tests(at, tests)
+    }
+
+    /// Counts this number of tests.
+    pub(super) fn count_tests(&mut self, at: Span, tests: usize) -> Result<(), Stop> {
+        self.tests += tests;
         if !self.is_full() {
             return Ok(());
         }

@@ -123,7 +123,7 @@ fn lower(
             Err(error) => drop(reports.error(start, error.to_string())),
         }
     }
-    match Policy::new(sections, KILL) {
+    match Policy::with_variables(sections, KILL, progress.variables.into_variables()) {
         Ok(policy) => Some(policy),
         Err(error) => {
             reports.error(start, error.to_string()).help = "give --arch".to_owned();

@@ -5,6 +5,7 @@ mod named;
 mod near_constants;
 mod policies;
 pub mod programs;
+pub mod variables;
 
 pub use callgate_bpf::random::Rng;
 pub use cases::{cases, samples};

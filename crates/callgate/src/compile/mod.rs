@@ -35,5 +35,5 @@ pub use expected::expected_insns;
 pub(crate) use generate::generate;
 pub use generate::{compile, compile_observed, recompile, recompile_observed};
 pub use options::{Compiled, CompiledTemplate, Options, Phase, Stats};
-pub use template::compile_template;
+pub use template::{compile_template, compile_template_observed};
 pub use too_long::{LargePart, TooLong};

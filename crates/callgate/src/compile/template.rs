@@ -3,7 +3,7 @@
 use super::diagram::diagram;
 use super::error::CompileError;
 use super::generate::generate_template;
-use super::options::{CompiledTemplate, Options};
+use super::options::{CompiledTemplate, Options, Phase};
 use callgate_bpf::syscalls::Arch;
 use callgate_proof::Meaning;
 use callgate_proof::diagram::Store;
@@ -42,10 +42,22 @@ pub fn compile_template(
     policy: &Policy,
     options: &Options,
 ) -> Result<CompiledTemplate, CompileError> {
+    compile_template_observed(policy, options, &mut |_| ())
+}
+
+/// As [`compile_template`]; `observe` is called at the end of each phase.
+///
+/// # Errors
+/// As [`compile_template`].
+pub fn compile_template_observed(
+    policy: &Policy,
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<CompiledTemplate, CompileError> {
     let build = |store: &mut Store| diagram(store, policy);
     let store = Store::with_variables(options.budget, policy.variables().to_vec());
     let mut meaning = Meaning::build_in(store, policy.endian(), build)?;
     let arches: Vec<Arch> = policy.arches().collect();
     let variables = policy.variables();
-    generate_template(&mut meaning, variables, &arches, options, &|| None, &mut |_| ())
+    generate_template(&mut meaning, variables, &arches, options, &|| None, observe)
 }

@@ -8,6 +8,7 @@ use super::expr::Expr;
 use super::syscall::{Key, Syscall};
 use crate::error::{BuildError, Error, Result};
 use callgate_bpf::syscalls::{X32_SYSCALL_BIT, is_known_name};
+use callgate_bpf::template::VariableList;
 use callgate_bpf::{Arch, Verdict};
 use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 
@@ -96,6 +97,7 @@ pub struct FilterBuilder {
     default: Verdict,
     bad_arch: Verdict,
     x32: Option<Verdict>,
+    variables: VariableList,
     /// The number of rules.
     rules: usize,
     /// An error in the architectures, which the first rule or `build` returns.
@@ -111,6 +113,7 @@ impl FilterBuilder {
             default: Verdict::KILL_PROCESS,
             bad_arch: Verdict::KILL_PROCESS,
             x32: None,
+            variables: VariableList::default(),
             rules: 0,
             invalid: None,
             arches,
@@ -265,7 +268,8 @@ impl FilterBuilder {
         if self.x32.is_some() && !guarded {
             return Err(BuildError::NoX32 { arches: self.arches }.into());
         }
-        Ok(Filter::from(Policy::new(sections, self.bad_arch)?))
+        let variables = self.variables.into_variables();
+        Ok(Filter::from(Policy::with_variables(sections, self.bad_arch, variables)?))
     }
 
     fn begin_rule(&mut self) -> Result<()> {
@@ -365,13 +369,15 @@ impl FilterBuilder {
     }
 
     fn condition(
-        &self,
+        &mut self,
         syscall: &Syscall,
         arch: Arch,
         name: Option<&str>,
         condition: &Expr,
     ) -> Result<Condition> {
-        condition.resolve(arch, name).map_err(|cause| self.error(syscall, Some(arch), cause))
+        condition
+            .resolve(arch, name, &mut self.variables)
+            .map_err(|cause| self.error(syscall, Some(arch), cause))
     }
 
     /// Appends a rule to the section of the architecture.

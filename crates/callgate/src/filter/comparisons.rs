@@ -6,6 +6,7 @@ use super::arg::Arg;
 use super::expr::Expr;
 use super::matcher::Matcher;
 use super::value::ArgValue;
+use super::variable::Comparand;
 use callgate_proof::policy::Cmp;
 
 impl Arg {
@@ -22,32 +23,32 @@ impl Arg {
     }
 
     /// `argument == value`.
-    pub fn eq(self, value: impl Into<ArgValue>) -> Expr {
+    pub fn eq(self, value: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::Compare(Cmp::Eq, value.into()))
     }
 
     /// `argument != value`.
-    pub fn ne(self, value: impl Into<ArgValue>) -> Expr {
+    pub fn ne(self, value: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::Compare(Cmp::Ne, value.into()))
     }
 
     /// `argument < value`, unsigned.
-    pub fn lt(self, value: impl Into<ArgValue>) -> Expr {
+    pub fn lt(self, value: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::Compare(Cmp::Lt, value.into()))
     }
 
     /// `argument <= value`, unsigned.
-    pub fn le(self, value: impl Into<ArgValue>) -> Expr {
+    pub fn le(self, value: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::Compare(Cmp::Le, value.into()))
     }
 
     /// `argument > value`, unsigned.
-    pub fn gt(self, value: impl Into<ArgValue>) -> Expr {
+    pub fn gt(self, value: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::Compare(Cmp::Gt, value.into()))
     }
 
     /// `argument >= value`, unsigned.
-    pub fn ge(self, value: impl Into<ArgValue>) -> Expr {
+    pub fn ge(self, value: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::Compare(Cmp::Ge, value.into()))
     }
 
@@ -58,7 +59,7 @@ impl Arg {
     /// let commands = arg("cmd").is_in([1, 2, 3]);
     /// assert!(Filter::builder(Arch::X86_64).allow_if("fcntl", commands).is_ok());
     /// ```
-    pub fn is_in<V: Into<ArgValue>>(self, values: impl IntoIterator<Item = V>) -> Expr {
+    pub fn is_in<V: Into<Comparand>>(self, values: impl IntoIterator<Item = V>) -> Expr {
         Expr::test(self, Matcher::In(values.into_iter().map(Into::into).collect()))
     }
 
@@ -94,7 +95,7 @@ impl Arg {
     /// assert_ne!(filter.verdict(Arch::X86_64, 293, [0, 0x801, 0, 0, 0, 0]), Verdict::ALLOW);
     /// # Ok::<(), callgate::Error>(())
     /// ```
-    pub fn bits_within(self, mask: impl Into<ArgValue>) -> Expr {
+    pub fn bits_within(self, mask: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::BitsWithin(mask.into()))
     }
 
@@ -116,7 +117,7 @@ impl Arg {
     /// let namespaces = arg("unshare_flags").has_any_bit(0x7e02_0000);
     /// assert!(Filter::builder(Arch::X86_64).deny_if("unshare", namespaces).is_ok());
     /// ```
-    pub fn has_any_bit(self, mask: impl Into<ArgValue>) -> Expr {
+    pub fn has_any_bit(self, mask: impl Into<Comparand>) -> Expr {
         Expr::test(self, Matcher::AnyBit(mask.into()))
     }
 

@@ -1,8 +1,9 @@
 //! The filter: rules that are ready to be compiled.
 
-use crate::compile::{Compiled, Options, compile};
+use crate::compile::{Compiled, Options, compile, compile_template};
 use crate::error::Result;
 use crate::explain::Explanation;
+use callgate_bpf::template::{Template, ValueError};
 use callgate_bpf::{Arch, Program, SeccompData, Verdict};
 use callgate_proof::Meaning;
 use callgate_proof::policy::Policy;
@@ -74,7 +75,36 @@ impl Filter {
         Ok(compile(&self.policy, options)?)
     }
 
-    /// The verdict for a syscall, by evaluation of the rules. The instruction pointer is 0.
+    /// Compiles a filter with variables ([`var`](crate::var)) to a program that is proved equal to it for all values.
+    ///
+    /// ```
+    /// use callgate::{Arch, Filter, arg, var};
+    ///
+    /// let builder = Filter::builder(Arch::X86_64);
+    /// let filter = builder.allow_if("read", arg("fd").eq(var("input")))?.build()?;
+    /// let template = filter.compile_template()?;
+    /// assert_eq!(template.variables()[0].name(), "input");
+    /// let program = template.instantiate(&[7])?;
+    /// assert_eq!(program, filter.given(&[7])?.compile()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Filter::compile`].
+    pub fn compile_template(&self) -> Result<Template> {
+        Ok(compile_template(&self.policy, &Options::default())?.template)
+    }
+
+    /// The filter without variables, whose values are these, in the order of the variables of the
+    /// [policy](Filter::policy).
+    ///
+    /// # Errors
+    /// If the number of values is not that of the variables, or a value does not fit.
+    pub fn given(&self, values: &[u64]) -> std::result::Result<Filter, ValueError> {
+        Ok(Filter::from(self.policy.given(values)?))
+    }
+
+    /// The verdict for a syscall, by evaluation of the rules. The instruction pointer is 0, and so are all variables.
     ///
     /// ```
     /// use callgate::{Arch, Filter, Verdict};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::value::ArgValue;
 use callgate_bpf::syscalls::{ArgumentError, nearest_name};
+use callgate_bpf::template::VariableError;
 use callgate_bpf::{Arch, Verdict};
 
 /// An error in a rule of a [`FilterBuilder`](crate::FilterBuilder).
@@ -44,6 +45,7 @@ pub(super) enum Cause {
     EmptyMask { argument: String },
     EmptyRange { first: ArgValue, last: ArgValue },
     TooDeep { limit: usize },
+    Variable(VariableError),
     Defect(&'static str),
 }
 
@@ -162,6 +164,7 @@ impl fmt::Display for RuleError {
             Cause::TooDeep { limit } => {
                 write!(f, "the condition nests deeper than {limit} levels (the limit)")
             }
+            Cause::Variable(error) => error.fmt(f),
             Cause::Defect(what) => write!(f, "{what} (a defect of callgate)"),
         }
     }

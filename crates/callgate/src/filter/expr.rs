@@ -7,6 +7,7 @@ use super::error::Cause;
 use super::matcher::Matcher;
 use super::operand::Operand;
 use callgate_bpf::Arch;
+use callgate_bpf::template::VariableList;
 use callgate_proof::policy::Condition;
 
 /// The maximum depth of an expression: operations on conditions recurse once per level.
@@ -94,16 +95,22 @@ impl Expr {
         }
     }
 
-    /// The condition for a syscall of an architecture. `name` is `None` for a number without a name.
-    pub(super) fn resolve(&self, arch: Arch, name: Option<&str>) -> Result<Condition, Cause> {
-        let all = |parts: &[Expr]| -> Result<Vec<Condition>, Cause> {
-            parts.iter().map(|part| part.resolve(arch, name)).collect()
+    /// The condition for a syscall of an architecture, with its variables in this list. `name` is `None` for a number
+    /// without a name.
+    pub(super) fn resolve(
+        &self,
+        arch: Arch,
+        name: Option<&str>,
+        variables: &mut VariableList,
+    ) -> Result<Condition, Cause> {
+        let mut all = |parts: &[Expr]| -> Result<Vec<Condition>, Cause> {
+            parts.iter().map(|part| part.resolve(arch, name, variables)).collect()
         };
         match &self.shape {
             Shape::All(parts) => Ok(Condition::all(all(parts)?)),
             Shape::Any(parts) => Ok(Condition::any(all(parts)?)),
-            Shape::Not(part) => Ok(part.resolve(arch, name)?.negated()),
-            Shape::Test(arg, matcher) => Operand::of(arg, arch, name)?.resolve(matcher),
+            Shape::Not(part) => Ok(part.resolve(arch, name, variables)?.negated()),
+            Shape::Test(arg, matcher) => Operand::of(arg, arch, name)?.resolve(matcher, variables),
             Shape::TooDeep => Err(Cause::TooDeep { limit: MAX_DEPTH }),
         }
     }

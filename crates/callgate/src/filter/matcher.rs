@@ -1,17 +1,18 @@
 //! Matchers: what an argument is compared with.
 
 use super::value::ArgValue;
+use super::variable::Comparand;
 use callgate_proof::policy::Cmp;
 
 /// The comparison of an argument.
 #[derive(Clone, Debug)]
 pub(super) enum Matcher {
     Any,
-    Compare(Cmp, ArgValue),
-    In(Vec<ArgValue>),
+    Compare(Cmp, Comparand),
+    In(Vec<Comparand>),
     Range { first: Option<ArgValue>, last: Option<ArgValue> },
-    BitsWithin(ArgValue),
+    BitsWithin(Comparand),
     AllBits(ArgValue),
-    AnyBit(ArgValue),
+    AnyBit(Comparand),
     NonNegative,
 }

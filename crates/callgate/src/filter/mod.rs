@@ -10,6 +10,7 @@ mod matcher;
 mod operand;
 mod syscall;
 mod value;
+mod variable;
 
 pub use arg::{Arg, ArgRef, arg, instruction_pointer};
 pub use builder::{Arches, FilterBuilder};
@@ -18,3 +19,4 @@ pub use error::RuleError;
 pub use expr::Expr;
 pub use syscall::Syscall;
 pub use value::ArgValue;
+pub use variable::{Comparand, Var, var};

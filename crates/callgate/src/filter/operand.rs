@@ -7,8 +7,10 @@ use super::arg::{Arg, Place, Width};
 use super::error::Cause;
 use super::matcher::Matcher;
 use super::value::ArgValue;
+use super::variable::{Comparand, Kind, Var};
 use callgate_bpf::Arch;
-use callgate_proof::policy::{Cmp, Condition, Field, Test};
+use callgate_bpf::template::VariableList;
+use callgate_proof::policy::{Cmp, Condition, Field, Test, VariableRelation, VariableTest};
 
 /// The bits of an argument that are compared.
 pub(super) struct Operand<'a> {
@@ -62,17 +64,19 @@ impl<'a> Operand<'a> {
     }
 
     /// The condition of a matcher.
-    pub(super) fn resolve(&self, matcher: &Matcher) -> Result<Condition, Cause> {
+    pub(super) fn resolve(
+        &self,
+        matcher: &Matcher,
+        variables: &mut VariableList,
+    ) -> Result<Condition, Cause> {
+        let mut compare = |cmp, comparand: &Comparand| self.compare(cmp, comparand, variables);
         Ok(match matcher {
             Matcher::Any => Condition::always(),
-            Matcher::Compare(cmp @ (Cmp::Eq | Cmp::Ne), value) => {
-                self.test(self.mask, *cmp, self.within_mask(*value)?)
-            }
-            Matcher::Compare(cmp, value) => self.test(self.mask, *cmp, self.unsigned(*value)?),
+            Matcher::Compare(cmp, comparand) => compare(*cmp, comparand)?,
             Matcher::In(values) => {
                 let mut any = Vec::with_capacity(values.len());
                 for value in values {
-                    any.push(self.test(self.mask, Cmp::Eq, self.within_mask(*value)?));
+                    any.push(compare(Cmp::Eq, value)?);
                 }
                 Condition::any(any)
             }
@@ -89,7 +93,10 @@ impl<'a> Operand<'a> {
                 }
                 Condition::all(both)
             }
-            Matcher::BitsWithin(allowed) => {
+            Matcher::BitsWithin(Comparand(Kind::Variable(allowed))) => {
+                self.variable(VariableRelation::NoBit, &!allowed.clone(), variables)?
+            }
+            Matcher::BitsWithin(Comparand(Kind::Constant(allowed))) => {
                 let others = !self.value(*allowed)? & self.full() & self.mask.unwrap_or(u64::MAX);
                 match others {
                     0 => Condition::always(),
@@ -101,7 +108,10 @@ impl<'a> Operand<'a> {
                 let bits = self.within_mask(*bits)?;
                 self.test(Some(bits), Cmp::Eq, bits)
             }
-            Matcher::AnyBit(bits) => {
+            Matcher::AnyBit(Comparand(Kind::Variable(bits))) => {
+                self.variable(VariableRelation::AnyBit, bits, variables)?
+            }
+            Matcher::AnyBit(Comparand(Kind::Constant(bits))) => {
                 self.mask_of(*bits)?;
                 self.test(Some(self.within_mask(*bits)?), Cmp::Ne, 0)
             }
@@ -111,6 +121,38 @@ impl<'a> Operand<'a> {
                 self.test(Some(sign), Cmp::Eq, 0)
             }
         })
+    }
+
+    /// `operand cmp comparand`.
+    fn compare(
+        &self,
+        cmp: Cmp,
+        comparand: &Comparand,
+        variables: &mut VariableList,
+    ) -> Result<Condition, Cause> {
+        let value = match (&comparand.0, cmp) {
+            (Kind::Variable(variable), _) => {
+                return self.variable(VariableRelation::Cmp(cmp), variable, variables);
+            }
+            (Kind::Constant(value), Cmp::Eq | Cmp::Ne) => self.within_mask(*value)?,
+            (Kind::Constant(value), _) => self.unsigned(*value)?,
+        };
+        Ok(self.test(self.mask, cmp, value))
+    }
+
+    /// `operand relation variable`.
+    fn variable(
+        &self,
+        relation: VariableRelation,
+        variable: &Var,
+        variables: &mut VariableList,
+    ) -> Result<Condition, Cause> {
+        let symbol = variable.symbol(variables).map_err(Cause::Variable)?;
+        if self.field.high_word().is_some() {
+            variables.widen(symbol);
+        }
+        let test = VariableTest::new(self.field, relation, symbol);
+        Ok(test.masked(self.mask.unwrap_or(u64::MAX)).into())
     }
 
     /// The bits that negative values are extended to.

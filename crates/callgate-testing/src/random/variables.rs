@@ -1,12 +1,11 @@
 //! Random policies with variables, values, and syscalls near them.
 
-use callgate::bpf::SeccompData;
-use callgate::bpf::random::Rng;
-use callgate::bpf::template::{Symbol, Variable};
-use callgate::policy::{
+use callgate_bpf::random::Rng;
+use callgate_bpf::template::{Symbol, Variable};
+use callgate_bpf::{Arch, SeccompData, Verdict};
+use callgate_proof::policy::{
     Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test, VariableRelation, VariableTest,
 };
-use callgate::{Arch, Verdict};
 
 /// Constants of policies and values of variables: zeros, ones, neighbours, and halves that differ.
 const VALUES: [u64; 12] = [
@@ -25,7 +24,7 @@ const VALUES: [u64; 12] = [
 ];
 
 /// A value for each variable.
-pub(crate) fn values(rng: &mut Rng, variables: &[Variable]) -> Vec<u64> {
+pub fn values(rng: &mut Rng, variables: &[Variable]) -> Vec<u64> {
     let same = value(rng);
     let all_same = rng.below(4) == 0;
     let one = |variable: &Variable| {
@@ -95,7 +94,7 @@ fn variable_test(rng: &mut Rng, variables: &[Variable]) -> VariableTest {
 }
 
 /// A policy for x86-64 with up to four variables.
-pub(crate) fn policy(rng: &mut Rng) -> Policy {
+pub fn policy(rng: &mut Rng) -> Policy {
     let variable = |index: usize| match index % 2 {
         0 => Variable::u32(format!("v{index}")).unwrap(),
         _ => Variable::u64(format!("v{index}")).unwrap(),
@@ -121,7 +120,7 @@ pub(crate) fn policy(rng: &mut Rng) -> Policy {
 }
 
 /// A syscall whose arguments are near the values.
-pub(crate) fn syscall(rng: &mut Rng, values: &[u64]) -> SeccompData {
+pub fn syscall(rng: &mut Rng, values: &[u64]) -> SeccompData {
     let mut argument = || {
         let near = match rng.below(3) {
             0 => value(rng),

@@ -4,7 +4,10 @@
 //! always exist. With the flag the kernel also sets `no_new_privs` for all threads (`seccomp_sync_threads` in
 //! kernel/seccomp.c), and returns the ID of a thread that cannot take the filter.
 
-use callgate::bpf::FilterFlags;
+use super::language::Language;
+use super::names::Names;
+use super::variables::Parameters;
+use callgate_bpf::FilterFlags;
 
 /// The flags for seccomp(2), with a prefix.
 fn all_flags(prefix: &str, flags: FilterFlags) -> String {
@@ -14,13 +17,43 @@ fn all_flags(prefix: &str, flags: FilterFlags) -> String {
     names.join(" | ")
 }
 
-/// The function in C.
-pub(super) fn c(name: Option<&str>, flags: FilterFlags) -> String {
-    let (function, program) = match name {
-        Some(name) => (format!("install_{name}"), format!("{name}_program")),
-        None => ("install_filter".to_owned(), "program".to_owned()),
-    };
+/// What is installed.
+pub(super) enum Installed<'p> {
+    /// The array.
+    Array,
+    /// The array with variables, of this length, set to the parameters.
+    Set { parameters: &'p Parameters, insns: usize },
+}
+
+/// The function that installs a filter.
+pub(super) fn function(
+    language: Language,
+    names: &Names,
+    flags: FilterFlags,
+    installed: &Installed<'_>,
+) -> String {
+    match language {
+        Language::C => c(names, flags, installed),
+        Language::Rust => rust(names, flags, installed),
+        Language::Go => go(names, flags, installed),
+    }
+}
+
+fn c(names: &Names, flags: FilterFlags, installed: &Installed<'_>) -> String {
     let flags = all_flags("", flags);
+    let Names { function, installer, .. } = names;
+    let (declared, program, locals, set) = match installed {
+        Installed::Array => ("void", names.program.as_str(), String::new(), String::new()),
+        Installed::Set { parameters, insns } => (
+            parameters.declared.as_str(),
+            "program",
+            format!(
+                "\tstruct sock_filter insns[{insns}];\n\
+                 \tconst struct sock_fprog program = {{ .len = {insns}, .filter = insns }};\n"
+            ),
+            format!("\t{function}(insns, {});\n", parameters.passed),
+        ),
+    };
     format!(
         "
 #include <errno.h>
@@ -34,11 +67,11 @@ pub(super) fn c(name: Option<&str>, flags: FilterFlags) -> String {
  * Installs the filter in all threads of the process, and sets no_new_privs.
  * Returns 0, or -1 with errno; ESRCH: a thread has filters of its own.
  */
-static inline int {function}(void)
+static inline int {installer}({declared})
 {{
-	long result;
+{locals}	long result;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+{set}	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -1;
 	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 			 {flags}, &{program});
@@ -51,11 +84,15 @@ static inline int {function}(void)
     )
 }
 
-/// The function in Rust.
-pub(super) fn rust(name: Option<&str>, flags: FilterFlags) -> String {
-    let array = name.unwrap_or("FILTER");
-    let function = array.to_lowercase();
+fn rust(names: &Names, flags: FilterFlags, installed: &Installed<'_>) -> String {
     let flags = all_flags("libc::", flags);
+    let Names { array, function, installer, .. } = names;
+    let (declared, value) = match installed {
+        Installed::Array => ("", array.clone()),
+        Installed::Set { parameters, .. } => {
+            (parameters.declared.as_str(), format!("{function}({})", parameters.passed))
+        }
+    };
     format!(
         "
 /// Installs the filter in all threads of the process, and sets `no_new_privs`.
@@ -63,9 +100,9 @@ pub(super) fn rust(name: Option<&str>, flags: FilterFlags) -> String {
 /// # Errors
 /// The error of the kernel; `ESRCH` if a thread has filters of its own.
 #[rustfmt::skip]
-pub fn install_{function}() -> std::io::Result<()> {{
-    let mut filter = {array};
-    let program = libc::sock_fprog {{ len: filter.len() as u16, filter: filter.as_mut_ptr() }};
+pub fn {installer}({declared}) -> std::io::Result<()> {{
+    let mut insns = {value};
+    let program = libc::sock_fprog {{ len: insns.len() as u16, filter: insns.as_mut_ptr() }};
     // SAFETY: prctl takes numbers, and the kernel reads the program, which lives until the call returns.
     let result = unsafe {{
         if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1 as libc::c_ulong, 0 as libc::c_ulong, 0 as libc::c_ulong, 0 as libc::c_ulong) != 0 {{
@@ -83,25 +120,27 @@ pub fn install_{function}() -> std::io::Result<()> {{
     )
 }
 
-/// The function in Go.
-pub(super) fn go(name: Option<&str>, flags: FilterFlags) -> String {
-    let array = name.unwrap_or("filter");
-    // Exported if the array is.
-    let mut letters = array.chars();
-    let (first, rest) = (letters.next().unwrap_or('f'), letters.as_str());
-    let install = if first.is_uppercase() { "Install" } else { "install" };
-    let function = format!("{install}{}{rest}", first.to_uppercase());
+fn go(names: &Names, flags: FilterFlags, installed: &Installed<'_>) -> String {
     let flags = all_flags("unix.", flags);
+    let Names { array, function, installer, .. } = names;
+    let (declared, insns, set) = match installed {
+        Installed::Array => ("", array.as_str(), String::new()),
+        Installed::Set { parameters, .. } => (
+            parameters.declared.as_str(),
+            "insns",
+            format!("\tinsns := {function}({})\n", parameters.passed),
+        ),
+    };
     format!(
         "
-// {function} installs the filter in all threads of the process, and sets no_new_privs.
-func {function}() error {{
-	runtime.LockOSThread()
+// {installer} installs the filter in all threads of the process, and sets no_new_privs.
+func {installer}({declared}) error {{
+{set}	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {{
 		return err
 	}}
-	program := unix.SockFprog{{Len: uint16(len({array})), Filter: &{array}[0]}}
+	program := unix.SockFprog{{Len: uint16(len({insns})), Filter: &{insns}[0]}}
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 		{flags}, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {{

@@ -1,4 +1,4 @@
-//! Programs with variables.
+//! Programs with variables, proved for all values, against the compilation of the values.
 
 use callgate::Endian;
 use callgate::bpf::Op;
@@ -9,7 +9,7 @@ use callgate::compile::{Options, compile, compile_template};
 use callgate::diagram::{Budget, Store};
 use callgate_proof::Meaning;
 
-use super::policies::{policy, syscall, values};
+use callgate_testing::random::variables::{policy, syscall, values};
 
 /// The number of random policies, and of sets of values for each.
 const POLICIES: u64 = 200;

@@ -1,0 +1,80 @@
+//! Source code of a program.
+
+use super::installer::{self, Installed};
+use super::language::Language;
+use super::names::Names;
+use super::variables::{Parameters, function};
+use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
+use callgate_bpf::template::Template;
+use callgate_bpf::{Arch, Endian, FilterFlags, LongProgram};
+
+/// How a program becomes source code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceOptions {
+    /// The language.
+    pub language: Language,
+    /// The name of the array and, with a prefix or suffix, of functions: an identifier. `None`: `filter`.
+    pub name: Option<String>,
+    /// Whether there is a function that installs the filter in all threads.
+    pub installer: bool,
+    /// The flags with which it installs the filter, beside TSYNC.
+    pub flags: FilterFlags,
+    /// The byte order of the machines, for comments.
+    pub endian: Endian,
+    /// The architectures of the filter, for comments.
+    pub arches: Vec<Arch>,
+}
+
+impl SourceOptions {
+    /// Options for a language, without an installer.
+    pub fn new(language: Language) -> SourceOptions {
+        SourceOptions {
+            language,
+            name: None,
+            installer: false,
+            flags: FilterFlags::NONE,
+            endian: Endian::Little,
+            arches: Vec::new(),
+        }
+    }
+
+    fn listing(&self) -> ListingOptions {
+        let name = self.name.as_ref().map(|name| match self.language {
+            Language::Rust => name.to_uppercase(),
+            Language::C | Language::Go => name.clone(),
+        });
+        ListingOptions { endian: self.endian, arches: self.arches.clone(), name }
+    }
+
+    fn names(&self, has_variables: bool) -> Names {
+        Names::new(self.language, self.name.as_deref(), has_variables)
+    }
+
+    /// The parts of a file, with the installer if there is one.
+    fn file(&self, code: String, names: &Names, installed: &Installed<'_>) -> String {
+        if !self.installer {
+            return code;
+        }
+        let installer = installer::function(self.language, names, self.flags, installed);
+        match self.language {
+            Language::C | Language::Rust => code + &installer,
+            Language::Go => format!("{}{code}{installer}", installer::GO_IMPORTS),
+        }
+    }
+}
+
+/// A program as source code.
+pub fn source(program: &LongProgram, options: &SourceOptions) -> String {
+    let code = disassemble(program, options.language.dialect(), &options.listing());
+    options.file(code, &options.names(false), &Installed::Array)
+}
+
+/// A program with variables as source code: an array, and a function whose parameters are the variables.
+pub fn template_source(template: &Template, options: &SourceOptions) -> String {
+    let (language, names) = (options.language, options.names(true));
+    let parameters = Parameters::new(language, template, &names);
+    let mut code = disassemble_template(template, language.dialect(), &options.listing());
+    code += &function(language, template, &names, &parameters);
+    let insns = template.program().len();
+    options.file(code, &names, &Installed::Set { parameters: &parameters, insns })
+}

@@ -1,0 +1,90 @@
+//! Variables in conditions.
+
+use std::ops::{Add, Not};
+
+use super::value::ArgValue;
+use callgate_bpf::template::{Symbol, VariableError, VariableList};
+
+/// A value that is set when the filter is installed, such as the number of a file descriptor. [`var`] creates one.
+#[derive(Clone, Debug)]
+pub struct Var {
+    name: String,
+    addend: u64,
+    complement: bool,
+}
+
+/// A variable: a value that is set when the filter is installed.
+///
+/// [`Arg::eq`](crate::Arg::eq) and the other comparisons accept it in place of a constant; `var("v") + 4096` and
+/// `!var("v")` are possible as well. A filter with variables is compiled by [`Filter::compile_template`](
+/// crate::Filter::compile_template) to a program that is proved for all values.
+///
+/// A variable has 64 bits if it is compared with 64 bits of an argument somewhere, otherwise 32.
+///
+/// ```
+/// use callgate::{Arch, Filter, Verdict, arg, var};
+///
+/// let filter = Filter::builder(Arch::X86_64)
+///     .allow_if("sendmsg", arg("fd").eq(var("controller_fd")))?
+///     .allow_if("mmap", arg("prot").bits_within(var("allowed_prot")))?
+///     .build()?;
+/// let template = filter.compile_template()?;
+/// let program = template.instantiate_by_name([("controller_fd", 7), ("allowed_prot", 3)])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn var(name: impl Into<String>) -> Var {
+    Var { name: name.into(), addend: 0, complement: false }
+}
+
+impl Var {
+    /// The symbol, with the variable in this list.
+    pub(super) fn symbol(&self, variables: &mut VariableList) -> Result<Symbol, VariableError> {
+        let symbol = variables.symbol(&self.name)?.plus(self.addend);
+        Ok(if self.complement { symbol.complement() } else { symbol })
+    }
+}
+
+impl Add<u64> for Var {
+    type Output = Var;
+
+    /// The value plus a constant, modulo 2^64.
+    fn add(self, constant: u64) -> Var {
+        // The complement of x is -x - 1.
+        let addend = match self.complement {
+            false => self.addend.wrapping_add(constant),
+            true => self.addend.wrapping_sub(constant),
+        };
+        Var { addend, ..self }
+    }
+}
+
+impl Not for Var {
+    type Output = Var;
+
+    /// The complement: all 64 bits inverted.
+    fn not(self) -> Var {
+        Var { complement: !self.complement, ..self }
+    }
+}
+
+/// What an argument is compared with: a constant or a variable; both convert into it.
+#[derive(Clone, Debug)]
+pub struct Comparand(pub(super) Kind);
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Constant(ArgValue),
+    Variable(Var),
+}
+
+impl<V: Into<ArgValue>> From<V> for Comparand {
+    fn from(value: V) -> Comparand {
+        Comparand(Kind::Constant(value.into()))
+    }
+}
+
+impl From<Var> for Comparand {
+    fn from(variable: Var) -> Comparand {
+        Comparand(Kind::Variable(variable))
+    }
+}
