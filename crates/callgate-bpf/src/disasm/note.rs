@@ -106,6 +106,9 @@ fn variable(listing: &Listing<'_>, index: usize) -> Option<String> {
     let variable = template.variables().get(symbol.variable())?;
     let sum = match symbol.addend() {
         0 => format!("${}", variable.name()),
+        addend if addend > i64::MAX as u64 => {
+            format!("${} - {:#x}", variable.name(), addend.wrapping_neg())
+        }
         addend => format!("${} + {addend:#x}", variable.name()),
     };
     let value = match (symbol.is_complement(), symbol.addend()) {

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 
+use callgate::Arch;
 use callgate_smt::{self as smt, Side};
 use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::report::Result;
+use crate::report::{self, Result};
 use crate::smt2::Smt2Option;
 use crate::source::{BUILT_IN, Filter};
 use crate::stopwatch::Stopwatch;
@@ -82,6 +83,7 @@ fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
     let compiled = filter.compile_template(&args.generating.compiling, &mut stopwatch)?;
     let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
     let template = &compiled.template;
+    warn_about_cache(&compiled.uncached, &filter.name);
     let program = smt::Filter::Template(template);
     let program = Side { name: "the compiled program", filters: vec![program] };
     args.smt2.write(filter.endian(), &source, &program)?;
@@ -96,4 +98,22 @@ fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
         flags: filter.flags(),
         figures: Figures::of(&compiled.stats, &stopwatch, &[&filter.name], &arches, proof),
     })
+}
+
+/// Warns about syscalls that only variables decide about.
+fn warn_about_cache(uncached: &[(u32, u32)], name: &str) {
+    let Some((token, nr)) = uncached.first() else { return };
+    let first = Arch::of_syscall(*token, *nr).and_then(|arch| arch.syscall_name(*nr));
+    let first = first.map_or_else(|| nr.to_string(), str::to_owned);
+    let others = match uncached.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    report::warn_about(
+        name,
+        format!(
+            "the kernel runs the filter for each {first}{others}: only variables decide about it"
+        ),
+        "compile a filter for each case, so that the kernel can cache that it is always allowed",
+    );
 }

@@ -316,7 +316,11 @@ pub(super) fn warn_about_options<'a>(
 
 /// The message for a failed compilation.
 pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
-    Failure::about(name, error.to_string()).help(error.help().unwrap_or_default()).multiline()
+    let help = match error.needs_values() {
+        true => "give their values with --set NAME=VALUE".to_owned(),
+        false => error.help().unwrap_or_default(),
+    };
+    Failure::about(name, error.to_string()).help(help).multiline()
 }
 
 /// The architectures of this byte order that a program compares; without x32, which shares the arch token of

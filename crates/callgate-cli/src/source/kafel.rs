@@ -1,6 +1,6 @@
 //! Kafel policies and their detection.
 
-use callgate::formats::kafel;
+use callgate::formats::{Profile, kafel};
 
 use super::filter::Filter;
 use super::included::included_from;
@@ -14,7 +14,10 @@ pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) ->
     let profile = kafel::read_with_includes(text, &reading, &mut included_from(place))
         .map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a Kafel policy", false);
-    Ok(Filter::of_profile(place.name(), profile))
+    let policy = options
+        .set_variables(profile.policy)
+        .map_err(|error| Failure::about(place.name(), error.to_string()))?;
+    Ok(Filter::of_profile(place.name(), Profile { policy, ..profile }))
 }
 
 /// Whether a text begins as a policy: after comments and directives, with a keyword and what may follow it.

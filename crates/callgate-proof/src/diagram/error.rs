@@ -125,10 +125,9 @@ impl std::fmt::Display for DiagramError {
                 "the filter has more than {limit} different comparisons with variables (the limit); the halves of \
                  a value of 64 bits count separately"
             ),
-            DiagramErrorKind::Variables => write!(
-                f,
-                "the filter has variables; give their values, or compile it to a program with variables"
-            ),
+            DiagramErrorKind::Variables => {
+                write!(f, "the filter has variables, whose values are needed here")
+            }
             DiagramErrorKind::Computed => {
                 write!(
                     f,

@@ -94,6 +94,15 @@ impl CompileError {
         }
     }
 
+    /// Whether the filter has variables, and the operation is defined only for filters without.
+    pub fn needs_values(&self) -> bool {
+        match &self.0 {
+            CompileErrorKind::Diagram(error) => error.needs_values(),
+            CompileErrorKind::TooComplex(error) => error.limit.needs_values(),
+            _ => false,
+        }
+    }
+
     /// The number of instructions that the filter needs, if the kernel accepts fewer.
     pub fn insns_needed(&self) -> Option<usize> {
         self.too_long().map(|error| error.insns)

@@ -6,14 +6,16 @@ use super::expected::expected_insns;
 use super::options::{Compiled, CompiledTemplate, Options, Phase, Stats};
 use super::too_long::too_long;
 use crate::plain_program::plain_program;
-use callgate_bpf::data::Endian;
+use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::template::{Template, Variable};
+use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program, is_constant_allow};
 use callgate_codegen::{Aim, Effort, Program as Unproved, WeightedSyscall};
 use callgate_proof::Meaning;
-use callgate_proof::diagram::{DiagramError, Store};
+use callgate_proof::diagram::{Comparison, DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
+use rustc_hash::FxHashSet;
 
 /// Compiles a policy to a proved program.
 ///
@@ -124,6 +126,7 @@ pub(super) fn generate_template(
         }
         false => None,
     };
+    let uncached = if variables.is_empty() { Vec::new() } else { uncached(meaning, &syscalls) };
     let stats = Stats {
         insns: program.len(),
         expected_insns,
@@ -131,7 +134,37 @@ pub(super) fn generate_template(
         nodes: meaning.store().len().max(nodes),
         proved: true,
     };
-    Ok(CompiledTemplate { template, stats })
+    Ok(CompiledTemplate { template, uncached, stats })
+}
+
+/// The syscalls whose verdict depends on variables alone, and may be ALLOW.
+fn uncached(meaning: &Meaning, syscalls: &[WeightedSyscall]) -> Vec<(u32, u32)> {
+    let store = meaning.store();
+    let depends = |syscall: &&WeightedSyscall| {
+        let numbers = store.follow(meaning.func(), Word::ARCH, syscall.token);
+        is_allowed_by_variables(store, store.follow(numbers, Word::NR, syscall.nr))
+    };
+    syscalls.iter().filter(depends).map(|syscall| (syscall.token, syscall.nr)).collect()
+}
+
+/// Whether a function tests nothing but variables, and allows for some of their values.
+fn is_allowed_by_variables(store: &Store, func: Func) -> bool {
+    let mut may_allow = false;
+    let mut is_alone = store.as_verdict(func).is_none();
+    let mut seen = FxHashSet::default();
+    let mut pending = vec![func];
+    while let Some(func) = pending.pop().filter(|_| is_alone) {
+        match (store.as_verdict(func), store.top_comparison(func)) {
+            (Some(verdict), _) => may_allow |= verdict == Verdict::ALLOW,
+            (None, Some(Comparison { mask: 0, .. })) => {
+                if seen.insert(func) {
+                    pending.extend(<[Func; 2]>::from(store.children(func)));
+                }
+            }
+            (None, _) => is_alone = false,
+        }
+    }
+    may_allow && is_alone
 }
 
 /// An unproved program.
@@ -238,7 +271,6 @@ mod tests {
     use super::*;
     use callgate_bpf::Op;
     use callgate_bpf::data::SeccompData;
-    use callgate_bpf::verdict::Verdict;
     use callgate_codegen::Weights;
     use callgate_proof::diagram::Budget;
     use callgate_proof::policy::{Cmp, Condition, Field, Rule, Section, SyscallSet, Test};

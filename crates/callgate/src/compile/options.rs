@@ -52,6 +52,10 @@ pub struct Compiled {
 pub struct CompiledTemplate {
     /// The program, proved equal to its description for all values of its variables.
     pub template: Template,
+    /// Syscalls that are always allowed for some values of the variables and not for others, as arch token and number. The
+    /// kernel's cache does not know them: it recognizes a syscall that is always allowed by comparisons of arch and
+    /// number only (`seccomp_is_const_allow` in kernel/seccomp.c).
+    pub uncached: Vec<(u32, u32)>,
     /// Its figures.
     pub stats: Stats,
 }

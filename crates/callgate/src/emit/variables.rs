@@ -46,9 +46,10 @@ impl Parameters {
             // The high half of such a symbol is a constant, which needs no patch.
             return name.to_owned();
         }
+        // Each part is an operand: a name, a call, or in parentheses.
         let wide = match (language, is_wide) {
             (_, true) => name.to_owned(),
-            (Language::C, false) => format!("(uint64_t){name}"),
+            (Language::C, false) => format!("((uint64_t){name})"),
             (Language::Rust, false) => format!("({name} as u64)"),
             (Language::Go, false) => format!("uint64({name})"),
         };
@@ -60,16 +61,19 @@ impl Parameters {
         };
         let value = match (language, is_complement) {
             (_, false) => sum,
-            (Language::C, true) => format!("~({sum})"),
+            (Language::C, true) => format!("(~{sum})"),
             (Language::Rust, true) => format!("(!{sum})"),
             (Language::Go, true) => format!("(^{sum})"),
         };
         match (language, patch.half) {
-            (Language::C, Half::Low) => format!("(uint32_t)({value})"),
-            (Language::C, Half::High) => format!("(uint32_t)(({value}) >> 32)"),
+            (Language::C, Half::Low) => format!("(uint32_t){value}"),
+            (Language::C, Half::High) => format!("(uint32_t)({value} >> 32)"),
             (Language::Rust, Half::Low) => format!("{value} as u32"),
             (Language::Rust, Half::High) => format!("({value} >> 32) as u32"),
-            (Language::Go, Half::Low) => format!("uint32({value})"),
+            (Language::Go, Half::Low) => match value.strip_prefix('(') {
+                Some(_) => format!("uint32{value}"),
+                None => format!("uint32({value})"),
+            },
             (Language::Go, Half::High) => format!("uint32({value} >> 32)"),
         }
     }

@@ -4,6 +4,7 @@ mod arguments;
 mod base;
 mod options;
 mod readers;
+mod setting;
 mod sides;
 mod values;
 mod warnings;

@@ -3,14 +3,17 @@
 use std::path::Path;
 
 use callgate::Arch;
+use callgate::bpf::template::ValueError;
 use callgate::convert::Target;
 use callgate::formats::CapSet;
 use callgate::formats::systemd::SystemdVersion;
+use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 use clap::ValueHint;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::base::BaseFile;
+use super::setting::{self, Setting};
 use super::values::{EndianArg, EnosysArg, KernelArg};
 use crate::options::machine::native_arch;
 use crate::options::parse::parse_arch;
@@ -50,6 +53,10 @@ pub(crate) struct SourceOptions {
     )]
     pub(super) base: Vec<BaseFile>,
 
+    /// The value of a variable of a Kafel policy ($NAME); may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = Setting::parse, help_heading = "Reading")]
+    pub(super) set: Vec<Setting>,
+
     /// The version of systemd for unit files and directives, 252 to 258 [default: 258]
     #[arg(long, value_name = "VERSION", help_heading = "Reading")]
     pub(super) systemd: Option<SystemdVersion>,
@@ -75,6 +82,11 @@ impl SourceOptions {
             options.arch = vec![native_arch()?];
         }
         Ok(options)
+    }
+
+    /// The policy with the values of --set; without any, with its variables.
+    pub(crate) fn set_variables(&self, policy: Policy) -> std::result::Result<Policy, ValueError> {
+        setting::set(policy, &self.set)
     }
 
     /// Like `self`, with defaults for rules that libseccomp can compile, too: the native architecture, and without

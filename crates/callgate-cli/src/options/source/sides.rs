@@ -76,6 +76,7 @@ impl SourceOptions {
             enosys_above: self.enosys_above.or(both.enosys_above),
             base: self.base.iter().chain(&both.base).cloned().collect(),
             systemd: self.systemd.or(both.systemd),
+            set: both.set.clone(),
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),
             own: Some((suffix, Box::new(self.clone()))),

@@ -77,6 +77,12 @@ impl SourceOptions {
                 "omit it, or write NAME= with the name in baseProfileName",
             );
         }
+        for setting in self.set.iter().filter(|setting| setting.is_unused()) {
+            report::warn(
+                format!("--set {} has no effect: no source has variables", setting.name()),
+                "omit it: only Kafel policies with $NAME have variables",
+            );
+        }
         if self.systemd.is_some() && !unit {
             report::warn(
                 format!("--systemd{suffix} has no effect: {}", none("a unit of systemd")),

@@ -1,0 +1,70 @@
+//! `--set NAME=VALUE`: the value of a variable.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use callgate::bpf::template::{ValueError, values_by_name};
+use callgate::policy::Policy;
+
+use crate::syscall::parse_value;
+
+/// The value of a variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    name: String,
+    value: u64,
+    /// Whether a source has variables. Copies of the option share it.
+    is_used: Arc<AtomicBool>,
+}
+
+impl Setting {
+    /// Parses `NAME=VALUE`.
+    pub(super) fn parse(text: &str) -> Result<Setting, String> {
+        let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+        let name = name.strip_prefix('$').unwrap_or(name).to_owned();
+        Ok(Setting { name, value: parse_value(value)?, is_used: Arc::default() })
+    }
+
+    /// The name of the variable.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether no source has variables.
+    pub(super) fn is_unused(&self) -> bool {
+        !self.is_used.load(Ordering::Relaxed)
+    }
+}
+
+/// The policy with these values; without any, the policy with its variables.
+pub(super) fn set(policy: Policy, settings: &[Setting]) -> Result<Policy, ValueError> {
+    if settings.is_empty() || policy.variables().is_empty() {
+        return Ok(policy);
+    }
+    settings.iter().for_each(|setting| setting.is_used.store(true, Ordering::Relaxed));
+    // A negative number has the width of its variable.
+    let value = |setting: &Setting| {
+        let variable = policy.variables().iter().find(|one| one.name() == setting.name);
+        let is_narrow = variable.is_some_and(|variable| !variable.is_wide());
+        match i32::try_from(setting.value as i64) {
+            Ok(negative) if is_narrow && negative < 0 => u64::from(negative as u32),
+            _ => setting.value,
+        }
+    };
+    let named = settings.iter().map(|setting| (setting.name.as_str(), value(setting)));
+    policy.given(&values_by_name(policy.variables(), named)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_a_name_and_a_number() {
+        let parsed = |text| Setting::parse(text).map(|setting| (setting.name, setting.value));
+        assert_eq!(parsed("fd=7"), Ok(("fd".to_owned(), 7)));
+        assert_eq!(parsed("$limit=0x1000"), Ok(("limit".to_owned(), 4096)));
+        assert_eq!(parsed("fd=-1"), Ok(("fd".to_owned(), u64::MAX)));
+        assert!(parsed("fd").is_err() && parsed("fd=x").is_err() && parsed("fd=").is_err());
+    }
+}
