@@ -245,9 +245,34 @@ impl Figures {
         arches: &[Arch],
         proof: &str,
     ) -> Figures {
+        Figures::with(stats, stopwatch, (sources, arches), proof, false)
+    }
+
+    /// The same for a program with variables.
+    pub(crate) fn of_template(
+        stats: &Stats,
+        stopwatch: &Stopwatch,
+        sources: &[&str],
+        arches: &[Arch],
+    ) -> Figures {
+        let proof = "the program is equivalent to the source for all values of the variables";
+        Figures::with(stats, stopwatch, (sources, arches), proof, true)
+    }
+
+    fn with(
+        stats: &Stats,
+        stopwatch: &Stopwatch,
+        (sources, arches): (&[&str], &[Arch]),
+        proof: &str,
+        has_variables: bool,
+    ) -> Figures {
+        let unknown = match has_variables {
+            true => "unknown: it depends on the variables",
+            false => "unknown: no known syscall is permitted",
+        };
         let mean = match stats.expected_insns {
             Some(mean) => format!("{mean:.2} instructions per syscall (weighted mean)"),
-            None => "unknown: no known syscall is permitted, or it depends on variables".to_owned(),
+            None => unknown.to_owned(),
         };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());

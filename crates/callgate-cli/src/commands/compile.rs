@@ -20,9 +20,9 @@ A SOURCE that is already a program is compiled again from its semantics.
 `callgate optimize` does the same, but keeps the given program if the result is
 not better.
 
-A policy in Kafel's language may have variables ($controller_fd), values that are
-known when the filter is installed. The emitted source code takes them as
-parameters (--emit c, rust or go); the program is proved for all of their values.
+A policy in Kafel's language may have variables ($controller_fd), values that
+are known when the filter is installed. The emitted source code takes them as
+parameters (--emit c, rust or go). The program is proved for all values.
 
 Without -o, the program is written to standard output, but raw instructions are
 never written to a terminal. --stats prints to standard output if the program is
@@ -88,7 +88,6 @@ fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
     let program = Side { name: "the compiled program", filters: vec![program] };
     args.smt2.write(filter.endian(), &source, &program)?;
     let arches = filter.arches();
-    let proof = "the program is equivalent to the source for all values of the variables";
     args.generating.emitting.deliver(Generated {
         program: template.program(),
         template: Some(template),
@@ -96,7 +95,7 @@ fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
         arches: &arches,
         endian: filter.endian(),
         flags: filter.flags(),
-        figures: Figures::of(&compiled.stats, &stopwatch, &[&filter.name], &arches, proof),
+        figures: Figures::of_template(&compiled.stats, &stopwatch, &[&filter.name], &arches),
     })
 }
 

@@ -79,7 +79,16 @@ const POLICIES: &[Expensive] = &[
     ),
     ("unclosed comment", |size| format!("/*{}", "*".repeat(size)), "the comment has no end"),
     ("line breaks", |size| format!("{}ALLOW {{ read }}", "\n".repeat(size)), "read"),
-    ("characters", |size| "$".repeat(size), "unexpected character '$'"),
+    ("characters", |size| "%".repeat(size), "unexpected character '%'"),
+    ("dollars", |size| "$".repeat(size), "`$` without the name of a variable"),
+    (
+        "variables",
+        |size| {
+            let each = (0..size / 24).map(|n| format!("(count == $v{n}) || "));
+            format!("DEFAULT KILL ALLOW {{ write {{ {}fd == 1 }} }}", each.collect::<String>())
+        },
+        "more than 64 variables",
+    ),
     ("commas", |size| block(&",".repeat(size)), "expected a syscall, but found `,`"),
     ("nothing", |_| String::new(), "read"),
 ];

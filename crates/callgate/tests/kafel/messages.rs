@@ -116,7 +116,7 @@ fn every_error_has_a_position_and_help() {
         ("ALLOW { write { fd = 1 } }", "1:20: unexpected character '=' (write `==` to compare)"),
         (
             "ALLOW { write { fd + 1 == 2 } }",
-            "1:20: unexpected character '+' (the operators are == != < <= > >= & | && || !)",
+            "1:20: unexpected character '+' (only `~$name` and `$name + number` are possible)",
         ),
         (
             "ALLOW { fork { a == 1 } }",
