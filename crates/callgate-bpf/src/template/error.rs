@@ -2,8 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result as Formatted};
 
-use super::patch::Patch;
-use super::variable::{MAX_NAME, MAX_VARIABLES, Variable};
+use super::limits::{MAX_NAME, MAX_VARIABLES};
 use crate::ProgramError;
 use crate::lexer::quote;
 use crate::suggest::nearest;
@@ -43,8 +42,8 @@ impl TemplateError {
         TemplateError(format!("a filter has at most {MAX_VARIABLES} variables, not {given}"))
     }
 
-    pub(super) fn duplicate(variable: &Variable) -> TemplateError {
-        TemplateError(format!("two variables have the name `{}`", variable.name()))
+    pub(super) fn duplicate(name: &str) -> TemplateError {
+        TemplateError(format!("two variables have the name `{name}`"))
     }
 
     pub(super) fn insn(insn: usize) -> TemplateError {
@@ -53,8 +52,7 @@ impl TemplateError {
         ))
     }
 
-    pub(super) fn variable(patch: &Patch) -> TemplateError {
-        let (index, insn) = (patch.symbol.variable(), patch.insn);
+    pub(super) fn variable(insn: usize, index: usize) -> TemplateError {
         TemplateError(format!(
             "the patch of instruction {insn} needs variable {index}, which is not declared"
         ))
@@ -78,25 +76,20 @@ impl std::error::Error for TemplateError {}
 pub struct ValueError(String);
 
 impl ValueError {
-    pub(super) fn too_large(variable: &Variable, value: u64) -> ValueError {
-        let (name, bits, max) = (variable.name(), variable.bits(), variable.max());
-        ValueError(format!(
-            "{value:#x} does not fit into `{name}`: it has {bits} bits, at most {max:#x}"
-        ))
+    pub(super) fn too_large(name: &str, bits: u32, value: u64) -> ValueError {
+        ValueError(format!("{value:#x} does not fit into `{name}`, which has {bits} bits"))
     }
 
-    pub(super) fn count(variables: &[Variable], given: usize) -> ValueError {
-        let names = names(variables);
-        let count = variables.len();
+    pub(super) fn count(names: &[&str], given: usize) -> ValueError {
+        let (count, names) = (names.len(), list(names));
         ValueError(format!("{given} values for {count} variables ({names}): give one for each"))
     }
 
-    pub(super) fn unknown(variables: &[Variable], name: &str) -> ValueError {
-        let suggestion = nearest(name, variables.iter().map(Variable::name));
-        let help = match suggestion {
-            Some(suggestion) => format!("did you mean `{suggestion}`?"),
-            None if variables.is_empty() => "the filter has no variables".to_owned(),
-            None => format!("the filter has {}", names(variables)),
+    pub(super) fn unknown(names: &[&str], name: &str) -> ValueError {
+        let help = match nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "the filter has no variables".to_owned(),
+            None => format!("the filter has {}", list(names)),
         };
         ValueError(format!("no variable {}; {help}", quote(name)))
     }
@@ -105,8 +98,8 @@ impl ValueError {
         ValueError(format!("two values for {}: give one", quote(name)))
     }
 
-    pub(super) fn missing(variable: &Variable) -> ValueError {
-        ValueError(format!("`{}` has no value", variable.name()))
+    pub(super) fn missing(name: &str) -> ValueError {
+        ValueError(format!("`{name}` has no value"))
     }
 
     pub(super) fn refused(error: &ProgramError) -> ValueError {
@@ -114,10 +107,9 @@ impl ValueError {
     }
 }
 
-/// The names of variables in a list.
-fn names(variables: &[Variable]) -> String {
-    let names: Vec<String> =
-        variables.iter().map(|variable| format!("`{}`", variable.name())).collect();
+/// Names in a list.
+fn list(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }
 

@@ -1,8 +1,9 @@
 //! Variables as a reader finds them.
 
 use super::error::VariableError;
+use super::limits::MAX_VARIABLES;
 use super::symbol::Symbol;
-use super::variable::{MAX_VARIABLES, Variable};
+use super::variable::Variable;
 
 /// The variables of a policy, in the order in which they occur. A variable has 64 bits if it is compared with a value of
 /// 64 bits, and 32 otherwise.

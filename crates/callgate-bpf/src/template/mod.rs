@@ -25,6 +25,7 @@
 //! ```
 
 mod error;
+mod limits;
 mod list;
 mod patch;
 mod program;
@@ -33,9 +34,10 @@ mod values;
 mod variable;
 
 pub use error::{TemplateError, ValueError, VariableError};
+pub use limits::{MAX_NAME, MAX_VARIABLES};
 pub use list::VariableList;
 pub use patch::Patch;
 pub use program::Template;
 pub use symbol::{Half, Symbol};
 pub use values::{check_values, values_by_name};
-pub use variable::{MAX_NAME, MAX_VARIABLES, Variable};
+pub use variable::Variable;

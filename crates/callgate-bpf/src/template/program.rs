@@ -1,9 +1,10 @@
 //! Programs with patches.
 
 use super::error::{TemplateError, ValueError};
+use super::limits::MAX_VARIABLES;
 use super::patch::Patch;
 use super::values::{check_values, values_by_name};
-use super::variable::{MAX_VARIABLES, Variable};
+use super::variable::Variable;
 use crate::{Op, Program};
 
 /// A program with variables. See the [module](super).
@@ -33,7 +34,7 @@ impl Template {
         }
         for (index, variable) in variables.iter().enumerate() {
             if variables.iter().take(index).any(|other| other.name() == variable.name()) {
-                return Err(TemplateError::duplicate(variable));
+                return Err(TemplateError::duplicate(variable.name()));
             }
         }
         patches.sort_by_key(|patch| patch.insn);
@@ -43,7 +44,7 @@ impl Template {
                 return Err(TemplateError::insn(patch.insn));
             }
             if patch.symbol.variable() >= variables.len() {
-                return Err(TemplateError::variable(patch));
+                return Err(TemplateError::variable(patch.insn, patch.symbol.variable()));
             }
         }
         match patches.windows(2).find(|pair| matches!(pair, [a, b] if a.insn == b.insn)) {

@@ -9,7 +9,7 @@ use super::variable::Variable;
 /// Otherwise.
 pub fn check_values(variables: &[Variable], values: &[u64]) -> Result<(), ValueError> {
     if values.len() != variables.len() {
-        return Err(ValueError::count(variables, values.len()));
+        return Err(ValueError::count(&names(variables), values.len()));
     }
     variables.iter().zip(values).try_for_each(|(variable, value)| variable.check(*value))
 }
@@ -37,14 +37,18 @@ pub fn values_by_name<'n>(
     for (name, value) in named {
         let index = variables.iter().position(|variable| variable.name() == name);
         let place = index.and_then(|index| found.get_mut(index));
-        let place = place.ok_or_else(|| ValueError::unknown(variables, name))?;
+        let place = place.ok_or_else(|| ValueError::unknown(&names(variables), name))?;
         if place.replace(value).is_some() {
             return Err(ValueError::twice(name));
         }
     }
     let values = variables.iter().zip(found).map(|(variable, value)| {
-        let value = value.ok_or_else(|| ValueError::missing(variable))?;
+        let value = value.ok_or_else(|| ValueError::missing(variable.name()))?;
         variable.check(value).map(|()| value)
     });
     values.collect()
+}
+
+fn names(variables: &[Variable]) -> Vec<&str> {
+    variables.iter().map(Variable::name).collect()
 }

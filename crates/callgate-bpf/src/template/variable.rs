@@ -1,12 +1,7 @@
 //! Declarations of variables.
 
 use super::error::{ValueError, VariableError};
-
-/// The maximum number of variables of a filter.
-pub const MAX_VARIABLES: usize = 64;
-
-/// The maximum length of the name of a variable.
-pub const MAX_NAME: usize = 64;
+use super::limits::MAX_NAME;
 
 /// A value that is known only when a filter is installed: its name, and whether it has 32 or 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +66,10 @@ impl Variable {
     /// # Errors
     /// If it is greater than [`Variable::max`].
     pub fn check(&self, value: u64) -> Result<(), ValueError> {
-        if value <= self.max() { Ok(()) } else { Err(ValueError::too_large(self, value)) }
+        if value <= self.max() {
+            Ok(())
+        } else {
+            Err(ValueError::too_large(&self.name, self.bits(), value))
+        }
     }
 }

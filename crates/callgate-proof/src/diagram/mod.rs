@@ -31,6 +31,7 @@
 
 mod choice;
 mod compare;
+mod comparison;
 mod error;
 mod exits;
 mod from_policy;
@@ -52,12 +53,12 @@ mod variables;
 mod witness;
 
 pub use compare::{Split, var_of};
+pub use comparison::{Comparison, MAX_COMPARISONS};
 pub use error::{Budget, DiagramError};
 pub use node::{Func, Node, Pred};
 pub use node_set::NodeSet;
 pub use node_table::{BITS, VARS, Var};
 pub use store::Store;
-pub use variables::{Comparison, MAX_COMPARISONS};
 
 #[cfg(test)]
 mod tests;

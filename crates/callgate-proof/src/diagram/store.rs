@@ -17,12 +17,12 @@
 
 use std::cell::Cell;
 
+use super::comparison::Comparison;
 use super::error::{Budget, DiagramError};
 use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
 use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
 use super::operation_cache::{OTHER_OPERATION, OperationCache};
-use super::variables::Comparison;
 use callgate_bpf::data::Word;
 use callgate_bpf::template::Variable;
 use callgate_bpf::verdict::Verdict;

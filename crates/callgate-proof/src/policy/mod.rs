@@ -14,11 +14,13 @@ mod rules;
 mod section;
 #[cfg(feature = "serde")]
 mod serialize;
+mod test;
 mod variable_test;
 
 pub use callgate_bpf::syscalls::SyscallSet;
-pub use condition::{Cmp, Condition, Field, Shape, Test};
+pub use condition::{Condition, Shape};
 pub use error::PolicyError;
 pub use rules::Policy;
 pub use section::{Rule, Section};
+pub use test::{Cmp, Field, Test};
 pub use variable_test::{VariableRelation, VariableTest};

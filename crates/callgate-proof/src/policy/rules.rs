@@ -124,7 +124,8 @@ impl Policy {
 mod tests {
     use callgate_bpf::syscalls::SyscallSet;
 
-    use super::super::condition::{Condition, Field, Test};
+    use super::super::condition::Condition;
+    use super::super::test::{Field, Test};
     use super::*;
 
     fn section(arch: Arch, rules: Vec<Rule>) -> Section {

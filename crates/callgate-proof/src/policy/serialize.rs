@@ -7,10 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::condition::{Condition, Field, Shape};
+use super::condition::{Condition, Shape};
 use super::error::PolicyError;
 use super::rules::Policy;
 use super::section::{Rule, Section};
+use super::test::Field;
 use callgate_bpf::data::Word;
 use callgate_bpf::{Arch, Verdict};
 

@@ -3,7 +3,7 @@
 use callgate_bpf::data::SeccompData;
 use callgate_bpf::template::Symbol;
 
-use super::condition::{Cmp, Condition, Field, Test};
+use super::test::{Cmp, Field, Test};
 
 /// The relation between a field and a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,11 +69,5 @@ impl VariableTest {
             VariableRelation::NoBit => VariableRelation::AnyBit,
         };
         VariableTest { relation, ..self }
-    }
-}
-
-impl From<VariableTest> for Condition {
-    fn from(test: VariableTest) -> Condition {
-        Condition::variable(test)
     }
 }
