@@ -8,6 +8,7 @@ mod seccomp_names;
 mod structure;
 mod syscalls;
 mod systemd_groups;
+mod wasm;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,12 @@ const OWN: &[Task] = &[
         summary: "generate the table of systemd's groups of syscalls, or check that it is current",
         help: systemd_groups::HELP,
         run: systemd_groups::run,
+    },
+    Task {
+        name: "wasm",
+        summary: "build the WebAssembly module of the bindings, and translate it to Go",
+        help: wasm::HELP,
+        run: wasm::run,
     },
 ];
 

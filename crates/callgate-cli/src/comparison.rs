@@ -7,11 +7,11 @@ use callgate::diagram::{Func, Store};
 use clap::ValueHint;
 
 use crate::differences::{Compared, Differences};
-use crate::json::Json;
 use crate::options::{Format, OptionsOfA, OptionsOfB, SourceOptions, parse_u32};
 use crate::output;
 use crate::report::Result;
 use crate::source::{Source, Stack};
+use callgate_requests::json::Json;
 
 /// Two filters, and how their differences are printed.
 #[derive(Debug, clap::Args)]

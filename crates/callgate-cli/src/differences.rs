@@ -8,12 +8,12 @@ use callgate::explain::{self, Explanation, Outcome};
 use callgate::syscalls::{SyscallSet, X32_SYSCALL_BIT, list_syscalls};
 use callgate::{Arch, Verdict, Word};
 
-use crate::json::Json;
 use crate::options::native_arch;
 use crate::outcome::{self, argument_names, outcome_json, verdict_fields};
 use crate::output::wrap;
-use crate::syscall;
 use crate::text::printable;
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 /// Differences, those of this machine's architecture first.
 pub(crate) struct Differences {

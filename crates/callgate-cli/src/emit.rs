@@ -16,12 +16,12 @@ use callgate::emit::{Language, SourceOptions, template_source};
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
 
-use crate::json::Json;
 use crate::options::Format;
 use crate::output;
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 use crate::text::printable;
+use callgate_requests::json::Json;
 
 /// Where and how a program is written.
 #[derive(Debug, clap::Args)]

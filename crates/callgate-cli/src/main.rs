@@ -7,7 +7,7 @@
 //! - [`emit`]: writes programs with their figures; [`generating`]: the options of subcommands that do so.
 //! - [`smt2`]: scripts for SMT solvers.
 //! - [`recordings`]: reads recordings and logs of syscalls.
-//! - [`report`], [`output`], [`json`], [`text`]: messages, results and their formats.
+//! - [`report`], [`output`], [`text`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
 mod arguments;
@@ -17,7 +17,6 @@ mod comparison;
 mod differences;
 mod emit;
 mod generating;
-mod json;
 mod options;
 mod outcome;
 mod output;
@@ -29,7 +28,6 @@ mod signals;
 mod smt2;
 mod source;
 mod stopwatch;
-mod syscall;
 mod text;
 mod verdict;
 

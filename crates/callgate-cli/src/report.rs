@@ -105,6 +105,12 @@ impl Failure {
     }
 }
 
+impl From<Diagnostic> for Failure {
+    fn from(message: Diagnostic) -> Failure {
+        Failure::of_messages(None, vec![message])
+    }
+}
+
 /// Prints warnings about an input.
 pub(crate) fn warn_all(origin: &str, warnings: &[Diagnostic]) {
     for warning in warnings {

@@ -45,7 +45,8 @@
 //!    [`Section`](callgate_proof::policy::Section)s, whose first matching rule decides.
 //! 5. Add tests to `crates/callgate/tests/<language>/`: what each construct means, syscall by syscall, and the exact
 //!    message for every error. Add inputs that are made to be expensive to its `hostile.rs`.
-//! 6. Let the command detect the language in `crates/callgate-cli/src/source/`, and add sessions with its output.
+//! 6. Let `crates/callgate-requests/src/source/` detect and read the language, and `crates/callgate-cli/src/source/` read its
+//!    files, and add sessions with its output.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -10,15 +10,16 @@ use callgate::recording::{Effect, Recording};
 use callgate::syscalls;
 use clap::ValueHint;
 
-use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::outcome::{colored, verdict_json};
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
-use crate::syscall;
 use crate::text::{counted, grouped, printable};
+use callgate_requests::explanation::verdict_json;
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 /// List the recorded syscalls that a filter would deny
 #[derive(Debug, clap::Args)]

@@ -10,13 +10,13 @@ use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::json::Json;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Filter, Source, Stack};
-use crate::syscall;
 use callgate::formats::diagnostics::quote::shorten;
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 /// The exit status if the target cannot express the filter.
 const INEXPRESSIBLE: u8 = 1;

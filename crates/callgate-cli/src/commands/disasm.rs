@@ -8,11 +8,11 @@ use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
 
 use crate::emit;
-use crate::json::Json;
 use crate::options::{CompileOptions, Format, SourceOptions};
 use crate::output;
 use crate::report::Result;
 use crate::source::{BUILT_IN, Filter, Source};
+use callgate_requests::json::Json;
 
 /// Disassemble a BPF program; a profile is compiled first
 #[derive(Debug, clap::Args)]

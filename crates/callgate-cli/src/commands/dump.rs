@@ -14,13 +14,14 @@ use clap::{ValueEnum, ValueHint};
 
 use crate::commands::disasm::DialectArg;
 use crate::emit::{self, Emit};
-use crate::json::Json;
 use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions, parse_u32};
 use crate::output::{self, Directory};
 use crate::report::{Failure, Result};
 use crate::source;
 use crate::stopwatch::Stopwatch;
 use crate::text::{counted, printable};
+use callgate_requests::json::Json;
+use callgate_requests::source::arches_in;
 
 const HEADING: Style = Style::new().bold();
 
@@ -110,7 +111,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
 
 impl ShownProgram {
     fn of((index, filter): (usize, &InstalledFilter)) -> ShownProgram {
-        let arches = source::arches_in(&filter.program, NATIVE_ENDIAN);
+        let arches = arches_in(&filter.program, NATIVE_ENDIAN);
         ShownProgram {
             index: Some(index),
             program: filter.program.clone(),

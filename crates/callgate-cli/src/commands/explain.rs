@@ -9,9 +9,9 @@ use callgate::diagram::Store;
 use callgate::explain::{self, ArchExplanation, Explanation, Group, Outcome};
 use callgate::policy::SyscallSet;
 use callgate::{Action, Arch, Verdict, Word};
+use callgate_requests::explanation::{explanation as explanation_json, keep_only};
 use clap::ValueHint;
 
-use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::outcome::{
     self, GOOD, UNUSUAL, argument_names, colored, complex, outcome_json, verdict_json,
@@ -19,7 +19,6 @@ use crate::outcome::{
 use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
-use crate::syscall;
 use crate::text::counted;
 
 /// List what the filter does with each syscall
@@ -76,40 +75,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
             }
             text
         }
-        Format::Json => json(&filter.name, &explanation),
+        Format::Json => format!("{}\n", explanation_json(&filter.name, &explanation)),
     };
     output::print(&text)?;
     Ok(0)
-}
-
-/// Removes everything except these syscalls.
-fn keep_only(explanation: &mut Explanation, calls: &[String]) -> Result<()> {
-    let arches: Vec<Arch> = explanation.arches.iter().map(|arch| arch.arch).collect();
-    let mut wanted = vec![Vec::new(); arches.len()];
-    for call in calls {
-        let mut is_known = false;
-        for (arch, wanted) in arches.iter().zip(&mut wanted) {
-            let nr = syscall::find(*arch, call)?;
-            is_known |= nr.is_some();
-            wanted.extend(nr);
-        }
-        if !is_known {
-            return Err(syscall::unknown(&arches, call));
-        }
-    }
-    for (arch, wanted) in explanation.arches.iter_mut().zip(&wanted) {
-        for group in &mut arch.groups {
-            group.syscalls.retain(|(nr, _)| wanted.contains(nr));
-        }
-        arch.groups.retain(|group| !group.syscalls.is_empty());
-        for (_, numbers) in &mut arch.unnamed {
-            *numbers = wanted.iter().copied().filter(|nr| numbers.contains(*nr)).collect();
-        }
-        arch.unnamed.retain(|(_, numbers)| !numbers.is_empty());
-    }
-    explanation.arches.retain(|arch| !(arch.groups.is_empty() && arch.unnamed.is_empty()));
-    explanation.other_arches = None;
-    Ok(())
 }
 
 fn text(explanation: &Explanation) -> String {
@@ -263,33 +232,4 @@ fn ranges(calls: &SyscallSet) -> String {
 /// Numbers with the x32 bit are easier to read in hexadecimal.
 fn number(nr: u32) -> String {
     if nr < 0x1_0000 { nr.to_string() } else { format!("{nr:#x}") }
-}
-
-fn json(name: &str, explanation: &Explanation) -> String {
-    let arches = explanation.arches.iter().map(|arch| {
-        let groups = arch.groups.iter().map(|group| {
-            let calls = group.syscalls.iter().map(|(nr, name)| {
-                Json::Object(vec![("nr", (*nr).into()), ("name", (*name).into())])
-            });
-            Json::Object(vec![
-                ("outcome", outcome_json(&group.outcome)),
-                ("calls", Json::array(calls)),
-            ])
-        });
-        let unnamed = arch.unnamed.iter().map(|(outcome, calls)| {
-            let ranges = calls.ranges().iter().map(|(first, last)| Json::array([*first, *last]));
-            Json::Object(vec![("outcome", outcome_json(outcome)), ("numbers", Json::array(ranges))])
-        });
-        Json::Object(vec![
-            ("arch", Arch::name(arch.arch).into()),
-            ("groups", Json::array(groups)),
-            ("unnamed", Json::array(unnamed)),
-        ])
-    });
-    let value = Json::Object(vec![
-        ("source", name.into()),
-        ("arches", Json::array(arches)),
-        ("other_arches", explanation.other_arches.map(verdict_json).into()),
-    ]);
-    format!("{value}\n")
 }

@@ -6,10 +6,10 @@ use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::json::Json;
 use crate::report::{self, Result};
 use crate::source;
 use crate::stopwatch::Stopwatch;
+use callgate_requests::json::Json;
 
 /// Merge filters that are installed on top of each other into one program
 #[derive(Debug, clap::Args)]

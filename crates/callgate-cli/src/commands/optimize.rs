@@ -8,10 +8,10 @@ use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::json::Json;
 use crate::report::{self, Failure, Result};
 use crate::source::{self, Filter, FilterContent};
 use crate::stopwatch::Stopwatch;
+use callgate_requests::json::Json;
 
 /// Optimize a BPF program and prove that the result is equivalent
 #[derive(Debug, clap::Args)]

@@ -13,13 +13,13 @@ use callgate_record::{
 };
 use clap::{ValueEnum, ValueHint};
 
-use crate::json::Json;
 use crate::options::{Format, parse_arch};
 use crate::output::{self, NewFile};
 use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
-use crate::syscall;
 use crate::text::{counted, printable};
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 /// Record the syscalls of a command and of everything that it starts
 #[derive(Debug, clap::Args)]

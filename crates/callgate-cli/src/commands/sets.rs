@@ -8,11 +8,11 @@ use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::json::Json;
 use crate::report::{self, Failure, Result};
 use crate::source;
 use crate::stopwatch::Stopwatch;
 use crate::verdict::parse_denial;
+use callgate_requests::json::Json;
 
 /// Combine filters into one that permits what all of them permit
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-//! Filters of Android as a source, `android:DIRECTORY#FILTER`, and the detection of their lists.
+//! Filters of Android as a source, `android:DIRECTORY#FILTER`.
 //!
 //! bionic generates its filters from several files, and several filters from one of them, so a source is the directory of the
 //! files, and the name of the filter follows the last `#`, as for the threads of Firecracker. A single list is the filter that
@@ -207,11 +207,6 @@ fn read_texts(
     Ok(filter)
 }
 
-/// Whether a text begins as a list: with an entry such as `close(int) all`.
-pub(super) fn is_list(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(android::is_entry)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,23 +226,5 @@ mod tests {
         assert_eq!(of("-"), some("<stdin>", None));
         assert_eq!(of("#app"), some("#app", None));
         assert_eq!(of(""), None);
-    }
-
-    #[test]
-    fn lists_begin_with_an_entry() {
-        for list in ["close(int) all", "# x\n\nint __close:close(int)\tarm,lp64\n"] {
-            assert!(is_list(list.as_bytes()), "{list}");
-        }
-        for text in [
-            "",
-            "# x",
-            "close(3) = 0",
-            "futex\nioctl\n",
-            "ld [4]\nret ALLOW",
-            "f(x) { all }",
-            "read: 1",
-        ] {
-            assert!(!is_list(text.as_bytes()), "{text}");
-        }
     }
 }

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use callgate::bpf::FilterFlags;
-use callgate::bpf::{self, LongProgram, Program};
+use callgate::bpf::{LongProgram, Program};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
 use callgate::diagram::{Func, Store};
 use callgate::formats::{Listener, Profile};
 use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
+use callgate_requests::source::arches_in;
 
 use super::violations::violations;
 use crate::options::{CompileOptions, Kinds, SourceOptions, native_arch};
@@ -321,12 +322,4 @@ pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
         false => error.help().unwrap_or_default(),
     };
     Failure::about(name, error.to_string()).help(help).multiline()
-}
-
-/// The architectures of this byte order that a program compares; without x32, which shares the arch token of
-/// x86_64.
-pub(crate) fn arches_in(program: &LongProgram, endian: Endian) -> Vec<Arch> {
-    let mut arches = bpf::compared_arches(program, endian);
-    arches.retain(|arch| *arch != Arch::X32 && arch.endian() == endian);
-    arches
 }

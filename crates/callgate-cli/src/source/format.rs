@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use callgate::formats::oci;
+use callgate_requests::source::FORMATS;
 
 use crate::report::Failure;
 
@@ -20,51 +20,6 @@ pub(super) const ANDROID: &str = "android";
 
 /// The format of presets.
 pub(super) const PRESET: &str = "preset";
-
-/// The formats of files.
-pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
-    ("oci", SourceFormat::Profile(Some(oci::Dialect::Oci))),
-    ("docker", SourceFormat::Profile(Some(oci::Dialect::Docker))),
-    ("podman", SourceFormat::Profile(Some(oci::Dialect::Podman))),
-    ("runc", SourceFormat::Profile(Some(oci::Dialect::Runc))),
-    ("crun", SourceFormat::Profile(Some(oci::Dialect::Crun))),
-    ("kafel", SourceFormat::Kafel),
-    (FIRECRACKER, SourceFormat::Firecracker),
-    ("minijail", SourceFormat::Minijail),
-    ("lxc", SourceFormat::Lxc),
-    ("snap", SourceFormat::Snap),
-    (ANDROID, SourceFormat::Android),
-    ("bpf", SourceFormat::Program(ProgramForm::Raw)),
-    ("bpftext", SourceFormat::Program(ProgramForm::Text)),
-    ("socket", SourceFormat::Socket),
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SourceFormat {
-    Profile(Option<oci::Dialect>),
-    /// A policy in Kafel's language.
-    Kafel,
-    /// A document of Firecracker or seccompiler, with one filter.
-    Firecracker,
-    /// A policy of minijail.
-    Minijail,
-    /// A profile of LXC.
-    Lxc,
-    /// A profile of a snap, which is two filters.
-    Snap,
-    /// A list of syscalls of Android's C library.
-    Android,
-    Program(ProgramForm),
-    /// A socket filter, raw or as text.
-    Socket,
-}
-
-/// The encoding of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProgramForm {
-    Raw,
-    Text,
-}
 
 /// Whether a prefix can be a format: lower-case letters and digits. Anything else before a colon belongs to the
 /// file name.

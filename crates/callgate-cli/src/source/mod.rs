@@ -48,7 +48,7 @@ mod stack;
 mod unit;
 mod violations;
 
-pub(crate) use filter::{Filter, FilterContent, arches_in, failed};
+pub(crate) use filter::{Filter, FilterContent, failed};
 pub(crate) use named::Source;
 pub(crate) use place::Place;
 pub(crate) use process::{dump, stack_of};

@@ -6,14 +6,13 @@ use std::path::Path;
 
 use callgate::convert::Target;
 use callgate::syscalls;
+use callgate_requests::source::{FORMATS, SourceFormat};
 
 use super::android::AndroidSource;
 use super::detect::{check_not_empty, detect, explain_detected};
 use super::expression::SourceExpression;
 use super::filter::{Filter, warn_about_options};
-use super::format::{
-    ANDROID, FORMATS, PRESET, PROCESS, SourceFormat, UNIT, is_word, unknown_format,
-};
+use super::format::{ANDROID, FIRECRACKER, PRESET, PROCESS, UNIT, is_word, unknown_format};
 use super::part::PartSource;
 use super::place::Place;
 use super::preset::PresetSource;
@@ -274,7 +273,7 @@ mod tests {
     use callgate::formats::oci;
 
     use super::*;
-    use crate::source::format::ProgramForm;
+    use callgate_requests::source::ProgramForm;
 
     fn parse(text: &str) -> SourceKind {
         Source::parse(OsStr::new(text)).unwrap().kind

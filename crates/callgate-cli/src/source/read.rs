@@ -4,12 +4,12 @@ use callgate::bpf::text::TextOptions;
 use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
+use callgate_requests::source::{ProgramForm, SourceFormat};
 
 use super::android::read_list;
 use super::base::bases_of;
 use super::filter::{Filter, arches_in};
 use super::firecracker::read_thread;
-use super::format::{ProgramForm, SourceFormat};
 use super::lxc::read_lxc_profile;
 use super::place::Place;
 use super::recognize::check_encoding;

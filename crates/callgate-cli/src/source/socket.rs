@@ -5,10 +5,10 @@
 //! could be either are seccomp filters by default.
 
 use callgate::bpf::SocketProgram;
+use callgate_requests::source::{ProgramForm, SourceFormat};
 
 use super::detect::{detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
-use super::format::{ProgramForm, SourceFormat};
 use super::named::{Source, SourceKind, read_detectable};
 use super::read::{BUILT_IN, built_in, read_filter, read_program};
 use super::recognize::{check_encoding, explain_input};

@@ -76,16 +76,8 @@ impl UnitSource {
     /// A unit by its content: the first line that is not a comment is the header of a section, or all lines are directives.
     pub(super) fn of_content(place: &Place, bytes: &[u8]) -> Option<UnitSource> {
         let text = std::str::from_utf8(bytes).ok()?;
-        if systemd::is_without_section(text) {
-            return Some(UnitSource::Content { place: place.clone(), text: text.to_owned() });
-        }
-        let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
-        let line = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']))?;
-        let name = line.strip_prefix('[')?.strip_suffix(']')?;
-        let is_section = name.starts_with(|c: char| c.is_ascii_uppercase())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let (place, text) = (place.clone(), text.to_owned());
-        is_section.then_some(UnitSource::Content { place, text })
+        callgate_requests::source::is_unit(&text).then_some(UnitSource::Content { place, text })
     }
 
     pub(super) fn is_stdin(&self) -> bool {

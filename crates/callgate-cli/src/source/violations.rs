@@ -2,6 +2,7 @@
 
 use callgate::bpf::ProgramError;
 use callgate::diagnostic::Diagnostic;
+use callgate_requests::source;
 
 use super::place::Place;
 use crate::report::Failure;
@@ -16,22 +17,10 @@ pub(crate) fn not_a_program(place: &Place, error: &ProgramError) -> Failure {
 }
 
 pub(super) fn violations(error: &ProgramError) -> Vec<Diagnostic> {
-    /// One error in a program often causes many more.
-    const SHOWN: usize = 5;
-    let violations = error.violations();
-    let mut messages: Vec<Diagnostic> = violations
-        .iter()
-        .take(SHOWN)
-        .map(|violation| Diagnostic::error(None, violation.to_string()))
-        .collect();
-    if let Some(more @ 1..) = violations.len().checked_sub(SHOWN) {
-        let plural = if more == 1 { "" } else { "s" };
-        messages.push(Diagnostic::error(None, format!("and {more} more violation{plural}")));
-    }
-    let of_packets = violations.iter().any(|violation| violation.rule() == "not-in-seccomp");
-    let hint = error.hint().or(of_packets.then_some(SOCKET_HELP));
-    if let (Some(hint), Some(last)) = (hint, messages.last_mut()) {
-        last.help = hint.to_owned();
+    let mut messages = source::violations(error);
+    let of_packets = error.violations().iter().any(|one| one.rule() == "not-in-seccomp");
+    if let Some(last) = messages.last_mut().filter(|last| of_packets && last.help.is_empty()) {
+        last.help = SOCKET_HELP.to_owned();
     }
     messages
 }

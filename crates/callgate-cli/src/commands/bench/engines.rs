@@ -11,14 +11,14 @@ use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
 
 use crate::commands::simulate::{called, engines};
-use crate::json::Json;
 use crate::options::Format;
 use crate::output;
 use crate::packets::Packet;
 use crate::report::{self, Result};
 use crate::source::{AnyFilter, AnyFilterOptions, SocketFilter, Source};
-use crate::syscall;
 use crate::text::printable;
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 /// The default of --call.
 const DEFAULT_CALL: &str = "getpid";

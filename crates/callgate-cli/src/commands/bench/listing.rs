@@ -4,10 +4,10 @@ use callgate_measure::MeasurableSyscall;
 use callgate_measure::experiment::Experiment;
 use callgate_measure::workload::Workload;
 
-use crate::json::Json;
 use crate::options::Format;
 use crate::output;
 use crate::report::Result;
+use callgate_requests::json::Json;
 
 pub(super) fn print_syscalls(format: Format) -> Result<u8> {
     let all: Vec<MeasurableSyscall> = MeasurableSyscall::all().collect();

@@ -6,8 +6,8 @@ use anstyle::Style;
 use callgate_measure::report::{Known, Report, Row, Section};
 use callgate_measure::stats::{Interval, Summary};
 
-use crate::json::Json;
 use crate::text::printable;
+use callgate_requests::json::Json;
 
 pub(super) const HEADING: Style = Style::new().bold();
 

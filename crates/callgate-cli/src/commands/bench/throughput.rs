@@ -6,8 +6,8 @@ use callgate_measure::stats::Interval;
 use callgate_measure::workload::Report;
 
 use super::report::{HEADING, NAME, interval, setting, shortened};
-use crate::json::Json;
 use crate::text::printable;
+use callgate_requests::json::Json;
 
 /// The tables.
 pub(super) fn text(report: &Report<'_>) -> String {

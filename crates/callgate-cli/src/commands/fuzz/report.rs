@@ -6,9 +6,9 @@ use callgate::fuzz::{Comparison, Contradiction, Coverage, Edge, Mismatch};
 use callgate::{SeccompData, Verdict};
 
 use super::outcome::{FilterForm, FuzzOutcome, Omission, Reproduction};
-use crate::json::Json;
-use crate::syscall;
 use crate::text::{printable, shell_word};
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 pub(super) fn text(outcome: &FuzzOutcome) -> String {
     let report = &outcome.report;

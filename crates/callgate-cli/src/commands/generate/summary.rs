@@ -11,12 +11,12 @@ use callgate::generate::{Draft, Grant, GrantReason, ProfileFormat, WrittenProfil
 use callgate::policy::Policy;
 use callgate::{Arch, Verdict};
 
-use crate::json::Json;
 use crate::output::wrap;
 use crate::recordings::NamedRecording;
 use crate::report::{Failure, Result};
 use crate::source;
 use crate::text::{argument, counted, times};
+use callgate_requests::json::Json;
 
 /// Statistics about a profile and its filter.
 pub(super) struct Summary {

@@ -8,7 +8,7 @@ use clap::{ValueEnum, ValueHint};
 use super::engine::engines;
 use crate::options::Format;
 use crate::source::AnyFilterOptions;
-use crate::syscall;
+use callgate_requests::syscall;
 
 /// Evaluate a filter for one syscall, or a socket filter for packets
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use callgate_vm::{EngineError, EngineKind, SelectedEngine};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::json::Json;
 use crate::report::{self, Failure, Result};
+use callgate_requests::json::Json;
 
 /// The names of the engines, for the command line.
 pub(crate) fn engines() -> impl TypedValueParser<Value = EngineKind> {

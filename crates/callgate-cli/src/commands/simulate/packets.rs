@@ -9,11 +9,11 @@ use callgate_vm::PacketEngine;
 use super::args::SimulateArgs;
 use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
-use crate::json::{Json, LongArray};
 use crate::options::Format;
 use crate::packets::Packet;
 use crate::report::{Failure, Result};
 use crate::source::SocketFilter;
+use callgate_requests::json::{Json, LongArray};
 
 /// Results are printed when they reach this many bytes, so that those of a large capture are never all in memory.
 const PIECE: usize = 1 << 16;

@@ -13,11 +13,11 @@ use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 use super::args::{EvaluatedForm, SimulateArgs};
 use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
-use crate::json::Json;
 use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::source::{Filter, FilterContent};
-use crate::syscall;
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 /// The verdict for a syscall.
 struct SyscallResult<'a> {

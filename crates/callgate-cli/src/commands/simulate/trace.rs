@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use callgate::bpf::Step;
 
-use crate::json::Json;
+use callgate_requests::json::Json;
 
 pub(super) fn trace_text(steps: &[Step]) -> String {
     let mut text = String::new();

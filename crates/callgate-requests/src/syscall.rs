@@ -3,14 +3,16 @@
 use std::fmt::Write;
 
 use callgate::bpf::constants::{self, Family};
+use callgate::diagnostic::Diagnostic;
 use callgate::syscalls;
 use callgate::{Arch, SeccompData};
 
 use crate::json::Json;
-use crate::report::{Failure, Result};
+
+type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// The number of a syscall given by name or number, as a filter of that architecture sees it.
-pub(crate) fn number(arch: Arch, text: &str) -> Result<u32> {
+pub fn number(arch: Arch, text: &str) -> Result<u32> {
     find(arch, text)?.ok_or_else(|| unknown(&[arch], text))
 }
 
@@ -18,7 +20,7 @@ pub(crate) fn number(arch: Arch, text: &str) -> Result<u32> {
 ///
 /// # Errors
 /// If a number does not fit in 32 bits.
-pub(crate) fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
+pub fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return Ok(arch.number(text));
     }
@@ -26,16 +28,19 @@ pub(crate) fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
 }
 
 /// Parses a syscall number.
-pub(crate) fn parse_number(text: &str) -> Result<u32> {
-    let value = parse_value(text).map_err(|why| Failure::new(format!("{text}: {why}")))?;
+pub fn parse_number(text: &str) -> Result<u32> {
+    let value =
+        parse_value(text).map_err(|why| Diagnostic::error(None, format!("{text}: {why}")))?;
     // The field is an int; a tracer writes -1 to skip a syscall.
     let narrow =
         u32::try_from(value).ok().or_else(|| i32::try_from(value as i64).ok().map(|n| n as u32));
-    narrow.ok_or_else(|| Failure::new(format!("{text} is not a syscall number, which has 32 bits")))
+    narrow.ok_or_else(|| {
+        Diagnostic::error(None, format!("{text} is not a syscall number, which has 32 bits"))
+    })
 }
 
 /// The message for a name that is not a syscall of these architectures.
-pub(crate) fn unknown(arches: &[Arch], text: &str) -> Failure {
+pub fn unknown(arches: &[Arch], text: &str) -> Diagnostic {
     let list = |arches: Vec<&str>| match arches.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
@@ -43,7 +48,7 @@ pub(crate) fn unknown(arches: &[Arch], text: &str) -> Failure {
     };
     let asked = list(arches.iter().map(|arch| arch.name()).collect());
     let have = if arches.len() == 1 { "has" } else { "have" };
-    let failure = Failure::new(format!("{asked} {have} no syscall \"{text}\""));
+    let failure = Diagnostic::error(None, format!("{asked} {have} no syscall \"{text}\""));
     let has_it = Arch::ALL.iter().filter(|arch| arch.number(text).is_some());
     let others: Vec<&str> = has_it.map(|arch| arch.name()).collect();
     failure.help(match syscalls::nearest_name(text) {
@@ -57,26 +62,26 @@ pub(crate) fn unknown(arches: &[Arch], text: &str) -> Failure {
 }
 
 /// Parses an arch token.
-pub(crate) fn parse_token(text: &str) -> std::result::Result<u32, String> {
+pub fn parse_token(text: &str) -> std::result::Result<u32, String> {
     u32::try_from(parse_value(text)?).map_err(|_| "an arch token has 32 bits".to_owned())
 }
 
 /// Parses an argument as its register holds it: a number, a constant, or both joined by `|`. 32 bits on a 32-bit ABI. On 32-bit ABIs with 64-bit registers,
 /// only negative numbers are truncated to 32 bits, as compilers do.
-pub(crate) fn parse_argument(arch: Option<Arch>, text: &str) -> Result<u64> {
+pub fn parse_argument(arch: Option<Arch>, text: &str) -> Result<u64> {
     if text.contains(|c: char| c == '|' || c == '_' || c.is_ascii_uppercase())
         && !text.starts_with("0X")
     {
         return parse_constants(arch, text);
     }
-    let value =
-        parse_value(text).map_err(|why| Failure::new(format!("argument \"{text}\": {why}")))?;
+    let value = parse_value(text)
+        .map_err(|why| Diagnostic::error(None, format!("argument \"{text}\": {why}")))?;
     in_register(arch, text, value, text.starts_with('-'))
 }
 
 /// Parses constants and numbers that are joined by `|`.
 fn parse_constants(arch: Option<Arch>, text: &str) -> Result<u64> {
-    let fail = |why: String| Failure::new(format!("argument \"{text}\": {why}"));
+    let fail = |why: String| Diagnostic::error(None, format!("argument \"{text}\": {why}"));
     let Some(arch) = arch else {
         return Err(fail("the values of constants depend on the architecture".to_owned())
             .help("give --arch instead of --token, or a number"));
@@ -103,13 +108,13 @@ fn in_register(arch: Option<Arch>, text: &str, value: u64, is_negative: bool) ->
     if is_wide || value <= u32::MAX.into() {
         return Ok(value);
     }
-    i32::try_from(value as i64)
-        .map(|value| u64::from(value as u32))
-        .map_err(|_| Failure::new(format!("argument \"{text}\": arguments on {arch} have 32 bits")))
+    i32::try_from(value as i64).map(|value| u64::from(value as u32)).map_err(|_| {
+        Diagnostic::error(None, format!("argument \"{text}\": arguments on {arch} have 32 bits"))
+    })
 }
 
 /// Parses a 64-bit value: decimal, `0x`, `0o` or `0b`, perhaps negative (two's complement).
-pub(crate) fn parse_value(text: &str) -> std::result::Result<u64, String> {
+pub fn parse_value(text: &str) -> std::result::Result<u64, String> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text),
@@ -139,19 +144,19 @@ pub(crate) fn parse_value(text: &str) -> std::result::Result<u64, String> {
 }
 
 /// The ABI of a syscall, of those that share its arch token.
-pub(crate) fn arch_of(data: &SeccompData) -> Option<Arch> {
+pub fn arch_of(data: &SeccompData) -> Option<Arch> {
     let mut candidates = Arch::with_token(data.arch).peekable();
     let first = candidates.peek().copied();
     candidates.find(|arch| arch.syscall_name(data.nr).is_some()).or(first)
 }
 
 /// The name of an ABI, or its arch token if it has none.
-pub(crate) fn arch_name(arch: Option<Arch>, token: u32) -> String {
+pub fn arch_name(arch: Option<Arch>, token: u32) -> String {
     arch.map_or_else(|| format!("arch {token:#010x}"), |arch| arch.name().to_owned())
 }
 
 /// The name of a syscall, or its number if it has none.
-pub(crate) fn name(arch: Option<Arch>, nr: u32) -> String {
+pub fn name(arch: Option<Arch>, nr: u32) -> String {
     match arch.and_then(|arch| arch.syscall_name(nr)) {
         Some(name) => name.to_owned(),
         None if nr > 0xffff => format!("syscall {nr:#x}"),
@@ -161,7 +166,7 @@ pub(crate) fn name(arch: Option<Arch>, nr: u32) -> String {
 
 /// `openat(AT_FDCWD, 0x0, O_RDWR)`: trailing zeros are omitted, and the instruction pointer if it is 0. A value that is
 /// not 0 is written as constants if these, as an argument of the command, mean the same value.
-pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
+pub fn show(arch: Option<Arch>, data: &SeccompData) -> String {
     let mut text = name(arch, data.nr);
     let used = data.args.iter().rposition(|arg| *arg != 0).map_or(0, |last| last + 1);
     text.push('(');
@@ -189,7 +194,7 @@ fn named(arch: Option<Arch>, nr: u32, index: usize, value: u64) -> Option<String
 }
 
 /// The JSON fields of a syscall.
-pub(crate) fn fields(arch: Option<Arch>, data: &SeccompData) -> Vec<(&'static str, Json)> {
+pub fn fields(arch: Option<Arch>, data: &SeccompData) -> Vec<(&'static str, Json)> {
     vec![
         ("arch", arch.map(Arch::name).into()),
         ("arch_token", data.arch.into()),

@@ -4,20 +4,26 @@ use std::fmt::{self, Write as _};
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
+pub enum Json {
+    /// `null`
     Null,
+    /// `true` or `false`
     Bool(bool),
+    /// An integer, with all its digits.
     Int(i128),
     /// Three decimals; NaN and infinities become null, because JSON has neither.
     Float(f64),
+    /// A string.
     Text(String),
+    /// A list.
     Array(Vec<Json>),
+    /// Members in their order.
     Object(Vec<(&'static str, Json)>),
 }
 
 impl Json {
     /// An array of the items of an iterator.
-    pub(crate) fn array<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
+    pub fn array<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
         Json::Array(items.into_iter().map(Into::into).collect())
     }
 
@@ -87,18 +93,19 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 
 /// An object that begins with a long array of objects or arrays, written in pieces. Together, the pieces equal the
 /// object written as [`Json`].
-pub(crate) struct LongArray {
+pub struct LongArray {
     key: &'static str,
     is_empty: bool,
 }
 
 impl LongArray {
-    pub(crate) fn new(key: &'static str) -> LongArray {
+    /// An array with this key.
+    pub fn new(key: &'static str) -> LongArray {
         LongArray { key, is_empty: true }
     }
 
     /// The next item.
-    pub(crate) fn item(&mut self, item: &Json) -> String {
+    pub fn item(&mut self, item: &Json) -> String {
         let before = match std::mem::replace(&mut self.is_empty, false) {
             true => format!("{{\n  \"{}\": [", self.key),
             false => ",".to_owned(),
@@ -107,7 +114,7 @@ impl LongArray {
     }
 
     /// The other fields of the object.
-    pub(crate) fn end(self, fields: &[(&'static str, Json)]) -> String {
+    pub fn end(self, fields: &[(&'static str, Json)]) -> String {
         let mut text = match self.is_empty {
             true => format!("{{\n  \"{}\": []", self.key),
             false => "\n  ]".to_owned(),

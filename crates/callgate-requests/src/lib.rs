@@ -1,0 +1,65 @@
+//! Callgate as one function from JSON to JSON: the interface of the bindings for other languages, and what they share
+//! with the command.
+//!
+//! [`answer`] takes a request and returns an answer. It does no I/O and reads no clock, and it never panics: whatever is
+//! wrong is an error in the answer, with the line and column in the source or in the request.
+//!
+//! ```
+//! let answer = callgate_requests::answer(
+//!     r#"{"request": "compile", "machine": "x86_64", "source": {"format": "kafel", "text": "ALLOW { read } DEFAULT KILL"}}"#,
+//! );
+//! assert!(answer.contains("\"proved\": true"));
+//! ```
+//!
+//! # Requests
+//!
+//! A request is an object. Unknown keys are errors.
+//!
+//! | key | in | value |
+//! |---|---|---|
+//! | `request` | all | `compile`, `optimize`, `merge`, `explain`, `diff`, `subset` or `simulate` |
+//! | `machine` | all | the architecture of the machine: the default where a source names none |
+//! | `source` | `compile`, `optimize`, `explain`, `simulate` | a source |
+//! | `sources` | `merge` | a list of sources, the oldest filter first |
+//! | `a`, `b` | `diff`, `subset` | two sources |
+//! | `options` | `compile`, `optimize`, `merge`, `simulate` | `model`, `optimize`, `instructions`: as the options of `callgate compile`; `weights`: the text of a file of weights |
+//! | `syscalls` | `explain` | names or numbers; all without it |
+//! | `max` | `diff`, `subset` | the maximum number of differences; all without it |
+//! | `syscall`, `args`, `arch`, `instruction_pointer` | `simulate` | a name or a number; numbers or strings such as `O_RDWR`; the ABI |
+//!
+//! A source is an object with exactly one of `text`, `insns` (a list of `[code, jt, jf, k]`), `hex` (a program as bytes)
+//! and `preset` (the name of a preset, or `container-default`), and with these keys:
+//!
+//! | key | value |
+//! |---|---|
+//! | `name` | the name in messages; its extension helps to recognize the format |
+//! | `format` | a format such as `docker` or `kafel`; without it, the content decides as in the command |
+//! | `files` | an object from names to texts: the files that a policy includes, or base profiles |
+//! | `thread` | the thread of a document of Firecracker |
+//! | `arches` | a list of architectures |
+//! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |
+//! | `caps`, `enosys_above`, `systemd`, `strict`, `endian` | as the options of the command |
+//!
+//! # Answers
+//!
+//! `{"result": …, "warnings": […]}` or `{"errors": […]}`. Results have the keys of `--format json`, without times. A
+//! message has the keys `severity`, `source`, `line`, `column`, `message` and `help`; `source` is null for a message about
+//! the request, whose line and column are then those in the request. Errors have warnings among them.
+//!
+//! # Limits
+//!
+//! A request has at most 32 MiB and 512 levels of nesting, `merge` takes at most 64 sources, and each reader and diagram
+//! has its own limits (`docs/limits.md`), so that memory and time are bounded.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod answer;
+pub mod differences;
+pub mod explanation;
+pub mod json;
+mod operations;
+mod request;
+pub mod source;
+pub mod syscall;
+
+pub use answer::{answer, not_utf8};

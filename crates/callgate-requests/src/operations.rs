@@ -1,0 +1,309 @@
+//! Executes requests.
+
+use callgate::bpf::{FilterFlags, LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
+use callgate::codegen::{Weights, query};
+use callgate::compile::{Compiled, Options, Stats};
+use callgate::counts::{self, ReadCounts};
+use callgate::diagnostic::Diagnostic;
+use callgate::diagram::{Budget, Func, Store};
+use callgate::optimize::{self, Figures, Optimized, Unchanged};
+use callgate::{Arch, Endian, SeccompData, explain, sets};
+
+use crate::differences::differences;
+use crate::explanation::{explanation, keep_only};
+use crate::json::Json;
+use crate::request::{Call, Compiling, Operation, Request};
+use crate::source::{Content, Filter, Message, Messages, SourceText, Stack, read};
+use crate::syscall;
+
+/// The budget for arbitrary programs, and for merging: as that of the command.
+const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
+
+/// Executes a request; adds warnings.
+pub(crate) fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages> {
+    match &request.operation {
+        Operation::Compile { source, compiling } => compile(source, compiling, warnings),
+        Operation::Optimize { source, compiling } => optimize(source, compiling, warnings),
+        Operation::Merge { sources, compiling } => merge(sources, compiling, warnings),
+        Operation::Explain { source, syscalls } => explain_source(source, syscalls, warnings),
+        Operation::Diff { filters, max } => {
+            let compared = Compared::new(filters, warnings)?;
+            let all = query::differences(&compared.store, compared.a, compared.b, usize::MAX);
+            let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
+            let same = ("same", compared.a == compared.b);
+            Ok(list(same, ("differences", all), request.machine, *max))
+        }
+        Operation::Subset { filters, max } => {
+            let Compared { mut store, a, b } = Compared::new(filters, warnings)?;
+            let all = sets::not_in_func(&mut store, a, b, usize::MAX);
+            let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
+            Ok(list(("subset", all.is_empty()), ("witnesses", all), request.machine, *max))
+        }
+        Operation::Simulate { source, compiling, call } => {
+            simulate(source, compiling, call, request.machine, warnings)
+        }
+    }
+}
+
+fn failed(source: &str, message: impl Into<String>, help: impl Into<String>) -> Messages {
+    Message::all(source, vec![Diagnostic::error(None, message).help(help)])
+}
+
+/// The options of the compiler for filters of these architectures.
+fn options(
+    compiling: &Compiling,
+    arches: &[Arch],
+    own: Option<&Weights>,
+    strict: bool,
+    warnings: &mut Messages,
+) -> Result<Options, Messages> {
+    const NAME: &str = "weights";
+    let weights = match (&compiling.weights, arches.first()) {
+        (Some(text), Some(first)) => {
+            let ReadCounts { counts, warnings: more } =
+                counts::read(text, *first, strict).map_err(|errors| Message::all(NAME, errors))?;
+            warnings.extend(Message::all(NAME, more));
+            Weights::of(counts).map_err(|error| failed(NAME, error.to_string(), ""))?
+        }
+        _ => own.cloned().unwrap_or_else(Weights::uniform),
+    };
+    let Compiling { model, aim, instructions, .. } = *compiling;
+    Ok(Options { model, aim, instructions, weights, ..Options::default() })
+}
+
+fn compiled(
+    stack: &Stack,
+    source: &SourceText,
+    compiling: &Compiling,
+    warnings: &mut Messages,
+) -> Result<Compiled, Messages> {
+    let own = match stack.filters.as_slice() {
+        [only] => only.weights.as_ref(),
+        _ => None,
+    };
+    let strict = source.reading.strict;
+    stack.compile(&options(compiling, &stack.arches(), own, strict, warnings)?)
+}
+
+fn compile(
+    source: &SourceText,
+    compiling: &Compiling,
+    warnings: &mut Messages,
+) -> Result<Json, Messages> {
+    let stack = read(source, warnings)?;
+    let Compiled { program, stats, .. } = compiled(&stack, source, compiling, warnings)?;
+    let mut fields = vec![("source", stack.name.as_str().into())];
+    fields.extend(about(&stack.arches(), stack.endian(), stack.flags()));
+    fields.extend(figures(&stats));
+    fields.push(("program", rows(&program)));
+    Ok(Json::Object(fields))
+}
+
+fn merge(
+    sources: &[SourceText],
+    compiling: &Compiling,
+    warnings: &mut Messages,
+) -> Result<Json, Messages> {
+    let mut filters = Vec::new();
+    let mut names = Vec::new();
+    for source in sources {
+        let stack = read(source, warnings)?;
+        names.extend(stack.filters.iter().map(|filter| filter.name.clone()));
+        filters.extend(stack.filters);
+    }
+    let stack = Stack { name: "the stack".to_owned(), filters };
+    let strict = sources.iter().any(|source| source.reading.strict);
+    let options = options(compiling, &stack.arches(), None, strict, warnings)?;
+    let merged = stack.merge(&Options { budget: PROMPT, ..options })?;
+    let mut fields = vec![("sources", Json::array(names))];
+    fields.extend(about(&stack.arches(), stack.endian(), stack.flags()));
+    fields.extend(figures(&merged.compiled.stats));
+    fields.push(("filters", stack.filters.len().into()));
+    fields.push(("calls_run", merged.syscalls_compared.into()));
+    fields.push(("program", rows(&merged.compiled.program)));
+    Ok(Json::Object(fields))
+}
+
+fn optimize(
+    source: &SourceText,
+    compiling: &Compiling,
+    warnings: &mut Messages,
+) -> Result<Json, Messages> {
+    let stack = read(source, warnings)?;
+    let [Filter { name, content: Content::Program(program, endian), arches, flags, .. }] =
+        stack.filters.as_slice()
+    else {
+        let help = "compile it, which also optimizes";
+        return Err(failed(&stack.name, "this is a profile, not a BPF program", help));
+    };
+    let options = options(compiling, arches, None, source.reading.strict, warnings)?;
+    let options = Options { budget: PROMPT, ..options };
+    let optimized = optimize::optimize(program, *endian, arches, &options);
+    let optimized: Optimized = optimized.map_err(|error| match program.len() <= MAX_INSNS {
+        true => Message::failed(name, &error),
+        false => failed(
+            name,
+            format!(
+                "found no equivalent program that the kernel accepts: the given one has {} instructions, the \
+                 limit is {MAX_INSNS}: {error}",
+                program.len()
+            ),
+            error.help().unwrap_or_default(),
+        ),
+    })?;
+    let reason = optimized.outcome.as_ref().err().map(Unchanged::to_string);
+    let mut fields = vec![("source", name.as_str().into())];
+    fields.extend(about(arches, *endian, *flags));
+    fields.extend(of_program(&optimized.after));
+    fields.push(("before", Json::Object(of_program(&optimized.before))));
+    fields.push(("optimized", optimized.outcome.is_ok().into()));
+    fields.push(("reason", reason.into()));
+    if let Ok(stats) = &optimized.outcome {
+        fields.push(("nodes", stats.nodes.into()));
+    }
+    fields.push(("proved", optimized.outcome.is_ok().into()));
+    fields.push(("program", rows(&optimized.program)));
+    Ok(Json::Object(fields))
+}
+
+fn explain_source(
+    source: &SourceText,
+    syscalls: &[String],
+    warnings: &mut Messages,
+) -> Result<Json, Messages> {
+    let stack = read(source, warnings)?;
+    let mut store = Store::default();
+    let root = stack.diagram(&mut store)?;
+    let mut explained = explain::explain(&store, root, &stack.arches());
+    if !syscalls.is_empty() {
+        keep_only(&mut explained, syscalls).map_err(|error| Message::all(&stack.name, [error]))?;
+    }
+    Ok(explanation(&stack.name, &explained))
+}
+
+/// Two filters as functions.
+struct Compared {
+    store: Store,
+    a: Func,
+    b: Func,
+}
+
+impl Compared {
+    fn new(sources: &[SourceText; 2], warnings: &mut Messages) -> Result<Compared, Messages> {
+        let [a, b] = sources;
+        let (a, b) = (read(a, warnings)?, read(b, warnings)?);
+        if a.endian() != b.endian() {
+            return Err(failed(
+                &b.name,
+                "the filters are for machines with different byte orders, so no syscall reaches both",
+                "give one machine for both, or the byte order of a program",
+            ));
+        }
+        let mut store = Store::default();
+        let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
+        Ok(Compared { store, a, b })
+    }
+}
+
+/// The differences, those of the machine's architecture first.
+fn list(
+    (none_key, is_none): (&'static str, bool),
+    (key, mut all): (&'static str, Vec<query::Difference>),
+    machine: Arch,
+    max: Option<u32>,
+) -> Json {
+    all.sort_by_key(|difference| difference.data.arch != machine.token());
+    let most = max.map_or(usize::MAX, |max| max as usize);
+    let more = all.len() > most;
+    all.truncate(most);
+    Json::Object(vec![(none_key, is_none.into()), ("more", more.into()), (key, differences(&all))])
+}
+
+fn simulate(
+    source: &SourceText,
+    compiling: &Compiling,
+    call: &Call,
+    machine: Arch,
+    warnings: &mut Messages,
+) -> Result<Json, Messages> {
+    let stack = read(source, warnings)?;
+    let arches = stack.arches();
+    let own = Some(machine).filter(|machine| arches.contains(machine));
+    let arch = call.arch.or(own).or(arches.first().copied()).unwrap_or(machine);
+    let data =
+        data(call, arch).map_err(|error| vec![Message { source: None, diagnostic: error }])?;
+    let program: LongProgram = match stack.filters.as_slice() {
+        [Filter { content: Content::Program(program, _), .. }] => program.clone(),
+        _ => compiled(&stack, source, compiling, warnings)?.program.into(),
+    };
+    let run = program.run(&data, stack.endian());
+    // The kernel's cache does not contain x32 numbers.
+    let constant = arch != Arch::X32 && is_constant_allow(&program, data.arch, data.nr);
+    let mut fields = syscall::fields(Some(arch), &data);
+    fields.extend([
+        ("verdict", run.verdict.to_string().into()),
+        ("value", run.verdict.0.into()),
+        ("permitted", run.verdict.permits().into()),
+        ("executed", run.executed.into()),
+        ("constant_allow", constant.into()),
+    ]);
+    Ok(Json::Object(fields))
+}
+
+/// The syscall with its arguments.
+fn data(call: &Call, arch: Arch) -> Result<SeccompData, Diagnostic> {
+    let mut data = SeccompData {
+        arch: arch.token(),
+        nr: syscall::number(arch, &call.syscall)?,
+        instruction_pointer: call.instruction_pointer,
+        ..SeccompData::default()
+    };
+    if call.args.len() > data.args.len() {
+        let given = call.args.len();
+        let message = format!("{given} arguments given, but a syscall has at most 6");
+        return Err(Diagnostic::error(None, message));
+    }
+    for (slot, text) in data.args.iter_mut().zip(&call.args) {
+        *slot = syscall::parse_argument(Some(arch), text)?;
+    }
+    Ok(data)
+}
+
+/// The architectures, the byte order and the flags of a program.
+fn about(arches: &[Arch], endian: Endian, flags: FilterFlags) -> Vec<(&'static str, Json)> {
+    let order = match endian {
+        Endian::Little => "little",
+        Endian::Big => "big",
+    };
+    let flags = flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}"));
+    vec![
+        ("arches", Json::array(arches.iter().map(|arch| arch.name()))),
+        ("endian", order.into()),
+        ("flags", Json::array(flags)),
+    ]
+}
+
+fn figures(stats: &Stats) -> Vec<(&'static str, Json)> {
+    vec![
+        ("insns", stats.insns.into()),
+        ("expected_insns", stats.expected_insns.into()),
+        ("constant_allow", stats.constant_allow.into()),
+        ("nodes", stats.nodes.into()),
+        ("proved", stats.proved.into()),
+    ]
+}
+
+fn of_program(figures: &Figures) -> Vec<(&'static str, Json)> {
+    vec![
+        ("insns", figures.insns.into()),
+        ("expected_insns", figures.expected_insns.into()),
+        ("constant_allow", figures.constant_allow.into()),
+    ]
+}
+
+/// The fields of the instructions, `[code, jt, jf, k]` each.
+fn rows(program: &LongProgram) -> Json {
+    Json::array(program.to_raw().into_iter().map(|RawInsn { code, jt, jf, k }| {
+        Json::Array(vec![code.into(), jt.into(), jf.into(), k.into()])
+    }))
+}

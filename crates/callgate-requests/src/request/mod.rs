@@ -1,0 +1,10 @@
+//! Requests: their model, and how they are read from JSON.
+
+mod model;
+mod options;
+mod parse;
+mod source;
+mod values;
+
+pub(crate) use model::{Call, Compiling, Operation, Request};
+pub(crate) use parse::parse;

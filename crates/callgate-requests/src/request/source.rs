@@ -1,0 +1,171 @@
+//! Sources in a request.
+
+use std::collections::BTreeMap;
+
+use callgate::bpf::RawInsn;
+use callgate::formats::oci::EnosysAbove;
+use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
+use callgate::formats::syntax::tree::{Node, NodeKind};
+use callgate::{Arch, Endian};
+
+use super::values::{arch, boolean, named, parsed};
+use crate::source::{FORMATS, Format, Reading, SourceContent, SourceText};
+
+const KEYS: &[KnownKey] = &[
+    key("text"),
+    key("insns"),
+    key("hex"),
+    key("preset"),
+    key("name"),
+    key("format"),
+    key("thread"),
+    key("files"),
+    key("arches"),
+    key("kernel"),
+    key("caps"),
+    key("enosys_above"),
+    key("systemd"),
+    key("strict"),
+    key("endian"),
+];
+
+/// Reads a source; `what` is its key, which is its name unless it has another.
+pub(super) fn source(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    what: &str,
+    machine: Arch,
+) -> Option<SourceText> {
+    let fields = reader.fields(node, &format!("`{what}`"), KEYS)?;
+    let content = content(reader, &fields, what)?;
+    let text = |reader: &mut Reader<'_>, key: &str| -> Option<Option<String>> {
+        fields.get(key).map_or(Some(None), |node| {
+            reader.text(node, &format!("`{key}`")).map(|text| Some(text.to_owned()))
+        })
+    };
+    let format = match fields.get("format") {
+        None => None,
+        Some(node) => {
+            let known = FORMATS.iter().map(|(name, format)| (*name, Format::Source(*format)));
+            let known: Vec<_> = known.chain([("systemd", Format::Unit)]).collect();
+            Some(named(reader, node, "`format`", &known)?)
+        }
+    };
+    let name = text(reader, "name")?.unwrap_or_else(|| match &content {
+        SourceContent::Preset(name) => format!("preset:{name}"),
+        _ => what.to_owned(),
+    });
+    let thread = text(reader, "thread")?;
+    let files = files(reader, fields.get("files"))?;
+    let reading = reading(reader, &fields, machine)?;
+    Some(SourceText { name, content, format, thread, files, reading })
+}
+
+/// The only key of those with the filter itself.
+fn content(reader: &mut Reader<'_>, fields: &Fields<'_>, what: &str) -> Option<SourceContent> {
+    const CONTENTS: [&str; 4] = ["text", "insns", "hex", "preset"];
+    let mut given = CONTENTS.iter().filter_map(|key| Some((*key, fields.get(key)?)));
+    let (Some((key, node)), None) = (given.next(), given.next()) else {
+        let message = format!("`{what}` must have one of `text`, `insns`, `hex` and `preset`");
+        reader.error(fields.at, message).help = "give exactly one of them".to_owned();
+        return None;
+    };
+    match key {
+        "insns" => insns(reader, node).map(SourceContent::Insns),
+        "hex" => bytes(reader, node).map(SourceContent::Bytes),
+        _ => {
+            let text = reader.text(node, &format!("`{key}`"))?.to_owned();
+            Some(if key == "text" {
+                SourceContent::Text(text)
+            } else {
+                SourceContent::Preset(text)
+            })
+        }
+    }
+}
+
+/// Instructions as lists of their fields.
+fn insns(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<RawInsn>> {
+    let items = reader.list(node, "`insns`")?;
+    let mut insns = Vec::new();
+    for item in items {
+        let [code, jt, jf, k] = reader.list(item, "an instruction")? else {
+            reader.error(item.at, "an instruction is a list of four numbers: [code, jt, jf, k]");
+            return None;
+        };
+        let mut field = |node, what, max: u64| reader.integer(node, what, max);
+        insns.push(RawInsn {
+            code: field(code, "the code", u16::MAX.into())? as u16,
+            jt: field(jt, "jt", u8::MAX.into())? as u8,
+            jf: field(jf, "jf", u8::MAX.into())? as u8,
+            k: field(k, "k", u32::MAX.into())? as u32,
+        });
+    }
+    Some(insns)
+}
+
+/// Bytes as hexadecimal digits.
+fn bytes(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<u8>> {
+    let digits = reader.text(node, "`hex`")?.as_bytes();
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let bytes: Option<Vec<u8>> =
+        pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect();
+    let bytes = bytes.filter(|_| rest.is_empty());
+    if bytes.is_none() {
+        reader.error(node.at, "`hex` must be pairs of hexadecimal digits");
+    }
+    bytes
+}
+
+/// Texts by name.
+fn files(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<BTreeMap<String, String>> {
+    let mut files = BTreeMap::new();
+    let Some(node) = node else { return Some(files) };
+    if !matches!(node.kind, NodeKind::Map(_)) {
+        reader.wrong_type(node, "`files`", "an object");
+        return None;
+    }
+    for member in node.members() {
+        let text = reader.text(&member.value, "a file")?.to_owned();
+        if files.insert(member.key.to_string(), text).is_some() {
+            reader.error(member.key_at, "a file is given twice");
+            return None;
+        }
+    }
+    Some(files)
+}
+
+fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Option<Reading> {
+    let mut reading = Reading::new(machine);
+    if let Some(node) = fields.get("arches") {
+        for item in reader.list(node, "`arches`")? {
+            reading.arches.push(arch(reader, item, "architecture")?);
+        }
+    }
+    if let Some(node) = fields.get("kernel") {
+        reading.kernel = Some(parsed(reader, node, "`kernel`")?);
+    }
+    if let Some(node) = fields.get("caps") {
+        reading.caps = Some(parsed(reader, node, "`caps`")?);
+    }
+    if let Some(node) = fields.get("systemd") {
+        reading.systemd = Some(parsed(reader, node, "`systemd`")?);
+    }
+    if let Some(node) = fields.get("strict") {
+        reading.strict = boolean(reader, node, "`strict`")?;
+    }
+    if let Some(node) = fields.get("enosys_above") {
+        let known = [
+            ("on", EnosysAbove::On),
+            ("runc-1.1", EnosysAbove::Runc1_1),
+            ("off", EnosysAbove::Off),
+        ];
+        reading.enosys_above = Some(named(reader, node, "`enosys_above`", &known)?);
+    }
+    if let Some(node) = fields.get("endian") {
+        let known = [("little", Endian::Little), ("big", Endian::Big)];
+        reading.endian = Some(named(reader, node, "`endian`", &known)?);
+    }
+    Some(reading)
+}

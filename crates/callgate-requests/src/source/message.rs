@@ -1,0 +1,33 @@
+//! Messages with the source that each is about.
+
+use callgate::compile::CompileError;
+use callgate::diagnostic::Diagnostic;
+
+/// A message about a source, or about the request.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    /// The name of the source; `None` for the request.
+    pub(crate) source: Option<String>,
+    pub(crate) diagnostic: Diagnostic,
+}
+
+/// All messages of a failed request; at least one is an error.
+pub(crate) type Messages = Vec<Message>;
+
+impl Message {
+    /// A message about a source.
+    pub(crate) fn about(source: &str, diagnostic: Diagnostic) -> Message {
+        Message { source: Some(source.to_owned()), diagnostic }
+    }
+
+    /// Messages about a source.
+    pub(crate) fn all(source: &str, diagnostics: impl Into<Vec<Diagnostic>>) -> Messages {
+        diagnostics.into().into_iter().map(|one| Message::about(source, one)).collect()
+    }
+
+    /// The message for a failed compilation.
+    pub(crate) fn failed(source: &str, error: &CompileError) -> Messages {
+        let help = error.help().unwrap_or_default();
+        Message::all(source, vec![Diagnostic::error(None, error.to_string()).help(help)])
+    }
+}

@@ -1,0 +1,19 @@
+//! Sources: texts and programs that are filters, without the files and processes of the command.
+
+mod arches;
+mod detect;
+mod filter;
+mod format;
+mod message;
+mod options;
+mod read;
+mod violations;
+
+pub use arches::arches_in;
+pub use detect::{detect, is_unit};
+pub(crate) use filter::{Content, Filter, Stack};
+pub use format::{FORMATS, ProgramForm, SourceFormat};
+pub(crate) use message::{Message, Messages};
+pub use options::Reading;
+pub(crate) use read::{Content as SourceContent, Format, SourceText, read};
+pub use violations::violations;

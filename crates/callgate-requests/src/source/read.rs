@@ -1,0 +1,280 @@
+//! Reads a source in any format into its filters.
+
+use std::collections::BTreeMap;
+
+use callgate::bpf::text::{self, TextOptions};
+use callgate::bpf::{LongProgram, RawInsn};
+use callgate::codegen::{Count, Weights};
+use callgate::diagnostic::Diagnostic;
+use callgate::formats::minijail::{self, Frequency};
+use callgate::formats::systemd::{self, FileMessage, UnitText};
+use callgate::formats::{
+    self, PRESETS, Profile, abis, android, firecracker, kafel, lxc, oci, preset, snap,
+};
+use callgate::{Arch, Endian};
+
+use super::arches::arches_in;
+use super::detect::{detect, is_unit};
+use super::filter::{Filter, Stack};
+use super::format::{ProgramForm, SourceFormat};
+use super::message::{Message, Messages};
+use super::options::Reading;
+use super::violations::violations;
+
+/// A source before it is read.
+pub(crate) struct SourceText {
+    /// Its name in messages.
+    pub(crate) name: String,
+    pub(crate) content: Content,
+    /// The format, if it is given.
+    pub(crate) format: Option<Format>,
+    /// The thread of a document of Firecracker.
+    pub(crate) thread: Option<String>,
+    /// The files that it may include, by name.
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) reading: Reading,
+}
+
+pub(crate) enum Content {
+    Text(String),
+    Insns(Vec<RawInsn>),
+    Bytes(Vec<u8>),
+    Preset(String),
+}
+
+/// A format of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Source(SourceFormat),
+    /// A unit of systemd, or directives of one.
+    Unit,
+}
+
+/// The built-in profile.
+const BUILT_IN: &str = "container-default";
+
+/// Reads a source; adds warnings.
+pub(crate) fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messages> {
+    let name = source.name.as_str();
+    let mut own = Vec::new();
+    let stack = match &source.content {
+        Content::Text(text) => of_text(source, text, &mut own),
+        Content::Preset(preset) => of_preset(source, preset, &mut own).map(Stack::of),
+        Content::Insns(insns) => {
+            source.reading.of_program().map_err(|error| vec![error]).and_then(|endian| {
+                let program = LongProgram::from_raw(insns).map_err(|error| violations(&error))?;
+                Ok(Stack::of(of_program(source, program, endian)))
+            })
+        }
+        Content::Bytes(bytes) => {
+            source.reading.of_program().map_err(|error| vec![error]).and_then(|endian| {
+                let program =
+                    LongProgram::from_bytes(bytes, endian).map_err(|error| violations(&error))?;
+                Ok(Stack::of(of_program(source, program, endian)))
+            })
+        }
+    };
+    let own = Message::all(name, own);
+    match stack {
+        Ok(stack) => {
+            warnings.extend(own);
+            Ok(stack)
+        }
+        Err(errors) => Err(own.into_iter().chain(Message::all(name, errors)).collect()),
+    }
+}
+
+/// The outcome of a reader, with all messages about the source if it failed.
+type Read<T> = Result<T, Vec<Diagnostic>>;
+
+/// Reads a text in its format.
+fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
+    let reading = &source.reading;
+    let one = |error: Diagnostic| vec![error];
+    let name = || source.name.clone();
+    let extension = source.name.rsplit_once('.').map(|(_, extension)| extension);
+    let format = source.format.unwrap_or_else(|| match is_unit(text) {
+        true => Format::Unit,
+        false => Format::Source(detect(extension, text.as_bytes())),
+    });
+    let format = match format {
+        Format::Unit => return of_unit(source, text, warnings),
+        Format::Source(format) => format,
+    };
+    let profile = match format {
+        SourceFormat::Profile(dialect) => {
+            let options = reading.of_profile(dialect).map_err(one)?;
+            oci::read_with_bases(text, &options, &mut files(source))?
+        }
+        SourceFormat::Kafel => {
+            kafel::read_with_includes(text, &reading.of_kafel(), &mut files(source))?
+        }
+        SourceFormat::Firecracker => {
+            let mut options = reading.of_firecracker().map_err(one)?;
+            options.thread.clone_from(&source.thread);
+            firecracker::read(text, &options)?
+        }
+        SourceFormat::Lxc => lxc::read(text, &reading.of_lxc())?,
+        SourceFormat::Minijail => return of_minijail(source, text, warnings).map(Stack::of),
+        SourceFormat::Snap => return of_snap(source, text, warnings),
+        SourceFormat::Android => return of_android(source, text, warnings).map(Stack::of),
+        SourceFormat::Program(ProgramForm::Text) => {
+            return of_listing(source, text).map(Stack::of);
+        }
+        SourceFormat::Program(ProgramForm::Raw) => {
+            return Err(one(Diagnostic::error(None, "raw instructions are not text")
+                .help("give them as `insns` or `hex`, or give the `format` of the text")));
+        }
+        SourceFormat::Socket => {
+            return Err(one(Diagnostic::error(
+                None,
+                "this is a socket filter, which takes packets, not syscalls",
+            )));
+        }
+    };
+    warnings.extend(profile.warnings.iter().cloned());
+    Ok(Stack::of(Filter::of_profile(name(), profile)))
+}
+
+/// Finds the files that a source includes.
+fn files(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel::Included, String> {
+    |name, _| match source.files.get(name) {
+        Some(text) => Ok(kafel::Included {
+            name: name.to_owned(),
+            identity: name.to_owned(),
+            text: text.clone(),
+        }),
+        None => Err("it is not in `files`".to_owned()),
+    }
+}
+
+fn of_minijail(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
+    let options = source.reading.of_minijail().map_err(|error| vec![error])?;
+    let policy = minijail::read_with_includes(text, &options, &mut files(source))?;
+    warnings.extend(policy.profile.warnings.iter().cloned());
+    let mut filter = Filter::of_profile(source.name.clone(), policy.profile);
+    if !policy.frequencies.is_empty() {
+        let count = |Frequency { name, count }| Count {
+            arch: Some(options.arch),
+            name: String::from(name),
+            count: count as f64,
+        };
+        let weights = Weights::of(policy.frequencies.into_iter().map(count));
+        filter.weights =
+            Some(weights.map_err(|error| vec![Diagnostic::error(None, error.to_string())])?);
+    }
+    Ok(filter)
+}
+
+fn of_snap(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
+    let mut ids = |_, user: &str| snap::system_id(user);
+    let filters = snap::read(text, &source.reading.of_snap(), &mut ids)?;
+    warnings.extend(filters.warnings);
+    let name = &source.name;
+    let filter =
+        |what: &str, policy| Filter::of_policy(format!("{name} ({what})"), policy, Vec::new());
+    let filters = vec![filter("deny", filters.deny), filter("allow", filters.allow)];
+    Ok(Stack { name: name.clone(), filters })
+}
+
+/// A single list of Android: the filter that allows only its syscalls.
+fn of_android(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
+    let lists = [android::ListText { kind: android::ListKind::Allow, text }];
+    let diagnostics = |messages: Vec<FileMessage>| -> Vec<Diagnostic> {
+        messages.into_iter().map(|message| message.diagnostic).collect()
+    };
+    let policy = android::read(&lists, &source.reading.of_android())
+        .map_err(|errors| diagnostics(errors.into_vec()))?;
+    warnings.extend(diagnostics(policy.warnings));
+    Ok(Filter::of_profile(source.name.clone(), Profile::of(policy.policy)))
+}
+
+fn of_unit(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
+    let options = source.reading.of_unit().map_err(|error| vec![error])?;
+    let diagnostics = |messages: Vec<FileMessage>| -> Vec<Diagnostic> {
+        messages.into_iter().map(|message| message.diagnostic).collect()
+    };
+    let unit_text = if is_unit(text) {
+        UnitText::unit(text)
+    } else if text.contains('=') {
+        UnitText::directives(text)
+    } else {
+        UnitText::filter(text)
+    };
+    let unit =
+        systemd::read(&[unit_text], &options).map_err(|errors| diagnostics(errors.into_vec()))?;
+    warnings.extend(diagnostics(unit.warnings));
+    if unit.filters.is_empty() {
+        let message = "the unit has no filter, so all syscalls are allowed";
+        return Err(vec![
+            Diagnostic::error(None, message)
+                .help("directives such as SystemCallFilter= install filters; see docs/systemd.md"),
+        ]);
+    }
+    let name = &source.name;
+    let filter = |filter: systemd::UnitFilter| {
+        let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
+        let name = format!("{name}: {}={arch}", filter.directive);
+        Filter::of_policy(name, filter.policy, source.reading.arches.clone())
+    };
+    let filters = unit.filters.into_iter().map(filter).collect();
+    Ok(Stack { name: name.clone(), filters })
+}
+
+fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
+    let reading = &source.reading;
+    if name == BUILT_IN {
+        let options = reading.of_profile(None).map_err(|error| vec![error])?;
+        let profile = formats::container_default(&options)?;
+        warnings.extend(profile.warnings.iter().cloned());
+        return Ok(Filter::of_profile(source.name.clone(), profile));
+    }
+    let arches: Vec<Arch> = match reading.arches.as_slice() {
+        [] => abis(reading.machine),
+        given => given.to_vec(),
+    };
+    if !PRESETS.contains(&name) {
+        let message = format!("unknown preset \"{name}\"");
+        let help = format!("the presets are {BUILT_IN}, {}", PRESETS.join(", "));
+        return Err(vec![Diagnostic::error(None, message).help(help)]);
+    }
+    match preset(name, &arches) {
+        Some(policy) => Ok(Filter::of_policy(source.name.clone(), policy, arches)),
+        None => Err(vec![
+            Diagnostic::error(None, "no kernel runs these architectures together")
+                .help("give one architecture, and compile a filter for each"),
+        ]),
+    }
+}
+
+/// A program as text.
+fn of_listing(source: &SourceText, text: &str) -> Read<Filter> {
+    let reading = &source.reading;
+    let given = reading.of_program().map_err(|error| vec![error])?;
+    let mut options = TextOptions::new(given).with_usual_arch(reading.machine);
+    if let Some(arch) = reading.arches.first() {
+        options = options.with_arch(*arch);
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (raw, endian) =
+        text::parse_with(text, &options).map_err(|error| error.into_diagnostics())?;
+    if endian != given && reading.fixes_endian() {
+        return Err(vec![
+            Diagnostic::error(None, "`.endian` contradicts the options")
+                .help("omit the architectures and the byte order, or give that of the text"),
+        ]);
+    }
+    let program = LongProgram::from_raw(&raw).map_err(|error| violations(&error))?;
+    Ok(of_program(source, program, endian))
+}
+
+fn of_program(source: &SourceText, program: LongProgram, endian: Endian) -> Filter {
+    let mut arches = source.reading.arches.clone();
+    if arches.is_empty() {
+        arches = arches_in(&program, endian);
+    }
+    if arches.is_empty() {
+        arches = vec![source.reading.machine];
+    }
+    Filter::of_program(source.name.clone(), program, endian, arches)
+}

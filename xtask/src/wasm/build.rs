@@ -1,0 +1,59 @@
+//! Builds the module.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use callgate_eval::files::{self, read};
+use callgate_eval::{Result, workspace};
+
+/// The maximum size of the module in bytes; a release has at most 1 MiB compressed as well.
+const MAX_SIZE: usize = 2 << 20;
+
+/// The maximum memory of an instance in bytes. Docker's default profile takes 3 MiB; the budget of a diagram takes
+/// at most 100 MB.
+const MAX_MEMORY: u64 = 512 << 20;
+
+/// Builds the module.
+pub(super) fn build() -> Result<Vec<u8>> {
+    let root = workspace();
+    let directory = match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(directory) => PathBuf::from(directory),
+        None => root.join("target"),
+    };
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .current_dir(&root)
+        .args(["build", "--locked", "--package", "callgate-wasm", "--profile", "wasm"])
+        .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
+        .arg(&directory)
+        // Separated by 0x1f, so that paths may have blanks.
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(&root)?.join("\u{1f}"));
+    let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
+    if !status.success() {
+        return Err(format!(
+            "cargo build --package callgate-wasm: {status}; the target is installed by \
+             `rustup target add wasm32-unknown-unknown`"
+        ));
+    }
+    let module = read(&directory.join("wasm32-unknown-unknown/wasm/callgate_wasm.wasm"))?;
+    if module.len() > MAX_SIZE {
+        return Err(format!("the module has {} bytes, the maximum is {MAX_SIZE}", module.len()));
+    }
+    Ok(module)
+}
+
+/// The flags of the compiler: no paths of this machine in messages of panics, and a limit of memory.
+fn flags(root: &Path) -> Result<Vec<String>> {
+    let home = match std::env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => PathBuf::from(std::env::var_os("HOME").ok_or("HOME is not set")?).join(".cargo"),
+    };
+    let sysroot = files::run(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
+    Ok(vec![
+        remap(&root.display().to_string(), "/callgate"),
+        remap(&home.display().to_string(), "/cargo"),
+        remap(sysroot.trim(), "/rust"),
+        format!("-Clink-arg=--max-memory={MAX_MEMORY}"),
+    ])
+}

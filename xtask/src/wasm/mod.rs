@@ -1,0 +1,10 @@
+//! `cargo xtask wasm`: the core as a WebAssembly module, and the same module as Go source for `bindings/go`.
+//!
+//! The module is built with fixed flags and without paths of this machine, so that every machine with the same
+//! toolchain builds the same bytes. `docs/decisions/bindings.md` says why its translations are committed.
+
+mod build;
+mod run;
+mod translate;
+
+pub(crate) use run::{HELP, run};
