@@ -1,0 +1,104 @@
+// Package callgate compiles seccomp filters for Linux: any description of a filter to a small, fast program that is proved
+// equivalent to it. It needs neither cgo nor libseccomp.
+//
+//	program, err := callgate.Compile(profile) // Docker's JSON, Kafel, a unit of systemd, …
+//	if err != nil {
+//		return err // with line, column and advice
+//	}
+//	return program.Install()
+//
+// All functions are safe for concurrent use. Compiling needs no privileges, and works on every operating system;
+// [Program.Install] is for Linux. The work of a call is bounded by the limits of readers and of decision diagrams
+// (docs/limits.md of the project): a filter that exceeds one is an [Error]. At most GOMAXPROCS calls work at a time, each with
+// at most 512 MiB; others wait.
+package callgate
+
+// A Program is a filter that the kernel accepts, proved equivalent to its source.
+type Program struct {
+	// Instructions is the program.
+	Instructions []Instruction `json:"program"`
+	// Arches is the architectures of the source.
+	Arches []string `json:"arches"`
+	// Endian is the byte order of its machines, little or big.
+	Endian string `json:"endian"`
+	// Flags is the flags with which the source wants to be installed, such as SECCOMP_FILTER_FLAG_LOG.
+	Flags []string `json:"flags"`
+	// ExpectedInstructions is the mean number of instructions that a syscall executes; nil if no syscall is permitted.
+	ExpectedInstructions *float64 `json:"expected_insns"`
+	// ConstantAllow is the number of syscalls that the kernel allows without running the filter (Linux 5.11 and later).
+	ConstantAllow int `json:"constant_allow"`
+	// Nodes is the number of nodes of the decision diagram.
+	Nodes int `json:"nodes"`
+	// Optimized is whether Optimize replaced the program, and Reason why it did not.
+	Optimized bool   `json:"optimized"`
+	Reason    string `json:"reason"`
+	// Warnings are the messages about the source that are not errors.
+	Warnings []Diagnostic `json:"-"`
+}
+
+// Source is the program as a source, to compare or explain it.
+func (p *Program) Source(options ...Option) Source {
+	own := append([]Option{WithArches(p.Arches...)}, options...)
+	return Instructions(p.Instructions, own...)
+}
+
+// Compile compiles a profile: see Profile for the formats.
+func Compile(profile []byte, options ...Option) (*Program, error) {
+	return CompileSource(Profile(profile, options...))
+}
+
+// CompileSource compiles a source into a program.
+func CompileSource(source Source, options ...Option) (*Program, error) {
+	return generate("compile", source.with(options))
+}
+
+// Optimize makes a better program with the same meaning, or returns the given one; Program.Optimized says which.
+func Optimize(program []Instruction, options ...Option) (*Program, error) {
+	return generate("optimize", Instructions(program, options...))
+}
+
+// Merge makes one program of the filters of a stack, the oldest first.
+func Merge(sources []Source, options ...Option) (*Program, error) {
+	all := newSource(options)
+	request := struct {
+		Request string        `json:"request"`
+		Machine string        `json:"machine"`
+		Sources []sourceJSON  `json:"sources"`
+		Options compilingJSON `json:"options"`
+	}{"merge", all.settings.machine, nil, all.settings.compiling}
+	for _, source := range sources {
+		ready, err := source.ready()
+		if err != nil {
+			return nil, err
+		}
+		request.Machine = ready.machine
+		request.Sources = append(request.Sources, ready.source)
+	}
+	if all.err != nil {
+		return nil, all.err
+	}
+	return programOf(request)
+}
+
+func generate(kind string, source Source) (*Program, error) {
+	ready, err := source.ready()
+	if err != nil {
+		return nil, err
+	}
+	return programOf(struct {
+		Request string        `json:"request"`
+		Machine string        `json:"machine"`
+		Source  sourceJSON    `json:"source"`
+		Options compilingJSON `json:"options"`
+	}{kind, ready.machine, ready.source, ready.compiling})
+}
+
+func programOf(request any) (*Program, error) {
+	program := new(Program)
+	warnings, err := call(request, program)
+	if err != nil {
+		return nil, err
+	}
+	program.Warnings = warnings
+	return program, nil
+}

@@ -1,0 +1,228 @@
+package callgate
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"callgate/internal/engine"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+const small = `{
+  "defaultAction": "SCMP_ACT_ERRNO",
+  "syscalls": [
+    {"names": ["read", "write"], "action": "SCMP_ACT_ALLOW"},
+    {"names": ["personality"], "action": "SCMP_ACT_ALLOW", "args": [{"index": 0, "value": 8, "op": "SCMP_CMP_EQ"}]}
+  ]
+}`
+
+// machine makes tests independent of the machine.
+var machine = WithMachine("amd64")
+
+func profile(text string, options ...Option) Source {
+	return Profile([]byte(text), append([]Option{machine, WithKernel("6.12")}, options...)...)
+}
+
+func TestCompile(t *testing.T) {
+	program, err := Compile([]byte(small), machine, WithKernel("6.12"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(program.Instructions) == 0 || program.Arches[0] != "x86_64" || program.ConstantAllow != 2 {
+		t.Errorf("%+v", program)
+	}
+	if differences, err := Diff(profile(small), program.Source(machine)); err != nil || len(differences) != 0 {
+		t.Errorf("%v, %v", differences, err)
+	}
+}
+
+func TestErrorsHaveAPosition(t *testing.T) {
+	_, err := CompileSource(profile(strings.Replace(small, "ERRNO", "ERNO", 1), WithName("a.json")))
+	var failed *Error
+	if !errors.As(err, &failed) {
+		t.Fatalf("%v", err)
+	}
+	first := failed.First()
+	if first.Source != "a.json" || first.Line != 2 || first.Column != 20 || first.Help == "" {
+		t.Errorf("%+v", first)
+	}
+	if !strings.HasPrefix(err.Error(), "callgate: a.json:2:20: error: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	text := strings.Replace(small, `"write"`, `"wriet"`, 1)
+	program, err := CompileSource(profile(text))
+	if err != nil || len(program.Warnings) != 1 || program.Warnings[0].Severity != SeverityWarning {
+		t.Fatalf("%+v, %v", program, err)
+	}
+	if _, err := CompileSource(profile(text, Strict())); err == nil {
+		t.Error("an unknown name is an error")
+	}
+}
+
+func TestSpec(t *testing.T) {
+	errno := uint(1)
+	spec := &specs.LinuxSeccomp{
+		DefaultAction:   specs.ActErrno,
+		DefaultErrnoRet: &errno,
+		Architectures:   []specs.Arch{specs.ArchX86_64},
+		Flags:           []specs.LinuxSeccompFlag{specs.LinuxSeccompFlagLog},
+		Syscalls: []specs.LinuxSyscall{
+			{Names: []string{"read", "write"}, Action: specs.ActAllow},
+			{Names: []string{"personality"}, Action: specs.ActAllow,
+				Args: []specs.LinuxSeccompArg{{Index: 0, Value: 8, Op: specs.OpEqualTo}}},
+		},
+	}
+	options := []Option{machine, WithKernel("6.12"), WithENOSYSAbove("off")}
+	program, err := CompileSource(Spec(spec, options...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(program.Flags) != 1 || program.Flags[0] != "SECCOMP_FILTER_FLAG_LOG" {
+		t.Errorf("%v", program.Flags)
+	}
+	same := profile(small, WithFormat("runc"), WithArches("amd64"), WithENOSYSAbove("off"))
+	if differences, err := Diff(Spec(spec, options...), same); err != nil || len(differences) != 0 {
+		t.Errorf("%+v, %v", differences, err)
+	}
+	if _, err := CompileSource(Spec(nil)); err == nil {
+		t.Error("nil is not a filter")
+	}
+}
+
+func TestSubset(t *testing.T) {
+	looser := profile(strings.Replace(small, `"read"`, `"read", "ptrace"`, 1))
+	if witnesses, err := Subset(profile(small), looser); err != nil || len(witnesses) != 0 {
+		t.Errorf("%v, %v", witnesses, err)
+	}
+	witnesses, err := Subset(looser, profile(small))
+	if err != nil || len(witnesses) == 0 || witnesses[0].Call != "ptrace" || witnesses[0].A.Verdict != "ALLOW" {
+		t.Errorf("%v, %v", witnesses, err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	explanation, err := Explain(profile(small), "personality")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := explanation.Arches[0].Groups[0]
+	if group.Calls[0].Name != "personality" || group.Outcome.Kind != "depends" ||
+		group.Outcome.Clauses[0].If[0].Ranges[0] != [2]uint64{8, 8} {
+		t.Errorf("%+v", group)
+	}
+}
+
+func TestSimulate(t *testing.T) {
+	simulated, err := Simulate(profile(small), Syscall{Name: "personality", Args: []string{"8"}})
+	if err != nil || simulated.Verdict.Verdict != "ALLOW" || simulated.ConstantAllow {
+		t.Errorf("%+v, %v", simulated, err)
+	}
+	simulated, err = Simulate(profile(small), Syscall{Name: "read"})
+	if err != nil || !simulated.Permitted || !simulated.ConstantAllow || simulated.Executed == 0 {
+		t.Errorf("%+v, %v", simulated, err)
+	}
+}
+
+func TestOptimizeAndMerge(t *testing.T) {
+	long := []Instruction{{0x20, 0, 0, 0}, {0x15, 2, 0, 39}, {0x20, 0, 0, 0}, {0x15, 0, 1, 40},
+		{0x06, 0, 0, 0x7fff0000}, {0x06, 0, 0, 0}}
+	program, err := Optimize(long, machine)
+	if err != nil || !program.Optimized || len(program.Instructions) >= len(long) {
+		t.Errorf("%+v, %v", program, err)
+	}
+	merged, err := Merge([]Source{profile(small), Instructions(long, machine)}, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated, err := Simulate(merged.Source(machine), Syscall{Name: "read"})
+	if err != nil || simulated.Permitted {
+		t.Errorf("%+v, %v", simulated, err)
+	}
+	if _, err := Merge(nil, machine); err == nil {
+		t.Error("a stack without filters")
+	}
+}
+
+// Each bad input is an error of this package.
+func TestBadInputs(t *testing.T) {
+	var none Source
+	broken := []byte("{\n  \"a\": \"\xff\"}")
+	bad := map[string]Source{
+		"empty":       profile(""),
+		"zero source": none,
+		"not UTF-8":   Profile(broken, WithName("b"), machine),
+		"nesting":     profile(strings.Repeat("[", 1<<20)),
+		"large":       profile(strings.Repeat(" ", 33<<20)),
+		"keys":        profile("{" + strings.Repeat(`"a":1,`, 1<<20) + `"b":1}`),
+		"no program":  Instructions(nil, machine),
+		"jump":        Instructions([]Instruction{{0x15, 9, 9, 0}}, machine),
+		"machine":     profile(small, WithMachine("pdp11")),
+		"kernel":      profile(small, WithKernel("six")),
+		"file":        profile(small, WithFiles(map[string]string{"a": "\xff"})),
+	}
+	for name, source := range bad {
+		var failed *Error
+		if _, err := CompileSource(source); !errors.As(err, &failed) || len(failed.Diagnostics) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var failed *Error
+	if _, err := CompileSource(bad["not UTF-8"]); !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	if first := failed.First(); first.Line != 2 || first.Column != 9 || first.Source != "b" {
+		t.Errorf("%+v", first)
+	}
+}
+
+// A program whose meaning exceeds the budget of a diagram is an error, and engines work afterwards.
+func TestTooComplex(t *testing.T) {
+	text := "ld [16]\ntax\nld [24]\nmul x\njeq #12345, 0, 1\nret ALLOW\nret KILL\n"
+	if _, err := Explain(profile(text)); err == nil {
+		t.Error("this program is too complex")
+	}
+	if _, err := CompileSource(profile(small)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A panic of the engine is an error, and the engine is not used again.
+func TestEngineFailure(t *testing.T) {
+	old := newEngine
+	defer func() { newEngine = old }()
+	newEngine = func() *engine.Module {
+		one := old()
+		*one.Xmemory().Slice() = nil
+		return one
+	}
+	for drained := false; !drained; {
+		// Engines of other tests may be in the pool.
+		_, err := ask([]byte("{}"))
+		drained = err != nil && strings.Contains(err.Error(), "the engine failed")
+		engines = sync.Pool{New: engines.New}
+	}
+}
+
+func BenchmarkDockerDefault(b *testing.B) {
+	path := os.Getenv("CALLGATE_PROFILE")
+	source := Preset("container-default", machine, WithKernel("6.12"), WithArches("amd64", "386", "x32"))
+	if path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		source = Profile(text, machine, WithKernel("6.12"), WithArches("amd64", "386", "x32"))
+	}
+	for b.Loop() {
+		if _, err := CompileSource(source); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package callgate
+
+// runningKernel is unknown: WithKernel gives a version.
+func runningKernel() string { return "" }

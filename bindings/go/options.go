@@ -1,0 +1,74 @@
+package callgate
+
+import "maps"
+
+// An Option changes how a source is read or compiled.
+type Option func(*settings) error
+
+func set(change func(*settings)) Option {
+	return func(s *settings) error {
+		change(s)
+		return nil
+	}
+}
+
+// WithName sets the name of the source in messages. Without a format, its extension helps to recognize it.
+func WithName(name string) Option { return set(func(s *settings) { s.source.Name = name }) }
+
+// WithFormat sets the format: oci, docker, podman, runc, crun, kafel, firecracker, minijail, lxc, snap, android, systemd or bpftext.
+func WithFormat(format string) Option { return set(func(s *settings) { s.source.Format = format }) }
+
+// WithArches sets the architectures, by their names here (x86_64), in Go (amd64) or in profiles (SCMP_ARCH_X86_64). The
+// default is those of the source that this machine supports.
+func WithArches(arches ...string) Option { return set(func(s *settings) { s.source.Arches = arches }) }
+
+// WithMachine sets the architecture of the machine for which filters are compiled; the default is runtime.GOARCH.
+func WithMachine(arch string) Option { return set(func(s *settings) { s.machine = arch }) }
+
+// WithKernel sets the kernel version for the conditions of a profile, such as 6.12; the default is the running kernel.
+func WithKernel(version string) Option { return set(func(s *settings) { s.source.Kernel = version }) }
+
+// WithCapabilities sets the capabilities for the conditions of a profile: docker (the default), all, none, or a list such as
+// CAP_CHOWN,CAP_SYS_ADMIN.
+func WithCapabilities(caps string) Option { return set(func(s *settings) { s.source.Caps = &caps }) }
+
+// WithENOSYSAbove sets whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off. The default
+// depends on the format.
+func WithENOSYSAbove(how string) Option { return set(func(s *settings) { s.source.Enosys = how }) }
+
+// WithSystemd sets the version of systemd for units, such as 257.
+func WithSystemd(version string) Option { return set(func(s *settings) { s.source.Systemd = version }) }
+
+// WithThread sets the thread of a document of Firecracker.
+func WithThread(name string) Option { return set(func(s *settings) { s.source.Thread = name }) }
+
+// WithFiles sets the files that a policy includes, or base profiles, by the names that the source uses.
+func WithFiles(files map[string]string) Option {
+	files = maps.Clone(files)
+	return func(s *settings) error {
+		for name, text := range files {
+			if err := checkUTF8(name, []byte(text)); err != nil {
+				return err
+			}
+		}
+		s.source.Files = files
+		return nil
+	}
+}
+
+// Strict makes unknown names of syscalls errors instead of warnings.
+func Strict() Option { return set(func(s *settings) { s.source.Strict = true }) }
+
+// WithModel sets the cost model of the kernel: cached (Linux 5.11 and later, the default) or uncached.
+func WithModel(model string) Option { return set(func(s *settings) { s.compiling.Model = model }) }
+
+// OptimizeSize makes the shortest program; the default is the fewest executed instructions.
+func OptimizeSize() Option { return set(func(s *settings) { s.compiling.Optimize = "size" }) }
+
+// BasicInstructions restricts programs to the instructions that libseccomp's simulator executes.
+func BasicInstructions() Option {
+	return set(func(s *settings) { s.compiling.Instructions = "basic" })
+}
+
+// WithWeights sets how often syscalls occur: a name and a count per line, or a table of strace -c.
+func WithWeights(text string) Option { return set(func(s *settings) { s.compiling.Weights = &text }) }
