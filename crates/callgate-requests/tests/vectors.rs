@@ -30,3 +30,15 @@ fn answers_are_those_of_the_vectors() {
     }
     assert!(different.is_empty(), "BLESS=1 accepts:\n{}", different.join("\n"));
 }
+
+#[test]
+fn every_prefix_of_a_request_is_an_error() {
+    for path in requests() {
+        let request = fs::read_to_string(&path).unwrap();
+        let whole = request.trim_end();
+        for (end, _) in whole.char_indices() {
+            let answer = callgate_requests::answer(&whole[..end]);
+            assert!(answer.starts_with("{\n  \"errors\": ["), "{}: {end}", path.display());
+        }
+    }
+}

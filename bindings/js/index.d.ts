@@ -1,0 +1,150 @@
+/** An instruction: code, jt, jf, k. */
+export type Instruction = [number, number, number, number];
+
+/** A filter, with exactly one of text, insns, hex and preset. */
+export type Source = Content & {
+  name?: string;
+  format?:
+    | "oci" | "docker" | "podman" | "runc" | "crun" | "kafel" | "firecracker" | "minijail" | "lxc" | "snap"
+    | "android" | "systemd" | "bpftext";
+  thread?: string;
+  files?: Record<string, string>;
+  arches?: string[];
+  /** Required for profiles and units, such as "6.12". */
+  kernel?: string;
+  caps?: string;
+  enosys_above?: "on" | "runc-1.1" | "off";
+  systemd?: string;
+  strict?: boolean;
+  endian?: "little" | "big";
+};
+
+type Content = { text: string } | { insns: Instruction[] } | { hex: string } | { preset: string };
+
+/** The architecture of the machine, such as "x86_64". */
+export interface Machine {
+  machine: string;
+}
+
+export interface Compiling extends Machine {
+  model?: "cached" | "uncached";
+  optimize?: "speed" | "size";
+  instructions?: "all" | "basic";
+  weights?: string;
+}
+
+export interface Diagnostic {
+  severity: "error" | "warning";
+  /** Null for a message about the request. */
+  source: string | null;
+  line: number | null;
+  column: number | null;
+  message: string;
+  help: string;
+}
+
+export interface Warned {
+  warnings: Diagnostic[];
+}
+
+export interface Program extends Warned {
+  arches: string[];
+  endian: "little" | "big";
+  flags: string[];
+  insns: number;
+  expected_insns: number | null;
+  constant_allow: number;
+  proved: boolean;
+  program: Instruction[];
+}
+
+export interface Optimized extends Program {
+  optimized: boolean;
+  reason: string | null;
+  before: { insns: number; expected_insns: number | null; constant_allow: number };
+}
+
+export interface Verdict {
+  verdict: string;
+  value: number;
+}
+
+export interface Condition {
+  arg: number;
+  part: "whole" | "low" | "high";
+  text: string;
+  /** Numbers above 2 ** 53 are rounded; use text to show them. */
+  ranges?: [number, number][];
+  mask?: number;
+  equals?: number;
+  differs_from?: number;
+  count?: string;
+}
+
+export type Outcome =
+  | { kind: "always"; always: Verdict }
+  | { kind: "depends"; clauses: { if: Condition[]; then: Verdict }[]; otherwise: Verdict }
+  | { kind: "complex"; verdicts: Verdict[] };
+
+export interface Explanation extends Warned {
+  source: string;
+  arches: {
+    arch: string;
+    groups: { outcome: Outcome; calls: { nr: number; name: string }[] }[];
+    unnamed: { outcome: Outcome; numbers: [number, number][] }[];
+  }[];
+  other_arches: Verdict | null;
+}
+
+export interface Call {
+  arch: string | null;
+  arch_token: number;
+  call: string | null;
+  nr: number;
+  args: number[];
+  instruction_pointer: number;
+}
+
+export interface Difference extends Call {
+  a: Verdict;
+  b: Verdict;
+  alike: [number, number][];
+}
+
+export interface Simulated extends Call, Warned, Verdict {
+  permitted: boolean;
+  executed: number;
+  constant_allow: boolean;
+}
+
+export class CallgateError extends Error {
+  diagnostics: Diagnostic[];
+}
+
+export class Callgate {
+  constructor(module: WebAssembly.Module);
+  /** The answer to a request, both as JSON text; the crate callgate-requests documents them. */
+  answer(request: string): string;
+  request(request: object): Warned;
+  compile(source: Source, options: Compiling): Program;
+  optimize(source: Source, options: Compiling): Optimized;
+  merge(sources: Source[], options: Compiling): Program;
+  explain(source: Source, options: Machine & { syscalls?: (string | number)[] }): Explanation;
+  diff(a: Source, b: Source, options: Machine & { max?: number }): Warned & {
+    same: boolean;
+    more: boolean;
+    differences: Difference[];
+  };
+  subset(a: Source, b: Source, options: Machine & { max?: number }): Warned & {
+    subset: boolean;
+    more: boolean;
+    witnesses: Difference[];
+  };
+  simulate(
+    source: Source,
+    call: { syscall: string | number; args?: (string | number)[]; arch?: string },
+    options: Compiling,
+  ): Simulated;
+}
+
+export function load(from?: BufferSource | WebAssembly.Module | URL | string): Promise<Callgate>;
