@@ -7,55 +7,6 @@
 //! If memory is exhausted, the module traps. The caller then discards the instance; the answers of other instances
 //! are not affected. `cargo xtask wasm` builds the module, with a limit of memory.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+mod exports;
 
-/// The layout of a buffer; at least one byte, because an allocation must not be empty.
-fn layout(len: usize) -> Layout {
-    match Layout::array::<u8>(len.max(1)) {
-        Ok(layout) => layout,
-        // Longer than the address space: as if memory were exhausted.
-        Err(_) => handle_alloc_error(Layout::new::<u8>()),
-    }
-}
-
-/// Allocates a buffer of this length, which is not initialized.
-#[unsafe(no_mangle)]
-pub extern "C" fn callgate_alloc(len: usize) -> *mut u8 {
-    let layout = layout(len);
-    // SAFETY: the layout is not empty.
-    let buffer = unsafe { alloc(layout) };
-    if buffer.is_null() {
-        handle_alloc_error(layout);
-    }
-    buffer
-}
-
-/// Frees a buffer that [`callgate_alloc`] or [`callgate_answer`] returned.
-///
-/// # Safety
-/// The address and the length are those of such a buffer, which is freed once.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn callgate_free(buffer: *mut u8, len: usize) {
-    // SAFETY: the caller passes a buffer that was allocated with this layout.
-    unsafe { dealloc(buffer, layout(len)) };
-}
-
-/// Answers a request, and frees it.
-///
-/// # Safety
-/// The request is a buffer that [`callgate_alloc`] returned for this length, and the caller has written all of it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn callgate_answer(request: *mut u8, len: usize) -> u64 {
-    // SAFETY: the caller passes a buffer of this length that is initialized.
-    let bytes = unsafe { std::slice::from_raw_parts(request, len) };
-    let answer = match std::str::from_utf8(bytes) {
-        Ok(text) => callgate_requests::answer(text),
-        Err(error) => callgate_requests::not_utf8(error.valid_up_to()),
-    };
-    // SAFETY: the slice above is no longer used.
-    unsafe { callgate_free(request, len) };
-    // An answer is never empty, so the layout of its buffer is that of `callgate_free`.
-    let answer = Box::into_raw(answer.into_bytes().into_boxed_slice());
-    let (address, len) = (answer.cast::<u8>() as usize as u64, answer.len() as u64);
-    address << 32 | len
-}
+pub use exports::{callgate_alloc, callgate_answer, callgate_free};
