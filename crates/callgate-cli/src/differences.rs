@@ -9,9 +9,10 @@ use callgate::syscalls::{SyscallSet, X32_SYSCALL_BIT, list_syscalls};
 use callgate::{Arch, Verdict, Word};
 
 use crate::options::native_arch;
-use crate::outcome::{self, argument_names, outcome_json, verdict_fields};
+use crate::outcome::{self, argument_names};
 use crate::output::wrap;
 use crate::text::printable;
+use callgate_requests::explanation::{outcome_json, verdict_fields};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 

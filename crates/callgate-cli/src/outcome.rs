@@ -1,10 +1,8 @@
-//! What a filter does with a syscall, as text and as JSON.
+//! What a filter does with a syscall, as text.
 
 use anstyle::{AnsiColor, Style};
-use callgate::explain::{ArgPart, Outcome, ValueCondition, ValueSet};
+use callgate::explain::Outcome;
 use callgate::{Arch, Verdict};
-
-use crate::json::Json;
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const UNUSUAL: Style = AnsiColor::Yellow.on_default();
@@ -56,66 +54,4 @@ pub(crate) fn colored(verdict: Verdict) -> String {
         _ => BAD,
     };
     format!("{style}{verdict}{style:#}")
-}
-
-/// A verdict as JSON.
-pub(crate) fn verdict_json(verdict: Verdict) -> Json {
-    Json::Object(verdict_fields(verdict))
-}
-
-pub(crate) fn verdict_fields(verdict: Verdict) -> Vec<(&'static str, Json)> {
-    vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())]
-}
-
-/// An outcome as JSON: always a verdict, a list of clauses, or the verdicts if it is too complex.
-pub(crate) fn outcome_json(outcome: &Outcome) -> Json {
-    match outcome {
-        Outcome::Always(verdict) => {
-            Json::Object(vec![("kind", "always".into()), ("always", verdict_json(*verdict))])
-        }
-        Outcome::Depends { clauses, otherwise } => {
-            let clauses = clauses.iter().map(|clause| {
-                Json::Object(vec![
-                    ("if", Json::array(clause.conditions.iter().map(condition_json))),
-                    ("then", verdict_json(clause.verdict)),
-                ])
-            });
-            Json::Object(vec![
-                ("kind", "depends".into()),
-                ("clauses", Json::array(clauses)),
-                ("otherwise", verdict_json(*otherwise)),
-            ])
-        }
-        Outcome::Complex { verdicts } => Json::Object(vec![
-            ("kind", "complex".into()),
-            ("verdicts", Json::array(verdicts.iter().copied().map(verdict_json))),
-        ]),
-    }
-}
-
-fn condition_json(condition: &ValueCondition) -> Json {
-    let part = match condition.part {
-        ArgPart::Whole => "whole",
-        ArgPart::Low => "low",
-        ArgPart::High => "high",
-    };
-    let mut fields = vec![
-        ("arg", condition.arg.into()),
-        ("part", part.into()),
-        ("text", condition.to_string().into()),
-    ];
-    match &condition.values {
-        ValueSet::Ranges(ranges) => {
-            let ranges = ranges.iter().map(|(first, last)| Json::array([*first, *last]));
-            fields.push(("ranges", Json::array(ranges)));
-        }
-        ValueSet::Masked { mask, wanted } => {
-            fields.extend([("mask", (*mask).into()), ("equals", (*wanted).into())]);
-        }
-        ValueSet::NotMasked { mask, wanted } => {
-            fields.extend([("mask", (*mask).into()), ("differs_from", (*wanted).into())]);
-        }
-        ValueSet::Many(count) => fields.push(("count", count.to_string().into())),
-    }
-    Json::Object(fields)
 }

@@ -38,10 +38,16 @@ pub fn explanation(name: &str, explanation: &Explanation) -> Json {
 
 /// A verdict: its text and its value.
 pub fn verdict_json(verdict: Verdict) -> Json {
-    Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
+    Json::Object(verdict_fields(verdict))
 }
 
-fn outcome_json(outcome: &Outcome) -> Json {
+/// The fields of [`verdict_json`].
+pub fn verdict_fields(verdict: Verdict) -> Vec<(&'static str, Json)> {
+    vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())]
+}
+
+/// An outcome: always a verdict, a list of clauses, or the verdicts if it is too complex.
+pub fn outcome_json(outcome: &Outcome) -> Json {
     match outcome {
         Outcome::Always(verdict) => {
             Json::Object(vec![("kind", "always".into()), ("always", verdict_json(*verdict))])

@@ -11,7 +11,7 @@ use callgate::syscalls;
 use clap::ValueHint;
 
 use crate::options::{Format, SourceOptions};
-use crate::outcome::{colored, verdict_json};
+use crate::outcome::colored;
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};

@@ -13,9 +13,7 @@ use callgate_requests::explanation::{explanation as explanation_json, keep_only}
 use clap::ValueHint;
 
 use crate::options::{Format, SourceOptions};
-use crate::outcome::{
-    self, GOOD, UNUSUAL, argument_names, colored, complex, outcome_json, verdict_json,
-};
+use crate::outcome::{self, GOOD, UNUSUAL, argument_names, colored, complex};
 use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};

@@ -2,8 +2,8 @@
 
 use callgate::bpf::template::{Half, Template};
 
-use crate::json::Json;
 use crate::report::Failure;
+use callgate_requests::json::Json;
 
 /// The variables, and the instructions whose constants depend on them.
 pub(super) fn json(template: &Template) -> [(&'static str, Json); 2] {

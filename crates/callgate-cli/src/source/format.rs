@@ -12,9 +12,6 @@ pub(super) const PROCESS: &str = "pid";
 /// The format of units of systemd and of their directives.
 pub(super) const UNIT: &str = "systemd";
 
-/// The format of filters of Firecracker, whose name may end with `#` and a thread.
-pub(super) const FIRECRACKER: &str = "firecracker";
-
 /// The format of bionic's lists, whose name may end with `#` and a filter.
 pub(super) const ANDROID: &str = "android";
 

@@ -12,7 +12,7 @@ use super::android::AndroidSource;
 use super::detect::{check_not_empty, detect, explain_detected};
 use super::expression::SourceExpression;
 use super::filter::{Filter, warn_about_options};
-use super::format::{ANDROID, FIRECRACKER, PRESET, PROCESS, UNIT, is_word, unknown_format};
+use super::format::{ANDROID, PRESET, PROCESS, UNIT, is_word, unknown_format};
 use super::part::PartSource;
 use super::place::Place;
 use super::preset::PresetSource;

@@ -8,10 +8,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use callgate_requests::source::SourceFormat;
+
 use super::detect::{check_not_empty, detect};
 use super::filter::Filter;
 use super::firecracker::read_thread;
-use super::format::SourceFormat;
 use super::place::Place;
 use super::read::read_profile;
 use crate::options::SourceOptions;

@@ -8,7 +8,7 @@ use callgate_requests::source::{ProgramForm, SourceFormat};
 
 use super::android::read_list;
 use super::base::bases_of;
-use super::filter::{Filter, arches_in};
+use super::filter::Filter;
 use super::firecracker::read_thread;
 use super::lxc::read_lxc_profile;
 use super::place::Place;
@@ -18,6 +18,7 @@ use super::violations::{SOCKET_HELP, not_a_program};
 use super::{kafel, minijail};
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
+use callgate_requests::source::arches_in;
 
 /// The built-in profile.
 pub(crate) const BUILT_IN: &str = "container-default";

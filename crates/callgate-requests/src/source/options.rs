@@ -51,6 +51,8 @@ impl Reading {
     pub fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::ReadOptions> {
         Ok(oci::ReadOptions {
             dialect,
+            resource: None,
+            identity: None,
             arches: self.arches.clone(),
             native: self.arches.first().copied().unwrap_or(self.machine),
             caps: self.caps.unwrap_or_else(CapSet::docker),
@@ -89,7 +91,7 @@ impl Reading {
             [] => vec![self.machine],
             given => given.to_vec(),
         };
-        kafel::ReadOptions { arches }
+        kafel::ReadOptions::for_arches(arches)
     }
 
     /// How a profile of LXC is read.

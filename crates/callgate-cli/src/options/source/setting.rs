@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use callgate::bpf::template::{ValueError, values_by_name};
 use callgate::policy::Policy;
 
-use crate::syscall::parse_value;
+use callgate_requests::syscall::parse_value;
 
 /// The value of a variable.
 #[derive(Clone, Debug)]

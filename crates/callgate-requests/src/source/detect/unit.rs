@@ -1,7 +1,12 @@
 //! Detection of units of systemd.
 
-/// Whether the first line that is not a comment is the header of a section.
+use callgate::formats::systemd;
+
+/// Whether the first line that is not a comment is the header of a section, or all lines are directives.
 pub fn is_unit(text: &str) -> bool {
+    if systemd::is_without_section(text) {
+        return true;
+    }
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']));
     let name = line.and_then(|line| line.strip_prefix('[')?.strip_suffix(']'));
