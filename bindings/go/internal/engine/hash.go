@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "2827b6c382f308043ba4a5a8a6c44095b03493170117e2befdc182269b9da29c"
+const ModuleSHA256 = "d3c01789949054e8cf766d74cdceeaaae4dda1e5e17d29bd59bfe6907d61582d"
