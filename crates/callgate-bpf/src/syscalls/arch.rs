@@ -216,11 +216,13 @@ impl Arch {
     }
 
     /// The architecture of a target of Rust, by its `target_arch`, pointer width and byte order.
-    fn of_target(name: &str, is_64bit: bool, endian: Endian) -> Option<Arch> {
+    pub fn of_target(name: &str, is_64bit: bool, endian: Endian) -> Option<Arch> {
         match (name, endian) {
             ("x86_64", _) if !is_64bit => Some(Arch::X32),
             ("powerpc64", Endian::Little) => Some(Arch::Ppc64le),
             ("mips", Endian::Little) => Some(Arch::Mipsel),
+            ("mips64", Endian::Big) if !is_64bit => Some(Arch::Mips64n32),
+            ("mips64", Endian::Little) if !is_64bit => Some(Arch::Mipsel64n32),
             ("mips64", Endian::Little) => Some(Arch::Mipsel64),
             _ => Arch::from_name(name),
         }

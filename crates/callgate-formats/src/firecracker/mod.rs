@@ -30,11 +30,13 @@
 //! Sources: `src/frontend/json.rs` and `src/backend` of rust-vmm/seccompiler; `docs/json_format.md` of the same.
 
 mod action;
+mod detect;
 mod lower;
 mod model;
 mod options;
 mod parse;
 mod read;
 
+pub use detect::is_document;
 pub use options::ReadOptions;
 pub use read::read;

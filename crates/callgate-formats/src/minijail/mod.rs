@@ -34,6 +34,7 @@
 //! 1,000,000 words and signs per statement, 150,000 comparisons (counted for each syscall), 100 levels of parentheses.
 
 mod descriptor;
+mod detect;
 mod frequency;
 mod lexer;
 mod lower;
@@ -46,5 +47,6 @@ mod statements;
 mod value;
 
 pub use crate::included::{Included, Includes};
+pub use detect::{is_like_policy, is_policy};
 pub use options::{Frequency, MinijailPolicy, ReadOptions};
 pub use read::{read, read_with_includes};

@@ -1,9 +1,11 @@
 //! Detects the format of a source from its content.
 
+use callgate::formats::firecracker::is_document;
+use callgate::formats::minijail;
+
 use super::android::is_list;
-use super::firecracker::is_document;
+use super::kafel;
 use super::lxc::is_lxc_profile;
-use super::{kafel, minijail};
 use crate::source::format::{ProgramForm, SourceFormat};
 
 /// Detects the format from the extension of the file name and the content.

@@ -2,10 +2,8 @@
 
 mod android;
 mod content;
-mod firecracker;
 mod kafel;
 mod lxc;
-mod minijail;
 mod unit;
 
 pub use content::detect;

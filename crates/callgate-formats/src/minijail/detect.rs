@@ -1,18 +1,20 @@
-//! Detection of policies of minijail.
+//! Detection of policies.
 
-use callgate::syscalls;
+use callgate_bpf::syscalls::is_known_name;
 
 /// Directives with which a policy may begin.
 const DIRECTIVES: [&[u8]; 4] = [b"@include", b"@frequency", b"@default", b"@denylist"];
 
 /// Whether a text, which may be a policy in Kafel's language, begins like a policy of minijail: with a directive, or with
 /// `name:` or `{names}:`.
-pub(super) fn is_like_policy(text: &[u8]) -> bool {
+#[must_use]
+pub fn is_like_policy(text: &[u8]) -> bool {
     first_statement(text).is_some()
 }
 
 /// Whether a text, which may be a program, begins like a policy: with a directive, or with a syscall and a filter.
-pub(super) fn is_policy(text: &[u8]) -> bool {
+#[must_use]
+pub fn is_policy(text: &[u8]) -> bool {
     match first_statement(text) {
         None => false,
         Some(Statement::Directive) => true,
@@ -30,7 +32,7 @@ pub(super) fn is_policy(text: &[u8]) -> bool {
                 b"trap",
                 b"user-notify",
             ];
-            let is_syscall = std::str::from_utf8(name).is_ok_and(syscalls::is_known_name);
+            let is_syscall = std::str::from_utf8(name).is_ok_and(is_known_name);
             is_syscall && FILTERS.iter().any(|begin| filter.starts_with(begin))
         }
     }
@@ -54,7 +56,8 @@ fn first_statement(text: &[u8]) -> Option<Statement<'_>> {
     let name =
         names.unwrap_or(before).split(|byte| matches!(byte, b',' | b'[')).next()?.trim_ascii();
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let is_statement = !name.is_empty() && name.iter().all(is_name) && !name[0].is_ascii_digit();
+    let is_statement =
+        name.first().is_some_and(|first| !first.is_ascii_digit()) && name.iter().all(is_name);
     is_statement.then_some(Statement::Filter { name, filter })
 }
 

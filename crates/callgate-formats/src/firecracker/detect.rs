@@ -1,7 +1,8 @@
-//! Detection of documents of Firecracker.
+//! Detection of documents.
 
 /// Whether a text begins like a document: an object, in it an object for a thread, in it one of its keys.
-pub(super) fn is_document(text: &[u8]) -> bool {
+#[must_use]
+pub fn is_document(text: &[u8]) -> bool {
     const KEYS: [&[u8]; 5] =
         [b"mismatch_action", b"match_action", b"default_action", b"filter_action", b"filter"];
     let key = || {
