@@ -1,5 +1,6 @@
 //! Writes the programs that subcommands generate, and their statistics.
 
+mod targets;
 mod variables;
 
 use std::io::{self, IsTerminal};
@@ -37,6 +38,11 @@ pub(crate) struct EmitOptions {
     /// The name of the array in C, Rust and Go [default: filter]
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
+
+    /// The package of a Go file with --installer or --target [default: $GOPACKAGE, which go generate sets, or
+    /// main]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    package: Option<String>,
 
     /// Also write a function that installs the filter in all threads (C, Rust, Go)
     #[arg(long)]
@@ -209,6 +215,9 @@ impl EmitOptions {
 impl EmitOptions {
     fn check_names(&self, emit: Emit) -> Result<()> {
         let option = match (&self.name, self.installer) {
+            _ if self.package.is_some() && emit != Emit::Go => {
+                return Err(Failure::new("--package is for Go").help("add --emit go, or omit it"));
+            }
             _ if matches!(emit, Emit::C | Emit::Rust | Emit::Go) => return Ok(()),
             (Some(_), _) => "--name",
             (None, true) => "--installer",
@@ -225,7 +234,10 @@ impl EmitOptions {
         (endian, arches, flags): (Endian, &[Arch], FilterFlags),
     ) -> SourceOptions {
         let (name, installer, arches) = (self.name.clone(), self.installer, arches.to_vec());
-        SourceOptions { language, name, installer, flags, endian, arches }
+        let of_generate =
+            || std::env::var("GOPACKAGE").ok().filter(|name| parse_name(name).is_ok());
+        let package = self.package.clone().or_else(of_generate);
+        SourceOptions { language, name, package, installer, flags, endian, arches }
     }
 }
 

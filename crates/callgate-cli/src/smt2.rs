@@ -20,6 +20,11 @@ pub(crate) struct Smt2Option {
 }
 
 impl Smt2Option {
+    /// Whether a script is requested.
+    pub(crate) fn is_given(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Writes the script that compares `a` with `b`, if requested.
     pub(crate) fn write(&self, endian: callgate::Endian, a: &Side<'_>, b: &Side<'_>) -> Result<()> {
         let Some(file) = &self.file else { return Ok(()) };

@@ -6,9 +6,11 @@ use callgate::Arch;
 use callgate_smt::{self as smt, Side};
 use clap::ValueHint;
 
+use super::targets;
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::report::{self, Result};
+use crate::options::parse_arch;
+use crate::report::{self, Failure, Result};
 use crate::smt2::Smt2Option;
 use crate::source::{BUILT_IN, Filter};
 use crate::stopwatch::Stopwatch;
@@ -36,6 +38,7 @@ Examples:
   callgate compile old.bpf --optimize size -o new.bpf
   callgate compile profile.json -o filter.bpf --smt2 check.smt2; z3 check.smt2
   callgate compile sandbox.kafel --emit c --installer > filter.h
+  callgate compile sandbox.kafel --emit c --target x86_64 --target aarch64 > filter.h
   callgate compile sandbox.kafel --set controller_fd=7 -o filter.bpf
 
 Exit status: 0 success, 2 error.")]
@@ -43,6 +46,11 @@ pub(crate) struct CompileArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
+
+    /// Write source code with a program for each of these architectures, of which the compiler of the
+    /// language takes that of its target; may be repeated
+    #[arg(long, value_name = "ARCH", value_parser = parse_arch, conflicts_with = "arch")]
+    target: Vec<Arch>,
 
     #[command(flatten)]
     smt2: Smt2Option,
@@ -52,6 +60,14 @@ pub(crate) struct CompileArgs {
 }
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
+    if !args.target.is_empty() {
+        if args.smt2.is_given() {
+            return Err(
+                Failure::new("--smt2 is for one program").help("omit --target, and give --arch")
+            );
+        }
+        return targets::run(&args.source, &args.generating, &args.target);
+    }
     let filter = args.generating.read(&args.source)?;
     if filter.has_variables() {
         return run_with_variables(&filter, args);
@@ -83,7 +99,7 @@ fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
     let compiled = filter.compile_template(&args.generating.compiling, &mut stopwatch)?;
     let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
     let template = &compiled.template;
-    warn_about_cache(&compiled.uncached, &filter.name);
+    report::warn_all(&filter.name, compiled.cache_warning().as_slice());
     let program = smt::Filter::Template(template);
     let program = Side { name: "the compiled program", filters: vec![program] };
     args.smt2.write(filter.endian(), &source, &program)?;
@@ -97,22 +113,4 @@ fn run_with_variables(filter: &Filter, args: &CompileArgs) -> Result<u8> {
         flags: filter.flags(),
         figures: Figures::of_template(&compiled.stats, &stopwatch, &[&filter.name], &arches),
     })
-}
-
-/// Warns about syscalls that only variables decide about.
-fn warn_about_cache(uncached: &[(u32, u32)], name: &str) {
-    let Some((token, nr)) = uncached.first() else { return };
-    let first = Arch::of_syscall(*token, *nr).and_then(|arch| arch.syscall_name(*nr));
-    let first = first.map_or_else(|| nr.to_string(), str::to_owned);
-    let others = match uncached.len() - 1 {
-        0 => String::new(),
-        others => format!(" and {others} more"),
-    };
-    report::warn_about(
-        name,
-        format!(
-            "the kernel runs the filter for each {first}{others}: only variables decide about it"
-        ),
-        "compile a filter for each case, so that the kernel can cache that it is always allowed",
-    );
 }

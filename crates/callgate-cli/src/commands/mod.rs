@@ -20,3 +20,4 @@ pub(crate) mod run;
 pub(crate) mod sets;
 pub(crate) mod simulate;
 pub(crate) mod subset;
+mod targets;

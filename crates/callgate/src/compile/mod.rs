@@ -27,6 +27,7 @@ mod options;
 mod template;
 mod too_complex;
 mod too_long;
+mod uncached;
 
 pub use diagram::diagram;
 pub use error::CompileError;

@@ -21,8 +21,8 @@ fn all_flags(prefix: &str, flags: FilterFlags) -> String {
 pub(super) enum Installed<'p> {
     /// The array.
     Array,
-    /// The array with variables, of this length, set to the parameters.
-    Set { parameters: &'p Parameters, insns: usize },
+    /// The array that a function returns or sets for the parameters; `insns` is its length, an expression in C.
+    Set { parameters: &'p Parameters, insns: &'p str },
 }
 
 /// The function that installs a filter.
@@ -155,15 +155,11 @@ func {installer}({declared}) error {{
     )
 }
 
-/// The beginning of a Go file.
-pub(super) const GO_IMPORTS: &str = "package main
-
-import (
-	\"fmt\"
-	\"runtime\"
-	\"unsafe\"
-
-	\"golang.org/x/sys/unix\"
-)
-
-";
+/// The beginning of a Go file, of one that selects a program by architecture or has an installer.
+pub(super) fn go_imports(package: &str, has_installer: bool) -> String {
+    let imports = match has_installer {
+        true => "\t\"fmt\"\n\t\"runtime\"\n\t\"unsafe\"\n",
+        false => "\t\"runtime\"\n",
+    };
+    format!("package {package}\n\nimport (\n{imports}\n\t\"golang.org/x/sys/unix\"\n)\n\n")
+}

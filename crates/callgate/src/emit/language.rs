@@ -21,6 +21,15 @@ impl Language {
         }
     }
 
+    /// Whether a word can be the name of an array and of functions: ASCII letters, digits and `_`, not a digit first, and
+    /// neither a keyword nor a name that the functions use.
+    #[must_use]
+    pub fn accepts_name(self, name: &str) -> bool {
+        let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
+        is_word && name.starts_with(is_start) && !self.reserved().contains(&name)
+    }
+
     /// Words that are not names of parameters: keywords, and the names that the functions use.
     pub(super) fn reserved(self) -> &'static [&'static str] {
         match self {

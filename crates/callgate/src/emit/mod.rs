@@ -30,7 +30,11 @@ mod installer;
 mod language;
 mod names;
 mod source;
+mod target;
+mod targets;
 mod variables;
 
 pub use language::Language;
 pub use source::{SourceOptions, source, template_source};
+pub use target::target_condition;
+pub use targets::{TargetCode, TargetError, TargetProgram, source_for_targets};

@@ -15,6 +15,8 @@ pub struct SourceOptions {
     pub language: Language,
     /// The name of the array and, with a prefix or suffix, of functions: an identifier. `None`: `filter`.
     pub name: Option<String>,
+    /// The package of a Go file with an installer. `None`: `main`.
+    pub package: Option<String>,
     /// Whether there is a function that installs the filter in all threads.
     pub installer: bool,
     /// The flags with which it installs the filter, beside TSYNC.
@@ -31,11 +33,16 @@ impl SourceOptions {
         SourceOptions {
             language,
             name: None,
+            package: None,
             installer: false,
             flags: FilterFlags::NONE,
             endian: Endian::Little,
             arches: Vec::new(),
         }
+    }
+
+    pub(super) fn package(&self) -> &str {
+        self.package.as_deref().unwrap_or("main")
     }
 
     fn listing(&self) -> ListingOptions {
@@ -58,7 +65,7 @@ impl SourceOptions {
         let installer = installer::function(self.language, names, self.flags, installed);
         match self.language {
             Language::C | Language::Rust => code + &installer,
-            Language::Go => format!("{}{code}{installer}", installer::GO_IMPORTS),
+            Language::Go => installer::go_imports(self.package(), true) + &code + &installer,
         }
     }
 }
@@ -72,9 +79,9 @@ pub fn source(program: &LongProgram, options: &SourceOptions) -> String {
 /// A program with variables as source code: an array, and a function whose parameters are the variables.
 pub fn template_source(template: &Template, options: &SourceOptions) -> String {
     let (language, names) = (options.language, options.names(true));
-    let parameters = Parameters::new(language, template, &names);
+    let parameters = Parameters::new(language, template.variables(), &names);
     let mut code = disassemble_template(template, language.dialect(), &options.listing());
     code += &function(language, template, &names, &parameters);
-    let insns = template.program().len();
-    options.file(code, &names, &Installed::Set { parameters: &parameters, insns })
+    let insns = template.program().len().to_string();
+    options.file(code, &names, &Installed::Set { parameters: &parameters, insns: &insns })
 }

@@ -2,7 +2,7 @@
 
 use super::language::Language;
 use super::names::{Names, parameters};
-use callgate_bpf::template::{Half, Patch, Template};
+use callgate_bpf::template::{Half, Patch, Template, Variable};
 
 /// The parameters of a function, and the arguments with which another function passes them on.
 pub(super) struct Parameters {
@@ -14,12 +14,12 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    pub(super) fn new(language: Language, template: &Template, names: &Names) -> Parameters {
+    pub(super) fn new(language: Language, variables: &[Variable], names: &Names) -> Parameters {
         let used = ["insns", "program", "result", "thread", &names.array, &names.function];
-        let parameters = parameters(language, template.variables(), &used);
+        let parameters = parameters(language, variables, &used);
         let declared: Vec<String> = parameters
             .iter()
-            .zip(template.variables())
+            .zip(variables)
             .map(|(name, variable)| match (language, variable.is_wide()) {
                 (Language::C, false) => format!("uint32_t {name}"),
                 (Language::C, true) => format!("uint64_t {name}"),

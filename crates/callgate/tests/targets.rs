@@ -1,0 +1,136 @@
+//! Source code with a program for each of several targets.
+
+use callgate::bpf::template::Template;
+use callgate::emit::{
+    Language, SourceOptions, TargetCode, TargetError, TargetProgram, source_for_targets,
+};
+use callgate::{Arch, Filter, Program, arg, var};
+
+fn program(arch: Arch) -> Program {
+    Filter::builder(arch).allow(["read"]).unwrap().build().unwrap().compile().unwrap()
+}
+
+fn template(arch: Arch, name: &str) -> Template {
+    let builder = Filter::builder(arch).allow_if("write", arg("fd").eq(var(name))).unwrap();
+    builder.build().unwrap().compile_template().unwrap()
+}
+
+fn emitted(
+    language: Language,
+    codes: &[(Arch, TargetCode<'_>)],
+    installer: bool,
+) -> Result<String, TargetError> {
+    let programs: Vec<TargetProgram<'_>> = codes
+        .iter()
+        .map(|(target, code)| TargetProgram { target: *target, arches: vec![*target], code: *code })
+        .collect();
+    let options = SourceOptions { installer, ..SourceOptions::new(language) };
+    source_for_targets(&programs, &options)
+}
+
+/// Each part, in this order.
+fn has_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing:\n{text}"));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+const TARGETS: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
+
+fn programs(language: Language, installer: bool) -> String {
+    let programs = TARGETS.map(|arch| (arch, program(arch)));
+    let codes = programs.each_ref().map(|(arch, one)| (*arch, TargetCode::Program(one)));
+    emitted(language, &codes, installer).unwrap()
+}
+
+fn templates(language: Language, installer: bool) -> String {
+    let templates = TARGETS.map(|arch| (arch, template(arch, "input")));
+    let codes = templates.each_ref().map(|(arch, one)| (*arch, TargetCode::Template(one)));
+    emitted(language, &codes, installer).unwrap()
+}
+
+#[test]
+fn c_takes_the_program_by_the_macros_of_the_compiler() {
+    let text = templates(Language::C, true);
+    has_in_order(
+        &text,
+        &[
+            "#if defined(__x86_64__) && !defined(__ILP32__)\n",
+            "0xc000003e",
+            "filter_set(struct sock_filter insns[",
+            "#elif defined(__aarch64__)",
+            "0xc00000b7",
+            "filter_set(struct sock_filter insns[",
+            "#else\n#error \"there is no filter for this architecture\"\n#endif\n",
+            "static inline int install_filter(uint32_t input)",
+            "insns[sizeof(filter_template) / sizeof(filter_template[0])]",
+        ],
+    );
+    assert_eq!(text.matches("install_filter").count(), 1);
+    let text = programs(Language::C, true);
+    has_in_order(
+        &text,
+        &["#if", "program = {", "#elif", "program = {", "#endif", "install_filter(void)"],
+    );
+}
+
+#[test]
+fn rust_takes_the_program_by_cfg() {
+    let text = templates(Language::Rust, true);
+    let x86 = "#[cfg(all(target_arch = \"x86_64\", target_pointer_width = \"64\"))]\n";
+    let arm = "#[cfg(all(target_arch = \"aarch64\",";
+    let parts = [x86, "const FILTER_TEMPLATE", x86, "pub const fn filter(input: u32)", arm];
+    has_in_order(&text, &parts);
+    has_in_order(
+        &text,
+        &["#[cfg(not(any(all(", "compile_error!", "pub fn install_filter(input: u32)"],
+    );
+    assert_eq!(text.matches("pub fn install_filter").count(), 1);
+    assert!(!programs(Language::Rust, false).contains("install"));
+}
+
+#[test]
+fn go_takes_the_program_by_goarch() {
+    let text = templates(Language::Go, true);
+    has_in_order(
+        &text,
+        &[
+            "package main\n\nimport (\n\t\"fmt\"\n\t\"runtime\"\n\t\"unsafe\"\n",
+            "var filterAmd64Template = [",
+            "func filterAmd64For(input uint32) []unix.SockFilter",
+            "var filterArm64Template = [",
+            "runtime.GOARCH == \"amd64\" || runtime.GOARCH == \"arm64\": {}}",
+            "func filterFor(input uint32) []unix.SockFilter {",
+            "case \"amd64\":\n\t\treturn filterAmd64For(input)",
+            "func installFilter(input uint32) error {",
+        ],
+    );
+    let text = programs(Language::Go, false);
+    has_in_order(
+        &text,
+        &[
+            "import (\n\t\"runtime\"\n\n",
+            "func filter() []unix.SockFilter {",
+            "return filterAmd64\n",
+        ],
+    );
+}
+
+#[test]
+fn targets_that_cannot_be_together_are_errors() {
+    let (x86, arm) = (program(Arch::X86_64), template(Arch::Aarch64, "input"));
+    let other = template(Arch::X86_64, "output");
+    let error = |language, codes: &[(Arch, TargetCode<'_>)]| {
+        emitted(language, codes, false).unwrap_err().to_string()
+    };
+    let one = (Arch::X86_64, TargetCode::Program(&x86));
+    let arm = (Arch::Aarch64, TargetCode::Template(&arm));
+    assert_eq!(error(Language::C, &[]), "no target is given");
+    assert_eq!(error(Language::C, &[one, one]), "the target x86_64 is given twice");
+    assert_eq!(error(Language::Go, &[(Arch::X32, one.1)]), "Go has no target x32");
+    let message = "the filter for aarch64 has other variables than that for x86_64";
+    assert_eq!(error(Language::C, &[one, arm]), message);
+    assert_eq!(error(Language::C, &[(Arch::X86_64, TargetCode::Template(&other)), arm]), message);
+}
