@@ -25,6 +25,10 @@ fn definition(item: &Item) -> Option<Span> {
     Some(match item {
         Item::Const(item) => item.ident.span(),
         Item::Enum(item) => item.ident.span(),
+        // The compiler requires that procedural macros are at the root of their crate.
+        Item::Fn(item) if item.attrs.iter().any(|one| one.path().is_ident("proc_macro")) => {
+            return None;
+        }
         Item::Fn(item) => item.sig.ident.span(),
         Item::Impl(item) => item.impl_token.span,
         Item::Static(item) => item.ident.span(),
@@ -47,6 +51,7 @@ mod tests {
         let inner = directory.join("inner");
         std::fs::create_dir_all(&inner).unwrap();
         let lib = "mod inner;\npub use inner::f;\nmacro_rules! m { () => {} }\n\
+                   #[proc_macro]\npub fn n(input: TokenStream) -> TokenStream { input }\n\
                    #[cfg(doctest)]\nstruct Readme;\n#[cfg(test)]\nfn test() {}\n";
         let module = "mod beside;\nmod inline {\n    struct S;\n    impl S {}\n}\nconst C: u8 = 0;\n\
                       pub fn f() {}\n";

@@ -1,0 +1,65 @@
+//! Reads the policy and the files that it includes, and records which.
+
+use callgate::formats::kafel::Included;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The maximum size of a file in bytes, that of the readers.
+const MAX_SIZE: u64 = 10 << 20;
+
+/// The files that were read.
+pub(crate) struct Files<'p> {
+    /// The directory to which the path of the policy is relative.
+    directory: &'p Path,
+    policy: &'p Path,
+    paths: Vec<PathBuf>,
+}
+
+impl<'p> Files<'p> {
+    pub(crate) fn new(directory: &'p Path, policy: &'p Path) -> Files<'p> {
+        Files { directory, policy, paths: Vec::new() }
+    }
+
+    /// The text of a file, or why it cannot be read, without the path.
+    pub(crate) fn read(&mut self, path: &Path) -> Result<String, String> {
+        let full = self.directory.join(path);
+        // Also without the file, so that Cargo runs the build script again when it appears.
+        if !self.paths.contains(&full) {
+            self.paths.push(full.clone());
+        }
+        let metadata = fs::metadata(&full).map_err(|error| error.to_string())?;
+        if !metadata.is_file() {
+            return Err("this is not a regular file".to_owned());
+        }
+        if metadata.len() > MAX_SIZE {
+            return Err(format!(
+                "the file has {} bytes, the maximum is {MAX_SIZE}",
+                metadata.len()
+            ));
+        }
+        let bytes = fs::read(&full).map_err(|error| error.to_string())?;
+        String::from_utf8(bytes).map_err(|_| "this is not UTF-8 text".to_owned())
+    }
+
+    /// Tells a file from all others.
+    pub(crate) fn identity(&self, path: &Path) -> String {
+        let full = self.directory.join(path);
+        fs::canonicalize(&full).unwrap_or(full).display().to_string()
+    }
+
+    /// A file that a directive names, in the included file `from` or in the policy; relative to the file with the directive.
+    pub(crate) fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        let including = from.map_or(self.policy, Path::new);
+        // A `.` in the middle would make other names for the same file.
+        let path: PathBuf =
+            including.parent().unwrap_or(Path::new("")).join(name).components().collect();
+        let shown = path.display().to_string();
+        let text = self.read(&path).map_err(|why| format!("{shown}: {why}"))?;
+        Ok(Included { identity: self.identity(&path), name: shown, text })
+    }
+
+    /// The paths of all files, the policy first.
+    pub(crate) fn into_paths(self) -> Vec<PathBuf> {
+        self.paths
+    }
+}

@@ -1,0 +1,147 @@
+//! From a policy to source code.
+
+use crate::files::Files;
+use crate::format::Format;
+use crate::message::{Error, Message};
+use crate::policy::Policy;
+use crate::read::{Read, not_compiled, read, read_weights};
+use callgate::codegen::Weights;
+use callgate::compile::{Options, compile, compile_template};
+use callgate::diagnostic::{Diagnostic, Diagnostics};
+use callgate::emit::{Language, SourceOptions, source, template_source};
+use callgate::{Arch, Endian};
+use std::path::{Path, PathBuf};
+
+/// Source code in Rust, and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    source: String,
+    files: Vec<PathBuf>,
+    warnings: Vec<Message>,
+}
+
+impl Generated {
+    /// The source code: items for a module.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The files that were read: the policy, those that it includes, and the weights.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Warnings about the policy.
+    #[must_use]
+    pub fn warnings(&self) -> &[Message] {
+        &self.warnings
+    }
+}
+
+impl Policy {
+    /// Compiles the policy to source code for a target.
+    ///
+    /// # Errors
+    /// If a file cannot be read, the policy has errors, the target is not among its architectures, or it cannot be compiled.
+    pub fn generate(&self, target: Arch) -> Result<Generated, Error> {
+        let shown = self.shown();
+        let name = self.own_name();
+        if !Language::Rust.accepts_name(&name.to_lowercase()) {
+            let message = format!("\"{name}\" cannot be the name of a filter");
+            let help = "give a name of ASCII letters, digits and _ that is not a keyword of Rust";
+            return Err(Error::about(&shown, message, help));
+        }
+        let arches = self.arches_for(target)?;
+        let mut files = Files::new(&self.directory, &self.path);
+        let text = files.read(&self.path).map_err(|why| Error::about(&shown, why, ""))?;
+        let format = self.format.or_else(|| Format::of(&self.path, &text)).ok_or_else(|| {
+            let names: Vec<&str> = Format::names().collect();
+            let help = format!(
+                "name the file .kafel, .policy, .json or .yaml, or give a format: {}",
+                names.join(", ")
+            );
+            Error::about(&shown, "the extension does not tell the format of the policy", &help)
+        })?;
+        let failed = |errors: Diagnostics| Error::of(messages(&shown, &text, errors.into_vec()));
+        let read = read(self, format, &text, &arches, &mut files).map_err(failed)?;
+        let mut warnings = messages(&shown, &text, read.warnings.clone());
+        let weights = match &self.weights {
+            Some(path) => self.read_weights(path, &arches, &mut files, &mut warnings)?,
+            None => read.weights.clone().unwrap_or_default(),
+        };
+        let options =
+            Options { aim: self.aim, weights, expected_insns: false, ..Options::default() };
+        let arches = read.rules.arches().collect();
+        let (source, warning) = self
+            .compile_rules(&read, &options, &name, arches)
+            .map_err(|error| failed(error.into()))?;
+        warnings.extend(messages(&shown, &text, Vec::from_iter(warning)));
+        Ok(Generated { source, files: files.into_paths(), warnings })
+    }
+
+    /// The architectures of the filter.
+    fn arches_for(&self, target: Arch) -> Result<Vec<Arch>, Error> {
+        if self.arches.is_empty() {
+            return Ok(vec![target]);
+        }
+        if !self.arches.contains(&target) {
+            let names: Vec<&str> = self.arches.iter().map(|arch| arch.name()).collect();
+            let message =
+                format!("the filter is for {}, but the program for {target}", names.join(", "));
+            return Err(Error::about(
+                &self.shown(),
+                message,
+                &format!("add {target} to the architectures"),
+            ));
+        }
+        Ok(self.arches.clone())
+    }
+
+    fn read_weights(
+        &self,
+        path: &Path,
+        arches: &[Arch],
+        files: &mut Files<'_>,
+        warnings: &mut Vec<Message>,
+    ) -> Result<Weights, Error> {
+        let shown = path.display().to_string();
+        let text = files.read(path).map_err(|why| Error::about(&shown, why, ""))?;
+        let (weights, own) = read_weights(&text, arches, self.strict)
+            .map_err(|errors| Error::of(messages(&shown, &text, errors.into_vec())))?;
+        warnings.extend(messages(&shown, &text, own));
+        Ok(weights)
+    }
+
+    /// The source code of a policy that was read, and a warning about the program.
+    fn compile_rules(
+        &self,
+        read: &Read,
+        options: &Options,
+        name: &str,
+        arches: Vec<Arch>,
+    ) -> Result<(String, Option<Diagnostic>), Diagnostic> {
+        let endian: Endian = read.rules.endian();
+        let form = SourceOptions {
+            name: Some(name.to_owned()),
+            installer: self.installer,
+            flags: read.flags,
+            endian,
+            arches,
+            ..SourceOptions::new(Language::Rust)
+        };
+        if read.rules.variables().is_empty() {
+            let compiled = compile(&read.rules, options).map_err(|error| not_compiled(&error))?;
+            return Ok((source(&compiled.program, &form), None));
+        }
+        let compiled =
+            compile_template(&read.rules, options).map_err(|error| not_compiled(&error))?;
+        Ok((template_source(&compiled.template, &form), compiled.cache_warning()))
+    }
+}
+
+/// Messages about a file with this text.
+fn messages(file: &str, text: &str, diagnostics: Vec<Diagnostic>) -> Vec<Message> {
+    diagnostics.into_iter().map(|one| Message::about(file, text, one)).collect()
+}

@@ -1,0 +1,101 @@
+//! Errors and warnings about a policy, like those of a compiler.
+
+use crate::excerpt::excerpt;
+use callgate::diagnostic::{Diagnostic, Severity};
+use std::fmt;
+
+/// A message about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    file: String,
+    diagnostic: Diagnostic,
+    /// The line of the file with a mark.
+    excerpt: Option<String>,
+}
+
+impl Message {
+    /// A message about a file with this text.
+    pub(crate) fn about(file: &str, text: &str, diagnostic: Diagnostic) -> Message {
+        let excerpt = diagnostic.position.and_then(|position| excerpt(text, position));
+        Message { file: file.to_owned(), diagnostic, excerpt }
+    }
+
+    /// Whether it is an error; otherwise it is a warning.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.diagnostic.severity == Severity::Error
+    }
+
+    /// The message with its position in the file.
+    #[must_use]
+    pub fn diagnostic(&self) -> &Diagnostic {
+        &self.diagnostic
+    }
+
+    /// The first line: file, position and message.
+    pub(crate) fn line(&self) -> String {
+        format!("{}: {}", self.place(), self.diagnostic.message.replace('\n', " "))
+    }
+
+    fn place(&self) -> String {
+        match self.diagnostic.position {
+            Some(position) => format!("{}:{}:{}", self.file, position.line, position.column),
+            None => self.file.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    /// `file:line:column: message`, the line of the file with a mark, and the help. Without `error:` before it, which the
+    /// caller or the compiler adds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.diagnostic.message)?;
+        if let Some(excerpt) = &self.excerpt {
+            write!(f, "\n{excerpt}")?;
+        }
+        let mut prefix = "help: ";
+        for line in self.diagnostic.help.lines() {
+            write!(f, "\n  = {prefix}{line}")?;
+            prefix = "      ";
+        }
+        Ok(())
+    }
+}
+
+/// Why a policy cannot be compiled: at least one error, and the warnings between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    messages: Vec<Message>,
+}
+
+impl Error {
+    pub(crate) fn of(messages: Vec<Message>) -> Error {
+        Error { messages }
+    }
+
+    /// An error about a file as a whole.
+    pub(crate) fn about(file: &str, message: impl Into<String>, help: &str) -> Error {
+        let diagnostic = Diagnostic::error(None, message).help(help);
+        Error::of(vec![Message::about(file, "", diagnostic)])
+    }
+
+    /// The errors, and the warnings between them, in the order of the text.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+}
+
+impl fmt::Display for Error {
+    /// The messages in the form of rustc, without a line break at the end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, message) in self.messages.iter().enumerate() {
+            let end = if nth > 0 { "\n\n" } else { "" };
+            let severity = if message.is_error() { "error" } else { "warning" };
+            write!(f, "{end}{severity}: {message}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

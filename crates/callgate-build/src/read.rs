@@ -1,0 +1,153 @@
+//! Reads a policy in any format.
+
+use crate::files::Files;
+use crate::format::Format;
+use crate::policy::Policy;
+use callgate::bpf::FilterFlags;
+use callgate::codegen::{Count, Weights};
+use callgate::counts;
+use callgate::diagnostic::{Diagnostic, Diagnostics};
+use callgate::formats::minijail::Frequency;
+use callgate::formats::{Profile, firecracker, kafel, lxc, minijail, oci};
+use callgate::policy::Policy as Rules;
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, compile};
+
+/// A policy that was read.
+pub(crate) struct Read {
+    pub(crate) rules: Rules,
+    pub(crate) flags: FilterFlags,
+    pub(crate) warnings: Vec<Diagnostic>,
+    /// How often syscalls occur according to the policy.
+    pub(crate) weights: Option<Weights>,
+}
+
+impl From<Profile> for Read {
+    fn from(profile: Profile) -> Read {
+        let (rules, flags, warnings) = (profile.policy, profile.flags, profile.warnings);
+        Read { rules, flags, warnings, weights: None }
+    }
+}
+
+/// Reads the text of a policy for these architectures, of which there is at least one.
+pub(crate) fn read(
+    policy: &Policy,
+    format: Format,
+    text: &str,
+    arches: &[Arch],
+    files: &mut Files<'_>,
+) -> Result<Read, Diagnostics> {
+    let identity = Some(files.identity(&policy.path));
+    match format {
+        Format::Kafel => {
+            let options = kafel::ReadOptions { arches: arches.to_vec(), identity };
+            let mut include = |name: &str, from: Option<&str>| files.include(name, from);
+            Ok(kafel::read_with_includes(text, &options, &mut include)?.into())
+        }
+        Format::Minijail => {
+            let arch = only_arch(arches)?;
+            let options = minijail::ReadOptions { identity, ..minijail::ReadOptions::new(arch) };
+            let mut include = |name: &str, from: Option<&str>| files.include(name, from);
+            let read = minijail::read_with_includes(text, &options, &mut include)?;
+            let weights = weights_of(arch, read.frequencies)?;
+            Ok(Read { weights, ..read.profile.into() })
+        }
+        Format::Firecracker => {
+            let (arch, thread) = (only_arch(arches)?, policy.part.clone());
+            Ok(firecracker::read(text, &firecracker::ReadOptions { arch, thread })?.into())
+        }
+        Format::Lxc => {
+            let options =
+                lxc::ReadOptions { strict: policy.strict, ..lxc::ReadOptions::new(host(arches)?) };
+            Ok(lxc::read(text, &options)?.into())
+        }
+        Format::Profile => profile(policy, None, text, arches),
+        Format::ProfileOf(dialect) => profile(policy, Some(dialect), text, arches),
+    }
+}
+
+/// Reads a container profile. Without a kernel version, it must mean the same for all.
+fn profile(
+    policy: &Policy,
+    dialect: Option<oci::Dialect>,
+    text: &str,
+    arches: &[Arch],
+) -> Result<Read, Diagnostics> {
+    const OLDEST: KernelVersion = KernelVersion { major: 0, minor: 0 };
+    const NEWEST: KernelVersion = KernelVersion { major: u16::MAX, minor: u16::MAX };
+    let options = |kernel| -> Result<oci::ReadOptions, Diagnostic> {
+        let mut options = oci::ReadOptions::new(host(arches)?, kernel);
+        options.dialect = dialect;
+        options.resource.clone_from(&policy.part);
+        options.arches = arches.to_vec();
+        options.caps = policy.caps.unwrap_or(options.caps);
+        options.strict = policy.strict;
+        Ok(options)
+    };
+    let read = oci::read(text, &options(policy.kernel.unwrap_or(OLDEST))?)?;
+    if policy.kernel.is_none() && oci::read(text, &options(NEWEST)?)?.policy != read.policy {
+        let message = "the profile depends on the kernel version, which is not given";
+        let help = "give the oldest kernel on which the program runs, as the option `kernel`";
+        return Err(Diagnostic::error(None, message).help(help).into());
+    }
+    Ok(read.into())
+}
+
+/// The architecture of a format that is for one only.
+fn only_arch(arches: &[Arch]) -> Result<Arch, Diagnostic> {
+    match arches {
+        [arch] => Ok(*arch),
+        _ => {
+            let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+            let message = format!(
+                "a policy in this format is for one architecture, not for {}",
+                names.join(", ")
+            );
+            Err(Diagnostic::error(None, message).help("give one architecture"))
+        }
+    }
+}
+
+/// The architecture of the machine: the first with 64 bits, or the first.
+fn host(arches: &[Arch]) -> Result<Arch, Diagnostic> {
+    let wide = arches.iter().find(|arch| arch.is_64bit());
+    let found = wide.or(arches.first()).copied();
+    found.ok_or_else(|| {
+        Diagnostic::error(None, "no architecture is given").help("give at least one")
+    })
+}
+
+/// The frequencies of a policy of minijail.
+fn weights_of(arch: Arch, frequencies: Vec<Frequency>) -> Result<Option<Weights>, Diagnostic> {
+    if frequencies.is_empty() {
+        return Ok(None);
+    }
+    let count = |Frequency { name, count }| Count {
+        arch: Some(arch),
+        name: String::from(name),
+        count: count as f64,
+    };
+    let weights = Weights::of(frequencies.into_iter().map(count));
+    weights.map(Some).map_err(|error| Diagnostic::error(None, error.to_string()))
+}
+
+/// Reads a file of weights, as `callgate compile --weights`.
+pub(crate) fn read_weights(
+    text: &str,
+    arches: &[Arch],
+    is_strict: bool,
+) -> Result<(Weights, Vec<Diagnostic>), Diagnostics> {
+    let first = arches
+        .first()
+        .copied()
+        .ok_or_else(|| Diagnostic::error(None, "no architecture is given"))?;
+    let read = counts::read(text, first, is_strict)?;
+    let weights =
+        Weights::of(read.counts).map_err(|error| Diagnostic::error(None, error.to_string()))?;
+    Ok((weights, read.warnings))
+}
+
+/// The message of a failed compilation.
+pub(crate) fn not_compiled(error: &compile::CompileError) -> Diagnostic {
+    Diagnostic::error(None, error.to_string()).help(error.help().unwrap_or_default())
+}

@@ -1,0 +1,193 @@
+//! Source code and errors of policies in all formats.
+
+use callgate_build::{Arch, Error, Format, Generated, Policy};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A directory with files, removed at the end.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(files: &[(&str, &str)]) -> Files {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let unique = format!(
+            "callgate-build-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        let directory = std::env::temp_dir().join(unique);
+        for (name, text) in files {
+            let path = directory.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Files(directory)
+    }
+
+    fn policy(&self, name: &str) -> Policy {
+        Policy::new(name).directory(&self.0)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn generate(name: &str, text: &str) -> Result<Generated, Error> {
+    Files::new(&[(name, text)]).policy(name).generate(Arch::X86_64)
+}
+
+fn source(name: &str, text: &str) -> String {
+    generate(name, text).unwrap_or_else(|error| panic!("{error}")).source().to_owned()
+}
+
+fn error(name: &str, text: &str) -> String {
+    generate(name, text).unwrap_err().to_string()
+}
+
+#[test]
+fn the_extension_decides_how_a_policy_is_read() {
+    for (name, text) in [
+        ("a.kafel", "ALLOW { read } DEFAULT ERRNO(1)"),
+        ("a.policy", "read: 1"),
+        (
+            "a.json",
+            r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": ["read"], "action": "SCMP_ACT_ALLOW"}]}"#,
+        ),
+        (
+            "a.yaml",
+            "defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n- names: [read]\n  action: SCMP_ACT_ALLOW\n",
+        ),
+        (
+            "a.json",
+            r#"{"vmm": {"default_action": "trap", "filter_action": "allow", "filter": [{"syscall": "read"}]}}"#,
+        ),
+    ] {
+        let source = source(name, text);
+        assert!(source.contains("pub const A: [libc::sock_filter; "), "{source}");
+        assert!(!source.contains("install"), "{source}");
+    }
+    let lxc = Files::new(&[("a.conf", "2\nallowlist errno 1\nread\n")]);
+    let policy = lxc.policy("a.conf");
+    assert!(policy.clone().format(Format::Lxc).generate(Arch::X86_64).is_ok());
+    let unknown = policy.generate(Arch::X86_64).unwrap_err().to_string();
+    assert!(
+        unknown.starts_with(
+            "error: a.conf: the extension does not tell the format of the policy\n  = help: "
+        ),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn variables_are_parameters() {
+    let text = "ALLOW { write { fd == $controller_fd } } DEFAULT KILL";
+    let files = Files::new(&[("p.kafel", text)]);
+    let policy = files.policy("p.kafel").name("Worker").installer(true);
+    let generated = policy.generate(Arch::Aarch64).unwrap();
+    let source = generated.source();
+    for part in [
+        "const WORKER_TEMPLATE: [libc::sock_filter; ",
+        "pub const fn worker(controller_fd: u32) -> [libc::sock_filter; ",
+        "pub fn install_worker(controller_fd: u32) -> std::io::Result<()>",
+    ] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+    // The kernel's cache cannot know it: only the variable decides.
+    assert!(generated.warnings().is_empty(), "{:?}", generated.warnings());
+}
+
+#[test]
+fn errors_show_the_line_of_the_policy() {
+    assert_eq!(
+        error("p.kafel", "DEFAULT KILL\nALLOW {\n\traed\n}\n")
+            .lines()
+            .take(4)
+            .collect::<Vec<_>>()
+            .join("\n"),
+        "error: p.kafel:3:2: unknown syscall `raed`\n  |\n3 |  raed\n  |  ^"
+    );
+    let two = error("p.json", "{\"defaultAction\": \"X\",\n \"syscall\": []}");
+    assert_eq!(two.matches("error: p.json:").count(), 2, "{two}");
+}
+
+#[test]
+fn included_files_are_read_and_listed() {
+    let files = Files::new(&[
+        ("p/main.kafel", "#include \"sub/a.kafel\"\nUSE a DEFAULT KILL"),
+        ("p/sub/a.kafel", "#include \"./b.kafel\"\nPOLICY a { ALLOW { A } }"),
+        ("p/sub/b.kafel", "#define A 0"),
+    ]);
+    let generated = files.policy("p/main.kafel").generate(Arch::X86_64);
+    let paths: Vec<PathBuf> = match generated {
+        Ok(generated) => generated.files().to_vec(),
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(
+        paths,
+        ["p/main.kafel", "p/sub/a.kafel", "p/sub/b.kafel"].map(|name| files.0.join(name))
+    );
+    let missing = error("p.kafel", "#include \"none.kafel\"\nDEFAULT KILL");
+    assert!(missing.starts_with("error: p.kafel:1:"), "{missing}");
+    assert!(missing.contains("none.kafel: No such file"), "{missing}");
+}
+
+#[test]
+fn a_profile_that_depends_on_the_kernel_needs_a_version() {
+    let entry =
+        r#"{"names": ["ptrace"], "action": "SCMP_ACT_ALLOW", "includes": {"minKernel": "4.8"}}"#;
+    let text = format!(r#"{{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{entry}]}}"#);
+    let files = Files::new(&[("a.json", &text)]);
+    let policy = files.policy("a.json").format(Format::from_name("docker").unwrap());
+    let error = policy.generate(Arch::X86_64).unwrap_err().to_string();
+    assert!(
+        error.starts_with("error: a.json: the profile depends on the kernel version"),
+        "{error}"
+    );
+    let with = |version: &str| {
+        let policy = policy.clone().kernel(version.parse().unwrap());
+        policy.generate(Arch::X86_64).unwrap().source().contains("ptrace")
+    };
+    assert!(with("6.1") && !with("4.4"));
+}
+
+#[test]
+fn the_target_must_be_among_the_architectures() {
+    let files = Files::new(&[("p.kafel", "ALLOW { read } DEFAULT KILL")]);
+    let policy = files.policy("p.kafel").arches([Arch::X86_64, Arch::X86]);
+    assert!(policy.generate(Arch::X86_64).unwrap().source().contains("x86"));
+    let error = policy.generate(Arch::Aarch64).unwrap_err().to_string();
+    assert!(
+        error.contains("the filter is for x86_64, x86, but the program for aarch64"),
+        "{error}"
+    );
+}
+
+#[test]
+fn weights_are_read_from_a_file() {
+    let files = Files::new(&[
+        ("p.kafel", "ALLOW { read } DEFAULT KILL"),
+        ("w", "read 10\n"),
+        ("bad", "read -1\n"),
+    ]);
+    let policy = files.policy("p.kafel");
+    let generated = policy.clone().weights("w").generate(Arch::X86_64).unwrap();
+    assert_eq!(generated.files().len(), 2);
+    let error = policy.weights("bad").generate(Arch::X86_64).unwrap_err().to_string();
+    assert!(error.starts_with("error: bad:1:"), "{error}");
+}
+
+#[test]
+fn names_and_files_that_cannot_be_used_are_errors() {
+    let text = "ALLOW { read } DEFAULT KILL";
+    assert!(error("match.kafel", text).contains("\"match\" cannot be the name of a filter"));
+    let files = Files::new(&[("d.kafel/x", ""), ("p.kafel", text)]);
+    assert!(files.policy("p.kafel").name("a b").generate(Arch::X86_64).is_err());
+    for (name, why) in [("none.kafel", "No such file"), ("d.kafel", "this is not a regular file")] {
+        let error = files.policy(name).generate(Arch::X86_64).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("error: {name}: {why}")), "{error}");
+    }
+}
