@@ -24,6 +24,7 @@ mod recording;
 mod refusals;
 mod smt;
 mod snap;
+mod startup;
 mod systemd;
 mod table;
 mod task;

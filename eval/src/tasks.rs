@@ -4,7 +4,7 @@ use crate::task::Task;
 use crate::{
     bpf_sim, compare, containers, converted, firecracker, hostile, kafel, kernels,
     libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
-    recording, refusals, smt, snap, systemd,
+    recording, refusals, smt, snap, startup, systemd,
 };
 
 /// The evaluation tasks.
@@ -122,5 +122,11 @@ pub const TASKS: &[Task] = &[
         summary: "compare the filters of systemd's units with those that are read from the units",
         help: systemd::HELP,
         run: systemd::run,
+    },
+    Task {
+        name: "startup",
+        summary: "measure the start of a process up to its filter, beside libseccomp",
+        help: startup::HELP,
+        run: startup::run,
     },
 ];
