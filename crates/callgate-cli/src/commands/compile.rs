@@ -38,7 +38,7 @@ Examples:
   callgate compile old.bpf --optimize size -o new.bpf
   callgate compile profile.json -o filter.bpf --smt2 check.smt2; z3 check.smt2
   callgate compile sandbox.kafel --emit c --installer > filter.h
-  callgate compile sandbox.kafel --emit c --target x86_64 --target aarch64 > filter.h
+  callgate compile x.kafel --emit c --target x86_64 --target aarch64 > filter.h
   callgate compile sandbox.kafel --set controller_fd=7 -o filter.bpf
 
 Exit status: 0 success, 2 error.")]
