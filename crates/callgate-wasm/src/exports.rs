@@ -45,7 +45,7 @@ pub unsafe extern "C" fn callgate_answer(request: *mut u8, len: usize) -> u64 {
         Ok(text) => callgate_requests::answer(text),
         Err(error) => callgate_requests::not_utf8(error.valid_up_to()),
     };
-    // SAFETY: the slice above is no longer used.
+    // SAFETY: the caller passes the buffer, and nothing reads it after this.
     unsafe { callgate_free(request, len) };
     // An answer is never empty, so the layout of its buffer is that of `callgate_free`.
     let answer = Box::into_raw(answer.into_bytes().into_boxed_slice());

@@ -57,6 +57,9 @@ fn annotated_operand(listing: &Listing<'_>, index: usize, insn: Insn) -> String 
         }
         (Operand::Absolute, None) => ancillary(insn),
         (Operand::Constant, Some(_)) if insn.op == Op::RetK => Some(Verdict(insn.k).to_string()),
+        (Operand::BranchConstant, _) if note::variable(listing, index).is_some() => {
+            note::variable(listing, index).map(|variable| format!("#{variable}"))
+        }
         (Operand::Constant | Operand::BranchConstant, _) => {
             let decimal = if knows_number(listing, index) { 0x1000_0000 } else { 10 };
             let k = insn.k;

@@ -30,8 +30,8 @@ pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &ListingOpt
     write(&Listing::new(program.insns(), Some(options)), dialect)
 }
 
-/// A seccomp filter with variables as text. Constants that are set later are 0, with the variable in a comment. In source
-/// code, the name of the array ends in `template`.
+/// A seccomp filter with variables as text. In the annotated listing, a variable stands for a constant that is set later; in the
+/// others, such a constant is 0, with the variable in a comment. In source code, the name of the array ends in `template`.
 ///
 /// ```
 /// use callgate_bpf::disasm::{Dialect, disassemble_template};
@@ -47,7 +47,7 @@ pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &ListingOpt
 /// let patch = Patch { insn: 1, symbol: Symbol::new(0).plus(4), half: Half::Low };
 /// let template = Template::new(program, vec![Variable::u32("fd")?], vec![patch])?;
 /// let listing = disassemble_template(&template, Dialect::Annotated, &Default::default());
-/// assert!(listing.contains("; $fd + 0x4, true: ALLOW"), "{listing}");
+/// assert!(listing.contains("jeq  #($fd + 0x4), next, L3"), "{listing}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn disassemble_template(

@@ -31,10 +31,11 @@ fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
         _ => None,
     };
     let context = context(listing, index, insn);
-    match what {
-        Some(what) if context.is_empty() => what,
-        Some(what) => format!("{what}: {context}"),
-        None => context,
+    match (what, variable(listing, index)) {
+        (Some(what), _) | (None, Some(what)) if context.is_empty() => what,
+        (Some(what), _) => format!("{what}: {context}"),
+        (None, Some(variable)) => format!("{variable}, {context}"),
+        (None, None) => context,
     }
 }
 
@@ -79,10 +80,7 @@ fn branch_context(
     [taken, otherwise]: [usize; 2],
 ) -> String {
     let mut parts = Vec::new();
-    let variable = variable(listing, index);
-    if let Some(variable) = variable {
-        parts.push(variable);
-    } else if insn.op.operand() == Operand::BranchConstant {
+    if insn.op.operand() == Operand::BranchConstant && variable(listing, index).is_none() {
         match known.a {
             Some(Word::ARCH) => {
                 parts.extend(Arch::with_token(insn.k).next().map(|arch| arch.name().to_owned()));
@@ -99,28 +97,24 @@ fn branch_context(
     parts.join(", ")
 }
 
-/// The variable that an instruction compares with.
-fn variable(listing: &Listing<'_>, index: usize) -> Option<String> {
+/// The variable that an instruction compares with: `$fd`, `$limit.high`, `~($flags + 0x1).low`.
+pub(super) fn variable(listing: &Listing<'_>, index: usize) -> Option<String> {
     let template = listing.template?;
     let Patch { symbol, half, .. } = template.patch_at(index)?;
     let variable = template.variables().get(symbol.variable())?;
+    let name = variable.name();
     let sum = match symbol.addend() {
-        0 => format!("${}", variable.name()),
-        addend if addend > i64::MAX as u64 => {
-            format!("${} - {:#x}", variable.name(), addend.wrapping_neg())
-        }
-        addend => format!("${} + {addend:#x}", variable.name()),
+        0 => format!("${name}"),
+        addend if addend > i64::MAX as u64 => format!("(${name} - {:#x})", addend.wrapping_neg()),
+        addend => format!("(${name} + {addend:#x})"),
     };
-    let value = match (symbol.is_complement(), symbol.addend()) {
-        (false, _) => sum,
-        (true, 0) => format!("~{sum}"),
-        (true, _) => format!("~({sum})"),
+    let sign = if symbol.is_complement() { "~" } else { "" };
+    let half = match half {
+        Half::Low if !variable.is_wide() => "",
+        Half::Low => ".low",
+        Half::High => ".high",
     };
-    Some(match half {
-        Half::Low if !variable.is_wide() => value,
-        Half::Low => format!("low half of {value}"),
-        Half::High => format!("high half of {value}"),
-    })
+    Some(format!("{sign}{sum}{half}"))
 }
 
 /// The syscall that a number is compared with.

@@ -52,6 +52,12 @@ impl Symbol {
         Symbol { complement: !self.complement, ..self }
     }
 
+    /// The same value of the variable of another symbol.
+    #[must_use]
+    pub const fn of_same_variable(self, other: Symbol) -> Symbol {
+        Symbol { variable: other.variable, ..self }
+    }
+
     /// The index of the variable.
     pub const fn variable(self) -> usize {
         self.variable as usize

@@ -21,6 +21,7 @@ pub(super) enum CompileErrorKind {
     NotEqual(Option<Box<SeccompData>>),
     NotConstantAllow { token: u32, nr: u32 },
     Patches(TemplateError),
+    SharedBits,
 }
 
 impl std::fmt::Display for CompileError {
@@ -50,6 +51,9 @@ impl std::fmt::Display for CompileError {
                 "the generated program does not let the kernel see that syscall {nr} of arch \
                  {token:#010x} is always allowed (a defect of callgate)"
             ),
+            CompileErrorKind::SharedBits => f.write_str(
+                "the permitted instructions cannot tell whether an argument shares bits with a variable",
+            ),
             CompileErrorKind::Patches(error) => {
                 write!(
                     f,
@@ -69,6 +73,7 @@ impl std::error::Error for CompileError {
             CompileErrorKind::Refused(error) => Some(error),
             CompileErrorKind::Patches(error) => Some(error),
             CompileErrorKind::TooLong(_)
+            | CompileErrorKind::SharedBits
             | CompileErrorKind::NotEqual(_)
             | CompileErrorKind::NotConstantAllow { .. } => None,
         }
@@ -86,7 +91,7 @@ impl CompileError {
         match &self.0 {
             CompileErrorKind::Diagram(error) => error.is_defect(),
             CompileErrorKind::TooComplex(error) => error.limit.is_defect(),
-            CompileErrorKind::TooLong(_) => false,
+            CompileErrorKind::TooLong(_) | CompileErrorKind::SharedBits => false,
             CompileErrorKind::Refused(_)
             | CompileErrorKind::NotEqual(_)
             | CompileErrorKind::Patches(_)
@@ -121,6 +126,9 @@ impl CompileError {
         match &self.0 {
             CompileErrorKind::TooLong(error) => Some(error.help()),
             CompileErrorKind::TooComplex(error) => error.help(),
+            CompileErrorKind::SharedBits => {
+                Some("permit all instructions, or compare the variable for equality".to_owned())
+            }
             _ => None,
         }
     }

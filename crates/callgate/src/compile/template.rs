@@ -1,13 +1,14 @@
 //! Compilation of policies with variables.
 
 use super::diagram::diagram;
-use super::error::CompileError;
+use super::error::{CompileError, CompileErrorKind};
 use super::generate::generate_template;
 use super::options::{CompiledTemplate, Options, Phase};
+use callgate_bpf::Op;
 use callgate_bpf::syscalls::Arch;
 use callgate_proof::Meaning;
 use callgate_proof::diagram::Store;
-use callgate_proof::policy::Policy;
+use callgate_proof::policy::{Policy, VariableRelation};
 
 /// Compiles a policy with variables to a program, proved equal for all values of all variables.
 ///
@@ -54,10 +55,24 @@ pub fn compile_template_observed(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<CompiledTemplate, CompileError> {
+    if !options.instructions.allows(Op::JsetK) && shares_bits(policy) {
+        return Err(CompileError(CompileErrorKind::SharedBits));
+    }
     let build = |store: &mut Store| diagram(store, policy);
     let store = Store::with_variables(options.budget, policy.variables().to_vec());
     let mut meaning = Meaning::build_in(store, policy.endian(), build)?;
     let arches: Vec<Arch> = policy.arches().collect();
     let variables = policy.variables();
     generate_template(&mut meaning, variables, &arches, options, &|| None, observe)
+}
+
+/// Whether a condition compares the bits that an argument shares with a variable.
+fn shares_bits(policy: &Policy) -> bool {
+    let mut shares = false;
+    for rule in policy.sections().iter().flat_map(|section| &section.rules) {
+        rule.when.for_each_variable_test(&mut |test| {
+            shares |= !matches!(test.relation, VariableRelation::Cmp(_));
+        });
+    }
+    shares
 }

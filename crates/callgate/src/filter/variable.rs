@@ -9,8 +9,8 @@ use callgate_bpf::template::{Symbol, VariableError, VariableList};
 #[derive(Clone, Debug)]
 pub struct Var {
     name: String,
-    addend: u64,
-    complement: bool,
+    /// What is compared, for variable 0.
+    symbol: Symbol,
 }
 
 /// A variable: a value that is set when the filter is installed.
@@ -33,14 +33,14 @@ pub struct Var {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn var(name: impl Into<String>) -> Var {
-    Var { name: name.into(), addend: 0, complement: false }
+    Var { name: name.into(), symbol: Symbol::new(0) }
 }
 
 impl Var {
     /// The symbol, with the variable in this list.
     pub(super) fn symbol(&self, variables: &mut VariableList) -> Result<Symbol, VariableError> {
-        let symbol = variables.symbol(&self.name)?.plus(self.addend);
-        Ok(if self.complement { symbol.complement() } else { symbol })
+        let own = variables.symbol(&self.name)?;
+        Ok(self.symbol.of_same_variable(own))
     }
 }
 
@@ -49,12 +49,7 @@ impl Add<u64> for Var {
 
     /// The value plus a constant, modulo 2^64.
     fn add(self, constant: u64) -> Var {
-        // The complement of x is -x - 1.
-        let addend = match self.complement {
-            false => self.addend.wrapping_add(constant),
-            true => self.addend.wrapping_sub(constant),
-        };
-        Var { addend, ..self }
+        Var { symbol: self.symbol.plus(constant), ..self }
     }
 }
 
@@ -63,7 +58,7 @@ impl Not for Var {
 
     /// The complement: all 64 bits inverted.
     fn not(self) -> Var {
-        Var { complement: !self.complement, ..self }
+        Var { symbol: self.symbol.complement(), ..self }
     }
 }
 

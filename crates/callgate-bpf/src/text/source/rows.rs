@@ -26,6 +26,13 @@ pub(in super::super) fn rows(
 ) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let known = tokens(DEFINITIONS, Flavour::Source)?;
     let text = tokens(text, Flavour::Source)?;
+    if let Some(changed) = changed_field(&text) {
+        let message =
+            "an instruction is changed when the program runs, so the array alone is not the filter";
+        return Err(Diagnostic::error(Some(changed.position), message)
+            .help("read the policy of a filter with variables, or the running process (pid:N)")
+            .into());
+    }
     let end = text.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
     let names = names(&text);
     let mut errors = Errors::default();
@@ -44,6 +51,21 @@ pub(in super::super) fn rows(
     };
     reader.read();
     reader.finish(&text)
+}
+
+/// An assignment to a field of an element: `insns[5].k = fd`, as in the functions that set variables.
+fn changed_field<'t, 'a>(text: &'t [Token<'a>]) -> Option<&'t Token<'a>> {
+    let is_field = |token: &Token<'_>| {
+        matches!(token.text, "code" | "jt" | "jf" | "k" | "Code" | "Jt" | "Jf" | "K")
+    };
+    let mut fives = text.windows(5);
+    let found = fives.find(|tokens| match tokens {
+        [bracket, dot, field, equals, value] => {
+            bracket.is(']') && dot.is('.') && is_field(field) && equals.is('=') && !value.is('=')
+        }
+        _ => false,
+    })?;
+    found.get(2)
 }
 
 /// What a brace or a bracket encloses.
