@@ -1,12 +1,12 @@
 //! Programs with variables, proved for all values, against the compilation of the values.
 
-use callgate::Endian;
 use callgate::bpf::Op;
 use callgate::bpf::random::Rng;
-use callgate::bpf::template::{Patch, Template};
-use callgate::codegen::Aim;
+use callgate::bpf::template::{Patch, Template, Variable};
+use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{Options, compile, compile_template};
 use callgate::diagram::{Budget, Store};
+use callgate::{Arch, Endian, Filter, arg, var};
 use callgate_proof::Meaning;
 
 use callgate_testing::random::variables::{policy, syscall, values};
@@ -107,6 +107,37 @@ fn broken_templates_are_refused() {
         }
     }
     assert!(refused > 1000, "only {refused} templates were wrong");
+}
+
+/// The high half of a variable of 32 bits is 0 in the proof, which would be wrong for larger values.
+#[test]
+fn a_template_with_wider_variables_is_refused() {
+    let filter = |wide: bool| {
+        let fd = if wide { arg("fd").u64() } else { arg("fd") };
+        let builder = Filter::builder(Arch::X86_64);
+        builder.allow_if("read", fd.eq(var("fd"))).unwrap().build().unwrap()
+    };
+    let narrow = filter(false);
+    let mut meaning =
+        Meaning::of_policy_with_variables(narrow.policy(), Budget::default()).unwrap();
+    let good = narrow.compile_template().unwrap();
+    assert!(meaning.prove_template(&good).is_ok());
+    let (program, variables, patches) = good.into_parts();
+    assert!(!variables[0].is_wide() && filter(true).policy().variables()[0].is_wide());
+    let wide = vec![Variable::u64("fd").unwrap()];
+    let wider = Template::new(program, wide, patches).unwrap();
+    assert!(meaning.prove_template(&wider).is_err());
+}
+
+#[test]
+fn shared_bits_need_all_instructions() {
+    let builder = Filter::builder(Arch::X86_64);
+    let filter = builder.allow_if("mprotect", arg("prot").bits_within(var("allowed")));
+    let filter = filter.unwrap().build().unwrap();
+    let options = Options { instructions: Instructions::Basic, ..Options::default() };
+    let error = compile_template(filter.policy(), &options).unwrap_err();
+    assert!(error.to_string().contains("shares bits with a variable"), "{error}");
+    assert!(compile_template(filter.policy(), &Options::default()).is_ok());
 }
 
 #[test]
