@@ -162,15 +162,24 @@ fn c(
         directive = "#elif";
     }
     out += "#else\n#error \"there is no filter for this architecture\"\n#endif\n";
-    if options.installer {
-        let insns = format!("sizeof({0}) / sizeof({0}[0])", names.array);
-        let installed = match has_variables {
-            true => Installed::Set { parameters, insns: &insns },
-            false => Installed::Array,
-        };
-        out += &installer::function(Language::C, names, options.flags, &installed);
+    let insns = format!("sizeof({0}) / sizeof({0}[0])", names.array);
+    let set = has_variables.then_some(Installed::Set { parameters, insns: &insns });
+    out + &installer(Language::C, options, names, set)
+}
+
+/// The function that installs the array of the target, or what the values of variables make of it; empty if it is not
+/// wanted.
+fn installer(
+    language: Language,
+    options: &SourceOptions,
+    names: &Names,
+    set: Option<Installed<'_>>,
+) -> String {
+    let installed = set.unwrap_or(Installed::Array);
+    match options.installer {
+        true => installer::function(language, names, options.flags, &installed),
+        false => String::new(),
     }
-    out
 }
 
 fn rust(
@@ -193,14 +202,8 @@ fn rust(
         "#[cfg(not(any({})))]\ncompile_error!(\"there is no filter for this architecture\");\n",
         conditions.join(", ")
     );
-    if options.installer {
-        let installed = match has_variables {
-            true => Installed::Set { parameters, insns: "" },
-            false => Installed::Array,
-        };
-        out += &installer::function(Language::Rust, names, options.flags, &installed);
-    }
-    out
+    let set = has_variables.then_some(Installed::Set { parameters, insns: "" });
+    out + &installer(Language::Rust, options, names, set)
 }
 
 fn go(
@@ -250,9 +253,6 @@ func {function}({declared}) []unix.SockFilter {{
 }}
 "
     );
-    if options.installer {
-        let installed = Installed::Set { parameters, insns: "" };
-        out += &installer::function(Language::Go, &names, options.flags, &installed);
-    }
-    out
+    let set = Installed::Set { parameters, insns: "" };
+    out + &installer(Language::Go, options, &names, Some(set))
 }
