@@ -8,6 +8,7 @@
 //! - [`policies`]: a compiled program means what the policy says, an optimized one what the program
 //!   said, a merged one what the kernel makes of all.
 //! - [`convert`]: a policy that was converted means the same in the other language, or permits no more.
+//! - [`requests`]: requests of the bindings, which are answered with a result or with messages.
 //! - [`c_library`]: functions of `libseccomp.so.2` may be called in any order with any arguments.
 
 pub mod bytes;
@@ -16,6 +17,7 @@ pub mod convert;
 pub mod policies;
 pub mod programs;
 pub mod readers;
+pub mod requests;
 mod target;
 
 pub use target::{TARGETS, Target, run};

@@ -2,7 +2,10 @@
 //! without the diagram.
 
 use callgate::Description;
-use callgate::compile::Options;
+use callgate::bpf::template::Variable;
+use callgate::compile::{Options, compile_template};
+use callgate::diagram::{Budget, Store};
+use callgate::formats::kafel;
 use callgate::stack::Stack;
 use callgate::{Arch, Endian};
 
@@ -33,6 +36,38 @@ pub fn compile(input: &[u8]) {
         if bytes.is_empty() {
             break;
         }
+    }
+}
+
+/// A Kafel policy after 24 bytes for values of its variables: the patched program means what the policy with these values
+/// says.
+pub fn template(input: &[u8]) {
+    let Some((values, text)) = input.split_first_chunk::<24>() else { return };
+    let values = values.as_chunks::<8>().0;
+    let options = kafel::ReadOptions { arches: vec![Arch::X86_64], identity: None };
+    let Ok(profile) = kafel::read(&String::from_utf8_lossy(text), &options) else { return };
+    let policy = &profile.policy;
+    let budget = Budget { nodes: 20_000, steps: 200_000 };
+    let options = Options { budget, ..Options::default() };
+    let template = match compile_template(policy, &options) {
+        Ok(compiled) => compiled.template,
+        Err(error) => {
+            assert!(!error.to_string().contains("defect"), "{error}");
+            return;
+        }
+    };
+    let fitting = |(at, variable): (usize, &Variable)| {
+        let value = u64::from_le_bytes(values[at % values.len()]);
+        if variable.is_wide() { value } else { value & 0xffff_ffff }
+    };
+    let values: Vec<u64> = template.variables().iter().enumerate().map(fitting).collect();
+    let program = template.instantiate(&values).expect("the values fit");
+    let given = policy.given(&values).expect("the values fit");
+    let mut store = Store::new(budget);
+    let meant = callgate::compile::diagram(&mut store, &given);
+    let made = store.program(&program.into(), Endian::Little);
+    if let (Ok(meant), Ok(made)) = (meant, made) {
+        assert_eq!(meant, made, "{values:x?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The list of targets.
 
-use crate::{c_library, convert, policies, programs, readers};
+use crate::{c_library, convert, policies, programs, readers, requests};
 
 /// A fuzz target.
 #[derive(Clone, Copy)]
@@ -25,7 +25,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "program_bytes", run: readers::program_bytes },
     Target { name: "recording", run: readers::recording },
     Target { name: "counts", run: readers::counts },
+    Target { name: "requests", run: requests::requests },
     Target { name: "compile", run: policies::compile },
+    Target { name: "template", run: policies::template },
     Target { name: "merge", run: policies::merge },
     Target { name: "convert", run: convert::convert_text },
     Target { name: "optimize", run: programs::optimize },

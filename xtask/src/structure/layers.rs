@@ -51,7 +51,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-seccomp", &["callgate"]),
     ("callgate-smt", &["callgate-bpf", "callgate-proof"]),
     ("callgate-profile-fuzz", &["callgate"]),
-    ("callgate-fuzz-targets", &["callgate", "callgate-seccomp", "callgate-testing", "callgate-vm"]),
+    (
+        "callgate-fuzz-targets",
+        &["callgate", "callgate-requests", "callgate-seccomp", "callgate-testing", "callgate-vm"],
+    ),
     ("callgate-fuzz", &["callgate-fuzz-targets"]),
     ("callgate-benches", &["callgate", "callgate-measure", "callgate-vm"]),
     (
