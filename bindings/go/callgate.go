@@ -85,12 +85,17 @@ func generate(kind string, source Source) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return programOf(struct {
+	return programOf(request(kind, ready))
+}
+
+// request is a request about one source.
+func request(kind string, ready settings) any {
+	return struct {
 		Request string        `json:"request"`
 		Machine string        `json:"machine"`
 		Source  sourceJSON    `json:"source"`
 		Options compilingJSON `json:"options"`
-	}{kind, ready.machine, ready.source, ready.compiling})
+	}{kind, ready.machine, ready.source, ready.compiling}
 }
 
 func programOf(request any) (*Program, error) {

@@ -100,6 +100,7 @@ type sourceJSON struct {
 	Enosys  string            `json:"enosys_above,omitempty"`
 	Systemd string            `json:"systemd,omitempty"`
 	Strict  bool              `json:"strict,omitempty"`
+	Set     map[string]uint64 `json:"set,omitempty"`
 }
 
 // compilingJSON is the options of the compiler in a request.

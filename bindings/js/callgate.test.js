@@ -32,6 +32,43 @@ test("an error has a position", () => {
   );
 });
 
+const sandbox = {
+  text: "ALLOW { write { fd == $log }, read { count <= $limit }, mmap { (prot & ~$prot) == 0 } } DEFAULT KILL",
+};
+const x86 = { machine: "x86_64" };
+
+test("a patched program is equivalent to the compilation of the values", () => {
+  const template = callgate.compileTemplate(sandbox, x86);
+  assert.deepEqual(template.variables[0], { name: "log", bits: 32 });
+  for (const log of [0, 1, -1, "0x80000000"]) {
+    for (const limit of [0, 4096n, (1n << 64n) - 1n, "0x100000000"]) {
+      const values = { log, limit, prot: 3 };
+      const { program } = template.instantiate(values);
+      assert.ok(callgate.diff({ ...sandbox, set: values }, { insns: program }, x86).same, `${log}, ${limit}`);
+    }
+  }
+});
+
+test("values are those of the variables", () => {
+  const template = callgate.compileTemplate(sandbox, x86);
+  const good = { log: 1, limit: 2, prot: 3 };
+  for (const [values, message] of [
+    [{ log: 1, prot: 3 }, /"limit" has no value/],
+    [{ ...good, lgo: 1 }, /no variable "lgo"/],
+    [{ ...good, log: 2 ** 32 }, /does not fit/],
+    [{ ...good, limit: 1n << 64n }, /does not fit/],
+    [{ ...good, limit: 2 ** 53 }, /bigint/],
+    [{ ...good, limit: 1.5 }, /integer/],
+    [{ ...good, limit: null }, /integer/],
+    [{ ...good, limit: "O_RDWR" }, /integer/],
+    [{ ...good, limit: "" }, /integer/],
+    [{ ...good, limit: true }, /integer/],
+  ]) {
+    assert.throws(() => template.instantiate(values), (error) => error instanceof CallgateError && message.test(error.message));
+  }
+  assert.throws(() => callgate.compile(sandbox, x86), /values are needed/);
+});
+
 test("giant inputs are errors, and requests work afterwards", () => {
   const options = { machine: "x86_64" };
   assert.throws(() => callgate.compile({ text: "[".repeat(33 << 20) }, options), CallgateError);

@@ -17,7 +17,12 @@ export type Source = Content & {
   systemd?: string;
   strict?: boolean;
   endian?: "little" | "big";
+  /** Values of variables. */
+  set?: Values;
 };
+
+/** Values by the names of variables; text such as "0x10" and bigints have all digits of 64 bits. */
+export type Values = Record<string, number | bigint | string>;
 
 type Content = { text: string } | { insns: Instruction[] } | { hex: string } | { preset: string };
 
@@ -105,9 +110,14 @@ export interface Call {
   instruction_pointer: number;
 }
 
+/** The verdict for the example; and what the filter does with all syscalls of the group, if it is the same. */
+export interface Decision extends Verdict {
+  outcome: Outcome | null;
+}
+
 export interface Difference extends Call {
-  a: Verdict;
-  b: Verdict;
+  a: Decision;
+  b: Decision;
   alike: [number, number][];
 }
 
@@ -121,12 +131,21 @@ export class CallgateError extends Error {
   diagnostics: Diagnostic[];
 }
 
+export class Template {
+  readonly variables: { name: string; bits: 32 | 64 }[];
+  readonly warnings: Diagnostic[];
+  /** The program for these values, one for each variable. Throws a CallgateError if one is missing, unknown or too large. */
+  instantiate(values: Values): Program;
+}
+
 export class Callgate {
   constructor(module: WebAssembly.Module);
   /** The answer to a request, both as JSON text; the crate callgate-requests documents them. */
   answer(request: string): string;
   request(request: object): Warned;
   compile(source: Source, options: Compiling): Program;
+  /** Compiles a policy with variables, once for all values. */
+  compileTemplate(source: Source, options: Compiling): Template;
   optimize(source: Source, options: Compiling): Optimized;
   merge(sources: Source[], options: Compiling): Program;
   explain(source: Source, options: Machine & { syscalls?: (string | number)[] }): Explanation;

@@ -64,13 +64,18 @@ export class Callgate {
 
   /** The result of a request; an error is a CallgateError. */
   request(request) {
-    const { result, warnings, errors } = JSON.parse(this.answer(JSON.stringify(request)));
+    const digits = (_, value) => (typeof value === "bigint" ? value.toString() : value);
+    const { result, warnings, errors } = JSON.parse(this.answer(JSON.stringify(request, digits)));
     if (errors) throw new CallgateError(errors);
     return { ...result, warnings };
   }
 
   compile(source, { machine, ...options }) {
     return this.request({ request: "compile", machine, source, options });
+  }
+
+  compileTemplate(source, { machine, ...options }) {
+    return new Template(this.request({ request: "template", machine, source, options }));
   }
 
   optimize(source, { machine, ...options }) {
@@ -96,4 +101,52 @@ export class Callgate {
   simulate(source, call, { machine, ...options }) {
     return this.request({ request: "simulate", machine, source, options, ...call });
   }
+}
+
+/** A program with variables, proved equivalent to its source for all of their values. */
+export class Template {
+  #program;
+  #patches;
+
+  constructor({ variables, patches, ...program }) {
+    this.variables = variables;
+    this.warnings = program.warnings;
+    this.#program = program;
+    this.#patches = patches;
+  }
+
+  /** The program for these values, one for each variable. It is not compiled again. */
+  instantiate(values) {
+    const given = this.variables.map(({ name, bits }) => {
+      if (!Object.hasOwn(values, name)) throw badValue(`the variable "${name}" has no value`);
+      return fitting(name, bits, values[name]);
+    });
+    const unknown = Object.keys(values).find((name) => this.variables.every((one) => one.name !== name));
+    if (unknown !== undefined) throw badValue(`the policy has no variable "${unknown}"`);
+    const program = this.#program.program.map((instruction) => [...instruction]);
+    for (const { insn, variable, half, addend, complement } of this.#patches) {
+      const sum = given[variable] + BigInt(addend);
+      const value = complement ? ~sum : sum;
+      program[insn][3] = Number(BigInt.asUintN(32, half === "high" ? value >> 32n : value));
+    }
+    return { ...this.#program, program };
+  }
+}
+
+function badValue(message) {
+  return new CallgateError([{ severity: "error", source: null, line: null, column: null, message, help: "" }]);
+}
+
+/** A number, a bigint, or text such as "0x10" as a value of a variable. */
+function fitting(name, bits, given) {
+  const isExact = typeof given === "number" ? Number.isSafeInteger(given) : typeof given === "bigint";
+  const isText = typeof given === "string" && /^(-?[0-9]+|0x[0-9a-f]+|0o[0-7]+|0b[01]+)$/i.test(given);
+  if (!isExact && !isText) {
+    throw badValue(`the value of "${name}" is ${JSON.stringify(given)}: give an integer, a bigint or text such as "0x10"`);
+  }
+  const value = BigInt(given);
+  if (value < -(1n << BigInt(bits - 1)) || value >= 1n << BigInt(bits)) {
+    throw badValue(`${value} does not fit into the variable "${name}", which has ${bits} bits`);
+  }
+  return BigInt.asUintN(bits, value);
 }

@@ -6,11 +6,12 @@ use callgate::codegen::query::Difference;
 use callgate::diagram::{Func, Store};
 use clap::ValueHint;
 
-use crate::differences::{Compared, Differences};
-use crate::options::{Format, OptionsOfA, OptionsOfB, SourceOptions, parse_u32};
+use crate::differences;
+use crate::options::{Format, OptionsOfA, OptionsOfB, SourceOptions, native_arch, parse_u32};
 use crate::output;
 use crate::report::Result;
 use crate::source::{Source, Stack};
+use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::json::Json;
 
 /// Two filters, and how their differences are printed.
@@ -79,7 +80,7 @@ impl ComparisonArgs {
         (none_key, is_none): (&'static str, bool),
         (key, all): (&'static str, Vec<Difference>),
     ) -> Result<u8> {
-        let differences = Differences::new(all, self.max);
+        let differences = Differences::new(all, native_arch().ok(), self.max);
         let roots = [functions.a, functions.b];
         let compared = Compared::new(&functions.store, roots, &differences);
         let text = match self.format {
@@ -92,7 +93,7 @@ impl ComparisonArgs {
             Format::Text => {
                 let [a, b] = filters.map(|filter| filter.name.as_str());
                 let names = [header(a, &self.of_a.own()), header(b, &self.of_b.own())];
-                differences.text(&names, &compared, self.context)
+                differences::text(&differences, &names, &compared, self.context)
             }
         };
         output::print(&text)?;

@@ -23,6 +23,7 @@ use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 use crate::text::printable;
 use callgate_requests::json::Json;
+use callgate_requests::template::variables_json;
 
 /// Where and how a program is written.
 #[derive(Debug, clap::Args)]
@@ -191,7 +192,7 @@ impl EmitOptions {
                 let mut fields = vec![source, ("arches", arches)];
                 fields.extend(figures.json);
                 fields.push(("program", rows(program)));
-                fields.extend(template.into_iter().flat_map(variables::json));
+                fields.extend(template.into_iter().flat_map(variables_json));
                 Some(format!("{}\n", Json::Object(fields)))
             }
             (_, _, Some(template)) => return Err(variables::without_values(template)),

@@ -1,23 +1,143 @@
-//! Differences of two filters as JSON.
+//! Syscalls for which two filters differ, and what both do with them, as JSON.
 
 use callgate::codegen::query::Difference;
+use callgate::diagram::{Func, Store};
+use callgate::explain::{self, Explanation, Group, Outcome};
+use callgate::policy::SyscallSet;
+use callgate::{Arch, Verdict, Word};
 
-use crate::explanation::verdict_json;
+use crate::explanation::{outcome_json, verdict_fields};
 use crate::json::Json;
 use crate::syscall;
 
-/// One object for each difference, with the fields of its syscall.
-pub fn differences(differences: &[Difference]) -> Json {
-    Json::array(differences.iter().map(|difference| {
-        let data = &difference.data;
-        let arch = syscall::arch_of(data);
-        let ranges = difference.syscalls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
-        let mut fields = syscall::fields(arch, data);
-        fields.extend([
-            ("a", verdict_json(difference.left)),
-            ("b", verdict_json(difference.right)),
-            ("alike", Json::Array(ranges.collect())),
-        ]);
+/// Differences of two filters, those of one architecture first.
+pub struct Differences {
+    list: Vec<Difference>,
+    more: bool,
+}
+
+impl Differences {
+    /// At most this many of all differences, those of the machine's architecture first.
+    pub fn new(mut all: Vec<Difference>, machine: Option<Arch>, max: Option<u32>) -> Differences {
+        let token = machine.map(Arch::token);
+        all.sort_by_key(|difference| Some(difference.data.arch) != token);
+        let most = max.map_or(usize::MAX, |max| max as usize);
+        let more = all.len() > most;
+        all.truncate(most);
+        Differences { list: all, more }
+    }
+
+    /// The differences in order.
+    pub fn list(&self) -> &[Difference] {
+        &self.list
+    }
+
+    /// Whether there are more than the list contains.
+    pub fn has_more(&self) -> bool {
+        self.more
+    }
+
+    /// Whether there are more, and one object for each difference under this key.
+    pub fn fields(&self, key: &'static str, compared: &Compared<'_>) -> [(&'static str, Json); 2] {
+        let all = self.list.iter().map(|difference| json(difference, compared));
+        [("more", self.more.into()), (key, Json::array(all))]
+    }
+}
+
+/// Two filters that are compared.
+pub struct Compared<'s> {
+    store: &'s Store,
+    roots: [Func; 2],
+    explanations: [Explanation; 2],
+}
+
+impl<'s> Compared<'s> {
+    /// These filters, for the architectures of these differences.
+    pub fn new(store: &'s Store, roots: [Func; 2], differences: &Differences) -> Self {
+        let mut arches: Vec<Arch> = Vec::new();
+        for arch in differences.list.iter().flat_map(|one| Arch::with_token(one.data.arch)) {
+            if !arches.contains(&arch) {
+                arches.push(arch);
+            }
+        }
+        let explanations = roots.map(|root| explain::explain(store, root, &arches));
+        Compared { store, roots, explanations }
+    }
+
+    fn explanation(&self, side: Side) -> &Explanation {
+        let [a, b] = &self.explanations;
+        match side {
+            Side::A => a,
+            Side::B => b,
+        }
+    }
+
+    /// What a filter does with a syscall of an architecture.
+    pub fn outcome(&self, side: Side, arch: Arch, nr: u32) -> Option<&Outcome> {
+        let arch = self.explanation(side).arches.iter().find(|one| one.arch == arch)?;
+        let has_name = |group: &&Group| group.syscalls.iter().any(|(one, _)| *one == nr);
+        let named = arch.groups.iter().find(has_name).map(|group| &group.outcome);
+        let unnamed = || arch.unnamed.iter().find(|(_, numbers)| numbers.contains(nr));
+        named.or_else(|| unnamed().map(|(outcome, _)| outcome))
+    }
+
+    /// What a filter does with the syscalls of a difference, if it does the same with all.
+    pub fn common_outcome(&self, side: Side, group: &Difference) -> Option<&Outcome> {
+        let token = group.data.arch;
+        let outcome = self.outcome(side, syscall::arch_of(&group.data)?, group.data.nr)?;
+        let has = |(nr, _): &(u32, &str)| group.syscalls.contains(*nr);
+        // The numbers of a group may be those of several ABIs.
+        let of_token = self.explanation(side).arches.iter().filter(|one| one.arch.token() == token);
+        let mut all = of_token.flat_map(|one| {
+            let named = one.groups.iter().filter(|own| own.syscalls.iter().any(has));
+            let unnamed = one.unnamed.iter().filter(|(_, own)| intersect(own, &group.syscalls));
+            named.map(|own| &own.outcome).chain(unnamed.map(|(outcome, _)| outcome))
+        });
+        all.all(|other| other == outcome).then_some(outcome)
+    }
+
+    /// Whether both filters do the same with all calls of a syscall.
+    pub fn is_same(&self, arch: Arch, nr: u32) -> bool {
+        let [a, b] = self.roots.map(|root| {
+            let of_arch = self.store.follow(root, Word::ARCH, arch.token());
+            self.store.follow(of_arch, Word::NR, nr)
+        });
+        a == b
+    }
+}
+
+/// One of the two filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+/// Whether two sets have a number in common.
+fn intersect(a: &SyscallSet, b: &SyscallSet) -> bool {
+    a.ranges().iter().any(|(first, last)| {
+        let next = b.ranges().partition_point(|(_, end)| end < first);
+        b.ranges().get(next).is_some_and(|(start, _)| start <= last)
+    })
+}
+
+/// A difference as an object: a syscall with both verdicts, and what the filters do with all syscalls of the group.
+fn json(difference: &Difference, compared: &Compared<'_>) -> Json {
+    let data = &difference.data;
+    let of_side = |side: Side, verdict: Verdict| {
+        let mut fields = verdict_fields(verdict);
+        fields
+            .push(("outcome", compared.common_outcome(side, difference).map(outcome_json).into()));
         Json::Object(fields)
-    }))
+    };
+    let ranges = difference.syscalls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
+    let mut fields = syscall::fields(syscall::arch_of(data), data);
+    fields.extend([
+        ("a", of_side(Side::A, difference.left)),
+        ("b", of_side(Side::B, difference.right)),
+        ("alike", Json::Array(ranges.collect())),
+    ]);
+    Json::Object(fields)
 }

@@ -17,12 +17,12 @@
 //!
 //! | key | in | value |
 //! |---|---|---|
-//! | `request` | all | `compile`, `optimize`, `merge`, `explain`, `diff`, `subset`, `simulate` or `recording` |
+//! | `request` | all | `compile`, `template`, `optimize`, `merge`, `explain`, `diff`, `subset`, `simulate` or `recording` |
 //! | `machine` | all | the architecture of the machine: the default where a source names none |
-//! | `source` | `compile`, `optimize`, `explain`, `simulate` | a source |
+//! | `source` | `compile`, `template`, `optimize`, `explain`, `simulate` | a source |
 //! | `sources` | `merge` | a list of sources, the oldest filter first |
 //! | `a`, `b` | `diff`, `subset` | two sources |
-//! | `options` | `compile`, `optimize`, `merge`, `simulate` | `model`, `optimize`, `instructions`: as the options of `callgate compile`; `weights`: the text of a file of weights |
+//! | `options` | `compile`, `template`, `optimize`, `merge`, `simulate` | `model`, `optimize`, `instructions`: as the options of `callgate compile`; `weights`: the text of a file of weights |
 //! | `syscalls` | `explain` | names or numbers; all without it |
 //! | `max` | `diff`, `subset` | the maximum number of differences; all without it |
 //! | `text`, `name`, `strict`, `partial` | `recording` | a recording as text, in any format of `callgate check`; its name in messages; whether unknown names are errors; whether the complete entries of truncated JSON are read |
@@ -39,7 +39,11 @@
 //! | `thread` | the thread of a document of Firecracker |
 //! | `arches` | a list of architectures |
 //! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |
+//! | `set` | an object from the names of variables to their values: numbers, or strings such as `0x10` and `-1` |
 //! | `caps`, `enosys_above`, `systemd`, `strict`, `endian` | as the options of the command |
+//!
+//! `compile` and all others need the values of variables; `template` returns a program without them, whose result has the
+//! keys of `compile` and `variables`, `patches` as `callgate compile --emit json`.
 //!
 //! # Answers
 //!
@@ -68,5 +72,6 @@ mod recording;
 mod request;
 pub mod source;
 pub mod syscall;
+pub mod template;
 
 pub use answer::{answer, not_utf8};

@@ -2,20 +2,21 @@
 
 use callgate::bpf::{FilterFlags, LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
 use callgate::codegen::{Weights, query};
-use callgate::compile::{Compiled, Options, Stats};
+use callgate::compile::{self, Compiled, Options, Stats};
 use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Budget, Func, Store};
 use callgate::optimize::{self, Figures, Optimized, Unchanged};
 use callgate::{Arch, Endian, SeccompData, explain, sets};
 
-use crate::differences::differences;
+use crate::differences::{self, Differences};
 use crate::explanation::{explanation, keep_only};
 use crate::json::Json;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
 use crate::source::{Content, Filter, Message, Messages, SourceText, Stack, read};
 use crate::syscall;
+use crate::template::variables_json;
 
 /// The budget for arbitrary programs, and for merging: as that of the command.
 const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
@@ -24,6 +25,7 @@ const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
 pub(crate) fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages> {
     match &request.operation {
         Operation::Compile { source, compiling } => compile(source, compiling, warnings),
+        Operation::Template { source, compiling } => template(source, compiling, warnings),
         Operation::Optimize { source, compiling } => optimize(source, compiling, warnings),
         Operation::Merge { sources, compiling } => merge(sources, compiling, warnings),
         Operation::Explain { source, syscalls } => explain_source(source, syscalls, warnings),
@@ -32,13 +34,15 @@ pub(crate) fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Me
             let all = query::differences(&compared.store, compared.a, compared.b, usize::MAX);
             let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
             let same = ("same", compared.a == compared.b);
-            Ok(list(same, ("differences", all), request.machine, *max))
+            Ok(compared.list(same, ("differences", all), request.machine, *max))
         }
         Operation::Subset { filters, max } => {
-            let Compared { mut store, a, b } = Compared::new(filters, warnings)?;
-            let all = sets::not_in_func(&mut store, a, b, usize::MAX);
+            let mut compared = Compared::new(filters, warnings)?;
+            let Compared { store, a, b } = &mut compared;
+            let all = sets::not_in_func(store, *a, *b, usize::MAX);
             let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
-            Ok(list(("subset", all.is_empty()), ("witnesses", all), request.machine, *max))
+            let subset = ("subset", all.is_empty());
+            Ok(compared.list(subset, ("witnesses", all), request.machine, *max))
         }
         Operation::Simulate { source, compiling, call } => {
             simulate(source, compiling, call, request.machine, warnings)
@@ -98,6 +102,29 @@ fn compile(
     fields.extend(about(&stack.arches(), stack.endian(), stack.flags()));
     fields.extend(figures(&stats));
     fields.push(("program", rows(&program)));
+    Ok(Json::Object(fields))
+}
+
+fn template(
+    source: &SourceText,
+    compiling: &Compiling,
+    warnings: &mut Messages,
+) -> Result<Json, Messages> {
+    let stack = read(source, warnings)?;
+    let [Filter { name, content: Content::Policy(policy), arches, flags, .. }] =
+        stack.filters.as_slice()
+    else {
+        return Err(failed(&stack.name, "only a single policy has variables", "compile it"));
+    };
+    let options = options(compiling, arches, None, source.reading.strict, warnings)?;
+    let compiled = compile::compile_template(policy, &options);
+    let compiled = compiled.map_err(|error| Message::failed(name, &error))?;
+    warnings.extend(Message::all(name, compiled.cache_warning().as_slice()));
+    let mut fields = vec![("source", name.as_str().into())];
+    fields.extend(about(arches, policy.endian(), *flags));
+    fields.extend(figures(&compiled.stats));
+    fields.extend(variables_json(&compiled.template));
+    fields.push(("program", rows(compiled.template.program())));
     Ok(Json::Object(fields))
 }
 
@@ -205,20 +232,21 @@ impl Compared {
         let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
         Ok(Compared { store, a, b })
     }
-}
 
-/// The differences, those of the machine's architecture first.
-fn list(
-    (none_key, is_none): (&'static str, bool),
-    (key, mut all): (&'static str, Vec<query::Difference>),
-    machine: Arch,
-    max: Option<u32>,
-) -> Json {
-    all.sort_by_key(|difference| difference.data.arch != machine.token());
-    let most = max.map_or(usize::MAX, |max| max as usize);
-    let more = all.len() > most;
-    all.truncate(most);
-    Json::Object(vec![(none_key, is_none.into()), ("more", more.into()), (key, differences(&all))])
+    /// Whether there are no differences, and the differences, each with its key.
+    fn list(
+        &self,
+        (none_key, is_none): (&'static str, bool),
+        (key, all): (&'static str, Vec<query::Difference>),
+        machine: Arch,
+        max: Option<u32>,
+    ) -> Json {
+        let differences = Differences::new(all, Some(machine), max);
+        let compared = differences::Compared::new(&self.store, [self.a, self.b], &differences);
+        let mut fields = vec![(none_key, is_none.into())];
+        fields.extend(differences.fields(key, &compared));
+        Json::Object(fields)
+    }
 }
 
 fn simulate(

@@ -49,11 +49,16 @@ fn flags(root: &Path) -> Result<Vec<String>> {
         None => PathBuf::from(std::env::var_os("HOME").ok_or("HOME is not set")?).join(".cargo"),
     };
     let sysroot = files::run(Command::new("rustc").args(["--print", "sysroot"]))?;
-    let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
-    Ok(vec![
-        remap(&root.display().to_string(), "/callgate"),
-        remap(&home.display().to_string(), "/cargo"),
-        remap(sysroot.trim(), "/rust"),
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let mut flags = vec![
+        remap(root, "/callgate"),
+        remap(&home, "/cargo"),
+        remap(Path::new(sysroot.trim()), "/rust"),
         format!("-Clink-arg=--max-memory={MAX_MEMORY}"),
-    ])
+    ];
+    // The directories of dependencies have the name of their registry. The last prefix that matches counts.
+    if let Ok(registries) = std::fs::read_dir(home.join("registry/src")) {
+        flags.extend(registries.flatten().map(|one| remap(&one.path(), "/cargo/registry")));
+    }
+    Ok(flags)
 }

@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "d3c01789949054e8cf766d74cdceeaaae4dda1e5e17d29bd59bfe6907d61582d"
+const ModuleSHA256 = "558182413f1ee68d2e3cc44bfed23f23d715ed3ca6831406940356818d1b58a1"

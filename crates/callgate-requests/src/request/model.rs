@@ -14,6 +14,7 @@ pub(crate) struct Request {
 
 pub(crate) enum Operation {
     Compile { source: SourceText, compiling: Compiling },
+    Template { source: SourceText, compiling: Compiling },
     Optimize { source: SourceText, compiling: Compiling },
     Merge { sources: Vec<SourceText>, compiling: Compiling },
     Explain { source: SourceText, syscalls: Vec<String> },

@@ -10,7 +10,7 @@ use callgate::formats::syntax::tree::{Node, NodeKind};
 use super::model::{Call, Operation, Recorded, Request};
 use super::options::compiling;
 use super::source::source;
-use super::values::{arch, boolean, named};
+use super::values::{arch, boolean, named, word};
 use crate::source::SourceText;
 
 /// The maximum number of sources to merge.
@@ -19,6 +19,7 @@ const MAX_SOURCES: usize = 64;
 #[derive(Clone, Copy)]
 enum Kind {
     Compile,
+    Template,
     Optimize,
     Merge,
     Explain,
@@ -31,6 +32,7 @@ enum Kind {
 /// The requests, by name.
 const KINDS: &[(&str, Kind)] = &[
     ("compile", Kind::Compile),
+    ("template", Kind::Template),
     ("optimize", Kind::Optimize),
     ("merge", Kind::Merge),
     ("explain", Kind::Explain),
@@ -44,7 +46,7 @@ impl Kind {
     /// The keys of a request besides `request` and `machine`.
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Compile | Kind::Optimize => &["source", "options"],
+            Kind::Compile | Kind::Template | Kind::Optimize => &["source", "options"],
             Kind::Merge => &["sources", "options"],
             Kind::Explain => &["source", "syscalls"],
             Kind::Diff | Kind::Subset => &["a", "b", "max"],
@@ -96,6 +98,10 @@ fn operation(
 ) -> Option<Operation> {
     Some(match kind {
         Kind::Compile => Operation::Compile {
+            source: one_source(reader, fields, "source", machine)?,
+            compiling: compiling(reader, fields.get("options"))?,
+        },
+        Kind::Template => Operation::Template {
             source: one_source(reader, fields, "source", machine)?,
             compiling: compiling(reader, fields.get("options"))?,
         },
@@ -209,16 +215,4 @@ fn words(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Vec<String>
     let items = reader.list(node, what)?;
     let item = format!("each item of {what}");
     items.iter().map(|node| word(reader, node, &item)).collect()
-}
-
-/// A name, or a number as written.
-fn word(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<String> {
-    match &node.kind {
-        NodeKind::Text(text) => Some(text.to_string()),
-        NodeKind::Number(digits) => Some(digits.to_string()),
-        _ => {
-            reader.wrong_type(node, what, "a string or a number");
-            None
-        }
-    }
 }

@@ -8,8 +8,9 @@ use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, Endian};
 
-use super::values::{arch, boolean, named, parsed};
+use super::values::{arch, boolean, named, parsed, word};
 use crate::source::{FORMATS, Format, Reading, SourceContent, SourceText};
+use crate::syscall::parse_value;
 
 const KEYS: &[KnownKey] = &[
     key("text"),
@@ -27,6 +28,7 @@ const KEYS: &[KnownKey] = &[
     key("systemd"),
     key("strict"),
     key("endian"),
+    key("set"),
 ];
 
 /// Reads a source; `what` is its key, which is its name unless it has another.
@@ -57,8 +59,9 @@ pub(super) fn source(
     });
     let thread = text(reader, "thread")?;
     let files = files(reader, fields.get("files"))?;
+    let values = values_of_variables(reader, fields.get("set"))?;
     let reading = reading(reader, &fields, machine)?;
-    Some(SourceText { name, content, format, thread, files, reading })
+    Some(SourceText { name, content, format, thread, files, values, reading })
 }
 
 /// The only key of those with the filter itself.
@@ -134,6 +137,28 @@ fn files(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<BTreeMap<String
         }
     }
     Some(files)
+}
+
+/// Values by the names of their variables.
+fn values_of_variables(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<Vec<(String, u64)>> {
+    let mut values = Vec::new();
+    let Some(node) = node else { return Some(values) };
+    if !matches!(node.kind, NodeKind::Map(_)) {
+        reader.wrong_type(node, "`set`", "an object");
+        return None;
+    }
+    for member in node.members() {
+        let (name, node) = (member.key.to_string(), &member.value);
+        let text = word(reader, node, "a value of `set`")?;
+        match parse_value(&text) {
+            Ok(value) => values.push((name, value)),
+            Err(error) => {
+                reader.error(node.at, format!("a value of `set`: {error}"));
+                return None;
+            }
+        }
+    }
+    Some(values)
 }
 
 fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Option<Reading> {

@@ -62,3 +62,15 @@ pub(super) fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
         }
     }
 }
+
+/// A name, or a number as written.
+pub(super) fn word(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<String> {
+    match &node.kind {
+        NodeKind::Text(text) => Some(text.to_string()),
+        NodeKind::Number(digits) => Some(digits.to_string()),
+        _ => {
+            reader.wrong_type(node, what, "a string or a number");
+            None
+        }
+    }
+}

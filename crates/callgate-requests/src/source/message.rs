@@ -27,7 +27,10 @@ impl Message {
 
     /// The message for a failed compilation.
     pub(crate) fn failed(source: &str, error: &CompileError) -> Messages {
-        let help = error.help().unwrap_or_default();
+        let help = match error.needs_values() {
+            true => "give the values with `set`, or request a `template`".to_owned(),
+            false => error.help().unwrap_or_default(),
+        };
         Message::all(source, vec![Diagnostic::error(None, error.to_string()).help(help)])
     }
 }

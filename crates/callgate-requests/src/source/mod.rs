@@ -7,6 +7,7 @@ mod format;
 mod message;
 mod options;
 mod read;
+mod variables;
 mod violations;
 
 pub use arches::arches_in;
@@ -16,4 +17,5 @@ pub use format::{FORMATS, ProgramForm, SourceFormat};
 pub(crate) use message::{Message, Messages};
 pub use options::Reading;
 pub(crate) use read::{Content as SourceContent, Format, SourceText, read};
+pub use variables::given;
 pub use violations::violations;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use callgate::bpf::template::values_by_name;
 use callgate::bpf::text::{self, TextOptions};
 use callgate::bpf::{LongProgram, RawInsn};
 use callgate::codegen::{Count, Weights};
@@ -19,6 +20,7 @@ use super::filter::{Filter, Stack};
 use super::format::{ProgramForm, SourceFormat};
 use super::message::{Message, Messages};
 use super::options::Reading;
+use super::variables::given;
 use super::violations::violations;
 
 /// A source before it is read.
@@ -32,6 +34,8 @@ pub(crate) struct SourceText {
     pub(crate) thread: Option<String>,
     /// The files that it may include, by name.
     pub(crate) files: BTreeMap<String, String>,
+    /// Values of variables.
+    pub(crate) values: Vec<(String, u64)>,
     pub(crate) reading: Reading,
 }
 
@@ -75,13 +79,30 @@ pub(crate) fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack
         }
     };
     let own = Message::all(name, own);
-    match stack {
+    match stack.and_then(|stack| set_variables(stack, &source.values)) {
         Ok(stack) => {
             warnings.extend(own);
             Ok(stack)
         }
         Err(errors) => Err(own.into_iter().chain(Message::all(name, errors)).collect()),
     }
+}
+
+/// Gives the variables their values; without any, they remain variables.
+fn set_variables(mut stack: Stack, values: &[(String, u64)]) -> Read<Stack> {
+    if values.is_empty() {
+        return Ok(stack);
+    }
+    let named = values.iter().map(|(name, value)| (name.as_str(), *value));
+    let set = match stack.filters.as_mut_slice() {
+        [Filter { content: super::filter::Content::Policy(policy), .. }] => {
+            given(policy, named).map(|given| **policy = given)
+        }
+        // Neither programs nor sources of several filters have variables.
+        _ => values_by_name(&[], named).map(drop),
+    };
+    set.map_err(|error| vec![Diagnostic::error(None, error.to_string())])?;
+    Ok(stack)
 }
 
 /// The outcome of a reader, with all messages about the source if it failed.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use callgate::bpf::template::{ValueError, values_by_name};
+use callgate::bpf::template::ValueError;
 use callgate::policy::Policy;
 
+use callgate_requests::source::given;
 use callgate_requests::syscall::parse_value;
 
 /// The value of a variable.
@@ -42,17 +43,7 @@ pub(super) fn set(policy: Policy, settings: &[Setting]) -> Result<Policy, ValueE
         return Ok(policy);
     }
     settings.iter().for_each(|setting| setting.is_used.store(true, Ordering::Relaxed));
-    // A negative number has the width of its variable.
-    let value = |setting: &Setting| {
-        let variable = policy.variables().iter().find(|one| one.name() == setting.name);
-        let is_narrow = variable.is_some_and(|variable| !variable.is_wide());
-        match i32::try_from(setting.value as i64) {
-            Ok(negative) if is_narrow && negative < 0 => u64::from(negative as u32),
-            _ => setting.value,
-        }
-    };
-    let named = settings.iter().map(|setting| (setting.name.as_str(), value(setting)));
-    policy.given(&values_by_name(policy.variables(), named)?)
+    given(&policy, settings.iter().map(|setting| (setting.name.as_str(), setting.value)))
 }
 
 #[cfg(test)]
