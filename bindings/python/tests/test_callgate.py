@@ -58,6 +58,10 @@ class Compile(unittest.TestCase):
         including = callgate.compile('#include "base.policy"\nUSE base DEFAULT KILL', files=files, format="kafel", **HERE)
         self.assertTrue(including.simulate("read").permitted)
 
+    def test_none_is_the_default(self):
+        none = callgate.compile(SMALL, arches=None, name=None, model=None, files=None, **HERE)
+        self.assertEqual((none.insns, none.name), (self.program.insns, "profile"))
+
     def test_variables_get_values(self):
         policy = "ALLOW { read { fd == $in } } DEFAULT KILL"
         self.assertTrue(callgate.simulate(policy, "read", 7, set={"in": 7}, **HERE).permitted)

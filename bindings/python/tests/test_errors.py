@@ -1,6 +1,7 @@
 """Bad inputs are exceptions of Python."""
 
 import pickle
+import tempfile
 import threading
 import time
 import unittest
@@ -117,6 +118,8 @@ class Errors(unittest.TestCase):
         self.assertRaises(callgate.CallgateError, callgate.simulate, SMALL, "read", 2**64, **HERE)
         self.assertRaises(callgate.CallgateError, callgate.explain, SMALL, "reed", **HERE)
         self.assertRaises(callgate.CallgateError, callgate.merge, [], **HERE)
+        with tempfile.NamedTemporaryFile() as file:
+            self.assertIn("give pathlib.Path", str(error_of(file.name)))
         self.assertRaises(FileNotFoundError, callgate.compile, Path("/nonexistent/profile.json"))
 
     def test_a_filter_that_is_too_complex(self):

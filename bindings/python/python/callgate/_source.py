@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 
 from . import _native
 from ._engine import MAX_REQUEST, checked_text
+from ._errors import failure
 from ._options import COMPILING, READING, SourceOptions, check_names
 
 if TYPE_CHECKING:
@@ -55,12 +56,16 @@ class Source:
 
     def __init__(self, filter: SourceLike, **options: Unpack[SourceOptions]) -> None:
         check_names(options, READING)
+        # None is the default, so that programs can pass on what they may not have.
+        given = {key: value for key, value in options.items() if value is not None}
         self._options = {}
-        self._name = str(options.get("name", ""))
+        self._name = str(given.get("name", ""))
         if isinstance(filter, Source):
             self._content, self._options = filter._content, dict(filter._options)
             self._name = self._name or filter._name
         elif isinstance(filter, (str, bytes)):
+            if isinstance(filter, str) and "\n" not in filter and os.path.isfile(filter):
+                raise failure(f"{filter!r} is the name of a file, not a filter", "give pathlib.Path(...)")
             self._set_text(filter)
         elif isinstance(filter, (bytearray, memoryview)):
             self._set_text(bytes(filter))
@@ -77,7 +82,7 @@ class Source:
             self._set_insns(filter)
         else:
             raise TypeError(f"a filter is a text, a path, a dict or a program, not {type(filter).__name__}")
-        self._options.update((key, value) for key, value in options.items() if key != "name")
+        self._options.update((key, value) for key, value in given.items() if key != "name")
         files = self._options.get("files")
         if files is not None:
             if not isinstance(files, Mapping):
@@ -141,7 +146,7 @@ def request_of(kind: str, sources: Mapping[str, Any], options: Mapping[str, Any]
     can_compile = kind not in ("explain", "diff", "subset")
     check_names(options, READING | COMPILING if can_compile else READING)
     reading: Any = {key: value for key, value in options.items() if key in READING}
-    compiling = {key: value for key, value in options.items() if key in COMPILING}
+    compiling = {key: value for key, value in options.items() if key in COMPILING and value is not None}
     request: Dict[str, Any] = {"request": kind}
     all_sources: List[Source] = []
     for key, given in sources.items():
