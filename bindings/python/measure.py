@@ -2,7 +2,7 @@
 
     python measure.py PROFILE [COMMAND]
 
-The native library takes the same request, as JSON, and returns the answer as JSON; what is on top of it is Python's share.
+The native library takes the same request, as JSON, and returns the answer as JSON; the rest is Python's share.
 """
 
 import json

@@ -42,7 +42,14 @@ class Compile(unittest.TestCase):
             path.write_text(SMALL)
             raw = Path(directory, "filter.bpf")
             raw.write_bytes(bytes(self.program))
-            for form in (SMALL.encode(), bytearray(SMALL.encode()), json.loads(SMALL), path, callgate.Source(SMALL), raw):
+            for form in (
+                SMALL.encode(),
+                bytearray(SMALL.encode()),
+                json.loads(SMALL),
+                path,
+                callgate.Source(SMALL),
+                raw,
+            ):
                 with self.subTest(type(form).__name__):
                     self.assertEqual(callgate.compile(form, **HERE).insns, self.program.insns)
             self.assertEqual(callgate.compile(path, **HERE).name, str(path))
@@ -51,11 +58,15 @@ class Compile(unittest.TestCase):
         source = callgate.Source(SMALL, arches=["x86_64", "x86"], name="two", **HERE)
         self.assertEqual(callgate.compile(source).arches, ("x86_64", "x86"))
         self.assertEqual(callgate.compile(source, arches=["aarch64"], machine="aarch64").arches, ("aarch64",))
-        weighted = callgate.compile(source, weights="write 100\n", optimize="size", model="uncached", instructions="basic")
+        weighted = callgate.compile(
+            source, weights="write 100\n", optimize="size", model="uncached", instructions="basic"
+        )
         self.assertEqual(weighted.name, "two")
         self.assertTrue(all(insn.code & 0x47 != 0x45 for insn in weighted), "basic programs have no jset")
         files = {"base.policy": b"POLICY base { ALLOW { read } }"}
-        including = callgate.compile('#include "base.policy"\nUSE base DEFAULT KILL', files=files, format="kafel", **HERE)
+        including = callgate.compile(
+            '#include "base.policy"\nUSE base DEFAULT KILL', files=files, format="kafel", **HERE
+        )
         self.assertTrue(including.simulate("read").permitted)
 
     def test_none_is_the_default(self):
@@ -81,8 +92,13 @@ class Compile(unittest.TestCase):
         self.assertIn("personality", self.program.explain()._repr_html_())
 
     def test_representations(self):
-        self.assertRegex(repr(self.program), r"^<callgate.Program 'profile': \d+ instructions, .* 2 constant allow, x86_64>$")
-        self.assertEqual(repr(callgate.preset("no-ptrace", kernel="6.1")), "<callgate.Source 'preset:no-ptrace': preset, kernel='6.1'>")
+        self.assertRegex(
+            repr(self.program), r"^<callgate.Program 'profile': \d+ instructions, .* 2 constant allow, x86_64>$"
+        )
+        self.assertEqual(
+            repr(callgate.preset("no-ptrace", kernel="6.1")),
+            "<callgate.Source 'preset:no-ptrace': preset, kernel='6.1'>",
+        )
         self.assertEqual(pickle.loads(pickle.dumps(self.program)), self.program)
         self.assertEqual(len({self.program, callgate.compile(SMALL, **HERE)}), 1)
 

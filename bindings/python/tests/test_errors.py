@@ -91,7 +91,19 @@ class Errors(unittest.TestCase):
                 self.assertTrue(error_of(SMALL, **option).diagnostics)
 
     def test_wrong_types(self):
-        for filter in (None, 7, 1.5, object(), {1, 2}, [1], [(6, 0, 0, 1.5)], ["abcd"], [None], {"a": object()}, iter(())):
+        for filter in (
+            None,
+            7,
+            1.5,
+            object(),
+            {1, 2},
+            [1],
+            [(6, 0, 0, 1.5)],
+            ["abcd"],
+            [None],
+            {"a": object()},
+            iter(()),
+        ):
             with self.subTest(repr(filter)):
                 self.assertRaises(TypeError, callgate.compile, filter)
         wrong = [

@@ -89,7 +89,8 @@ class Install(unittest.TestCase):
         """)
 
     def test_an_instance_of_a_template_is_installed(self):
-        self.run_child("""
+        self.run_child(
+            """
             template = callgate.compile_template("ERRNO(18) { dup2 { newfd == $fd } } DEFAULT ALLOW")
             template.instantiate(fd=77).install()
             try:
@@ -99,7 +100,10 @@ class Install(unittest.TestCase):
             else:
                 raise AssertionError("no error")
             os.dup2(1, 78)
-        """ if "x86" in callgate.compile(SMALL, kernel="6.12").arches[0] else "")
+        """
+            if "x86" in callgate.compile(SMALL, kernel="6.12").arches[0]
+            else ""
+        )
 
     def test_filters_are_compiled_after_one_was_installed(self):
         self.run_child("""

@@ -7,13 +7,20 @@ from pathlib import Path
 
 import callgate
 
-LOG = '1 openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3\n1 close(3) = 0\n1 close(4) = 0\n1 close(0x3) = 0\nwhat is this\n'
+LOG = (
+    '1 openat(AT_FDCWD, "/etc/passwd", O_RDONLY) = 3\n1 close(3) = 0\n1 close(4) = 0\n1 close(0x3) = 0\nwhat is this\n'
+)
 CALLS = [
     {"arch": "x86_64", "name": "close", "nr": 3, "count": 12, "args": [{"values": ["0x3", "0xffffffffffffffff"]}]},
     {"arch": "x86_64", "name": "mmap", "count": 40, "args": [{"min": 0, "max": 28672, "ever": 28672, "always": 0}]},
     {"arch": "x86", "name": "brk", "nr": 45, "count": 4, "args": [{"values": [0], "observed": 3}]},
 ]
-RECORDING = {"callgate": "recording", "version": 1, "runs": [{"how": "ptrace", "command": ["ls", "a b"]}], "calls": CALLS}
+RECORDING = {
+    "callgate": "recording",
+    "version": 1,
+    "runs": [{"how": "ptrace", "command": ["ls", "a b"]}],
+    "calls": CALLS,
+}
 
 
 class Recordings(unittest.TestCase):
@@ -32,7 +39,9 @@ class Recordings(unittest.TestCase):
 
     def test_a_log_of_strace(self):
         rows = callgate.recording(LOG.encode(), machine="aarch64", name="log")
-        self.assertEqual([(row["call"], row["nr"], row["count"]) for row in rows], [("openat", 56, 1), ("close", 57, 3)])
+        self.assertEqual(
+            [(row["call"], row["nr"], row["count"]) for row in rows], [("openat", 56, 1), ("close", 57, 3)]
+        )
         self.assertEqual((rows[0]["command"], rows[0]["arg2"], rows[1]["arg0"]), (None, None, [3, 4]))
         (warning,) = rows.warnings
         self.assertEqual((warning.source, warning.line), ("log", 5))
@@ -64,5 +73,7 @@ class Recordings(unittest.TestCase):
             self.assertRaises(callgate.CallgateError, callgate.recording, text)
 
     def test_a_recording_gives_weights(self):
-        program = callgate.compile(callgate.preset("container-default"), weights="close 100\n", machine="x86_64", kernel="6.12")
+        program = callgate.compile(
+            callgate.preset("container-default"), weights="close 100\n", machine="x86_64", kernel="6.12"
+        )
         self.assertLessEqual(program.expected_insns, callgate.compile(program, machine="x86_64").expected_insns)

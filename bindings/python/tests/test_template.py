@@ -25,8 +25,10 @@ class Templates(unittest.TestCase):
     def test_variables_and_patches(self):
         found = [(one.name, one.bits) for one in self.template.variables]
         self.assertEqual(found, [("log", 32), ("limit", 64), ("prot", 64)])
-        self.assertEqual({(patch.half, patch.complement) for patch in self.template.patches if patch.variable == 2},
-                         {("high", True), ("low", True)})
+        self.assertEqual(
+            {(patch.half, patch.complement) for patch in self.template.patches if patch.variable == 2},
+            {("high", True), ("low", True)},
+        )
         self.assertEqual({patch.addend for patch in self.template.patches}, {0, 4096})
         self.assertIn("variables: log, limit, prot", repr(self.template))
 

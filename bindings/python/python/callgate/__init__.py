@@ -4,7 +4,7 @@
     program.install()                                   # all threads, no_new_privs
 
 Functions take a filter as a text, a path, a dict, a program or a Source, and options by keyword (SourceOptions,
-CompileOptions). Whatever is wrong with a filter is a CallgateError with line, column and advice. All functions are safe to
+CompileOptions). What is wrong with a filter is a CallgateError with line, column and advice. All functions are safe to
 call from several threads, which work at the same time.
 """
 

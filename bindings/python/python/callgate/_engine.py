@@ -71,4 +71,3 @@ def checked_text(text: Union[str, bytes], name: Optional[str]) -> str:
         help = "decode the text from UTF-8 without surrogateescape"
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     raise CallgateError([Diagnostic("error", wrong, help, name, line, column)])
-

@@ -46,16 +46,18 @@ def merge(filters: Iterable[SourceLike], **options: Unpack[CompileOptions]) -> P
 
 
 def diff(a: SourceLike, b: SourceLike, **options: Unpack[SourceOptions]) -> Differences:
-    """The syscalls for which two filters differ; none if they are equivalent for all syscalls, arguments and architectures.
-    Options override those of both.
+    """The syscalls for which two filters differ.
+
+    None if they are equivalent for all syscalls, arguments and architectures. Options override those of both.
     """
     result, warnings = ask(request_of("diff", {"a": a, "b": b}, options))
     return Differences(map(difference, result["differences"]), warnings)
 
 
 def subset(a: SourceLike, b: SourceLike, **options: Unpack[SourceOptions]) -> Differences:
-    """The syscalls for which `a` is looser than `b`; none if `a` allows nothing that `b` does not. Options override those of
-    both.
+    """The syscalls for which `a` is looser than `b`.
+
+    None if `a` allows nothing that `b` does not. Options override those of both.
     """
     result, warnings = ask(request_of("subset", {"a": a, "b": b}, options))
     return Differences(map(difference, result["witnesses"]), warnings)

@@ -13,16 +13,18 @@ class SourceOptions(TypedDict, total=False):
     name: str
     """The name in messages. Without a format, its extension helps to recognize it."""
     format: str
-    """oci, docker, podman, runc, crun, kafel, firecracker, minijail, lxc, snap, android, systemd or bpftext; without it, the
-    content decides."""
+    """oci, docker, podman, runc, crun, kafel, firecracker, minijail, lxc, snap, android, systemd or bpftext.
+    Without it, the content decides."""
     arches: Sequence[str]
-    """The architectures, such as x86_64 or SCMP_ARCH_X86_64; the default is those of the source that the machine supports."""
+    """The architectures, such as x86_64 or SCMP_ARCH_X86_64.
+    The default is those of the source that the machine supports."""
     machine: str
     """The architecture of the machine for which filters are compiled; the default is this machine."""
     kernel: str
     """The kernel version for conditions of a profile, such as "6.12"; the default is the running kernel."""
     caps: str
-    """The capabilities for conditions of a profile: docker (the default), all, none, or a list such as CAP_CHOWN,CAP_KILL."""
+    """The capabilities for conditions of a profile.
+    docker (the default), all, none, or a list such as CAP_CHOWN,CAP_KILL."""
     enosys_above: str
     """Whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off."""
     systemd: str

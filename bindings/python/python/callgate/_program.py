@@ -80,8 +80,8 @@ class Program(AsSource):
         """Sets no_new_privs and installs the filter, with the flags of the source and these. It cannot be undone.
 
         `tsync` installs it in all threads of the process, or in none; without it, only the calling thread and what it
-        starts afterwards have the filter. `log` logs every verdict but ALLOW, and `spec_allow` leaves the mitigation for
-        Speculative Store Bypass disabled.
+        starts afterwards have the filter. `log` logs every verdict but ALLOW, and `spec_allow` leaves the mitigation
+        for Speculative Store Bypass disabled.
 
         Raises InstallError if the kernel refuses; then no filter was installed, but no_new_privs may be set.
         """
@@ -158,12 +158,13 @@ def simulate(
 ) -> Simulated:
     """The verdict for a syscall; a profile is compiled first.
 
-    The syscall is a name or a number. Arguments are numbers or constants such as "O_RDWR|O_CLOEXEC"; those that are not given
-    are 0. `arch` is the ABI of the syscall; the default is that of the machine if the filter supports it. Options:
-    CompileOptions.
+    The syscall is a name or a number. Arguments are numbers or constants such as "O_RDWR|O_CLOEXEC"; those that are not
+    given are 0. `arch` is the ABI of the syscall; the default is that of the machine if the filter supports it.
+    Options: CompileOptions.
     """
     request = request_of("simulate", {"source": filter}, options)
-    request.update(syscall=word(syscall), args=[word(arg) for arg in args], instruction_pointer=index(instruction_pointer))
+    request.update(syscall=word(syscall), args=[word(arg) for arg in args])
+    request["instruction_pointer"] = index(instruction_pointer)
     if arch is not None:
         request["arch"] = arch
     return simulated(*ask(request))

@@ -44,18 +44,17 @@ def recording(
 ) -> Recording:
     """A recording as a list of dicts, one for each command, architecture and syscall.
 
-    The text, or the file of a path, is a recording of `callgate record`, a log of strace, audit records, or a table of counts.
-    `machine` is the architecture of a log that names none. `strict` makes unknown names errors; `partial` reads what is
-    complete in a truncated recording.
+    The text, or the file of a path, is a recording of `callgate record`, a log of strace, audit records, or a table of
+    counts. `machine` is the architecture of a log that names none. `strict` makes unknown names errors; `partial` reads
+    what is complete in a truncated recording.
 
-    | key | value |
-    |---|---|
-    | command | the command as a line for the shell; None if it is not known, or if runs of several were merged |
-    | arch, call, nr | the architecture; the name, None if the number has none; the number |
-    | count | how often the syscall was made |
-    | runs | in how many runs it was made |
-    | arg0 … arg5 | a list of all values of the argument; a dict with min, max, ever and always if there were more than 32; None \
-if the value is not known for every occurrence, or the syscall has no such argument |
+    The keys of a dict:
+
+    - command: the command as a line for the shell; None if it is not known, or if runs of several were merged;
+    - arch, call, nr: the architecture; the name, None if the number has none; the number;
+    - count, runs: how often the syscall was made, and in how many runs;
+    - arg0 to arg5: a list of all values of the argument; a dict with min, max, ever and always if there were more than
+      32; None if the value is not known for every occurrence, or the syscall has no such argument.
 
     Raises CallgateError for what is not a recording.
     """

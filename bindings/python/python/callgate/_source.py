@@ -41,7 +41,7 @@ class Source:
 
     The filter is
 
-    - the text of a profile or of a program, as str or bytes: a profile of Docker, Podman, runc or crun, a SeccompProfile of
+    - the text of a profile or of a program, as str or bytes: a profile of Docker, Podman, runc or crun, a resource of
       Kubernetes, a policy of Kafel, minijail, LXC, Firecracker, snap, systemd or Android, or a listing;
     - a path (pathlib.Path), for the text in the file;
     - a dict: a profile in JSON after json.loads, such as linux.seccomp of a container;

@@ -40,7 +40,10 @@ class Patch:
 
 @dataclass(frozen=True, repr=False)
 class Template:
-    """A program with variables, proved for all of their values. It cannot be installed; `instantiate` makes a Program."""
+    """A program with variables, proved for all of their values.
+
+    It cannot be installed; `instantiate` makes a Program.
+    """
 
     variables: Tuple[Variable, ...]
     patches: Tuple[Patch, ...]
