@@ -1,5 +1,6 @@
 """Bad inputs are exceptions of Python."""
 
+import json
 import pickle
 import tempfile
 import threading
@@ -146,15 +147,17 @@ class Threads(unittest.TestCase):
             self.assertEqual(set(pool.map(lambda _: callgate.compile(SMALL, **HERE), range(64))), {one})
 
     def test_other_threads_run_while_one_compiles(self):
-        ticks, passed = [0], []
+        request = {"request": "explain", "machine": "x86_64", "source": {"text": COMPLEX}}
+        text = json.dumps(request).encode()
+        ticks, most = [0], [0]
 
         def work():
             # If the call kept the GIL, the other thread could run only before and after it.
-            for _ in range(50):
+            for _ in range(10):
                 before = ticks[0]
-                error_of(COMPLEX, function=callgate.explain)
-                if ticks[0] - before >= 3:
-                    passed.append(True)
+                callgate.answer(text)
+                most[0] = max(most[0], ticks[0] - before)
+                if most[0] >= 50:
                     break
 
         thread = threading.Thread(target=work)
@@ -162,4 +165,4 @@ class Threads(unittest.TestCase):
         while thread.is_alive():
             time.sleep(0.001)
             ticks[0] += 1
-        self.assertEqual(passed, [True])
+        self.assertGreaterEqual(most[0], 50)
