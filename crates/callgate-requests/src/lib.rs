@@ -17,7 +17,7 @@
 //!
 //! | key | in | value |
 //! |---|---|---|
-//! | `request` | all | `compile`, `template`, `optimize`, `merge`, `explain`, `diff`, `subset` or `simulate` |
+//! | `request` | all | `compile`, `template`, `optimize`, `merge`, `explain`, `diff`, `subset`, `simulate` or `recording` |
 //! | `machine` | all | the architecture of the machine: the default where a source names none |
 //! | `source` | `compile`, `template`, `optimize`, `explain`, `simulate` | a source |
 //! | `sources` | `merge` | a list of sources, the oldest filter first |
@@ -25,6 +25,7 @@
 //! | `options` | `compile`, `template`, `optimize`, `merge`, `simulate` | `model`, `optimize`, `instructions`: as the options of `callgate compile`; `weights`: the text of a file of weights |
 //! | `syscalls` | `explain` | names or numbers; all without it |
 //! | `max` | `diff`, `subset` | the maximum number of differences; all without it |
+//! | `text`, `name`, `strict`, `partial` | `recording` | a recording as text, in any format of `callgate check`; its name in messages; whether unknown names are errors; whether the complete entries of truncated JSON are read |
 //! | `syscall`, `args`, `arch`, `instruction_pointer` | `simulate` | a name or a number; numbers or strings such as `O_RDWR`; the ABI |
 //!
 //! A source is an object with exactly one of `text`, `insns` (a list of `[code, jt, jf, k]`), `hex` (a program as bytes)
@@ -50,6 +51,11 @@
 //! message has the keys `severity`, `source`, `line`, `column`, `message` and `help`; `source` is null for a message about
 //! the request, whose line and column are then those in the request. Errors have warnings among them.
 //!
+//! The result of `recording` has an item of `calls` for each syscall: `arch`, `call` (its name), `nr`, `count`, `runs`, and
+//! `args`, an object per argument: `observed`, how often its value is known, with all `values`, or with `min`, `max`, `ever`
+//! and `always` if there were more than 32. `null` or a missing item: no value is known. `runs` and `caveats` are as in a
+//! recording, except that integers are numbers.
+//!
 //! # Limits
 //!
 //! A request has at most 32 MiB and 512 levels of nesting, `merge` takes at most 64 sources, and each reader and diagram
@@ -62,6 +68,7 @@ pub mod differences;
 pub mod explanation;
 pub mod json;
 mod operations;
+mod recording;
 mod request;
 pub mod source;
 pub mod syscall;

@@ -12,6 +12,7 @@ use callgate::{Arch, Endian, SeccompData, explain, sets};
 use crate::differences::{self, Differences};
 use crate::explanation::{explanation, keep_only};
 use crate::json::Json;
+use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
 use crate::source::{Content, Filter, Message, Messages, SourceText, Stack, read};
 use crate::syscall;
@@ -46,6 +47,7 @@ pub(crate) fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Me
         Operation::Simulate { source, compiling, call } => {
             simulate(source, compiling, call, request.machine, warnings)
         }
+        Operation::Recording(recorded) => recording(recorded, request.machine, warnings),
     }
 }
 

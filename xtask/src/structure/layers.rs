@@ -32,6 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-vm", &["callgate-bpf"]),
     ("callgate-requests", &["callgate"]),
     ("callgate-wasm", &["callgate-requests"]),
+    ("callgate-python", &["callgate-bpf", "callgate-linux", "callgate-requests"]),
     ("callgate-linux", &["callgate"]),
     ("callgate-record", &["callgate", "callgate-linux"]),
     ("callgate-measure", &["callgate", "callgate-linux", "callgate-vm"]),

@@ -6,5 +6,5 @@ mod parse;
 mod source;
 mod values;
 
-pub(crate) use model::{Call, Compiling, Operation, Request};
+pub(crate) use model::{Call, Compiling, Operation, Recorded, Request};
 pub(crate) use parse::parse;

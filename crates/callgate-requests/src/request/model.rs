@@ -21,6 +21,7 @@ pub(crate) enum Operation {
     Diff { filters: [SourceText; 2], max: Option<u32> },
     Subset { filters: [SourceText; 2], max: Option<u32> },
     Simulate { source: SourceText, compiling: Compiling, call: Call },
+    Recording(Recorded),
 }
 
 /// How filters are compiled.
@@ -31,6 +32,17 @@ pub(crate) struct Compiling {
     pub(crate) instructions: Instructions,
     /// The text of a file of weights.
     pub(crate) weights: Option<String>,
+}
+
+/// A recording as text.
+pub(crate) struct Recorded {
+    pub(crate) text: String,
+    /// Its name in messages.
+    pub(crate) name: String,
+    /// Whether unknown names are errors.
+    pub(crate) strict: bool,
+    /// Whether the complete entries of a truncated recording are read.
+    pub(crate) partial: bool,
 }
 
 /// A syscall as text.

@@ -7,10 +7,10 @@ use callgate::formats::syntax::keys::KeyMatching;
 use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 
-use super::model::{Call, Operation, Request};
+use super::model::{Call, Operation, Recorded, Request};
 use super::options::compiling;
 use super::source::source;
-use super::values::{arch, named, word};
+use super::values::{arch, boolean, named, word};
 use crate::source::SourceText;
 
 /// The maximum number of sources to merge.
@@ -26,6 +26,7 @@ enum Kind {
     Diff,
     Subset,
     Simulate,
+    Recording,
 }
 
 /// The requests, by name.
@@ -38,6 +39,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("diff", Kind::Diff),
     ("subset", Kind::Subset),
     ("simulate", Kind::Simulate),
+    ("recording", Kind::Recording),
 ];
 
 impl Kind {
@@ -51,6 +53,7 @@ impl Kind {
             Kind::Simulate => {
                 &["source", "options", "syscall", "args", "arch", "instruction_pointer"]
             }
+            Kind::Recording => &["text", "name", "strict", "partial"],
         }
     }
 }
@@ -137,6 +140,7 @@ fn operation(
             compiling: compiling(reader, fields.get("options"))?,
             call: call(reader, fields)?,
         },
+        Kind::Recording => Operation::Recording(recorded(reader, fields)?),
     })
 }
 
@@ -189,6 +193,21 @@ fn call(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Call> {
         call.instruction_pointer = reader.integer(node, "`instruction_pointer`", u64::MAX)?;
     }
     Some(call)
+}
+
+fn recorded(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Recorded> {
+    let text = required(reader, fields, "text")?;
+    let text = reader.text(text, "`text`")?.to_owned();
+    let name = match fields.get("name") {
+        Some(node) => reader.text(node, "`name`")?.to_owned(),
+        None => "recording".to_owned(),
+    };
+    let mut flag = |key: &str| match fields.get(key) {
+        Some(node) => boolean(reader, node, &format!("`{key}`")),
+        None => Some(false),
+    };
+    let (strict, partial) = (flag("strict")?, flag("partial")?);
+    Some(Recorded { text, name, strict, partial })
 }
 
 /// Names or numbers.

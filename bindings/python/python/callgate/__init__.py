@@ -1,0 +1,66 @@
+"""Seccomp filters: any description of a filter to a small, fast program that is proved equivalent to it.
+
+    program = callgate.compile(Path("profile.json"))    # Docker's JSON, Kafel, a unit of systemd, ...
+    program.install()                                   # all threads, no_new_privs
+
+Functions take a filter as a text, a path, a dict, a program or a Source, and options by keyword (SourceOptions,
+CompileOptions). What is wrong with a filter is a CallgateError with line, column and advice. All functions are safe to
+call from several threads, which work at the same time.
+"""
+
+from __future__ import annotations
+
+from ._engine import answer
+from ._errors import CallgateError, Diagnostic, InstallError
+from ._explanation import ArchExplanation, Clause, Condition, Explanation, Group, Outcome, Unnamed
+from ._functions import compile, compile_template, diff, merge, optimize, subset
+from ._options import CompileOptions, SourceOptions
+from ._program import Program, explain, simulate
+from ._recording import Recording, recording
+from ._results import Decision, Difference, Differences, Simulated
+from ._source import AsSource, Instruction, Source, SourceLike, preset
+from ._template import Patch, Template, Variable
+from ._verdict import Verdict
+
+# The names in tracebacks.
+CallgateError.__module__ = InstallError.__module__ = __name__
+
+__all__ = [
+    "ArchExplanation",
+    "AsSource",
+    "CallgateError",
+    "Clause",
+    "CompileOptions",
+    "Condition",
+    "Decision",
+    "Diagnostic",
+    "Difference",
+    "Differences",
+    "Explanation",
+    "Group",
+    "InstallError",
+    "Instruction",
+    "Outcome",
+    "Patch",
+    "Program",
+    "Recording",
+    "Simulated",
+    "Source",
+    "SourceLike",
+    "SourceOptions",
+    "Template",
+    "Unnamed",
+    "Variable",
+    "Verdict",
+    "answer",
+    "compile",
+    "compile_template",
+    "diff",
+    "explain",
+    "merge",
+    "optimize",
+    "preset",
+    "recording",
+    "simulate",
+    "subset",
+]

@@ -1,0 +1,6 @@
+from typing import List, Optional, Tuple
+
+MACHINE: str
+
+def answer(request: bytes) -> str: ...
+def install(program: bytes, flags: List[str]) -> Optional[Tuple[str, str]]: ...

@@ -1,0 +1,65 @@
+"""Options of functions, as keyword arguments."""
+
+from __future__ import annotations
+
+from typing import Collection, Mapping, Sequence, TypedDict, Union
+
+__all__ = ["CompileOptions", "SourceOptions"]
+
+
+class SourceOptions(TypedDict, total=False):
+    """How a source is read."""
+
+    name: str
+    """The name in messages. Without a format, its extension helps to recognize it."""
+    format: str
+    """oci, docker, podman, runc, crun, kafel, firecracker, minijail, lxc, snap, android, systemd or bpftext.
+    Without it, the content decides."""
+    arches: Sequence[str]
+    """The architectures, such as x86_64 or SCMP_ARCH_X86_64.
+    The default is those of the source that the machine supports."""
+    machine: str
+    """The architecture of the machine for which filters are compiled; the default is this machine."""
+    kernel: str
+    """The kernel version for conditions of a profile, such as "6.12"; the default is the running kernel."""
+    caps: str
+    """The capabilities for conditions of a profile.
+    docker (the default), all, none, or a list such as CAP_CHOWN,CAP_KILL."""
+    enosys_above: str
+    """Whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off."""
+    systemd: str
+    """The version of systemd for units, such as "257"."""
+    thread: str
+    """The thread of a document of Firecracker."""
+    files: Mapping[str, Union[str, bytes]]
+    """The files that a policy includes, or base profiles, by the names that the source uses."""
+    strict: bool
+    """Whether unknown names of syscalls are errors instead of warnings."""
+    endian: str
+    """The byte order of a program, little or big."""
+    set: Mapping[str, Union[int, str]]
+    """The values of variables."""
+
+
+class CompileOptions(SourceOptions, total=False):
+    """How a source is read, and how it is compiled."""
+
+    model: str
+    """The cost model of the kernel: cached (Linux 5.11 and later, the default) or uncached."""
+    optimize: str
+    """speed (the fewest executed instructions, the default) or size (the shortest program)."""
+    instructions: str
+    """all (the default), or basic: those that libseccomp's simulator executes."""
+    weights: str
+    """How often syscalls occur: a name and a count per line, a recording, or a table of strace -c."""
+
+
+COMPILING = frozenset(["model", "optimize", "instructions", "weights"])
+READING = frozenset(SourceOptions.__annotations__)
+
+
+def check_names(options: Mapping[str, object], known: Collection[str]) -> None:
+    """Raises TypeError for an unknown option."""
+    for name in options:
+        if name not in known:
+            raise TypeError(f"unexpected option {name!r}")

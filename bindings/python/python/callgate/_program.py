@@ -1,0 +1,175 @@
+"""Programs."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from dataclasses import dataclass, field
+from operator import index
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Tuple, Union
+
+from . import _native
+from ._engine import ask
+from ._errors import CallgateError, Diagnostic, InstallError
+from ._explanation import Explanation, explanation
+from ._results import Simulated, simulated
+from ._source import AsSource, Instruction, request_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CompileOptions, SourceOptions
+    from ._source import SourceLike
+
+__all__ = ["Program"]
+
+
+@dataclass(frozen=True, repr=False)
+class Program(AsSource):
+    """A filter that the kernel accepts, proved equivalent to its source. `compile` makes it."""
+
+    insns: Tuple[Instruction, ...]
+    """The instructions."""
+    name: str
+    """The name of the source."""
+    arches: Tuple[str, ...]
+    """The architectures of the source."""
+    endian: str
+    """The byte order of its machines, little or big."""
+    flags: Tuple[str, ...]
+    """The flags with which the source wants to be installed, such as SECCOMP_FILTER_FLAG_LOG."""
+    expected_insns: Optional[float]
+    """The mean number of instructions that a syscall executes; None if no syscall is permitted, or if the program
+    has variables."""
+    constant_allow: int
+    """The number of syscalls that the kernel allows without running the filter (Linux 5.11 and later)."""
+    nodes: Optional[int]
+    """The number of nodes of the decision diagram; None if the program was not compiled."""
+    proved: bool
+    """Whether the program was proved equivalent to its source; False only if `optimize` returned the given one."""
+    reason: Optional[str] = None
+    """Why `optimize` returned the given program; None if it did not."""
+    warnings: Tuple[Diagnostic, ...] = field(default=(), compare=False)
+    """The messages about the source that are not errors."""
+
+    def __len__(self) -> int:
+        return len(self.insns)
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return iter(self.insns)
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
+
+    def to_bytes(self) -> bytes:
+        """The program as an array of struct sock_filter, in the byte order of its machines."""
+        pack = struct.Struct("<HBBI" if self.endian == "little" else ">HBBI").pack
+        return b"".join(pack(*insn) for insn in self.insns)
+
+    def simulate(
+        self, syscall: Union[str, int], *args: Union[str, int], arch: Optional[str] = None, instruction_pointer: int = 0
+    ) -> Simulated:
+        """The verdict for a syscall; see the function `simulate`."""
+        return simulate(self, syscall, *args, arch=arch, instruction_pointer=instruction_pointer)
+
+    def explain(self, *syscalls: Union[str, int]) -> Explanation:
+        """What the program does with these syscalls, names or numbers; with all if none are given."""
+        return explain(self, *syscalls)
+
+    def install(self, *, tsync: bool = True, log: bool = False, spec_allow: bool = False) -> None:
+        """Sets no_new_privs and installs the filter, with the flags of the source and these. It cannot be undone.
+
+        `tsync` installs it in all threads of the process, or in none; without it, only the calling thread and what it
+        starts afterwards have the filter. `log` logs every verdict but ALLOW, and `spec_allow` leaves the mitigation
+        for Speculative Store Bypass disabled.
+
+        Raises InstallError if the kernel refuses; then no filter was installed, but no_new_privs may be set.
+        """
+        if sys.platform != "linux":
+            raise InstallError("seccomp exists only on Linux")
+        if self.endian != sys.byteorder:
+            raise InstallError(f"the program is for {', '.join(self.arches)}, and this machine is {_native.MACHINE}")
+        flags = list(self.flags)
+        given = {"TSYNC": tsync, "LOG": log, "SPEC_ALLOW": spec_allow}
+        flags += [f"SECCOMP_FILTER_FLAG_{name}" for name, is_set in given.items() if is_set]
+        failed = _native.install(self.to_bytes(), flags)
+        if failed:
+            message, help = failed
+            raise InstallError(f"{message}\n  help: {help}" if help else message)
+
+    def __repr__(self) -> str:
+        expected = "" if self.expected_insns is None else f", {self.expected_insns:g} expected"
+        return (
+            f"<callgate.Program {self.name!r}: {len(self.insns)} instructions{expected}, "
+            f"{self.constant_allow} constant allow, {' '.join(self.arches)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from ._html import table
+
+        figures = [
+            ("instructions", str(len(self.insns))),
+            ("executed per syscall, mean", "-" if self.expected_insns is None else f"{self.expected_insns:g}"),
+            ("constant allow", str(self.constant_allow)),
+            ("proved", "yes" if self.proved else "no"),
+        ]
+        try:
+            explained: Optional[Explanation] = self.explain()
+        except CallgateError:
+            explained = None
+        return table(self.name, figures, explained)
+
+    def _as_source(self) -> Tuple[Tuple[Instruction, ...], str, Dict[str, Any]]:
+        return self.insns, self.name, {"arches": self.arches, "endian": self.endian}
+
+
+def program(result: Mapping[str, Any], warnings: Tuple[Diagnostic, ...], name: Optional[str] = None) -> Program:
+    """The program in an answer."""
+    return Program(
+        insns=tuple(Instruction(*insn) for insn in result["program"]),
+        name=result["source"] if name is None else name,
+        arches=tuple(result["arches"]),
+        endian=result["endian"],
+        flags=tuple(result["flags"]),
+        expected_insns=result["expected_insns"],
+        constant_allow=result["constant_allow"],
+        nodes=result.get("nodes"),
+        proved=result["proved"],
+        reason=result.get("reason"),
+        warnings=warnings,
+    )
+
+
+def explain(filter: SourceLike, *syscalls: Union[str, int], **options: Unpack[SourceOptions]) -> Explanation:
+    """What a filter does with these syscalls, names or numbers; with all if none are given. Options: SourceOptions."""
+    request = request_of("explain", {"source": filter}, options)
+    if syscalls:
+        request["syscalls"] = [word(one) for one in syscalls]
+    return explanation(*ask(request))
+
+
+def simulate(
+    filter: SourceLike,
+    syscall: Union[str, int],
+    *args: Union[str, int],
+    arch: Optional[str] = None,
+    instruction_pointer: int = 0,
+    **options: Unpack[CompileOptions],
+) -> Simulated:
+    """The verdict for a syscall; a profile is compiled first.
+
+    The syscall is a name or a number. Arguments are numbers or constants such as "O_RDWR|O_CLOEXEC"; those that are not
+    given are 0. `arch` is the ABI of the syscall; the default is that of the machine if the filter supports it.
+    Options: CompileOptions.
+    """
+    request = request_of("simulate", {"source": filter}, options)
+    request.update(syscall=word(syscall), args=[word(arg) for arg in args])
+    request["instruction_pointer"] = index(instruction_pointer)
+    if arch is not None:
+        request["arch"] = arch
+    return simulated(*ask(request))
+
+
+def word(value: Union[str, int]) -> str:
+    """A name, or a number in digits, because numbers above 2 ** 53 must keep all of them."""
+    return value if isinstance(value, str) else str(index(value))

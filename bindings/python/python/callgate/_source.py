@@ -1,0 +1,165 @@
+"""Sources: filters in any form, with the options of their reading."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _native
+from ._engine import MAX_REQUEST, checked_text
+from ._errors import failure
+from ._options import COMPILING, READING, SourceOptions, check_names
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Instruction", "Source", "SourceLike", "preset"]
+
+
+class Instruction(NamedTuple):
+    """A classic BPF instruction, with the fields of struct sock_filter."""
+
+    code: int
+    jt: int
+    jf: int
+    k: int
+
+
+class AsSource:
+    """What is a source as it is: instructions with their name and options."""
+
+    def _as_source(self) -> Tuple[Tuple[Instruction, ...], str, Dict[str, Any]]:
+        raise NotImplementedError
+
+
+class Source:
+    """A filter with the options of its reading (SourceOptions). Functions take it wherever they take a profile.
+
+    The filter is
+
+    - the text of a profile or of a program, as str or bytes: a profile of Docker, Podman, runc or crun, a resource of
+      Kubernetes, a policy of Kafel, minijail, LXC, Firecracker, snap, systemd or Android, or a listing;
+    - a path (pathlib.Path), for the text in the file;
+    - a dict: a profile in JSON after json.loads, such as linux.seccomp of a container;
+    - a program: a Program, a list of instructions (code, jt, jf, k), or their bytes;
+    - or another Source, whose options are overridden.
+    """
+
+    __slots__ = ("_content", "_name", "_options")
+    _content: Tuple[str, Any]
+    _name: str
+    _options: Dict[str, Any]
+
+    def __init__(self, filter: SourceLike, **options: Unpack[SourceOptions]) -> None:
+        check_names(options, READING)
+        # None is the default, so that programs can pass on what they may not have.
+        given = {key: value for key, value in options.items() if value is not None}
+        self._options = {}
+        self._name = str(given.get("name", ""))
+        if isinstance(filter, Source):
+            self._content, self._options = filter._content, dict(filter._options)
+            self._name = self._name or filter._name
+        elif isinstance(filter, (str, bytes)):
+            if isinstance(filter, str) and "\n" not in filter and os.path.isfile(filter):
+                raise failure(f"{filter!r} is the name of a file, not a filter", "give pathlib.Path(...)")
+            self._set_text(filter)
+        elif isinstance(filter, (bytearray, memoryview)):
+            self._set_text(bytes(filter))
+        elif isinstance(filter, os.PathLike):
+            self._name = self._name or str(os.fspath(filter))
+            with open(filter, "rb") as file:
+                self._set_text(file.read(MAX_REQUEST + 1))
+        elif isinstance(filter, Mapping):
+            self._set_text(json.dumps(dict(filter)))
+        elif isinstance(filter, AsSource):
+            insns, name, self._options = filter._as_source()
+            self._content, self._name = ("insns", insns), self._name or name
+        elif isinstance(filter, Sequence):
+            self._set_insns(filter)
+        else:
+            raise TypeError(f"a filter is a text, a path, a dict or a program, not {type(filter).__name__}")
+        self._options.update((key, value) for key, value in given.items() if key != "name")
+        files = self._options.get("files")
+        if files is not None:
+            if not isinstance(files, Mapping):
+                raise TypeError(f"files are a dict of names and texts, not {type(files).__name__}")
+            self._options["files"] = {str(name): checked_text(text, str(name)) for name, text in files.items()}
+
+    def _set_text(self, text: Union[str, bytes]) -> None:
+        # Each instruction of a program has a zero byte, because codes are less than 256; no text has one.
+        if isinstance(text, bytes) and b"\0" in text:
+            self._content = ("hex", text[: MAX_REQUEST + 1].hex())
+            self._name = self._name or "program"
+        else:
+            self._name = self._name or "profile"
+            self._content = ("text", checked_text(text, self._name))
+
+    def _set_insns(self, insns: Any) -> None:
+        self._content = ("insns", tuple(tuple(map(operator.index, insn)) for insn in insns))
+        self._name = self._name or "program"
+
+    def __repr__(self) -> str:
+        options = "".join(f", {key}={value!r}" for key, value in sorted(self._options.items()))
+        return f"<callgate.Source {self._name!r}: {self._content[0]}{options}>"
+
+    def _machine(self) -> Optional[str]:
+        return self._options.get("machine")
+
+    def _request(self, default_name: Optional[str] = None) -> Dict[str, Any]:
+        """The source in a request; the kernel version is that of this machine unless it is given."""
+        key, content = self._content
+        name = self._name
+        if default_name is not None and name in ("profile", "program"):
+            name = default_name
+        request = {key: content, "name": name}
+        request.update((key, value) for key, value in self._options.items() if key != "machine")
+        if "kernel" not in request:
+            request.update(running_kernel())
+        return request
+
+
+SourceLike = Union[
+    str, bytes, bytearray, "os.PathLike[str]", Mapping[str, Any], Sequence[Tuple[int, int, int, int]], AsSource, Source
+]
+
+
+def preset(name: str, /, **options: Unpack[SourceOptions]) -> Source:
+    """The filter of a preset, such as container-default or no-ptrace."""
+    source = Source("", **options)
+    source._name = source._name if "name" in options else f"preset:{name}"
+    source._content = ("preset", name)
+    return source
+
+
+def running_kernel() -> Dict[str, str]:
+    """The version of the running kernel, such as 6.12."""
+    found = re.match(r"\d+\.\d+", os.uname().release) if sys.platform == "linux" else None
+    return {"kernel": found[0]} if found else {}
+
+
+def request_of(kind: str, sources: Mapping[str, Any], options: Mapping[str, Any]) -> Dict[str, Any]:
+    """A request about one or several sources (SourceLike), whose options are overridden by these."""
+    can_compile = kind not in ("explain", "diff", "subset")
+    check_names(options, READING | COMPILING if can_compile else READING)
+    reading: Any = {key: value for key, value in options.items() if key in READING}
+    compiling = {key: value for key, value in options.items() if key in COMPILING and value is not None}
+    request: Dict[str, Any] = {"request": kind}
+    all_sources: List[Source] = []
+    for key, given in sources.items():
+        if key == "sources":
+            many = [Source(one, **reading) for one in given]
+            request[key] = [one._request() for one in many]
+            all_sources += many
+        else:
+            one = Source(given, **reading)
+            request[key] = one._request(None if key == "source" else key)
+            all_sources.append(one)
+    machines = [machine for machine in map(Source._machine, all_sources) if machine]
+    request["machine"] = machines[0] if machines else _native.MACHINE
+    if compiling:
+        request["options"] = compiling
+    return request

@@ -1,0 +1,1 @@
+"""Tests of the installed package: python -m unittest discover -s tests -t ."""

@@ -1,0 +1,32 @@
+"""The examples run."""
+
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+class Examples(unittest.TestCase):
+    def run_example(self, name, *arguments):
+        command = [sys.executable, str(EXAMPLES / name), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+        return done.stdout
+
+    def test_sandbox(self):
+        self.assertEqual(self.run_example("sandbox.py"), "Operation not permitted\n")
+
+    def test_template(self):
+        self.assertIn("write to 7: ALLOW\nwrite to 8: ERRNO(EPERM)\n", self.run_example("template.py"))
+
+    def test_compare(self):
+        self.assertIn("unshare", self.run_example("compare.py"))
+
+    def test_recording(self):
+        self.assertIn("close", self.run_example("recording.py"))
+
+    def test_every_example_is_tested(self):
+        names = {path.name for path in EXAMPLES.glob("*.py")}
+        self.assertEqual(names, {"sandbox.py", "template.py", "compare.py", "recording.py"})

@@ -1,0 +1,122 @@
+"""Filters in the kernel: each test installs them in a process of its own, because a filter cannot be removed."""
+
+import subprocess
+import sys
+import textwrap
+import unittest
+
+import callgate
+
+from .profiles import HERE, SMALL
+
+PREFIX = """
+import ctypes, os, threading
+import callgate
+from tests.profiles import DENY_GETPPID
+libc = ctypes.CDLL(None, use_errno=True)
+def getppid():
+    ctypes.set_errno(0)
+    libc.syscall(NUMBER)
+    return ctypes.get_errno()
+NUMBER = callgate.simulate(DENY_GETPPID, "getppid").nr
+program = callgate.compile(DENY_GETPPID)
+def in_thread(function):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()))
+    thread.start()
+    thread.join()
+    return results[0]
+"""
+
+
+@unittest.skipUnless(sys.platform == "linux", "seccomp exists only on Linux")
+class Install(unittest.TestCase):
+    def run_child(self, code):
+        done = subprocess.run(
+            [sys.executable, "-c", PREFIX + textwrap.dedent(code)], capture_output=True, text=True, timeout=120
+        )
+        self.assertEqual((done.stderr, done.returncode), ("", 0))
+
+    def test_all_threads_have_the_filter(self):
+        self.run_child("""
+            ready, go, results = threading.Barrier(3), threading.Event(), []
+            def work():
+                ready.wait()
+                go.wait()
+                results.append(getppid())
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads: thread.start()
+            ready.wait()
+            program.install(log=False)
+            go.set()
+            for thread in threads: thread.join()
+            assert results == [18, 18], results
+            assert getppid() == 18
+            status = open("/proc/self/status").read()
+            assert "NoNewPrivs:\\t1" in status and "Seccomp:\\t2" in status, status
+        """)
+
+    def test_one_thread_has_the_filter(self):
+        self.run_child("""
+            def work():
+                program.install(tsync=False)
+                return getppid()
+            assert in_thread(work) == 18
+            assert getppid() == 0
+        """)
+
+    def test_a_thread_with_another_filter_is_an_error(self):
+        self.run_child("""
+            done = threading.Event()
+            installed = threading.Event()
+            def work():
+                program.install(tsync=False)
+                installed.set()
+                done.wait()
+            thread = threading.Thread(target=work)
+            thread.start()
+            installed.wait()
+            try:
+                program.install()
+            except callgate.InstallError as error:
+                assert f"thread {thread.native_id} of this process has a filter of its own" in str(error), error
+                assert "help: " in str(error), error
+            else:
+                raise AssertionError("no error")
+            finally:
+                done.set()
+            assert getppid() == 0
+        """)
+
+    def test_an_instance_of_a_template_is_installed(self):
+        self.run_child(
+            """
+            template = callgate.compile_template("ERRNO(18) { dup2 { newfd == $fd } } DEFAULT ALLOW")
+            template.instantiate(fd=77).install()
+            try:
+                os.dup2(1, 77)
+            except OSError as error:
+                assert error.errno == 18, error
+            else:
+                raise AssertionError("no error")
+            os.dup2(1, 78)
+        """
+            if "x86" in callgate.compile(SMALL, kernel="6.12").arches[0]
+            else ""
+        )
+
+    def test_filters_are_compiled_after_one_was_installed(self):
+        self.run_child("""
+            program.install()
+            assert callgate.compile(DENY_GETPPID) == program
+        """)
+
+    def test_a_filter_for_another_byte_order_is_an_error(self):
+        foreign = callgate.compile(SMALL, machine="s390x" if sys.byteorder == "little" else "x86_64", kernel="6.12")
+        self.assertRaises(callgate.InstallError, foreign.install)
+
+    def test_a_filter_that_needs_a_listener_is_an_error(self):
+        text = SMALL.replace('"syscalls"', '"flags": ["SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"], "syscalls"')
+        program = callgate.compile(text, format="runc", **HERE)
+        self.assertRaisesRegex(callgate.InstallError, "needs a listener", program.install)
+        self.assertRaises(TypeError, program.install, False)
