@@ -50,6 +50,11 @@
 //! message has the keys `severity`, `source`, `line`, `column`, `message` and `help`; `source` is null for a message about
 //! the request, whose line and column are then those in the request. Errors have warnings among them.
 //!
+//! # Without JSON
+//!
+//! A program in the same process need not write and parse JSON: [`run`] takes a [`Request`], and [`programs`] returns
+//! programs.
+//!
 //! # Limits
 //!
 //! A request has at most 32 MiB and 512 levels of nesting, `merge` takes at most 64 sources, and each reader and diagram
@@ -62,9 +67,12 @@ pub mod differences;
 pub mod explanation;
 pub mod json;
 mod operations;
+pub mod programs;
 mod request;
 pub mod source;
 pub mod syscall;
 pub mod template;
 
-pub use answer::{answer, not_utf8};
+pub use answer::{MAX_REQUEST, answer, not_utf8};
+pub use operations::run;
+pub use request::{Call, Compiling, MAX_SOURCES, Operation, Request};

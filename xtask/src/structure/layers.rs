@@ -33,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-requests", &["callgate"]),
     ("callgate-wasm", &["callgate-requests"]),
     ("callgate-linux", &["callgate"]),
+    ("callgate-c", &["callgate", "callgate-linux", "callgate-requests"]),
     ("callgate-record", &["callgate", "callgate-linux"]),
     ("callgate-measure", &["callgate", "callgate-linux", "callgate-vm"]),
     (
