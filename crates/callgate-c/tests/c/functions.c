@@ -154,6 +154,7 @@ static void templates(void)
 	callgate_template *sandbox, *constant;
 	const callgate_variable *variables;
 	callgate_program *program;
+	const callgate_value literals[] = { { { CALLGATE_STR("input") }, 7 } };
 	callgate_value values[3];
 	size_t count;
 
@@ -178,6 +179,8 @@ static void templates(void)
 #define INSTANTIATE(count) callgate_template_instantiate(sandbox, values, count, &program, &error)
 	REFUSED(INSTANTIATE(0), CALLGATE_ARGUMENT, "`input` has no value");
 	REFUSED(INSTANTIATE(1), CALLGATE_ARGUMENT, "`input` has no value");
+	REFUSED(callgate_template_instantiate(sandbox, literals, 1, &program, &error),
+		CALLGATE_ARGUMENT, "`limit` has no value");
 	REFUSED(INSTANTIATE(3), CALLGATE_ARGUMENT, "two values");
 	REFUSED(INSTANTIATE(SIZE_MAX), CALLGATE_ARGUMENT, "the maximum is");
 	values[1].value = 1ULL << 32;
