@@ -158,8 +158,8 @@ CALLGATE_CHECKED int callgate_source_program(const struct sock_filter *instructi
 /*
  * Changes how a source is read. A key is one of:
  *
- *	name		the name in messages; its extension helps to recognize
- *			the format
+ *	name		the name in messages, "source" without this; its
+ *			extension helps to recognize the format
  *	format		oci, docker, podman, runc, crun, kafel, firecracker,
  *			minijail, lxc, snap, android, systemd, bpftext
  *	arches		the architectures, with commas: x86_64,x86

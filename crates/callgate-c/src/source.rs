@@ -26,6 +26,15 @@ impl Source {
         Ok(Source { text: SourceText::new(content, reading) })
     }
 
+    /// A copy for an operation on several sources, with this name if it has none.
+    pub(crate) fn named(&self, name: impl Into<String>) -> SourceText {
+        let mut text = self.text.clone();
+        if text.name == SourceText::UNNAMED {
+            text.name = name.into();
+        }
+        text
+    }
+
     /// Adds a file that the source may include.
     pub(crate) fn add_file(&mut self, name: &str, text: &str) -> Result<()> {
         let used: usize = self.text.files.iter().map(|(name, text)| name.len() + text.len()).sum();

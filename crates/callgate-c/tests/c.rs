@@ -145,7 +145,7 @@ fn block(document: &str, before: &str) -> String {
     let lines = rest.lines().skip_while(|line| !line.starts_with("    "));
     let block = lines.take_while(|line| line.is_empty() || line.starts_with("    "));
     let text: Vec<&str> = block.map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
-    text.join("\n") + "\n"
+    format!("{}\n", text.join("\n").trim_end())
 }
 
 fn the_example_of_the_documentation_runs() -> TestResult {

@@ -63,8 +63,8 @@ pub unsafe extern "C" fn callgate_explain(
             // SAFETY: the caller promises it for each.
             syscalls.push(unsafe { name.text("the name of a syscall")? }.to_owned());
         }
-        let source = source.text.clone();
-        let (json, warnings) = execute(&source.clone(), Operation::Explain { source, syscalls })?;
+        let operation = Operation::Explain { source: source.text.clone(), syscalls };
+        let (json, warnings) = execute(&source.text, operation)?;
         Ok(Text::new(&format!("{json}\n"), warnings))
     };
     // SAFETY: the caller promises it.
@@ -136,7 +136,7 @@ unsafe fn compare(
             return Err(null("the pointer to the outcome"));
         }
         let max = Some(max).filter(|max| *max != ALL);
-        let filters = [a.text.clone(), b.text.clone()];
+        let filters = [a.named("a"), b.named("b")];
         let (json, warnings) = execute(&a.text, operation(filters, max))?;
         let Some(holds) = boolean(&json, key) else {
             return Err(Failure::panic("a comparison has no outcome"));

@@ -80,9 +80,10 @@ pub unsafe extern "C" fn callgate_merge(
             return Err(Failure::argument("the list of sources is empty", ""));
         }
         let mut all: Vec<SourceText> = Vec::new();
-        for one in handles {
+        for (nth, one) in handles.iter().enumerate() {
             // SAFETY: the caller promises it for each.
-            all.push(unsafe { handle(*one, "one of the sources")? }.text.clone());
+            let one = unsafe { handle(*one, "one of the sources")? };
+            all.push(one.named(format!("sources[{nth}]")));
         }
         let mut warnings = Messages::new();
         match programs::merge(&all, &compiling, &mut warnings) {

@@ -226,6 +226,7 @@ static void templates(void)
 static void compares(void)
 {
 	callgate_source *a = source_of(KAFEL), *b = source_of("ALLOW { read, exit_group } DEFAULT KILL");
+	callgate_source *wrong = source_of("ALLOW { raed } DEFAULT KILL");
 	const callgate_source *both[2];
 	callgate_string names[1];
 	callgate_program *program;
@@ -268,6 +269,12 @@ static void compares(void)
 	callgate_program_free(program);
 	REFUSED(callgate_merge(both, 0, NULL, &program, &error), CALLGATE_ARGUMENT, "empty");
 	REFUSED(callgate_merge(both, 65, NULL, &program, &error), CALLGATE_ARGUMENT, "64");
+	/* Sources without names are told apart. */
+	both[1] = wrong;
+	REFUSED(callgate_merge(both, 2, NULL, &program, &error), CALLGATE_SOURCE, "sources[1]:1:9: ");
+	REFUSED(callgate_diff(a, wrong, 1, &holds, NULL, &error), CALLGATE_SOURCE, "b:1:9: ");
+	REFUSED(callgate_compile(wrong, NULL, &program, &error), CALLGATE_SOURCE, "source:1:9: ");
+	callgate_source_free(wrong);
 	both[1] = NULL;
 	REFUSED(callgate_merge(both, 2, NULL, &program, &error), CALLGATE_ARGUMENT, "null pointer");
 	callgate_source_free(a);

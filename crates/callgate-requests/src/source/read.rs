@@ -43,11 +43,14 @@ pub struct SourceText {
 }
 
 impl SourceText {
+    /// The name of a source that has none.
+    pub const UNNAMED: &str = "source";
+
     /// A source without a name, a format, files and values.
     pub fn new(content: Content, reading: Reading) -> SourceText {
         let name = match &content {
             Content::Preset(name) => format!("preset:{name}"),
-            _ => "source".to_owned(),
+            _ => SourceText::UNNAMED.to_owned(),
         };
         SourceText {
             name,
