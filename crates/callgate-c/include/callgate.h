@@ -20,13 +20,15 @@
  *	callgate_source_free(source);
  *
  * Results. Most functions return CALLGATE_OK or another status. If one fails,
- * it sets its results to NULL and *error to an object that callgate_error_free
- * frees; if it succeeds, it sets *error to NULL. `error` may be NULL.
+ * it sets *error to an object that callgate_error_free frees, and the object
+ * that it would have made to NULL. If it succeeds, it sets *error to NULL.
+ * `error` may be NULL. An error of an earlier call is not freed.
  *
  * Texts are UTF-8 in a buffer with a length; they need no zero byte at the end.
  * CALLGATE_STR("kernel") is a literal with its length, as two arguments. NULL
- * is an empty text if the length is 0. What functions return ends with a zero
- * byte. A text has at most 32 MiB; so have the files of a source together.
+ * is an empty text if the length is 0. Texts that functions return end with a
+ * zero byte. A text has at most 32 MiB, and so have the files of a source
+ * together.
  *
  * Memory. An object belongs to the caller, and its ..._free function frees it;
  * NULL is allowed there. Functions copy what they need from their arguments.
@@ -34,7 +36,7 @@
  * was given, and is valid until this is freed.
  *
  * Threads. There is no global state. Functions may run at the same time unless
- * one of them changes or frees an object that the other uses; only ..._set,
+ * one of them changes or frees an object that the other uses; only ..._set...,
  * ..._add_file and ..._free change objects.
  *
  * No function aborts or unwinds, except that Rust's allocator aborts the process
@@ -338,7 +340,7 @@ CALLGATE_CHECKED int callgate_subset(const callgate_source *a, const callgate_so
 /*
  * Answers a request in JSON, as all bindings of Callgate do; the documentation of
  * the crate callgate-requests describes requests. An error in a request is an
- * answer, too. Only a text that is no text is an error of this function.
+ * answer, too; the function fails only if the request is too long or not UTF-8.
  */
 CALLGATE_CHECKED int callgate_answer(const char *request, size_t length, callgate_text **answer,
 				     callgate_error **error);
