@@ -142,6 +142,22 @@ impl InstallError {
         InstallError { kind }
     }
 
+    /// The error number of the kernel, or the nearest one if the kernel gave none.
+    pub fn errno(&self) -> i32 {
+        match &self.kind {
+            InstallErrorKind::NoNewPrivs(why)
+            | InstallErrorKind::Program(why)
+            | InstallErrorKind::Privileges(why)
+            | InstallErrorKind::Other(why) => why.raw_os_error().unwrap_or(libc::EINVAL),
+            InstallErrorKind::NeedsListener
+            | InstallErrorKind::NoSeccomp
+            | InstallErrorKind::UnknownFlags(_) => libc::EINVAL,
+            InstallErrorKind::Thread(_) => libc::ESRCH,
+            InstallErrorKind::NoSyscall(_) => libc::ENOSYS,
+            InstallErrorKind::Memory { .. } => libc::ENOMEM,
+        }
+    }
+
     /// What to do about it.
     pub fn help(&self) -> String {
         match &self.kind {

@@ -8,7 +8,7 @@ use crate::request::parse;
 use crate::source::{Message, Messages};
 
 /// The maximum size of a request in bytes.
-const MAX_REQUEST: usize = 32 << 20;
+pub const MAX_REQUEST: usize = 32 << 20;
 
 /// Answers a request. Both are JSON; the [crate] documents them.
 pub fn answer(request: &str) -> String {

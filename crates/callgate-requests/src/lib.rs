@@ -56,6 +56,11 @@
 //! and `always` if there were more than 32. `null` or a missing item: no value is known. `runs` and `caveats` are as in a
 //! recording, except that integers are numbers.
 //!
+//! # Without JSON
+//!
+//! A program in the same process need not write and parse JSON: [`run`] takes a [`Request`], and [`programs`] returns
+//! programs.
+//!
 //! # Limits
 //!
 //! A request has at most 32 MiB and 512 levels of nesting, `merge` takes at most 64 sources, and each reader and diagram
@@ -68,10 +73,13 @@ pub mod differences;
 pub mod explanation;
 pub mod json;
 mod operations;
+pub mod programs;
 mod recording;
 mod request;
 pub mod source;
 pub mod syscall;
 pub mod template;
 
-pub use answer::{answer, not_utf8};
+pub use answer::{MAX_REQUEST, answer, not_utf8};
+pub use operations::run;
+pub use request::{Call, Compiling, MAX_SOURCES, Operation, Recorded, Request};

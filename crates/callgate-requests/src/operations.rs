@@ -2,11 +2,12 @@
 
 use callgate::bpf::{FilterFlags, LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
 use callgate::codegen::{Weights, query};
-use callgate::compile::{self, Compiled, Options, Stats};
+use callgate::compile::{self, Compiled, CompiledTemplate, Options, Stats};
 use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Budget, Func, Store};
 use callgate::optimize::{self, Figures, Optimized, Unchanged};
+use callgate::stack::Merged;
 use callgate::{Arch, Endian, SeccompData, explain, sets};
 
 use crate::differences::{self, Differences};
@@ -22,7 +23,10 @@ use crate::template::variables_json;
 const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
 
 /// Executes a request; adds warnings.
-pub(crate) fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages> {
+///
+/// # Errors
+/// All messages about it, without these warnings.
+pub fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages> {
     match &request.operation {
         Operation::Compile { source, compiling } => compile(source, compiling, warnings),
         Operation::Template { source, compiling } => template(source, compiling, warnings),
@@ -51,12 +55,16 @@ pub(crate) fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Me
     }
 }
 
-fn failed(source: &str, message: impl Into<String>, help: impl Into<String>) -> Messages {
+pub(crate) fn failed(
+    source: &str,
+    message: impl Into<String>,
+    help: impl Into<String>,
+) -> Messages {
     Message::all(source, vec![Diagnostic::error(None, message).help(help)])
 }
 
 /// The options of the compiler for filters of these architectures.
-fn options(
+pub(crate) fn options(
     compiling: &Compiling,
     arches: &[Arch],
     own: Option<&Weights>,
@@ -77,7 +85,7 @@ fn options(
     Ok(Options { model, aim, instructions, weights, ..Options::default() })
 }
 
-fn compiled(
+pub(crate) fn compiled(
     stack: &Stack,
     source: &SourceText,
     compiling: &Compiling,
@@ -110,22 +118,33 @@ fn template(
     compiling: &Compiling,
     warnings: &mut Messages,
 ) -> Result<Json, Messages> {
-    let stack = read(source, warnings)?;
-    let [Filter { name, content: Content::Policy(policy), arches, flags, .. }] =
-        stack.filters.as_slice()
-    else {
-        return Err(failed(&stack.name, "only a single policy has variables", "compile it"));
-    };
-    let options = options(compiling, arches, None, source.reading.strict, warnings)?;
-    let compiled = compile::compile_template(policy, &options);
-    let compiled = compiled.map_err(|error| Message::failed(name, &error))?;
-    warnings.extend(Message::all(name, compiled.cache_warning().as_slice()));
-    let mut fields = vec![("source", name.as_str().into())];
-    fields.extend(about(arches, policy.endian(), *flags));
+    let (stack, compiled) = templated(source, compiling, warnings)?;
+    let mut fields = vec![("source", stack.name.as_str().into())];
+    fields.extend(about(&stack.arches(), stack.endian(), stack.flags()));
     fields.extend(figures(&compiled.stats));
     fields.extend(variables_json(&compiled.template));
     fields.push(("program", rows(compiled.template.program())));
     Ok(Json::Object(fields))
+}
+
+/// The program of a policy, whose variables may have no values.
+pub(crate) fn templated(
+    source: &SourceText,
+    compiling: &Compiling,
+    warnings: &mut Messages,
+) -> Result<(Stack, CompiledTemplate), Messages> {
+    let stack = read(source, warnings)?;
+    let [Filter { name, content: Content::Policy(policy), arches, weights, .. }] =
+        stack.filters.as_slice()
+    else {
+        return Err(failed(&stack.name, "only a single policy has variables", "compile it"));
+    };
+    let strict = source.reading.strict;
+    let options = options(compiling, arches, weights.as_ref(), strict, warnings)?;
+    let compiled = compile::compile_template(policy, &options);
+    let compiled = compiled.map_err(|error| Message::failed(name, &error))?;
+    warnings.extend(Message::all(name, compiled.cache_warning().as_slice()));
+    Ok((stack, compiled))
 }
 
 fn merge(
@@ -133,17 +152,8 @@ fn merge(
     compiling: &Compiling,
     warnings: &mut Messages,
 ) -> Result<Json, Messages> {
-    let mut filters = Vec::new();
-    let mut names = Vec::new();
-    for source in sources {
-        let stack = read(source, warnings)?;
-        names.extend(stack.filters.iter().map(|filter| filter.name.clone()));
-        filters.extend(stack.filters);
-    }
-    let stack = Stack { name: "the stack".to_owned(), filters };
-    let strict = sources.iter().any(|source| source.reading.strict);
-    let options = options(compiling, &stack.arches(), None, strict, warnings)?;
-    let merged = stack.merge(&Options { budget: PROMPT, ..options })?;
+    let (stack, merged) = merged(sources, compiling, warnings)?;
+    let names = stack.filters.iter().map(|filter| filter.name.as_str());
     let mut fields = vec![("sources", Json::array(names))];
     fields.extend(about(&stack.arches(), stack.endian(), stack.flags()));
     fields.extend(figures(&merged.compiled.stats));
@@ -151,6 +161,23 @@ fn merge(
     fields.push(("calls_run", merged.syscalls_compared.into()));
     fields.push(("program", rows(&merged.compiled.program)));
     Ok(Json::Object(fields))
+}
+
+/// One program for the filters of these sources, the oldest first.
+pub(crate) fn merged(
+    sources: &[SourceText],
+    compiling: &Compiling,
+    warnings: &mut Messages,
+) -> Result<(Stack, Merged), Messages> {
+    let mut filters = Vec::new();
+    for source in sources {
+        filters.extend(read(source, warnings)?.filters);
+    }
+    let stack = Stack { name: "the stack".to_owned(), filters };
+    let strict = sources.iter().any(|source| source.reading.strict);
+    let options = options(compiling, &stack.arches(), None, strict, warnings)?;
+    let merged = stack.merge(&Options { budget: PROMPT, ..options })?;
+    Ok((stack, merged))
 }
 
 fn optimize(

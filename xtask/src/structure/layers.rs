@@ -34,6 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-wasm", &["callgate-requests"]),
     ("callgate-python", &["callgate-bpf", "callgate-linux", "callgate-requests"]),
     ("callgate-linux", &["callgate"]),
+    ("callgate-c", &["callgate", "callgate-linux", "callgate-requests"]),
     ("callgate-record", &["callgate", "callgate-linux"]),
     ("callgate-measure", &["callgate", "callgate-linux", "callgate-vm"]),
     (

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use callgate_testing::{Need, Skip, TestResult};
+use callgate_testing::{Need, Skip, TestResult, needs_program};
 
 pub(crate) use compare::{changes, patterns_match_whole_lines};
 use compare::{matched, printed};
@@ -95,6 +95,11 @@ fn needs(what: &str) -> TestResult {
                 .unwrap();
             let refused = String::from_utf8_lossy(&recorded.stderr).contains("cannot be");
             (Need::Ptrace, !refused)
+        }
+        // A compiler and an emulator for aarch64.
+        "aarch64" => {
+            needs_program(Need::Qemu, "aarch64-linux-gnu-gcc")?;
+            return needs_program(Need::Qemu, "qemu-aarch64");
         }
         what => panic!("unknown requirement: {what}"),
     };

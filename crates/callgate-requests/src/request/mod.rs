@@ -6,5 +6,6 @@ mod parse;
 mod source;
 mod values;
 
-pub(crate) use model::{Call, Compiling, Operation, Recorded, Request};
+pub use model::{Call, Compiling, Operation, Recorded, Request};
+pub use parse::MAX_SOURCES;
 pub(crate) use parse::parse;

@@ -6,13 +6,16 @@ use callgate::codegen::{Aim, Instructions, Model};
 use crate::source::SourceText;
 
 /// A request.
-pub(crate) struct Request {
+pub struct Request {
     /// The architecture of the machine.
-    pub(crate) machine: Arch,
-    pub(crate) operation: Operation,
+    pub machine: Arch,
+    /// What is requested.
+    pub operation: Operation,
 }
 
-pub(crate) enum Operation {
+/// What is requested; the documentation of the crate describes each operation.
+#[allow(missing_docs)]
+pub enum Operation {
     Compile { source: SourceText, compiling: Compiling },
     Template { source: SourceText, compiling: Compiling },
     Optimize { source: SourceText, compiling: Compiling },
@@ -25,31 +28,39 @@ pub(crate) enum Operation {
 }
 
 /// How filters are compiled.
-#[derive(Default)]
-pub(crate) struct Compiling {
-    pub(crate) model: Model,
-    pub(crate) aim: Aim,
-    pub(crate) instructions: Instructions,
+#[derive(Clone, Debug, Default)]
+pub struct Compiling {
+    /// The cost model of the kernel.
+    pub model: Model,
+    /// What is minimized first.
+    pub aim: Aim,
+    /// The permitted instructions.
+    pub instructions: Instructions,
     /// The text of a file of weights.
-    pub(crate) weights: Option<String>,
+    pub weights: Option<String>,
 }
 
 /// A recording as text.
-pub(crate) struct Recorded {
-    pub(crate) text: String,
+pub struct Recorded {
+    /// The text.
+    pub text: String,
     /// Its name in messages.
-    pub(crate) name: String,
+    pub name: String,
     /// Whether unknown names are errors.
-    pub(crate) strict: bool,
+    pub strict: bool,
     /// Whether the complete entries of a truncated recording are read.
-    pub(crate) partial: bool,
+    pub partial: bool,
 }
 
 /// A syscall as text.
 #[derive(Default)]
-pub(crate) struct Call {
-    pub(crate) syscall: String,
-    pub(crate) args: Vec<String>,
-    pub(crate) arch: Option<Arch>,
-    pub(crate) instruction_pointer: u64,
+pub struct Call {
+    /// Its name or number.
+    pub syscall: String,
+    /// Numbers, or names such as `O_RDWR`.
+    pub args: Vec<String>,
+    /// The ABI.
+    pub arch: Option<Arch>,
+    /// The address of the instruction.
+    pub instruction_pointer: u64,
 }

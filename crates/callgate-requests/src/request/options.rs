@@ -1,33 +1,73 @@
 //! The options of the compiler in a request.
 
 use callgate::codegen::{Aim, Instructions, Model};
+use callgate::diagnostic::Diagnostic;
 use callgate::formats::syntax::reader::{KnownKey, Reader, key};
 use callgate::formats::syntax::tree::Node;
 
 use super::model::Compiling;
-use super::values::named;
+use super::values::of_text;
+use crate::source::settings::{named, unknown};
 
-const KEYS: &[KnownKey] = &[key("model"), key("optimize"), key("instructions"), key("weights")];
+/// The settings of the compiler.
+const COMPILING: &[&str] = &["model", "optimize", "instructions", "weights"];
 
 /// Reads the options.
 pub(super) fn compiling(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<Compiling> {
     let mut compiling = Compiling::default();
     let Some(node) = node else { return Some(compiling) };
-    let fields = reader.fields(node, "`options`", KEYS)?;
-    if let Some(node) = fields.get("model") {
-        let known: Vec<_> = Model::ALL.iter().map(|model| (model.name(), *model)).collect();
-        compiling.model = named(reader, node, "`model`", &known)?;
-    }
-    if let Some(node) = fields.get("optimize") {
-        let known: Vec<_> = Aim::ALL.iter().map(|aim| (aim.name(), *aim)).collect();
-        compiling.aim = named(reader, node, "`optimize`", &known)?;
-    }
-    if let Some(node) = fields.get("instructions") {
-        let known: Vec<_> = Instructions::ALL.iter().map(|set| (set.name(), *set)).collect();
-        compiling.instructions = named(reader, node, "`instructions`", &known)?;
-    }
-    if let Some(node) = fields.get("weights") {
-        compiling.weights = Some(reader.text(node, "`weights`")?.to_owned());
+    let known: Vec<KnownKey> = COMPILING.iter().map(|name| key(name)).collect();
+    let fields = reader.fields(node, "`options`", &known)?;
+    for key in COMPILING {
+        if let Some(node) = fields.get(key) {
+            of_text(reader, node, &format!("`{key}`"), |text| compiling.set(key, text))?;
+        }
     }
     Some(compiling)
+}
+
+impl Compiling {
+    /// Changes a setting: a key of `options` in a request.
+    ///
+    /// # Errors
+    /// For an unknown key or value.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), Diagnostic> {
+        match key {
+            "model" => {
+                let known: Vec<_> = Model::ALL.iter().map(|model| (model.name(), *model)).collect();
+                self.model = named("`model`", value, &known)?;
+            }
+            "optimize" => {
+                let known: Vec<_> = Aim::ALL.iter().map(|aim| (aim.name(), *aim)).collect();
+                self.aim = named("`optimize`", value, &known)?;
+            }
+            "instructions" => {
+                let known: Vec<_> =
+                    Instructions::ALL.iter().map(|set| (set.name(), *set)).collect();
+                self.instructions = named("`instructions`", value, &known)?;
+            }
+            "weights" => self.weights = Some(value.to_owned()),
+            _ => return Err(unknown(key, COMPILING)),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_is_known() {
+        let mut compiling = Compiling::default();
+        for key in COMPILING {
+            let error = compiling.set(key, "?").err().map(|error| error.message);
+            assert!(!error.unwrap_or_default().starts_with("unknown setting"), "{key}");
+        }
+        let error = compiling.set("modell", "cached").unwrap_err();
+        assert_eq!(
+            (error.message.as_str(), error.help.as_str()),
+            ("unknown setting \"modell\"", "did you mean \"model\"?")
+        );
+    }
 }

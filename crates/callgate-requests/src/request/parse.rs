@@ -14,7 +14,7 @@ use super::values::{arch, boolean, named, word};
 use crate::source::SourceText;
 
 /// The maximum number of sources to merge.
-const MAX_SOURCES: usize = 64;
+pub const MAX_SOURCES: usize = 64;
 
 #[derive(Clone, Copy)]
 enum Kind {

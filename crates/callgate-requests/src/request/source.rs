@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use callgate::Arch;
 use callgate::bpf::RawInsn;
-use callgate::formats::oci::EnosysAbove;
 use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
-use callgate::{Arch, Endian};
 
-use super::values::{arch, boolean, named, parsed, word};
-use crate::source::{FORMATS, Format, Reading, SourceContent, SourceText};
+use super::values::{arch, boolean, of_text, word};
+use crate::source::{Format, Reading, SourceContent, SourceText};
 use crate::syscall::parse_value;
 
 const KEYS: &[KnownKey] = &[
@@ -47,11 +46,7 @@ pub(super) fn source(
     };
     let format = match fields.get("format") {
         None => None,
-        Some(node) => {
-            let known = FORMATS.iter().map(|(name, format)| (*name, Format::Source(*format)));
-            let known: Vec<_> = known.chain([("systemd", Format::Unit)]).collect();
-            Some(named(reader, node, "`format`", &known)?)
-        }
+        Some(node) => Some(of_text(reader, node, "`format`", Format::named)?),
     };
     let name = text(reader, "name")?.unwrap_or_else(|| match &content {
         SourceContent::Preset(name) => format!("preset:{name}"),
@@ -168,29 +163,13 @@ fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Optio
             reading.arches.push(arch(reader, item, "architecture")?);
         }
     }
-    if let Some(node) = fields.get("kernel") {
-        reading.kernel = Some(parsed(reader, node, "`kernel`")?);
-    }
-    if let Some(node) = fields.get("caps") {
-        reading.caps = Some(parsed(reader, node, "`caps`")?);
-    }
-    if let Some(node) = fields.get("systemd") {
-        reading.systemd = Some(parsed(reader, node, "`systemd`")?);
+    for key in ["kernel", "caps", "systemd", "enosys_above", "endian"] {
+        if let Some(node) = fields.get(key) {
+            of_text(reader, node, &format!("`{key}`"), |text| reading.set(key, text))?;
+        }
     }
     if let Some(node) = fields.get("strict") {
         reading.strict = boolean(reader, node, "`strict`")?;
-    }
-    if let Some(node) = fields.get("enosys_above") {
-        let known = [
-            ("on", EnosysAbove::On),
-            ("runc-1.1", EnosysAbove::Runc1_1),
-            ("off", EnosysAbove::Off),
-        ];
-        reading.enosys_above = Some(named(reader, node, "`enosys_above`", &known)?);
-    }
-    if let Some(node) = fields.get("endian") {
-        let known = [("little", Endian::Little), ("big", Endian::Big)];
-        reading.endian = Some(named(reader, node, "`endian`", &known)?);
     }
     Some(reading)
 }

@@ -1,9 +1,26 @@
 //! Values of keys in requests.
 
-use callgate::bpf::suggest::nearest;
 use callgate::formats::syntax::reader::Reader;
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, diagnostic::Diagnostic};
+
+use crate::source::settings;
+
+/// The value of a text at a node; an error of the function has the position of the node.
+pub(super) fn of_text<T>(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    what: &str,
+    value: impl FnOnce(&str) -> Result<T, Diagnostic>,
+) -> Option<T> {
+    match value(reader.text(node, what)?) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            reader.add(Diagnostic { position: Some(reader.position(node.at)), ..error });
+            None
+        }
+    }
+}
 
 /// A name out of a list.
 pub(super) fn named<T: Copy>(
@@ -12,28 +29,12 @@ pub(super) fn named<T: Copy>(
     what: &str,
     known: &[(&str, T)],
 ) -> Option<T> {
-    let given = reader.text(node, what)?;
-    let found = known.iter().find(|(name, _)| *name == given).map(|(_, value)| *value);
-    if found.is_none() {
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-        let help = match nearest(given, names.iter().copied()) {
-            Some(near) => format!("did you mean \"{near}\"?"),
-            None => format!("{what} is one of {}", names.join(", ")),
-        };
-        let shown: String = given.chars().take(40).collect();
-        reader.error(node.at, format!("unknown {what} \"{shown}\"")).help = help;
-    }
-    found
+    of_text(reader, node, what, |given| settings::named(what, given, known))
 }
 
 /// An architecture, by any of its names.
 pub(super) fn arch(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Arch> {
-    let given = reader.text(node, what)?;
-    if let Some(arch) = Arch::from_name(given) {
-        return Some(arch);
-    }
-    let known: Vec<(&str, Arch)> = Arch::ALL.iter().map(|arch| (arch.name(), *arch)).collect();
-    named(reader, node, what, &known)
+    of_text(reader, node, what, |given| settings::arch(what, given))
 }
 
 /// A boolean.
@@ -42,22 +43,6 @@ pub(super) fn boolean(reader: &mut Reader<'_>, node: &Node, what: &str) -> Optio
         NodeKind::Bool(value) => Some(value),
         _ => {
             reader.wrong_type(node, what, "true or false");
-            None
-        }
-    }
-}
-
-/// A value with a parser of its own.
-pub(super) fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    what: &str,
-) -> Option<T> {
-    match reader.text(node, what)?.parse() {
-        Ok(value) => Some(value),
-        Err(error) => {
-            reader
-                .add(Diagnostic::error(Some(reader.position(node.at)), format!("{what}: {error}")));
             None
         }
     }

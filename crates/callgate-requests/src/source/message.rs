@@ -5,18 +5,19 @@ use callgate::diagnostic::Diagnostic;
 
 /// A message about a source, or about the request.
 #[derive(Clone, Debug)]
-pub(crate) struct Message {
+pub struct Message {
     /// The name of the source; `None` for the request.
-    pub(crate) source: Option<String>,
-    pub(crate) diagnostic: Diagnostic,
+    pub source: Option<String>,
+    /// The message.
+    pub diagnostic: Diagnostic,
 }
 
 /// All messages of a failed request; at least one is an error.
-pub(crate) type Messages = Vec<Message>;
+pub type Messages = Vec<Message>;
 
 impl Message {
     /// A message about a source.
-    pub(crate) fn about(source: &str, diagnostic: Diagnostic) -> Message {
+    pub fn about(source: &str, diagnostic: Diagnostic) -> Message {
         Message { source: Some(source.to_owned()), diagnostic }
     }
 

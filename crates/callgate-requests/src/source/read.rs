@@ -24,31 +24,63 @@ use super::variables::given;
 use super::violations::violations;
 
 /// A source before it is read.
-pub(crate) struct SourceText {
+#[derive(Clone, Debug)]
+pub struct SourceText {
     /// Its name in messages.
-    pub(crate) name: String,
-    pub(crate) content: Content,
+    pub name: String,
+    /// The filter itself.
+    pub content: Content,
     /// The format, if it is given.
-    pub(crate) format: Option<Format>,
+    pub format: Option<Format>,
     /// The thread of a document of Firecracker.
-    pub(crate) thread: Option<String>,
+    pub thread: Option<String>,
     /// The files that it may include, by name.
-    pub(crate) files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, String>,
     /// Values of variables.
-    pub(crate) values: Vec<(String, u64)>,
-    pub(crate) reading: Reading,
+    pub values: Vec<(String, u64)>,
+    /// How it is read.
+    pub reading: Reading,
 }
 
-pub(crate) enum Content {
+impl SourceText {
+    /// The name of a source that has none.
+    pub const UNNAMED: &str = "source";
+
+    /// A source without a name, a format, files and values.
+    pub fn new(content: Content, reading: Reading) -> SourceText {
+        let name = match &content {
+            Content::Preset(name) => format!("preset:{name}"),
+            _ => SourceText::UNNAMED.to_owned(),
+        };
+        SourceText {
+            name,
+            content,
+            format: None,
+            thread: None,
+            files: BTreeMap::new(),
+            values: Vec::new(),
+            reading,
+        }
+    }
+}
+
+/// A filter in one of its forms.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A policy, or a program as text.
     Text(String),
+    /// Instructions.
     Insns(Vec<RawInsn>),
+    /// Instructions as bytes.
     Bytes(Vec<u8>),
+    /// The name of a preset.
     Preset(String),
 }
 
 /// A format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
+    /// One of the formats of files.
     Source(SourceFormat),
     /// A unit of systemd, or directives of one.
     Unit,

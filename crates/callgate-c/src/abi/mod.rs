@@ -1,0 +1,44 @@
+//! The functions. `callgate.h` documents them for C; here are only their conditions of safety.
+//!
+//! # Safety
+//!
+//! A pointer to a handle is null, or it was returned for a handle of this type that was not freed. A pointer with a length
+//! is null, or it points to so many readable elements. A pointer to a result is null or writable. No other thread changes or
+//! frees what a function uses.
+
+mod answer;
+mod call;
+mod compare;
+mod compile;
+mod error;
+mod input;
+mod options;
+mod program;
+mod source;
+mod template;
+mod text;
+
+pub use answer::callgate_answer;
+pub use compare::{callgate_diff, callgate_explain, callgate_subset};
+pub use compile::{callgate_compile, callgate_compile_template, callgate_merge};
+pub use error::{
+    callgate_error_diagnostics, callgate_error_errno, callgate_error_free, callgate_error_text,
+};
+pub use input::CString;
+pub use options::{Options, callgate_options_free, callgate_options_new, callgate_options_set};
+pub use program::{
+    CSeccompData, callgate_install, callgate_program_flags, callgate_program_free,
+    callgate_program_instructions, callgate_program_warnings, callgate_simulate,
+};
+pub use source::{
+    callgate_source_add_file, callgate_source_free, callgate_source_preset,
+    callgate_source_program, callgate_source_set, callgate_source_set_variable,
+    callgate_source_text,
+};
+pub use template::{
+    CValue, callgate_template_free, callgate_template_instantiate, callgate_template_variables,
+    callgate_template_warnings,
+};
+pub use text::{
+    Text, callgate_text_data, callgate_text_free, callgate_text_warnings, callgate_version,
+};

@@ -1,0 +1,21 @@
+//! Callgate's C library: compiles, explains, compares and installs seccomp filters.
+//!
+//! `include/callgate.h` declares and documents the functions for C; `docs/c.md` has an example.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `abi` | the functions, and all `unsafe` code |
+//! | `error` | errors, diagnostics and status codes |
+//! | `program` | compiled programs and templates as C reads them |
+//! | `source` | sources and their limits |
+//!
+//! # Invariants
+//!
+//! - No function unwinds into C: a panic is an error with the status `CALLGATE_INTERNAL`.
+//! - Each pointer of an argument is checked for null, and each length for its limit, before anything is read.
+//! - There is no global state. Handles are plain allocations, so functions with different handles may run at the same time.
+
+pub mod abi;
+mod error;
+mod program;
+mod source;

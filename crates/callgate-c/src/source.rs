@@ -1,0 +1,76 @@
+//! Sources and their limits.
+
+use callgate::bpf::template::{MAX_NAME, MAX_VARIABLES};
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, diagnostic::Diagnostic};
+use callgate_requests::MAX_REQUEST;
+use callgate_requests::source::{Reading, SourceContent, SourceText};
+
+use crate::error::{Failure, Result};
+
+/// `callgate_source`.
+#[derive(Debug)]
+pub struct Source {
+    pub(crate) text: SourceText,
+}
+
+impl Source {
+    /// A source for this machine and the running kernel.
+    pub(crate) fn new(content: SourceContent) -> Result<Source> {
+        let machine = Arch::native().ok_or_else(|| {
+            let message = format!("unsupported architecture: {}", std::env::consts::ARCH);
+            Failure::argument(message, "use callgate_answer, which takes the machine")
+        })?;
+        let mut reading = Reading::new(machine);
+        reading.kernel = running_kernel();
+        Ok(Source { text: SourceText::new(content, reading) })
+    }
+
+    /// A copy for an operation on several sources, with this name if it has none.
+    pub(crate) fn named(&self, name: impl Into<String>) -> SourceText {
+        let mut text = self.text.clone();
+        if text.name == SourceText::UNNAMED {
+            text.name = name.into();
+        }
+        text
+    }
+
+    /// Adds a file that the source may include.
+    pub(crate) fn add_file(&mut self, name: &str, text: &str) -> Result<()> {
+        let used: usize = self.text.files.iter().map(|(name, text)| name.len() + text.len()).sum();
+        let all = used + name.len() + text.len();
+        if all > MAX_REQUEST {
+            let message =
+                format!("the files of a source have {all} bytes, the maximum is {MAX_REQUEST}");
+            return Err(Failure::argument(message, "add only the files that the source includes"));
+        }
+        if self.text.files.contains_key(name) {
+            let message = format!("the file {name:?} is added twice");
+            return Err(Failure::of_argument(Diagnostic::error(None, message)));
+        }
+        self.text.files.insert(name.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    /// Gives a variable a value, in place of an earlier one.
+    pub(crate) fn set_variable(&mut self, name: &str, value: u64) -> Result<()> {
+        let values = &mut self.text.values;
+        if let Some((_, earlier)) = values.iter_mut().find(|(other, _)| other == name) {
+            *earlier = value;
+            return Ok(());
+        }
+        if values.len() == MAX_VARIABLES || name.len() > MAX_NAME {
+            let message = format!(
+                "a filter has at most {MAX_VARIABLES} variables, with names of at most {MAX_NAME} letters"
+            );
+            return Err(Failure::argument(message, ""));
+        }
+        values.push((name.to_owned(), value));
+        Ok(())
+    }
+}
+
+/// The version of the running kernel; `None` if a filter denies `uname(2)`.
+fn running_kernel() -> Option<KernelVersion> {
+    callgate_linux::kernel::release().ok()?.parse().ok()
+}

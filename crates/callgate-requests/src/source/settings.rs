@@ -1,0 +1,158 @@
+//! How sources are read, as settings with a key and a text. Requests and typed interfaces share them.
+
+use callgate::bpf::suggest::nearest;
+use callgate::diagnostic::Diagnostic;
+use callgate::formats::oci::EnosysAbove;
+use callgate::{Arch, Endian};
+
+use super::format::FORMATS;
+use super::options::Reading;
+use super::read::{Format, SourceText};
+
+type Result<T> = std::result::Result<T, Diagnostic>;
+
+/// The settings of a source.
+const OF_SOURCE: &[&str] = &[
+    "name",
+    "format",
+    "thread",
+    "machine",
+    "arches",
+    "kernel",
+    "caps",
+    "enosys_above",
+    "systemd",
+    "strict",
+    "endian",
+];
+
+/// The value of a name in a list; `what` is given, for messages.
+pub(crate) fn named<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> Result<T> {
+    if let Some((_, value)) = known.iter().find(|(name, _)| *name == given) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let help = match nearest(given, names.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("{what} is one of {}", names.join(", ")),
+    };
+    let shown: String = given.chars().take(40).collect();
+    Err(Diagnostic::error(None, format!("unknown {what} \"{shown}\"")).help(help))
+}
+
+/// An architecture, by any of its names.
+pub(crate) fn arch(what: &str, given: &str) -> Result<Arch> {
+    if let Some(arch) = Arch::from_name(given) {
+        return Ok(arch);
+    }
+    let known: Vec<(&str, Arch)> = Arch::ALL.iter().map(|arch| (arch.name(), *arch)).collect();
+    named(what, given, &known)
+}
+
+/// A value with a parser of its own.
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(key: &str, given: &str) -> Result<T> {
+    given.parse().map_err(|error| Diagnostic::error(None, format!("`{key}`: {error}")))
+}
+
+/// The error for a key.
+pub(crate) fn unknown(key: &str, known: &[&str]) -> Diagnostic {
+    let known: Vec<(&str, ())> = known.iter().map(|name| (*name, ())).collect();
+    match named("setting", key, &known) {
+        Err(error) => error,
+        Ok(()) => Diagnostic::error(None, format!("the setting \"{key}\" cannot be changed here")),
+    }
+}
+
+impl Format {
+    /// The format of a text with this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn named(name: &str) -> Result<Format> {
+        let known = FORMATS.iter().map(|(name, format)| (*name, Format::Source(*format)));
+        let known: Vec<_> = known.chain([("systemd", Format::Unit)]).collect();
+        named("`format`", name, &known)
+    }
+}
+
+impl Reading {
+    /// Changes a setting. The keys are those of a source in a request; `arches` is a list with commas, `strict` is `true` or
+    /// `false`, and `machine` is an architecture.
+    ///
+    /// # Errors
+    /// For an unknown key or value.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        match key {
+            "machine" => self.machine = arch("machine", value)?,
+            "arches" => {
+                let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+                self.arches =
+                    names.map(|name| arch("architecture", name)).collect::<Result<_>>()?;
+            }
+            "kernel" => self.kernel = Some(parsed(key, value)?),
+            "caps" => self.caps = Some(parsed(key, value)?),
+            "systemd" => self.systemd = Some(parsed(key, value)?),
+            "strict" => {
+                self.strict = named("`strict`", value, &[("true", true), ("false", false)])?
+            }
+            "enosys_above" => {
+                let known = [
+                    ("on", EnosysAbove::On),
+                    ("runc-1.1", EnosysAbove::Runc1_1),
+                    ("off", EnosysAbove::Off),
+                ];
+                self.enosys_above = Some(named("`enosys_above`", value, &known)?);
+            }
+            "endian" => {
+                let known = [("little", Endian::Little), ("big", Endian::Big)];
+                self.endian = Some(named("`endian`", value, &known)?);
+            }
+            _ => return Err(unknown(key, OF_SOURCE)),
+        }
+        Ok(())
+    }
+}
+
+impl SourceText {
+    /// Changes a setting: `name`, `format`, `thread`, or one of [`Reading::set`].
+    ///
+    /// # Errors
+    /// For an unknown key or value.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        match key {
+            "name" => value.clone_into(&mut self.name),
+            "format" => self.format = Some(Format::named(value)?),
+            "thread" => self.thread = Some(value.to_owned()),
+            _ => return self.reading.set(key, value),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_have_the_values_of_requests() {
+        let mut reading = Reading::new(Arch::X86_64);
+        reading.set("arches", "x86_64, SCMP_ARCH_X86").unwrap();
+        assert_eq!(reading.arches, [Arch::X86_64, Arch::X86]);
+        reading.set("strict", "true").unwrap();
+        assert!(reading.strict);
+        let error = reading.set("strict", "yes").unwrap_err();
+        assert_eq!(error.message, "unknown `strict` \"yes\"");
+        let error = reading.set("kernal", "6.12").unwrap_err();
+        assert_eq!(error.help, "did you mean \"kernel\"?");
+    }
+
+    #[test]
+    fn each_setting_is_known() {
+        let content = super::super::SourceContent::Preset("no-io-uring".to_owned());
+        let mut source = SourceText::new(content, Reading::new(Arch::X86_64));
+        for key in OF_SOURCE {
+            let error = source.set(key, "?").err().map(|error| error.message);
+            assert!(!error.unwrap_or_default().starts_with("unknown setting"), "{key}");
+        }
+    }
+}
