@@ -48,7 +48,7 @@ impl Builder {
 
     /// The directory with libseccomp.
     pub(super) fn libseccomp(&self) -> Result<&Path> {
-        let missing = "--libseccomp is not given, or the file does not exist".to_owned();
+        let missing = "--libseccomp is not given".to_owned();
         self.libseccomp.as_deref().ok_or(missing)
     }
 

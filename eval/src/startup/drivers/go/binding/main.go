@@ -1,13 +1,12 @@
 // Compiles and installs the filter with Callgate's Go module when the program starts.
 package main
 
-import (
-	"callgate"
-	"fmt"
-	"time"
-)
+import "time"
 
 // counted: policy
+import "fmt"
+import "callgate"
+
 const policy = `
 ALLOW {
   read, futex, nanosleep, clone, rseq, sigaltstack, rt_sigprocmask, rt_sigreturn, exit_group,

@@ -1,10 +1,8 @@
 package main
 
 // counted: policy
-import (
-	"golang.org/x/sys/unix"
-	"gvisor.dev/gvisor/pkg/seccomp"
-)
+import "golang.org/x/sys/unix"
+import "gvisor.dev/gvisor/pkg/seccomp"
 
 func policy(output uint32, limit uint64) *seccomp.Program {
 	return &seccomp.Program{

@@ -2,13 +2,10 @@
 package main
 
 // counted: build
-import (
-	"fmt"
-	"os"
-
-	"gvisor.dev/gvisor/pkg/seccomp"
-	"gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
-)
+import "fmt"
+import "os"
+import "gvisor.dev/gvisor/pkg/seccomp"
+import "gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
 
 func main() {
 	variables := []string{"output", "limit_high32bits", "limit_low32bits"}

@@ -1,13 +1,11 @@
 // Installs the filter that gVisor compiled while the program was built.
 package main
 
-// counted: start
-import (
-	"time"
+import "time"
 
-	"gvisor.dev/gvisor/pkg/seccomp"
-	"gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
-)
+// counted: start
+import "gvisor.dev/gvisor/pkg/seccomp"
+import "gvisor.dev/gvisor/pkg/seccomp/precompiledseccomp"
 
 // counted: end
 
