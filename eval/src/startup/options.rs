@@ -7,10 +7,11 @@ use crate::task::Result;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask startup [--rounds N] [--libseccomp DIR] [--update]
 
-Measures programs that install the same filter of eleven rules with two variables: source code in C, Rust and
-Go that Callgate emitted, its macro and its Go module, gVisor's pkg/seccomp with and without
+Measures programs that install the same filter of eleven rules with two variables: source code in C, Rust
+and Go that Callgate emitted, its macro and its Go module, gVisor's pkg/seccomp with and without
 precompilation, the crate seccompiler with and without, and libseccomp from C and Go. Each round starts
-each program once; times are medians of N rounds (default 1000). Prints two tables in Markdown:
+each program once, in random order; times are medians of N rounds (default 1000). Prints two tables in
+Markdown:
 
   the time until the filter is ready, the two system calls prctl(PR_SET_NO_NEW_PRIVS) and seccomp(2), from
   before fork to the installed filter, and from before fork to the end of the process;

@@ -1,6 +1,7 @@
 //! Builds, verifies and measures the programs.
 
 use callgate::Arch;
+use callgate::random::Rng;
 use callgate_linux::dump;
 
 use super::builder::{Builder, Program};
@@ -28,13 +29,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         }
     }
     report.load("before", load());
+    let mut random = Rng::new(0);
     for _ in 0..options.rounds {
+        // A process delays the next one while the kernel removes it, so each must follow each other one.
+        random.shuffle(&mut programs);
         for (variant, program, samples) in &mut programs {
             let sample = sample(&program.stripped, LIMIT);
             samples.push(sample.map_err(|why| format!("{} failed: {why}", variant.name))?);
         }
     }
     report.load("after", load());
+    programs.sort_by_key(|(variant, ..)| VARIANTS.iter().position(|one| one.name == variant.name));
     let arch = Arch::native().ok_or("unknown architecture")?;
     for (variant, program, samples) in &programs {
         let verified = variant.compiled.map(|compiled| installed(program, compiled, arch));
