@@ -57,3 +57,17 @@ pub fn run(command: &mut Command) -> Result<String> {
     }
     String::from_utf8(output.stdout).map_err(|_| format!("{program}: its output is not UTF-8"))
 }
+
+/// Runs a command and returns its standard output; if it fails, the error is one line of its standard error.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    // Without its directory, because the message may be published.
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let program = program.to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let telling = text.lines().find(|line| line.contains("error")).or(text.lines().last());
+    Err(format!("{program}: {}", telling.unwrap_or("failed without a message").trim()))
+}

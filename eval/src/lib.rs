@@ -29,6 +29,7 @@ mod systemd;
 mod table;
 mod task;
 mod tasks;
+mod versions;
 
 pub use task::{Result, Task, workspace};
 pub use tasks::TASKS;

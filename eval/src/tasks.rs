@@ -125,7 +125,7 @@ pub const TASKS: &[Task] = &[
     },
     Task {
         name: "startup",
-        summary: "measure the start of a process up to its filter, beside libseccomp",
+        summary: "measure the start of a process up to its filter, and write docs/startup.md",
         help: startup::HELP,
         run: startup::run,
     },

@@ -14,12 +14,11 @@ use callgate::{Arch, Verdict};
 
 use super::rules::{Edges, Rules};
 use super::text;
+use crate::files::output;
 use crate::task::Result;
+use crate::versions::{GVISOR, SECCOMPILER};
 
-/// gVisor publishes its Go packages as commits of a branch and has no releases.
-pub(super) const GVISOR: &str = "v0.0.0-20260905035102-160fafc42237";
 const ELASTIC: &str = "v1.5.0";
-const SECCOMPILER: &str = "0.5.0";
 
 /// The exit status of a driver if its compiler cannot express the rules.
 const CANNOT_EXPRESS: i32 = 3;
@@ -198,20 +197,6 @@ pub(super) fn go(directory: &Path, modules: &[(&str, &str)]) -> Result<()> {
 fn go_version(directory: &Path) -> Result<String> {
     output(Command::new("go").args(["env", "GOVERSION"]).current_dir(directory))
         .map(|version| version.trim().to_owned())
-}
-
-/// The standard output of a command; if it fails, the error is the last line of its standard error.
-pub(super) fn output(command: &mut Command) -> Result<String> {
-    // Without its directory, because the message may be published.
-    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
-    let program = program.to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    let telling = text.lines().find(|line| line.contains("error")).or(text.lines().last());
-    Err(format!("{program}: {}", telling.unwrap_or("failed without a message").trim()))
 }
 
 /// Installs the Debian package of libseccomp.

@@ -1,121 +1,75 @@
-//! Runs the programs in turn, and prints the table.
+//! Builds, verifies and measures the programs.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
+use callgate::Arch;
+use callgate::random::Rng;
+use callgate_linux::dump;
 
-use super::build::{Program, build};
-use crate::files::{make, remove};
-use crate::machine;
+use super::builder::{Builder, Program};
+use super::measure::{Sample, Waiting, median, sample};
+use super::options::Options;
+use super::report::{Report, Row};
+use super::variants::{LIMIT, OTHER_LIMITS, VARIANTS, Variant, When};
+use super::verify::{Verified, verify};
+use crate::machine::said;
 use crate::task::Result;
 
-pub(crate) const HELP: &str = "\
-usage: cargo xtask startup [--rounds N] [--libseccomp DIR]
-
-Measures a process that installs a filter of ten rules with two variables: as source code in C and in
-Rust that Callgate emitted, and made by libseccomp when the process starts (DIR has include/ and lib/;
-without it, libseccomp is left out). Each round starts each program once. The columns are medians of N
-rounds (default 1000) in microseconds:
-  main       from the known values of the variables to the installed filter, without the system calls
-             prctl(PR_SET_NO_NEW_PRIVS) and seccomp(2)
-  system     the two system calls
-  installed  from before fork until the filter is installed
-  process    from before fork until the process has ended
-and the size of the program and of the shared library that it needs. Needs cc and rustc.
-";
-
-/// The limit that is passed to the programs.
-const LIMIT: &str = "16777216";
-
-/// What a process took, in microseconds.
-struct Sample {
-    main: f64,
-    system: f64,
-    installed: f64,
-    process: f64,
-}
-
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let mut rounds = 1000_usize;
-    let mut libseccomp: Option<PathBuf> = None;
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let value = words.next().ok_or_else(|| format!("{word} lacks a value\n\n{HELP}"))?;
-        match word.as_str() {
-            "--rounds" => rounds = value.parse().map_err(|_| format!("not a number: {value}"))?,
-            "--libseccomp" => libseccomp = Some(PathBuf::from(value)),
-            _ => return Err(format!("unknown option: {word}\n\n{HELP}")),
+    let options = Options::parse(arguments)?;
+    let builder = Builder::new(options.libseccomp.as_deref())?;
+    let mut report = Report::new(&options);
+    let mut programs: Vec<(&Variant, Program, Vec<Sample>)> = Vec::new();
+    for variant in VARIANTS {
+        eprintln!("building: {}", variant.name);
+        match (variant.build)(&builder) {
+            Ok(program) => programs.push((variant, program, Vec::new())),
+            Err(why) => {
+                eprintln!("left out: {why}");
+                report.left_out(variant.name, &why);
+            }
         }
     }
-    let place = std::env::temp_dir().join(format!("callgate-startup-{}", std::process::id()));
-    make(&place)?;
-    let result = measure(&place, libseccomp.as_deref(), rounds.max(1));
-    let _ = remove(&place);
-    result
-}
-
-fn measure(place: &Path, libseccomp: Option<&Path>, rounds: usize) -> Result<()> {
-    let programs = build(place, libseccomp)?;
-    let mut samples: Vec<Vec<Sample>> = programs.iter().map(|_| Vec::new()).collect();
-    for _ in 0..rounds {
-        for (program, samples) in programs.iter().zip(&mut samples) {
-            samples.push(start(program)?);
+    report.load("before", load());
+    let mut random = Rng::new(0);
+    for _ in 0..options.rounds {
+        // A process delays the next one while the kernel removes it, so each must follow each other one.
+        random.shuffle(&mut programs);
+        for (variant, program, samples) in &mut programs {
+            let sample = sample(&program.stripped, LIMIT);
+            samples.push(sample.map_err(|why| format!("{} failed: {why}", variant.name))?);
         }
     }
-    machine::lines().iter().for_each(|line| println!("{line}"));
-    println!(
-        "{:20} {:>8} {:>8} {:>10} {:>9} {:>9} {:>9}",
-        "median µs, bytes", "main", "system", "installed", "process", "program", "library"
-    );
-    for (program, samples) in programs.iter().zip(&samples) {
-        let median = |of: fn(&Sample) -> f64| median(samples.iter().map(of).collect());
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        println!(
-            "{:20} {:8.2} {:8.2} {:10.1} {:9.1} {:9} {:9}",
-            program.name,
-            median(|sample| sample.main),
-            median(|sample| sample.system),
-            median(|sample| sample.installed),
-            median(|sample| sample.process),
-            size(&program.path),
-            program.library.as_deref().map_or(0, size),
-        );
+    report.load("after", load());
+    programs.sort_by_key(|(variant, ..)| VARIANTS.iter().position(|one| one.name == variant.name));
+    let arch = Arch::native().ok_or("unknown architecture")?;
+    for (variant, program, samples) in &programs {
+        let verified = variant.compiled.map(|compiled| installed(program, compiled, arch));
+        let verified = verified.transpose().map_err(|why| format!("{}: {why}", variant.name))?;
+        let median = median(samples).ok_or("missing samples")?;
+        report.rows.push(Row::new(variant, program, median, verified.flatten()));
     }
-    Ok(())
+    report.publish(&options)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+/// The load average of the last minute.
+fn load() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    Some(text.split(' ').next()?.to_owned())
 }
 
-/// Starts a program, and reads what it measured.
-fn start(program: &Program) -> Result<Sample> {
-    let name = program.name;
-    let clock = monotonic().to_string();
-    let begin = Instant::now();
-    let output = Command::new(&program.path)
-        .args([clock.as_str(), LIMIT])
-        .output()
-        .map_err(|why| format!("{name}: {why}"))?;
-    let process = begin.elapsed().as_secs_f64() * 1e6;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    match (output.status.success(), numbers.as_slice()) {
-        (true, [main, system, installed]) => Ok(Sample {
-            main: main / 1e3,
-            system: system / 1e3,
-            installed: installed / 1e3,
-            process,
-        }),
-        _ => Err(format!("{name} failed: {}, {text:?}", output.status)),
+/// Reads the filter that a program installs, and compares it with the policy; `None` without the capability.
+fn installed(program: &Program, compiled: When, arch: Arch) -> Result<Option<Verified>> {
+    if said("id", &["-u"]).as_deref() != Some("0") {
+        return Ok(None);
     }
-}
-
-/// The clock that the programs read, in nanoseconds.
-fn monotonic() -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes to `time`, which lives until the call returns.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
+    let others = OTHER_LIMITS.into_iter().filter(|_| compiled != When::BuildWithValues);
+    let mut found = None;
+    for limit in others.chain([LIMIT]) {
+        let process = Waiting::start(&program.stripped, limit)?;
+        let dump = dump(process.id()).map_err(|error| error.to_string())?;
+        let [filter] = dump.filters.as_slice() else {
+            return Err(format!("{} filters are installed", dump.filters.len()));
+        };
+        found = Some(verify(&filter.program, arch, limit)?);
+    }
+    Ok(found)
 }

@@ -13,10 +13,12 @@ use callgate::bpf::NoAncillary;
 use callgate_measure::engines::workloads::{EngineInputs, Workload};
 use callgate_vm::Jit;
 
-use super::super::peers::{self, output};
+use super::super::peers;
 use super::figures::{GCC, GVISOR, LIBPCAP, NATIVE_IN_C, Row, Times, insns};
 use super::{ebpf, translate};
+use crate::files::output;
 use crate::task::Result;
+use crate::versions;
 
 const X_NET: &str = "v0.47.0";
 const RBPF: &str = "0.4.1";
@@ -79,7 +81,7 @@ impl Peers {
             Ok(_) => version,
             Err(why) => format!("{name} is not measured: {why}"),
         };
-        let go = format!("gvisor.dev/gvisor {}, golang.org/x/net {X_NET}", peers::GVISOR);
+        let go = format!("gvisor.dev/gvisor {}, golang.org/x/net {X_NET}", versions::GVISOR);
         vec![
             said("gcc"),
             version("libpcap", &self.libpcap, format!("libpcap {}", said("pcap-config"))),
@@ -186,7 +188,7 @@ fn libpcap(directory: &Path) -> Result<PathBuf> {
 fn go_driver(directory: &Path) -> Result<PathBuf> {
     create(directory)?;
     fs::write(directory.join("main.go"), GO).map_err(|error| format!("main.go: {error}"))?;
-    peers::go(directory, &[("gvisor.dev/gvisor", peers::GVISOR), ("golang.org/x/net", X_NET)])?;
+    peers::go(directory, &[("gvisor.dev/gvisor", versions::GVISOR), ("golang.org/x/net", X_NET)])?;
     Ok(directory.join("main"))
 }
 

@@ -1,10 +1,8 @@
-/* Times a program once it knows the values of the variables, without prctl(PR_SET_NO_NEW_PRIVS) and the seccomp(2) that
- * installs the filter. Both are called through functions of libc, which are replaced here, also for libseccomp. */
+/* The two system calls are called through functions of libc, which are replaced here, also for libraries. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,9 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "timed.h"
+
 static int64_t excluded;
 
-static int64_t now(void)
+int64_t timed_now(void)
 {
 	struct timespec time;
 
@@ -71,10 +71,10 @@ long syscall(long number, ...)
 	va_end(list);
 	/* libseccomp also calls it without a program, to ask which flags the kernel knows. */
 	is_excluded = number == SYS_seccomp && values[0] == SECCOMP_SET_MODE_FILTER && values[2] != 0;
-	start = is_excluded ? now() : 0;
+	start = is_excluded ? timed_now() : 0;
 	result = raw(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 	if (is_excluded)
-		excluded += now() - start;
+		excluded += timed_now() - start;
 	return result;
 }
 
@@ -89,20 +89,28 @@ int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		values[i] = va_arg(list, long);
 	va_end(list);
-	start = option == PR_SET_NO_NEW_PRIVS ? now() : 0;
+	start = option == PR_SET_NO_NEW_PRIVS ? timed_now() : 0;
 	result = raw(SYS_prctl, option, values[0], values[1], values[2], values[3], 0);
 	if (option == PR_SET_NO_NEW_PRIVS)
-		excluded += now() - start;
+		excluded += timed_now() - start;
 	return (int)result;
 }
 
-/* Writes the nanoseconds after this clock without the two system calls, those of the two, and those since the parent's clock. */
-static int report(int64_t start, const char *parent)
+int64_t timed_excluded(void)
+{
+	return excluded;
+}
+
+int timed_report(int64_t start, const char *parent)
 {
 	char text[100];
-	int64_t end = now();
+	int64_t end = timed_now();
 	int length = snprintf(text, sizeof(text), "%lld %lld %lld\n", (long long)(end - start - excluded),
 			      (long long)excluded, (long long)(end - atoll(parent)));
 
-	return write(1, text, (size_t)length) == length ? 0 : 1;
+	if (write(1, text, (size_t)length) != length)
+		return 1;
+	while (read(0, text, sizeof(text)) > 0)
+		;
+	return 0;
 }
