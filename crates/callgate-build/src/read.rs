@@ -40,7 +40,8 @@ pub(crate) fn read(
     let identity = Some(files.identity(&policy.path));
     match format {
         Format::Kafel => {
-            let options = kafel::ReadOptions { arches: arches.to_vec(), identity };
+            let options =
+                kafel::ReadOptions { identity, ..kafel::ReadOptions::for_arches(arches.to_vec()) };
             let mut include = |name: &str, from: Option<&str>| files.include(name, from);
             Ok(kafel::read_with_includes(text, &options, &mut include)?.into())
         }
@@ -53,8 +54,9 @@ pub(crate) fn read(
             Ok(Read { weights, ..read.profile.into() })
         }
         Format::Firecracker => {
-            let (arch, thread) = (only_arch(arches)?, policy.part.clone());
-            Ok(firecracker::read(text, &firecracker::ReadOptions { arch, thread })?.into())
+            let mut options = firecracker::ReadOptions::new(only_arch(arches)?);
+            options.thread.clone_from(&policy.part);
+            Ok(firecracker::read(text, &options)?.into())
         }
         Format::Lxc => {
             let options =

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::arguments;
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
-    man, merge, optimize, record, run, sets, simulate, subset,
+    man, merge, optimize, record, run, sets, simulate, subset, why,
 };
 use crate::output;
 use crate::report::Result;
@@ -97,6 +97,7 @@ enum Command {
     Convert(convert::ConvertArgs),
     Subset(subset::SubsetArgs),
     Explain(explain::ExplainArgs),
+    Why(why::WhyArgs),
     Generate(generate::GenerateArgs),
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
@@ -146,6 +147,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Convert(args) => convert::run(&args),
         Command::Subset(args) => subset::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Why(args) => why::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),

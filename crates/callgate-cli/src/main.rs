@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod called;
 mod cli;
 mod commands;
 mod comparison;

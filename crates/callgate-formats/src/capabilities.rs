@@ -77,6 +77,16 @@ impl CapSet {
         CapSet(self.0 | other.0)
     }
 
+    /// The capabilities of this set that the other does not have.
+    pub(crate) const fn without(self, other: CapSet) -> CapSet {
+        CapSet(self.0 & !other.0)
+    }
+
+    /// The capabilities of both sets.
+    pub(crate) const fn intersection(self, other: CapSet) -> CapSet {
+        CapSet(self.0 & other.0)
+    }
+
     /// Whether the other set is a subset of this one.
     pub(crate) const fn includes(self, other: CapSet) -> bool {
         other.0 & !self.0 == 0

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::diagnostics::messages::{Messages, Report as _};
 use crate::diagnostics::positions::Positions;
 use crate::diagnostics::suggestions::Suggestions;
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 
 /// A place: a file, by its index, and a byte offset in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,6 +107,12 @@ impl<'t> Report<'t> {
     /// the file are still kept, and this one must be reported.
     pub(crate) fn leave_out(&mut self, severity: Severity, at: At) -> bool {
         self.files.get_mut(at.file).is_some_and(|(_, messages)| messages.leave_out(severity))
+    }
+
+    /// Line and column of a place.
+    pub(crate) fn position(&self, at: At) -> Position {
+        let start = Position { line: 1, column: 1 };
+        self.files.get(at.file).map_or(start, |(positions, _)| positions.of(at.offset))
     }
 
     /// The line of a place.

@@ -1,9 +1,11 @@
 //! Result of reading a profile: a policy, and how its filter is to be installed.
 
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::template::ValueError;
 use callgate_proof::policy::Policy;
 
 use crate::oci::Dialect;
+use crate::statements::Statements;
 
 /// A policy, and how the profile asks for its filter to be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct Profile {
     pub listener: Option<Listener>,
     /// Warnings, in the order of the text: parts that are ignored, or that may not mean what was intended.
     pub warnings: Vec<Diagnostic>,
+    /// The rules as the text states them, if the options of the reader ask for them.
+    pub statements: Option<Statements>,
 }
 
 impl Profile {
@@ -29,7 +33,20 @@ impl Profile {
             flags: callgate_bpf::FilterFlags::NONE,
             listener: None,
             warnings: Vec::new(),
+            statements: None,
         }
+    }
+
+    /// The profile without variables, whose values are these.
+    ///
+    /// # Errors
+    /// If the number of values is not that of the variables, or a value does not fit.
+    pub fn given(mut self, values: &[u64]) -> Result<Profile, ValueError> {
+        self.policy = self.policy.given(values)?;
+        for rule in self.statements.iter_mut().flat_map(|statements| &mut statements.rules) {
+            rule.when = rule.when.given(values);
+        }
+        Ok(self)
     }
 }
 

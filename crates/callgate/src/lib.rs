@@ -76,6 +76,7 @@ pub mod optimize;
 mod plain_program;
 pub mod sets;
 pub mod stack;
+pub mod why;
 
 pub use callgate_bpf::{Action, Arch, Endian, Program, SeccompData, Verdict};
 pub use compile::{Compiled, Options, Stats, compile, compile_template};

@@ -44,7 +44,7 @@ pub fn compile(input: &[u8]) {
 pub fn template(input: &[u8]) {
     let Some((values, text)) = input.split_first_chunk::<24>() else { return };
     let values = values.as_chunks::<8>().0;
-    let options = kafel::ReadOptions { arches: vec![Arch::X86_64], identity: None };
+    let options = kafel::ReadOptions::new(Arch::X86_64);
     let Ok(profile) = kafel::read(&String::from_utf8_lossy(text), &options) else { return };
     let policy = &profile.policy;
     let budget = Budget { nodes: 20_000, steps: 200_000 };

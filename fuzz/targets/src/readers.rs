@@ -11,6 +11,7 @@ use callgate::formats::oci;
 use callgate::formats::snap;
 use callgate::formats::systemd::{self, SystemdVersion, UnitText};
 use callgate::syscalls::KernelVersion;
+use callgate::why::{Cause, why};
 use callgate::{Arch, Endian, SeccompData, Verdict};
 
 const DIALECTS: [Option<oci::Dialect>; 6] = [
@@ -27,8 +28,19 @@ pub fn profile(input: &[u8]) {
     let Some((first, text)) = input.split_first() else { return };
     let mut options = oci::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
     options.dialect = DIALECTS[usize::from(*first) % DIALECTS.len()];
+    options.statements = true;
     match oci::read(&String::from_utf8_lossy(text), &options) {
-        Ok(profile) => assert!(!profile.policy.sections().is_empty()),
+        Ok(profile) => {
+            let section = profile.policy.sections().first().expect("an architecture");
+            let statements = profile.statements.expect("they were asked for");
+            for nr in 0..16 {
+                let data = SeccompData { nr, arch: section.token(), ..SeccompData::default() };
+                let found = why(&profile.policy, &statements, &data, None);
+                if let Cause::Default(_) = found.cause {
+                    assert_eq!(found.verdict, section.default, "{data:?}");
+                }
+            }
+        }
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
     }
 }

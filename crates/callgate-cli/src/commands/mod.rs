@@ -21,3 +21,4 @@ pub(crate) mod sets;
 pub(crate) mod simulate;
 pub(crate) mod subset;
 mod targets;
+pub(crate) mod why;

@@ -7,6 +7,7 @@ use callgate::bpf::{LongProgram, Program};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
 use callgate::diagram::{Func, Store};
+use callgate::formats::statements::Statements;
 use callgate::formats::{Listener, Profile};
 use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
@@ -50,6 +51,8 @@ pub(crate) struct Rules {
     is_container: bool,
     /// The architectures that results are about.
     arches: Vec<Arch>,
+    /// The rules as the text states them, if they were asked for and the reader knows them.
+    pub(crate) statements: Option<Statements>,
 }
 
 impl Rules {
@@ -58,7 +61,13 @@ impl Rules {
         if arches.is_empty() {
             arches = policy.arches().collect();
         }
-        Rules { policy, flags: FilterFlags::NONE, listener: None, is_container: false, arches }
+        let flags = FilterFlags::NONE;
+        Rules { policy, flags, listener: None, is_container: false, arches, statements: None }
+    }
+
+    /// The same, with the rules as the text states them.
+    pub(super) fn with_statements(self, statements: Option<Statements>) -> Rules {
+        Rules { statements, ..self }
     }
 }
 
@@ -71,10 +80,10 @@ impl Filter {
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        let (flags, listener) = (profile.flags, profile.listener);
-        let is_container = profile.dialect.is_some();
+        let Profile { policy, dialect, flags, listener, statements, .. } = profile;
+        let is_container = dialect.is_some();
         let rules =
-            Rules { flags, listener, is_container, ..Rules::new(profile.policy, Vec::new()) };
+            Rules { flags, listener, is_container, statements, ..Rules::new(policy, Vec::new()) };
         Filter::new(name, FilterContent::Profile(Box::new(rules)))
     }
 

@@ -1,6 +1,6 @@
 //! Kafel policies.
 
-use callgate::formats::{Profile, kafel};
+use callgate::formats::kafel;
 
 use super::filter::Filter;
 use super::included::included_from;
@@ -14,8 +14,8 @@ pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) ->
     let profile = kafel::read_with_includes(text, &reading, &mut included_from(place))
         .map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a Kafel policy", false);
-    let policy = options
-        .set_variables(profile.policy)
+    let profile = options
+        .set_variables(profile)
         .map_err(|error| Failure::about(place.name(), error.to_string()))?;
-    Ok(Filter::of_profile(place.name(), Profile { policy, ..profile }))
+    Ok(Filter::of_profile(place.name(), profile))
 }

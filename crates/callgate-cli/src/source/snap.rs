@@ -2,6 +2,7 @@
 
 use callgate::formats::Profile;
 use callgate::formats::snap;
+use callgate::formats::statements::Statements;
 
 use super::filter::Filter;
 use super::place::Place;
@@ -22,8 +23,14 @@ pub(super) fn read_snap_profile(
         .map_err(|errors| Failure::of(&name, errors))?;
     options.warn_about_containers(&name, "a profile of a snap", false);
     report::warn_all(&name, &filters.warnings);
-    let filter =
-        |what: &str, policy| Filter::of_profile(format!("{name} ({what})"), Profile::of(policy));
-    let filters = vec![filter("deny", filters.deny), filter("allow", filters.allow)];
+    let filter = |what: &str, policy, statements: Option<Statements>| {
+        let statements = statements.map(|statements| statements.of_file(&name));
+        let profile = Profile { statements, ..Profile::of(policy) };
+        Filter::of_profile(format!("{name} ({what})"), profile)
+    };
+    let [of_deny, of_allow] =
+        filters.statements.map_or_else(Default::default, |both| both.map(Some));
+    let filters =
+        vec![filter("deny", filters.deny, of_deny), filter("allow", filters.allow, of_allow)];
     Ok(Stack { name, filters })
 }

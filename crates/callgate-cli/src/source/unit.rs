@@ -145,13 +145,16 @@ impl UnitSource {
         }
         let unit_texts: Vec<UnitText<'_>> = texts
             .iter()
-            .map(|one| match self {
-                UnitSource::Text(_) if is_filter => UnitText::filter(&one.text),
-                UnitSource::Text(text) if !text.trim_start().starts_with('[') => {
-                    UnitText::directives(&one.text)
-                }
-                _ if is_quoted => UnitText::directives(&one.text),
-                _ => UnitText::unit(&one.text),
+            .map(|one| {
+                let text = match self {
+                    UnitSource::Text(_) if is_filter => UnitText::filter(&one.text),
+                    UnitSource::Text(text) if !text.trim_start().starts_with('[') => {
+                        UnitText::directives(&one.text)
+                    }
+                    _ if is_quoted => UnitText::directives(&one.text),
+                    _ => UnitText::unit(&one.text),
+                };
+                text.named(&one.name)
             })
             .collect();
         options.warn_about_containers(&name, "a unit of systemd", true);
@@ -299,6 +302,7 @@ fn read_text(place: &Place) -> Result<NamedText> {
 fn of_unit(name: &str, filter: UnitFilter, options: &SourceOptions) -> Filter {
     let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
     let rules = Rules::new(filter.policy, options.arch.clone());
+    let rules = rules.with_statements(filter.statements);
     let content = FilterContent::Profile(Box::new(rules));
     let name = format!("{name}: {}={arch}", filter.directive);
     Filter { is_of_unit: true, ..Filter::new(name, content) }

@@ -4,6 +4,7 @@
 //! further text: `in base.yaml:7:5: …`.
 
 use super::positions::Positions;
+use crate::statements::Site;
 use callgate_bpf::diagnostic::Position;
 
 /// The texts.
@@ -49,6 +50,17 @@ impl<'t> Texts<'t> {
     /// Line and column in the first text.
     pub(crate) fn position(&self, at: usize) -> Position {
         self.further(at).map_or_else(|| self.first.of(at), |text| text.position)
+    }
+
+    /// The place of an offset, in the further text if it is there.
+    pub(crate) fn site(&self, at: usize) -> Site {
+        match self.further(at) {
+            None => Site { file: None, position: self.first.of(at) },
+            Some(text) => {
+                let position = text.positions.of(at - text.start);
+                Site { file: Some(text.name.clone()), position }
+            }
+        }
     }
 
     /// `line:column`, after the name of a further text.

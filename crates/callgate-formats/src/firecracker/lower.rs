@@ -1,7 +1,9 @@
 //! From the filter of a thread to a policy.
 
 use super::model::{ArgCondition, Entry, FilterAction, Op, ThreadFilter};
+use super::options::ReadOptions;
 use crate::diagnostics::quote::shorten;
+use crate::statements::{Statement, Statements};
 use crate::syntax::reader::Reader;
 use callgate_bpf::syscalls::{Arch, SyscallSet};
 use callgate_bpf::verdict::Verdict;
@@ -21,8 +23,8 @@ const MAX_ERRNO: u32 = 4095;
 pub(super) fn lower(
     reader: &mut Reader<'_>,
     filter: &ThreadFilter<'_>,
-    arch: Arch,
-) -> Option<Policy> {
+    options: &ReadOptions,
+) -> Option<(Policy, Option<Statements>)> {
     for action in [&filter.mismatch, &filter.matching] {
         check_number(reader, action);
     }
@@ -38,9 +40,15 @@ pub(super) fn lower(
         let message = format!("the filter has no entries: every syscall gets `{action}`");
         reader.warn(filter.at, message).help = "add entries to `filter`".to_owned();
     }
-    let rules = rules(reader, filter);
-    match Policy::new(vec![Section::new(arch, rules, filter.mismatch.verdict)], BAD_ARCH) {
-        Ok(policy) => Some(policy),
+    let mut stated = Vec::new();
+    let rules = rules(reader, filter, options.arch, &mut stated);
+    let statements = options.statements.then(|| Statements {
+        rules: stated,
+        default: Some(reader.site(filter.mismatch.at)),
+        ..Statements::default()
+    });
+    match Policy::new(vec![Section::new(options.arch, rules, filter.mismatch.verdict)], BAD_ARCH) {
+        Ok(policy) => Some((policy, statements)),
         Err(error) => {
             reader.error(filter.at, error.to_string());
             None
@@ -48,8 +56,13 @@ pub(super) fn lower(
     }
 }
 
-/// A rule for the syscalls without conditions, and one for each of the others.
-fn rules(reader: &mut Reader<'_>, filter: &ThreadFilter<'_>) -> Vec<Rule> {
+/// A rule for the syscalls without conditions, and one for each of the others. Adds the rules as the text states them.
+fn rules(
+    reader: &mut Reader<'_>,
+    filter: &ThreadFilter<'_>,
+    arch: Arch,
+    stated: &mut Vec<Statement>,
+) -> Vec<Rule> {
     let mut entries_of: BTreeMap<u32, Vec<&Entry<'_>>> = BTreeMap::new();
     for entry in &filter.entries {
         entries_of.entry(entry.nr).or_default().push(entry);
@@ -63,9 +76,14 @@ fn rules(reader: &mut Reader<'_>, filter: &ThreadFilter<'_>) -> Vec<Rule> {
         for (entry, args) in entries.iter().filter_map(|entry| Some((entry, entry.args.as_ref()?)))
         {
             first.get_or_insert(entry.at);
-            alternatives.push(Condition::all(args.iter().filter_map(|arg| test(reader, arg))));
+            let when = Condition::all(args.iter().filter_map(|arg| test(reader, arg)));
+            alternatives.push(when.clone());
+            stated.push(statement(reader, entry, arch, when, verdict));
         }
         let Some(first) = first else {
+            let of =
+                |entry: &&Entry<'_>| statement(reader, entry, arch, Condition::always(), verdict);
+            stated.extend(entries.iter().map(of));
             always.push(nr);
             continue;
         };
@@ -88,6 +106,17 @@ fn rules(reader: &mut Reader<'_>, filter: &ThreadFilter<'_>) -> Vec<Rule> {
         rules.insert(0, Rule { syscalls, when: Condition::always(), verdict });
     }
     rules
+}
+
+fn statement(
+    reader: &Reader<'_>,
+    entry: &Entry<'_>,
+    arch: Arch,
+    when: Condition,
+    verdict: Verdict,
+) -> Statement {
+    let (site, name) = (reader.site(entry.at), entry.name.to_owned());
+    Statement { site, name, arch, nr: entry.nr, when, verdict }
 }
 
 /// The test of a condition. Always `Some`, because the index was checked.

@@ -9,11 +9,13 @@ pub struct ReadOptions {
     pub arch: Arch,
     /// The thread whose filter is read. It may be `None` if the document has only one.
     pub thread: Option<String>,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
 }
 
 impl ReadOptions {
     /// Reads the only filter of a document.
     pub fn new(arch: Arch) -> ReadOptions {
-        ReadOptions { arch, thread: None }
+        ReadOptions { arch, thread: None, statements: false }
     }
 }

@@ -44,16 +44,18 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let document = json::parse(text)?;
     let mut reader = Reader::new(text, KeyMatching::Exact).refusing_unknown_keys();
     let threads = parse::threads(&mut reader, &document, arch);
-    let policy = if reader.failed() {
+    let lowered = if reader.failed() {
         None
     } else {
         choose(&mut reader, &threads, options.thread.as_deref())
-            .and_then(|filter| lower::lower(&mut reader, filter, arch))
+            .and_then(|filter| lower::lower(&mut reader, filter, options))
     };
     let failed = reader.failed();
     let messages = reader.finish();
-    match policy {
-        Some(policy) if !failed => Ok(Profile { warnings: messages, ..Profile::of(policy) }),
+    match lowered {
+        Some((policy, statements)) if !failed => {
+            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
+        }
         _ => Err(messages.into()),
     }
 }

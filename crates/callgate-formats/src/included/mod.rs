@@ -6,6 +6,7 @@ mod inclusions;
 mod report;
 mod source;
 mod sources;
+mod stated;
 
 pub(crate) use inclusions::{Inclusions, Opened, check_text_size};
 pub(crate) use report::{OTHER, Reports};
@@ -13,3 +14,4 @@ pub(crate) use report::{OTHER, Reports};
 pub(crate) use source::no_files;
 pub use source::{Included, Includes};
 pub(crate) use sources::{Place, Sources, Span};
+pub(crate) use stated::{Stated, statements};

@@ -9,6 +9,7 @@ use super::sources::{Place, Sources};
 use crate::diagnostics::messages::{LIMIT, Messages};
 use crate::diagnostics::positions::Positions;
 use crate::diagnostics::suggestions::Suggestions;
+use crate::statements::Site;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 
 /// Stands for another place in a message.
@@ -131,6 +132,17 @@ impl Reports {
         }
         messages.finish()
     }
+}
+
+/// The places as sites, in this order.
+pub(crate) fn sites(sources: &Sources, places: &[Place]) -> Vec<Site> {
+    let known = positions(sources, places.to_vec());
+    let start = Position { line: 1, column: 1 };
+    let site = |place: &Place| Site {
+        file: sources.name(place.source).map(str::to_owned),
+        position: known.get(place).copied().unwrap_or(start),
+    };
+    places.iter().map(site).collect()
 }
 
 /// The positions of places. Those in one text are looked up together, so that only one text is indexed at a time.

@@ -11,6 +11,8 @@ pub struct ReadOptions {
     /// Tells the policy from its included files, as [`Included::identity`](super::Included::identity); `None` if it is not
     /// known.
     pub identity: Option<String>,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
 }
 
 impl ReadOptions {
@@ -21,6 +23,6 @@ impl ReadOptions {
 
     /// Reads for these architectures.
     pub fn for_arches(arches: Vec<Arch>) -> ReadOptions {
-        ReadOptions { arches, identity: None }
+        ReadOptions { arches, identity: None, statements: false }
     }
 }

@@ -1,15 +1,18 @@
 //! Reader of policies: from the text to a [`Profile`].
 
-use super::lower::Lowering;
-use super::model::{Item, ItemKind, Model, Statement};
+use super::lower::{Lowered, Lowering};
+use super::model::{Filter, Item, ItemKind, Model, Statement};
 use super::options::ReadOptions;
 use super::parse::{MAX_RULES, Parser};
 use super::progress::Progress;
 use super::rules::rules;
 use super::tokens::Tokens;
 use crate::diagnostics::quote::shorten;
-use crate::included::{Includes, Place, Reports, Sources, check_text_size, no_files};
+use crate::included::{
+    Includes, Place, Reports, Sources, Stated, check_text_size, no_files, statements,
+};
 use crate::profile::Profile;
+use crate::statements::Statements;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
@@ -60,11 +63,13 @@ pub fn read_with_includes(
     let (model, tokens, is_right) =
         Parser::new(Tokens::new(text, options.identity.as_deref(), includes)).parse();
     let (sources, mut reports) = (tokens.sources, tokens.reports);
-    let policy = if is_right { lower(&model, options, &sources, &mut reports) } else { None };
+    let lowered = if is_right { lower(&model, options, &sources, &mut reports) } else { None };
     let failed = reports.failed();
     let messages = reports.finish(&sources);
-    match policy {
-        Some(policy) if !failed => Ok(Profile { warnings: messages, ..Profile::of(policy) }),
+    match lowered {
+        Some((policy, statements)) if !failed => {
+            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
+        }
         _ => Err(messages.into()),
     }
 }
@@ -75,7 +80,7 @@ fn lower(
     options: &ReadOptions,
     sources: &Sources,
     reports: &mut Reports,
-) -> Option<Policy> {
+) -> Option<(Policy, Option<Statements>)> {
     let start = Place { source: 0, offset: 0 };
     let default = model.default.map_or(KILL, |(verdict, _)| verdict);
     let mut arches: Vec<Arch> = Vec::new();
@@ -90,12 +95,19 @@ fn lower(
     }
     let mut progress = Progress::default();
     let mut ordered: Vec<(Arch, Vec<Rule>)> = Vec::new();
+    let mut stated: Vec<Stated> = Vec::new();
     for (index, arch) in arches.into_iter().enumerate() {
         let lowered = Lowering::new(sources, reports, &mut progress).model(model, arch);
         // What has no effect is reported for the first architecture.
         let mut unused = Reports::default();
         let to = if index == 0 { &mut *reports } else { &mut unused };
-        let (rules, used) = rules(model, lowered, sources, to);
+        let state = |filter: &Filter, rule: &Lowered, verdict| {
+            if options.statements {
+                let (at, nr, when) = (filter.at, rule.nr, rule.when.clone());
+                stated.push(Stated { at, arch, nr, when, verdict });
+            }
+        };
+        let (rules, used) = rules(model, lowered, sources, to, state);
         if index == 0 {
             report_unused(model, &used, sources, reports);
         }
@@ -123,8 +135,10 @@ fn lower(
             Err(error) => drop(reports.error(start, error.to_string())),
         }
     }
+    let statements =
+        options.statements.then(|| statements(sources, stated, model.default.map(|(_, at)| at)));
     match Policy::with_variables(sections, KILL, progress.variables.into_variables()) {
-        Ok(policy) => Some(policy),
+        Ok(policy) => Some((policy, statements)),
         Err(error) => {
             reports.error(start, error.to_string()).help = "give --arch".to_owned();
             None

@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 
 use super::lower::{Lowered, LoweredFilters};
-use super::model::{Model, Statement};
+use super::model::{Filter, Model, Statement};
 use crate::diagnostics::quote::shorten;
 use crate::included::{OTHER, Place, Reports, Sources};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, SyscallSet};
 
 /// The rules of the top level, with those of the used policies at the place of their first `USE`. The second result
-/// tells which policies are used.
+/// tells which policies are used. `stated` gets each rule that has an effect, with its filter and its verdict.
 pub(super) fn rules(
     model: &Model,
     mut lowered: LoweredFilters,
     sources: &Sources,
     reports: &mut Reports,
+    mut stated: impl FnMut(&Filter, &Lowered, Verdict),
 ) -> (Vec<Rule>, Vec<bool>) {
     let mut used: Vec<Option<Place>> = vec![None; model.policies.len()];
     let mut list = List::default();
@@ -50,6 +51,7 @@ pub(super) fn rules(
                             "remove one of the two rules".to_owned();
                         continue;
                     }
+                    stated(filter, &rule, *verdict);
                     list.add(rule, *verdict, filter.at.at);
                 }
             }

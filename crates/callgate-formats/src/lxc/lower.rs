@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use super::hosts::compat_arches;
 use super::model::{Model, Rule, Rules, Target};
+use super::options::ReadOptions;
 use crate::comparison_budget::ComparisonBudget;
 use crate::ruleset::{RuleSet, sections};
 use crate::ruleset_reports::{Origin, Words, report_overridden, report_rejected};
+use crate::ruleset_statements::rules_of;
+use crate::statements::{Statements, other_abis};
 use crate::syntax::reader::Reader;
 use crate::unknown_syscall::report_unknown_syscall;
 use callgate_bpf::syscalls::{Arch, is_known_name};
@@ -32,13 +35,13 @@ struct Lowering<'n> {
     warned: bool,
 }
 
-/// Turns a profile into a policy. `None` only after an error was reported.
+/// Turns a profile into a policy, with its statements if the options ask for them. `None` only after an error was reported.
 pub(super) fn lower(
     reader: &mut Reader<'_>,
     model: &Model<'_>,
     native: Arch,
-    is_strict: bool,
-) -> Option<Policy> {
+    options: &ReadOptions,
+) -> Option<(Policy, Option<Statements>)> {
     check_errno(reader, model.default, model.default_at);
     let compat = match model.rules {
         Rules::Numbers(_) => &[][..],
@@ -56,7 +59,7 @@ pub(super) fn lower(
         Rules::Numbers(numbers) => lowering.numbers(reader, numbers)?,
         Rules::Named(rules) => {
             for rule in rules {
-                lowering.rule(reader, rule, model.default, is_strict)?;
+                lowering.rule(reader, rule, model.default, options.strict)?;
             }
         }
     }
@@ -68,8 +71,15 @@ pub(super) fn lower(
         reader.warn(model.default_at, message).help =
             "add rules, or sections for this host's architecture".to_owned();
     }
-    match Policy::new(sections(&sets, model.default, BAD_ARCH), BAD_ARCH) {
-        Ok(policy) => Some(policy),
+    let sections = sections(&sets, model.default, BAD_ARCH);
+    let statements = options.statements.then(|| Statements {
+        rules: rules_of(reader, &sets),
+        inactive: Vec::new(),
+        builtin: other_abis(&sections, BAD_ARCH),
+        default: Some(reader.site(model.default_at)),
+    });
+    match Policy::new(sections, BAD_ARCH) {
+        Ok(policy) => Some((policy, statements)),
         Err(error) => {
             reader.error(model.default_at, error.to_string());
             None

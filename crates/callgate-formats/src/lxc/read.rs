@@ -30,11 +30,13 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let mut reader = Reader::new(text, KeyMatching::Exact);
     let native = host_of(options.native);
     let model = parse(&mut reader, text, native).filter(|_| !reader.failed());
-    let policy = model.and_then(|model| lower(&mut reader, &model, native, options.strict));
+    let lowered = model.and_then(|model| lower(&mut reader, &model, native, options));
     let failed = reader.failed();
     let messages = reader.finish();
-    match policy {
-        Some(policy) if !failed => Ok(Profile { warnings: messages, ..Profile::of(policy) }),
+    match lowered {
+        Some((policy, statements)) if !failed => {
+            Ok(Profile { warnings: messages, statements, ..Profile::of(policy) })
+        }
         _ => Err(messages.into()),
     }
 }

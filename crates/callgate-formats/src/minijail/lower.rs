@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Comparison, Filter, Model};
+use super::model::{Comparison, Filter, Model, Statement};
+use super::options::ReadOptions;
 use super::parse::Parser;
 use crate::diagnostics::quote::shorten;
-use crate::included::{OTHER, Place, Reports, Sources, Span};
+use crate::included::{OTHER, Place, Reports, Sources, Span, Stated, statements};
+use crate::statements::Statements;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Policy, Rule, Section};
@@ -22,10 +24,10 @@ struct Chain {
 /// The policy of a model. `None` only after an error was reported.
 pub(super) fn lower(
     model: &Model,
-    arch: Arch,
+    options: &ReadOptions,
     sources: &Sources,
     reports: &mut Reports,
-) -> Option<Policy> {
+) -> Option<(Policy, Option<Statements>)> {
     let kill = Parser::kill(model.is_denylist);
     let nothing = if model.is_denylist { Verdict::ALLOW } else { kill };
     let default = model.default.map_or(nothing, |(verdict, _)| verdict);
@@ -58,24 +60,52 @@ pub(super) fn lower(
         groups.entry(statements).or_insert_with(|| (at, Vec::new())).1.push(nr);
     }
     let mut rules = Vec::new();
-    for (statements, (at, numbers)) in groups {
-        let filters = statements.iter().filter_map(|index| model.statements.get(*index));
-        let filters: Vec<&Filter> = filters.flat_map(|statement| &statement.filters).collect();
-        for (when, verdict) in effective(&filters, default, model.is_denylist, at, sources, reports)
-        {
+    let mut stated = Vec::new();
+    for (indices, (at, numbers)) in groups {
+        let own: Vec<&Statement> =
+            indices.iter().filter_map(|index| model.statements.get(*index)).collect();
+        let filters: Vec<&Filter> = own.iter().flat_map(|statement| &statement.filters).collect();
+        let effective = effective(&filters, default, model.is_denylist, at, sources, reports);
+        if options.statements {
+            stated.extend(stated_rules(&own, &numbers, effective.len() == 1, options.arch));
+        }
+        for (when, verdict) in effective {
             rules.push(Rule { syscalls: numbers.iter().copied().collect(), when, verdict });
         }
     }
     if reports.failed() {
         return None;
     }
-    match Policy::new(vec![Section::new(arch, rules, unlisted)], kill) {
-        Ok(policy) => Some(policy),
+    let statements =
+        options.statements.then(|| statements(sources, stated, model.default.map(|(_, at)| at)));
+    match Policy::new(vec![Section::new(options.arch, rules, unlisted)], kill) {
+        Ok(policy) => Some((policy, statements)),
         Err(error) => {
             reports.error(start, error.to_string());
             None
         }
     }
+}
+
+/// The rules of statements for these syscalls, with their places; `always` if their conditions have no effect.
+fn stated_rules(
+    statements: &[&Statement],
+    numbers: &[u32],
+    always: bool,
+    arch: Arch,
+) -> Vec<Stated> {
+    let mut stated = Vec::new();
+    for statement in statements {
+        for syscall in statement.syscalls.iter().filter(|syscall| numbers.contains(&syscall.nr)) {
+            let filters = statement.filters.iter();
+            let (at, nr) = (syscall.at, syscall.nr);
+            for filter in filters.filter(|filter| !always || filter.when.is_none()) {
+                let when = filter.when.as_deref().map_or_else(Condition::always, condition);
+                stated.push(Stated { at, arch, nr, when, verdict: filter.action });
+            }
+        }
+    }
+    stated
 }
 
 /// The conditions and verdicts of a syscall, in the order in which they are tested. The last has no condition.

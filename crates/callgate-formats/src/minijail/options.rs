@@ -11,12 +11,14 @@ pub struct ReadOptions {
     /// Tells the policy from its included files, as [`Included::identity`](super::Included::identity); `None` if it is not
     /// known.
     pub identity: Option<String>,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
 }
 
 impl ReadOptions {
     /// Reads for an architecture.
     pub fn new(arch: Arch) -> ReadOptions {
-        ReadOptions { arch, identity: None }
+        ReadOptions { arch, identity: None, statements: false }
     }
 }
 

@@ -47,12 +47,13 @@ pub fn read_with_includes(
     check_text_size(text)?;
     let Reading { sources, mut reports, model, frequencies, .. } =
         Reading::new(text, options, includes).read();
-    let policy = if reports.failed() { None } else { lower(&model, arch, &sources, &mut reports) };
+    let lowered =
+        if reports.failed() { None } else { lower(&model, options, &sources, &mut reports) };
     let failed = reports.failed();
     let messages = reports.finish(&sources);
-    match policy {
-        Some(policy) if !failed => Ok(MinijailPolicy {
-            profile: Profile { warnings: messages, ..Profile::of(policy) },
+    match lowered {
+        Some((policy, statements)) if !failed => Ok(MinijailPolicy {
+            profile: Profile { warnings: messages, statements, ..Profile::of(policy) },
             frequencies: frequencies
                 .into_iter()
                 .map(|(name, count)| Frequency { name, count })

@@ -30,6 +30,35 @@ impl Gate {
             || self.on_kernel(options) == Some(true)
     }
 
+    /// Why an entry with these `includes` does not apply, as a clause; `None` if it does.
+    pub(super) fn missing(&self, options: &ReadOptions) -> Option<String> {
+        if self.has_unknown_cap {
+            return Some("it needs an unknown capability".to_owned());
+        }
+        if !options.caps.includes(self.caps) {
+            let missing = list(self.caps.without(options.caps));
+            return Some(format!("it needs {missing}, which the process does not have"));
+        }
+        if self.on_arch(options) == Some(false) {
+            return Some(format!("it is not for {}", options.main_arch()));
+        }
+        let min = self.min_kernel.filter(|_| self.on_kernel(options) == Some(false))?;
+        Some(format!("it needs Linux {min} or later, and the kernel is {}", options.kernel))
+    }
+
+    /// Why an entry with these `excludes` is left out, as a clause; `None` if it is not.
+    pub(super) fn excluded(&self, options: &ReadOptions) -> Option<String> {
+        if options.caps.overlaps(self.caps) {
+            let present = list(self.caps.intersection(options.caps));
+            return Some(format!("it is only for processes without {present}"));
+        }
+        if self.on_arch(options) == Some(true) {
+            return Some(format!("it is not for {}", options.main_arch()));
+        }
+        let min = self.min_kernel.filter(|_| self.on_kernel(options) == Some(true))?;
+        Some(format!("it is for kernels before Linux {min}, and the kernel is {}", options.kernel))
+    }
+
     fn on_arch(&self, options: &ReadOptions) -> Option<bool> {
         self.arches.as_ref().map(|arches| arches.contains(&options.main_arch()))
     }
@@ -37,4 +66,9 @@ impl Gate {
     fn on_kernel(&self, options: &ReadOptions) -> Option<bool> {
         self.min_kernel.map(|min| options.kernel >= min)
     }
+}
+
+/// The names of capabilities.
+fn list(caps: CapSet) -> String {
+    caps.names().collect::<Vec<_>>().join(", ")
 }

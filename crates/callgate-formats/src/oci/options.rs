@@ -29,6 +29,8 @@ pub struct ReadOptions {
     /// Tells the profile from the files of its base profiles, as [`Included::identity`](super::Included::identity); `None`
     /// if it is not known.
     pub identity: Option<String>,
+    /// Whether the result has [`statements`](crate::Profile::statements).
+    pub statements: bool,
 }
 
 impl ReadOptions {
@@ -45,6 +47,7 @@ impl ReadOptions {
             enosys_above: None,
             strict: false,
             identity: None,
+            statements: false,
         }
     }
 

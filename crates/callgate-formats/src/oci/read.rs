@@ -114,6 +114,7 @@ fn read_trees(
             flags: lowered.flags,
             listener: lowered.listener,
             warnings: messages,
+            statements: lowered.statements,
         }),
         _ => {
             debug_assert!(messages.iter().any(|message| message.severity == Severity::Error));

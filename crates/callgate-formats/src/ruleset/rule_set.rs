@@ -335,6 +335,19 @@ impl<O: Copy> RuleSet<O> {
         })
     }
 
+    /// All rules for syscalls that the architecture has, by number and then in the order in which they were added: the
+    /// number, the condition, the verdict and the origin.
+    pub fn stated(&self) -> impl Iterator<Item = (u32, Condition, Verdict, O)> {
+        self.numbers().flat_map(move |(nr, rules)| {
+            rules.iter().map(move |rule| {
+                let tests = self.conditions.get(rule.condition).filter(|tests| !tests.is_empty());
+                let always = Condition::always;
+                let when = tests.map_or_else(always, |tests| tests.condition(self.arch.is_64bit()));
+                (nr, when, rule.verdict, rule.origin)
+            })
+        })
+    }
+
     /// The rules of one syscall, in the order in which they were added.
     pub(super) fn rules_of(&self, syscall: Target) -> &[AddedRule<O>] {
         self.syscalls.get(&syscall).map_or(&[], Vec::as_slice)

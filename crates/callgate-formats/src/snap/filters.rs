@@ -5,6 +5,8 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::Policy;
 
+use crate::statements::Statements;
+
 /// The filters that snap-confine installs for a profile, and the warnings about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapFilters {
@@ -14,6 +16,8 @@ pub struct SnapFilters {
     pub allow: Policy,
     /// Warnings, in the order of the text.
     pub warnings: Vec<Diagnostic>,
+    /// The rules of `deny` and of `allow` as the text states them, if the options ask for them.
+    pub statements: Option<[Statements; 2]>,
 }
 
 impl SnapFilters {

@@ -9,12 +9,14 @@ pub struct ReadOptions {
     pub native: Arch,
     /// Whether a name that no architecture has is an error instead of a warning.
     pub strict: bool,
+    /// Whether the result has statements.
+    pub statements: bool,
 }
 
 impl ReadOptions {
     /// Reads for a host.
     pub fn new(native: Arch) -> ReadOptions {
-        ReadOptions { native, strict: false }
+        ReadOptions { native, strict: false, statements: false }
     }
 }
 

@@ -8,6 +8,8 @@ use super::options::{Ids, ReadOptions};
 use crate::comparison_budget::ComparisonBudget;
 use crate::ruleset::{RuleSet, sections};
 use crate::ruleset_reports::{Origin, report_hidden};
+use crate::ruleset_statements::rules_of;
+use crate::statements::Statements;
 use crate::syntax::keys::KeyMatching;
 use crate::syntax::lines::lines;
 use crate::syntax::reader::Reader;
@@ -54,7 +56,9 @@ pub fn read(
     let failed = reader.failed();
     let messages = reader.finish();
     match filters {
-        Some((deny, allow)) if !failed => Ok(SnapFilters { deny, allow, warnings: messages }),
+        Some((deny, allow, statements)) if !failed => {
+            Ok(SnapFilters { deny, allow, warnings: messages, statements })
+        }
         _ => Err(messages.into()),
     }
 }
@@ -74,7 +78,7 @@ fn filters(
     text: &str,
     options: &ReadOptions,
     ids: &mut Ids<'_>,
-) -> Option<(Policy, Policy)> {
+) -> Option<(Policy, Policy, Option<[Statements; 2]>)> {
     if let Some((line, at)) = lines(text, 0).find(|(line, _)| line.len() >= MAX_LINE) {
         let message = format!("the line has {} bytes; the maximum is {}", line.len(), MAX_LINE - 1);
         reader.error(at, message).help =
@@ -110,10 +114,16 @@ fn filters(
         let message = format!("no rule has an effect: every syscall gets {default}");
         reader.warn(0, message).help = "add the names of syscalls".to_owned();
     }
+    let statements = options.statements.then(|| {
+        [&deny, &allow].map(|sets| {
+            let rules = rules_of(reader, sets);
+            Statements { rules, ..Statements::default() }
+        })
+    });
     let deny = Policy::new(sections(&deny, Verdict::ALLOW, BAD_ARCH), BAD_ARCH);
     let allow = Policy::new(sections(&allow, default, BAD_ARCH), BAD_ARCH);
     match (deny, allow) {
-        (Ok(deny), Ok(allow)) => Some((deny, allow)),
+        (Ok(deny), Ok(allow)) => Some((deny, allow, statements)),
         (Err(error), _) | (_, Err(error)) => {
             reader.error(0, error.to_string());
             None

@@ -9,6 +9,7 @@ use crate::diagnostics::Texts;
 use crate::diagnostics::messages::{LIMIT, Messages, Report};
 use crate::diagnostics::quote::{escape_key, shorten};
 use crate::diagnostics::suggestions::Suggestions;
+use crate::statements::Site;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::suggest::nearest;
 
@@ -79,6 +80,11 @@ impl<'t> Reader<'t> {
     /// Line and column of a byte offset; for one in an added text, those where this text is named.
     pub fn position(&self, at: usize) -> Position {
         self.texts.position(at)
+    }
+
+    /// The place of a byte offset, also in an added text.
+    pub(crate) fn site(&self, at: usize) -> Site {
+        self.texts.site(at)
     }
 
     /// `line:column`, after the name of an added text, for a message that mentions a second place.

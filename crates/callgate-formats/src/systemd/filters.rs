@@ -2,6 +2,7 @@
 
 use super::directive::Directive;
 use crate::files::FileMessage;
+use crate::statements::Statements;
 use callgate_bpf::data::SeccompData;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -26,6 +27,9 @@ pub struct UnitFilter {
     pub arch: Option<Arch>,
     /// What it does.
     pub policy: Policy,
+    /// The rules as the unit states them, if the options ask for them and the filter is of a list of syscalls or of a boolean
+    /// directive.
+    pub statements: Option<Statements>,
 }
 
 impl UnitFilters {

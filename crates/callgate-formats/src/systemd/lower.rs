@@ -10,14 +10,15 @@ use super::arches;
 use super::directive::Directive;
 use super::filters::UnitFilter;
 use super::groups::known_to_systemd;
-use super::options::ReadOptions;
+use super::options::{ReadOptions, UnitText};
 use super::rules;
 use super::settings::{Denial, Settings, SyscallKey, SyscallList};
 use crate::files::{At, Report};
 use crate::ruleset::{RuleSet, sections};
+use crate::statements::{Builtin, Site, Statement, Statements};
 use callgate_bpf::syscalls::{Arch, KernelVersion, known_name};
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Policy, PolicyError};
+use callgate_proof::policy::{Policy, PolicyError, SyscallSet};
 
 /// The first kernel with `PR_SET_MDWE` (`prctl(2)`).
 const MDWE: KernelVersion = KernelVersion { major: 6, minor: 3 };
@@ -28,6 +29,7 @@ const ERRNO_END: u16 = 4095;
 /// The filters that were made so far.
 struct Lowering<'o> {
     options: &'o ReadOptions,
+    texts: &'o [UnitText<'o>],
     /// The architectures for which filters are installed.
     arches: Vec<Arch>,
     filters: Vec<UnitFilter>,
@@ -36,11 +38,12 @@ struct Lowering<'o> {
 /// The filters of these settings. Reports errors if systemd would not start the unit.
 pub(super) fn lower(
     settings: &Settings,
+    texts: &[UnitText<'_>],
     options: &ReadOptions,
     report: &mut Report<'_>,
 ) -> Result<Vec<UnitFilter>, PolicyError> {
     let arches = arches::local(options.native, options.version);
-    let mut lowering = Lowering { options, arches, filters: Vec::new() };
+    let mut lowering = Lowering { options, texts, arches, filters: Vec::new() };
     for directive in Directive::ALL {
         lowering.directive(*directive, settings, report)?;
     }
@@ -60,7 +63,7 @@ impl Lowering<'_> {
         let options = self.options;
         match directive {
             Directive::SystemCallFilter => self.syscall_filter(settings, report),
-            Directive::SystemCallLog => self.syscall_log(settings),
+            Directive::SystemCallLog => self.syscall_log(settings, report),
             Directive::SystemCallArchitectures => self.architectures(&settings.arches),
             Directive::RestrictAddressFamilies => {
                 let families = &settings.families;
@@ -124,21 +127,54 @@ impl Lowering<'_> {
         for arch in self.arches.clone() {
             let mut set = RuleSet::new(arch);
             if add(&mut set) {
-                self.push(directive, &set, Verdict::ALLOW)?;
+                self.push(directive, &set, Verdict::ALLOW, None)?;
             }
         }
         Ok(())
     }
 
-    fn push(
+    fn push<O: Copy>(
         &mut self,
         directive: Directive,
-        set: &RuleSet<()>,
+        set: &RuleSet<O>,
         default: Verdict,
+        statements: Option<Statements>,
     ) -> Result<(), PolicyError> {
         let policy = Policy::new(sections([set], default, Verdict::ALLOW), Verdict::ALLOW)?;
-        self.filters.push(UnitFilter { directive, arch: Some(set.arch()), policy });
+        self.filters.push(UnitFilter { directive, arch: Some(set.arch()), policy, statements });
         Ok(())
+    }
+
+    /// The rules of a set, whose origins are the places of the words or directives with them; `None` unless the options ask
+    /// for them.
+    fn statements(
+        &self,
+        set: &RuleSet<Option<At>>,
+        default: Option<At>,
+        report: &Report<'_>,
+    ) -> Option<Statements> {
+        let site = |at: At| {
+            let name = self.texts.get(at.file).and_then(|text| text.name);
+            Site { file: name.map(str::to_owned), position: report.position(at) }
+        };
+        let arch = set.arch();
+        let mut statements = Statements { default: default.map(site), ..Statements::default() };
+        for (nr, when, verdict, at) in set.stated().filter(|_| self.options.statements) {
+            let name = || arch.syscall_name(nr).unwrap_or_default().to_owned();
+            match at {
+                Some(at) => {
+                    let (site, name) = (site(at), name());
+                    statements.rules.push(Statement { site, name, arch, nr, when, verdict });
+                }
+                None => statements.builtin.push(Builtin {
+                    token: arch.token(),
+                    syscalls: SyscallSet::one(nr),
+                    verdict,
+                    reason: "systemd knows the syscall, and the list does not have it",
+                }),
+            }
+        }
+        self.options.statements.then_some(statements)
     }
 
     /// The native architecture is always allowed.
@@ -162,11 +198,12 @@ impl Lowering<'_> {
         let sections = sections(&sets, Verdict::ALLOW, Verdict::KILL_THREAD);
         let policy = Policy::new(sections, Verdict::KILL_THREAD)?;
         let directive = Directive::SystemCallArchitectures;
-        self.filters.push(UnitFilter { directive, arch: None, policy });
+        let filter = UnitFilter { directive, arch: None, policy, statements: None };
+        self.filters.push(filter);
         Ok(())
     }
 
-    fn syscall_log(&mut self, settings: &Settings) -> Result<(), PolicyError> {
+    fn syscall_log(&mut self, settings: &Settings, report: &Report<'_>) -> Result<(), PolicyError> {
         let Some(list) = settings.syscall_log.as_ref().filter(|list| is_installed(list)) else {
             return Ok(());
         };
@@ -180,9 +217,10 @@ impl Lowering<'_> {
         for arch in self.arches.clone() {
             let mut set = RuleSet::new(arch);
             for entry in list.entries.values() {
-                set.add_syscall_if_known(entry.name, &[], action, ());
+                set.add_syscall_if_known(entry.name, &[], action, Some(entry.at));
             }
-            self.push(Directive::SystemCallLog, &set, default)?;
+            let statements = self.statements(&set, Some(list.at), report);
+            self.push(Directive::SystemCallLog, &set, default, statements)?;
         }
         Ok(())
     }
@@ -224,12 +262,13 @@ impl Lowering<'_> {
             let mut set = RuleSet::new(arch);
             for entry in list.entries.values() {
                 let verdict = entry.denial.map_or(action, Denial::verdict);
-                set.add_syscall_if_known(entry.name, &[], verdict, ());
+                set.add_syscall_if_known(entry.name, &[], verdict, Some(entry.at));
             }
             for name in &known {
-                set.add_syscall_if_known(name, &[], rest, ());
+                set.add_syscall_if_known(name, &[], rest, None);
             }
-            self.push(Directive::SystemCallFilter, &set, default)?;
+            let statements = self.statements(&set, Some(list.at), report);
+            self.push(Directive::SystemCallFilter, &set, default, statements)?;
         }
         Ok(())
     }

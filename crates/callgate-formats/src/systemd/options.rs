@@ -22,6 +22,8 @@ pub struct ReadOptions {
     /// Syscalls that the system's libseccomp does not know; systemd ignores them. Empty for a libseccomp that knows as many
     /// as this crate.
     pub libseccomp_lacks: Vec<String>,
+    /// Whether filters have [`statements`](super::UnitFilter::statements).
+    pub statements: bool,
 }
 
 impl ReadOptions {
@@ -34,6 +36,7 @@ impl ReadOptions {
             section: None,
             strict: false,
             libseccomp_lacks: Vec::new(),
+            statements: false,
         }
     }
 
@@ -84,6 +87,7 @@ impl ExecSection {
 pub struct UnitText<'t> {
     pub(super) text: &'t str,
     pub(super) form: TextForm,
+    pub(super) name: Option<&'t str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,17 +100,23 @@ pub(super) enum TextForm {
 impl<'t> UnitText<'t> {
     /// A unit file or a drop-in: sections with assignments.
     pub fn unit(text: &'t str) -> UnitText<'t> {
-        UnitText { text, form: TextForm::Unit }
+        UnitText { text, form: TextForm::Unit, name: None }
     }
 
     /// Assignments of the section that is read, without its header.
     pub fn directives(text: &'t str) -> UnitText<'t> {
-        UnitText { text, form: TextForm::Directives }
+        UnitText { text, form: TextForm::Directives, name: None }
     }
 
     /// Values of `SystemCallFilter=`, one per line; a word that begins with `~` also begins a value:
     /// `@system-service ~@mount @swap` are the values `@system-service` and `~@mount @swap`.
     pub fn filter(text: &'t str) -> UnitText<'t> {
-        UnitText { text, form: TextForm::Filter }
+        UnitText { text, form: TextForm::Filter, name: None }
+    }
+
+    /// The same text with a name, which sites of [`statements`](super::UnitFilter::statements) have.
+    #[must_use]
+    pub fn named(self, name: &'t str) -> UnitText<'t> {
+        UnitText { name: Some(name), ..self }
     }
 }

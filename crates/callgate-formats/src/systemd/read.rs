@@ -34,7 +34,7 @@ pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters
     let UnitReader { mut report, settings, .. } = reader;
     let lowered = match report.failed() {
         true => Ok(Vec::new()),
-        false => lower(&settings, options, &mut report),
+        false => lower(&settings, texts, options, &mut report),
     };
     match lowered {
         Ok(filters) if !report.failed() => Ok(UnitFilters { filters, warnings: report.finish() }),

@@ -19,5 +19,5 @@ pub use message::{Message, Messages};
 pub use options::Reading;
 pub(crate) use read::read;
 pub use read::{Content as SourceContent, Format, SourceText};
-pub use variables::given;
+pub use variables::{given, values_of};
 pub use violations::violations;

@@ -27,6 +27,8 @@ pub struct Reading {
     pub strict: bool,
     /// The byte order of a program; that of the first architecture if absent.
     pub endian: Option<Endian>,
+    /// Whether the rules as the text states them are kept.
+    pub statements: bool,
 }
 
 impl Reading {
@@ -41,6 +43,7 @@ impl Reading {
             systemd: None,
             strict: false,
             endian: None,
+            statements: false,
         }
     }
 
@@ -53,6 +56,7 @@ impl Reading {
             dialect,
             resource: None,
             identity: None,
+            statements: self.statements,
             arches: self.arches.clone(),
             native: self.arches.first().copied().unwrap_or(self.machine),
             caps: self.caps.unwrap_or_else(CapSet::docker),
@@ -71,6 +75,7 @@ impl Reading {
         let mut options = systemd::ReadOptions::new(native, self.kernel()?);
         options.version = self.systemd.unwrap_or(SystemdVersion::LATEST);
         options.strict = self.strict;
+        options.statements = self.statements;
         let built_for = options.arches();
         let is_other = |arch: &&Arch| **arch != native && !built_for.contains(arch);
         match self.arches.iter().find(is_other) {
@@ -91,17 +96,18 @@ impl Reading {
             [] => vec![self.machine],
             given => given.to_vec(),
         };
-        kafel::ReadOptions::for_arches(arches)
+        let options = kafel::ReadOptions::for_arches(arches);
+        kafel::ReadOptions { statements: self.statements, ..options }
     }
 
     /// How a profile of LXC is read.
     pub fn of_lxc(&self) -> lxc::ReadOptions {
-        lxc::ReadOptions { native: self.host(), strict: self.strict }
+        lxc::ReadOptions { native: self.host(), strict: self.strict, statements: self.statements }
     }
 
     /// How a profile of a snap is read.
     pub fn of_snap(&self) -> snap::ReadOptions {
-        snap::ReadOptions { native: self.host(), strict: self.strict }
+        snap::ReadOptions { native: self.host(), strict: self.strict, statements: self.statements }
     }
 
     /// How lists of Android are read.
@@ -114,7 +120,8 @@ impl Reading {
     /// # Errors
     /// For several architectures.
     pub fn of_firecracker(&self) -> Result<firecracker::ReadOptions> {
-        Ok(firecracker::ReadOptions::new(self.only_arch("a filter of Firecracker")?))
+        let options = firecracker::ReadOptions::new(self.only_arch("a filter of Firecracker")?);
+        Ok(firecracker::ReadOptions { statements: self.statements, ..options })
     }
 
     /// How a policy of minijail is read.
@@ -122,7 +129,8 @@ impl Reading {
     /// # Errors
     /// For several architectures.
     pub fn of_minijail(&self) -> Result<minijail::ReadOptions> {
-        Ok(minijail::ReadOptions::new(self.only_arch("a policy of minijail")?))
+        let options = minijail::ReadOptions::new(self.only_arch("a policy of minijail")?);
+        Ok(minijail::ReadOptions { statements: self.statements, ..options })
     }
 
     /// The byte order of a program.

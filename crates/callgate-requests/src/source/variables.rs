@@ -3,14 +3,25 @@
 use callgate::bpf::template::{ValueError, values_by_name};
 use callgate::policy::Policy;
 
-/// The policy without variables, whose values are these. A negative value has the width of its variable.
+/// The policy without variables, whose values are these.
 ///
 /// # Errors
-/// If the names are not those of the variables, or a value does not fit.
+/// As [`values_of`].
 pub fn given<'n>(
     policy: &Policy,
     values: impl IntoIterator<Item = (&'n str, u64)>,
 ) -> Result<Policy, ValueError> {
+    policy.given(&values_of(policy, values)?)
+}
+
+/// The values of the variables of a policy, in their order. A negative value has the width of its variable.
+///
+/// # Errors
+/// If the names are not those of the variables, or a value does not fit.
+pub fn values_of<'n>(
+    policy: &Policy,
+    values: impl IntoIterator<Item = (&'n str, u64)>,
+) -> Result<Vec<u64>, ValueError> {
     let fitting = |(name, value): (&'n str, u64)| {
         let variable = policy.variables().iter().find(|one| one.name() == name);
         let is_narrow = variable.is_some_and(|variable| !variable.is_wide());
@@ -20,5 +31,5 @@ pub fn given<'n>(
         };
         (name, value)
     };
-    policy.given(&values_by_name(policy.variables(), values.into_iter().map(fitting))?)
+    values_by_name(policy.variables(), values.into_iter().map(fitting))
 }

@@ -10,7 +10,8 @@ use callgate_vm::{EngineError, EngineKind};
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
 
-use crate::commands::simulate::{called, engines};
+use crate::called::called;
+use crate::commands::simulate::engines;
 use crate::options::Format;
 use crate::output;
 use crate::packets::Packet;
@@ -169,7 +170,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
     match Source::parse(source)?.read_any(&args.subject)? {
         AnyFilter::Syscalls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
-            let (_, hot) = called(call, call_arg, *token, reading, &filter)?;
+            let (_, hot) = called(call, call_arg, *token, reading, &filter.arches())?;
             let program = filter.program(compiling)?;
             Ok(workloads::of_syscalls(filter.name.clone(), program, filter.endian(), hot))
         }

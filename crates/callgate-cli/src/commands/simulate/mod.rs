@@ -12,4 +12,3 @@ pub(crate) use engine::engines;
 #[cfg(test)]
 pub(crate) use run::answer;
 pub(crate) use run::run;
-pub(crate) use syscall::called;

@@ -13,7 +13,8 @@ use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 use super::args::{EvaluatedForm, SimulateArgs};
 use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
-use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
+use crate::called::called;
+use crate::options::{CompileOptions, Format};
 use crate::report::{self, Failure, Result};
 use crate::source::{Filter, FilterContent};
 use callgate_requests::json::Json;
@@ -41,7 +42,8 @@ struct Execution {
 
 /// The verdict as text or JSON.
 pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<String> {
-    let (arch, mut data) = called(call, &args.args, args.token, &args.subject.reading, filter)?;
+    let (arch, mut data) =
+        called(call, &args.args, args.token, &args.subject.reading, &filter.arches())?;
     data.instruction_pointer = args.ip.unwrap_or(0);
     let mut steps = Vec::new();
     let finding = match evaluated(args.by, filter, &args.subject.compiling)? {
@@ -143,54 +145,6 @@ fn evaluated<'a>(
         }
     };
     Ok(Evaluated::Program(program))
-}
-
-/// Parses a syscall and its arguments; returns it with its ABI.
-pub(crate) fn called(
-    call: &str,
-    args: &[String],
-    token: Option<u32>,
-    reading: &SourceOptions,
-    filter: &Filter,
-) -> Result<(Option<Arch>, SeccompData)> {
-    if args.len() > 6 {
-        return Err(Failure::new(format!(
-            "{} arguments given, but a syscall has at most 6",
-            args.len()
-        )));
-    }
-    let mut data = SeccompData::default();
-    let mut arch = None;
-    if let Some(token) = token {
-        data.arch = token;
-        data.nr = syscall::parse_number(call)?;
-    } else {
-        let own = one_arch(reading, filter)?;
-        data.arch = own.token();
-        data.nr = syscall::number(own, call)?;
-        arch = Some(own);
-    }
-    for (slot, text) in data.args.iter_mut().zip(args) {
-        *slot = syscall::parse_argument(arch, text)?;
-    }
-    Ok((arch.or_else(|| syscall::arch_of(&data)), data))
-}
-
-fn one_arch(reading: &SourceOptions, filter: &Filter) -> Result<Arch> {
-    match *reading.arch.as_slice() {
-        [arch] => Ok(arch),
-        [] => default_arch(&filter.arches()),
-        _ => Err(Failure::new("a syscall belongs to one architecture, but several are given")
-            .help("give --arch once, or the arch token of the syscall with --token")),
-    }
-}
-
-/// This machine's architecture if the filter supports it, otherwise the first of the filter.
-fn default_arch(arches: &[Arch]) -> Result<Arch> {
-    match Arch::native().filter(|native| arches.contains(native)).or(arches.first().copied()) {
-        Some(arch) => Ok(arch),
-        None => native_arch(),
-    }
 }
 
 impl SyscallResult<'_> {

@@ -6,8 +6,8 @@ use callgate::Arch;
 use callgate::bpf::template::ValueError;
 use callgate::convert::Target;
 use callgate::formats::CapSet;
+use callgate::formats::Profile;
 use callgate::formats::systemd::SystemdVersion;
-use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 use clap::ValueHint;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -69,12 +69,21 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "ORDER", help_heading = "Reading")]
     pub(super) endian: Option<EndianArg>,
 
+    /// Whether filters keep the rules as their texts state them.
+    #[arg(skip)]
+    pub(super) statements: bool,
+
     /// Those of these options that were given for one of two filters, and the end of their names.
     #[arg(skip)]
     pub(super) own: Option<(&'static str, Box<SourceOptions>)>,
 }
 
 impl SourceOptions {
+    /// Like `self`, for filters that keep the rules as their texts state them.
+    pub(crate) fn with_statements(&self) -> SourceOptions {
+        SourceOptions { statements: true, ..self.clone() }
+    }
+
     /// Like `self`, but the default architecture is the native one alone.
     pub(crate) fn native(&self) -> Result<SourceOptions> {
         let mut options = self.clone();
@@ -84,9 +93,12 @@ impl SourceOptions {
         Ok(options)
     }
 
-    /// The policy with the values of --set; without any, with its variables.
-    pub(crate) fn set_variables(&self, policy: Policy) -> std::result::Result<Policy, ValueError> {
-        setting::set(policy, &self.set)
+    /// The profile with the values of --set; without any, with its variables.
+    pub(crate) fn set_variables(
+        &self,
+        profile: Profile,
+    ) -> std::result::Result<Profile, ValueError> {
+        setting::set(profile, &self.set)
     }
 
     /// Like `self`, with defaults for rules that libseccomp can compile, too: the native architecture, and without

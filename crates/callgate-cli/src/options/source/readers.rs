@@ -21,6 +21,7 @@ impl SourceOptions {
             systemd: self.systemd,
             strict: self.strict,
             endian: self.endian.map(Endian::from),
+            statements: self.statements,
             ..Reading::new(first.map_or_else(native_arch, Ok)?)
         })
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use callgate::bpf::template::ValueError;
-use callgate::policy::Policy;
+use callgate::formats::Profile;
 
-use callgate_requests::source::given;
+use callgate_requests::source::values_of;
 use callgate_requests::syscall::parse_value;
 
 /// The value of a variable.
@@ -37,13 +37,15 @@ impl Setting {
     }
 }
 
-/// The policy with these values; without any, the policy with its variables.
-pub(super) fn set(policy: Policy, settings: &[Setting]) -> Result<Policy, ValueError> {
-    if settings.is_empty() || policy.variables().is_empty() {
-        return Ok(policy);
+/// The profile with these values; without any, the profile with its variables.
+pub(super) fn set(profile: Profile, settings: &[Setting]) -> Result<Profile, ValueError> {
+    if settings.is_empty() || profile.policy.variables().is_empty() {
+        return Ok(profile);
     }
     settings.iter().for_each(|setting| setting.is_used.store(true, Ordering::Relaxed));
-    given(&policy, settings.iter().map(|setting| (setting.name.as_str(), setting.value)))
+    let named = settings.iter().map(|setting| (setting.name.as_str(), setting.value));
+    let values = values_of(&profile.policy, named)?;
+    profile.given(&values)
 }
 
 #[cfg(test)]

@@ -79,6 +79,7 @@ impl SourceOptions {
             set: both.set.clone(),
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),
+            statements: self.statements || both.statements,
             own: Some((suffix, Box::new(self.clone()))),
         }
     }

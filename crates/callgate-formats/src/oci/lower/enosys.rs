@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::oci::model::Entry;
+use crate::statements::Builtin;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
 /// Adds runc's rule at the front of a section: numbers above the largest one that the entries name get ENOSYS, so that
 /// programs can fall back from syscalls newer than the profile.
+///
+/// Returns the rule.
 ///
 /// x86_64 and x32 have separate bounds. On s390 and s390x number 0 gets ENOSYS too, because the kernel reports 0 for
 /// an unknown syscall number. An architecture of which no number above 0 is named gets no rule.
@@ -19,7 +22,7 @@ pub(super) fn enosys_above(
     section: &mut Section,
     entries: &[&Entry<'_>],
     counts: impl Fn(Arch) -> bool,
-) {
+) -> Option<Builtin> {
     let mut ranges = Vec::new();
     let names: BTreeSet<&str> =
         entries.iter().flat_map(|entry| &entry.names).map(|(_, name)| *name).collect();
@@ -47,8 +50,12 @@ pub(super) fn enosys_above(
     }
     let errno = section.arches().next().map_or(38, Arch::enosys);
     let syscalls = SyscallSet::from_ranges(ranges);
-    if !syscalls.is_empty() {
-        let rule = Rule { syscalls, when: Condition::always(), verdict: Verdict::errno(errno) };
-        section.rules.insert(0, rule);
+    if syscalls.is_empty() {
+        return None;
     }
+    let verdict = Verdict::errno(errno);
+    let rule = Rule { syscalls: syscalls.clone(), when: Condition::always(), verdict };
+    section.rules.insert(0, rule);
+    let reason = "the number is larger than that of every syscall that the profile names";
+    Some(Builtin { token: section.token(), syscalls, verdict, reason })
 }

@@ -7,6 +7,7 @@ mod conflicts;
 mod enosys;
 mod policy;
 mod rules;
+mod statements;
 
 pub use policy::BAD_ARCH;
 pub(super) use policy::lower;

@@ -5,11 +5,13 @@ use super::checks::{check_errnos, check_names, check_notify};
 use super::conflicts::report_conflicts;
 use super::enosys::enosys_above;
 use super::rules::combine;
+use super::statements::statements;
 use crate::oci::dialect::{Dialect, EnosysAbove};
 use crate::oci::model::{Entry, Model};
 use crate::oci::options::ReadOptions;
 use crate::profile::Listener;
 use crate::ruleset::{RuleSet, sections};
+use crate::statements::{Statements, other_abis};
 use crate::syntax::reader::Reader;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::syscalls::Arch;
@@ -21,12 +23,14 @@ pub(in crate::oci) struct Lowered {
     pub(in crate::oci) policy: Policy,
     pub(in crate::oci) flags: FilterFlags,
     pub(in crate::oci) listener: Option<Listener>,
+    /// What the profile states, if it was asked for.
+    pub(in crate::oci) statements: Option<Statements>,
 }
 
 /// The verdict for syscalls of an architecture that the filter does not cover: libseccomp's default.
 pub const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
 
-/// Turns a profile into a policy. `None` only after an error was reported.
+/// Turns a profile into a policy, with its statements if the options ask for them. `None` only after an error was reported.
 pub(in crate::oci) fn lower(
     reader: &mut Reader<'_>,
     model: &Model<'_>,
@@ -51,6 +55,7 @@ pub(in crate::oci) fn lower(
             "either no entry applies to this machine, or all have the default action".to_owned();
     }
 
+    let mut stated = options.statements.then(|| statements(reader, model, &rules, options));
     let mut sections = sections(&rules, model.default.verdict, BAD_ARCH);
     let permissive =
         matches!(model.default.verdict.action(), Action::Allow | Action::Log | Action::Trace(_));
@@ -59,12 +64,19 @@ pub(in crate::oci) fn lower(
         let listed = listed_arches(model, dialect, options, &arches);
         let counts = |arch: Arch| enosys == EnosysAbove::On || listed.contains(&arch);
         for section in &mut sections {
-            enosys_above(section, &entries, counts);
+            let rule = enosys_above(section, &entries, counts);
+            if let (Some(stated), Some(rule)) = (&mut stated, rule) {
+                stated.builtin.push(rule);
+            }
         }
+    }
+    if let Some(stated) = &mut stated {
+        stated.builtin.extend(other_abis(&sections, BAD_ARCH));
     }
     match Policy::new(sections, BAD_ARCH) {
         Ok(policy) => {
-            Some(Lowered { policy, flags: model.flags, listener: model.listener.clone() })
+            let (flags, listener) = (model.flags, model.listener.clone());
+            Some(Lowered { policy, flags, listener, statements: stated })
         }
         Err(error) => {
             reader.error(model.at, error.to_string());

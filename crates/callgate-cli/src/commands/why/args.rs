@@ -1,0 +1,48 @@
+//! The command line of `callgate why`.
+
+use std::ffi::OsString;
+
+use clap::ValueHint;
+
+use crate::options::{Format, SourceOptions};
+
+/// Show which rule of a filter decides about a syscall
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Prints the verdict and the rule of the profile that is its reason, with file,
+line and column, or the default action if no rule applies. Rules about the
+syscall that do not apply follow: those whose condition its arguments do not
+meet, and those that need another capability, kernel or architecture. In a
+program, the reason is the instruction that returns.
+
+A process or a unit of systemd can have several filters. The kernel takes the
+verdict of highest precedence; each filter is shown, the one that decides first.
+
+Examples:
+  callgate why profile.json ptrace
+  callgate why profile.json clone CLONE_NEWUSER
+  callgate why docker.json --caps docker,SYS_PTRACE ptrace
+  callgate why nginx.service --arch x86_64 mount
+  callgate why pid:1234 personality 8
+
+Exit status: 0 success, for any verdict; 2 error.")]
+pub(crate) struct WhyArgs {
+    /// The filter, a SOURCE (see `callgate --help`)
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(super) source: OsString,
+
+    /// The syscall: its name, or its number as the filter sees it
+    #[arg(value_name = "SYSCALL")]
+    pub(super) call: String,
+
+    /// At most six arguments: numbers, or constants such as O_RDWR|O_CLOEXEC [default: 0]
+    #[arg(value_name = "ARG", allow_negative_numbers = true)]
+    pub(super) args: Vec<String>,
+
+    /// The format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) reading: SourceOptions,
+}

@@ -1,0 +1,11 @@
+//! `callgate why`: which rule of a filter decides about a syscall.
+
+mod answer;
+mod args;
+mod json;
+mod reason;
+mod run;
+mod text;
+
+pub(crate) use args::WhyArgs;
+pub(crate) use run::run;

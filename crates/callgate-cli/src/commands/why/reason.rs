@@ -1,0 +1,82 @@
+//! The reason for the verdict of one filter.
+
+use callgate::bpf::LongProgram;
+use callgate::formats::statements::Statement;
+use callgate::policy::{Policy, Rule, Section, SyscallSet};
+use callgate::why::{Why, why};
+use callgate::{Arch, Endian, SeccompData, Verdict, compile, diagram, explain};
+
+use crate::source::{Filter, FilterContent};
+
+/// The verdict of a filter, and why.
+pub(super) struct FilterReason<'f> {
+    /// The name of the filter.
+    pub(super) name: &'f str,
+    pub(super) verdict: Verdict,
+    pub(super) reason: Reason<'f>,
+}
+
+/// Why a filter returns a verdict.
+pub(super) enum Reason<'f> {
+    /// Rules of a text, or that none applies.
+    Text(Why<'f>),
+    /// A policy without a text, such as a preset.
+    Policy,
+    /// The instruction of a program that returns.
+    Instruction { index: usize, text: String },
+}
+
+impl<'f> FilterReason<'f> {
+    pub(super) fn of(filter: &'f Filter, data: &SeccompData, call: Option<&str>) -> Self {
+        let (verdict, reason) = match &filter.content {
+            FilterContent::Profile(rules) => match &rules.statements {
+                Some(statements) => {
+                    let found = why(&rules.policy, statements, data, call);
+                    (found.verdict, Reason::Text(found))
+                }
+                None => (rules.policy.evaluate(data), Reason::Policy),
+            },
+            FilterContent::Program { program, endian, .. } => of_program(program, *endian, data),
+        };
+        FilterReason { name: &filter.name, verdict, reason }
+    }
+}
+
+fn of_program(
+    program: &LongProgram,
+    endian: Endian,
+    data: &SeccompData,
+) -> (Verdict, Reason<'static>) {
+    let (mut index, mut text) = (0, String::new());
+    let run =
+        program.trace(data, endian, |step| (index, text) = (step.index, step.insn.to_string()));
+    (run.verdict, Reason::Instruction { index, text })
+}
+
+/// The condition of a rule, with the names of arguments and constants; `None` if it is always met.
+pub(super) fn condition(rule: &Statement, arch: Arch, name: Option<&str>) -> Option<String> {
+    if rule.when.is_always() {
+        return None;
+    }
+    let syscalls = SyscallSet::one(rule.nr);
+    let only = Rule { syscalls, when: rule.when.clone(), verdict: Verdict::ALLOW };
+    let section = Section::new(rule.arch, vec![only], Verdict::KILL_PROCESS);
+    let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).ok()?;
+    let mut store = diagram::Store::default();
+    let root = compile::diagram(&mut store, &policy).ok()?;
+    let explanation = explain::explain(&store, root, &[arch]);
+    let own = explanation.arches.first()?;
+    let has = |group: &&explain::Group| group.syscalls.iter().any(|(nr, _)| *nr == rule.nr);
+    match own.groups.iter().find(has).map(|group| &group.outcome) {
+        Some(explain::Outcome::Depends { clauses, otherwise: Verdict::KILL_PROCESS }) => {
+            let texts = clauses.iter().map(|clause| clause.describe_on(arch, name));
+            Some(texts.collect::<Vec<_>>().join(", or "))
+        }
+        Some(explain::Outcome::Depends { clauses, .. }) => {
+            let texts = clauses.iter().map(|clause| clause.describe_on(arch, name));
+            Some(format!("not ({})", texts.collect::<Vec<_>>().join(", or ")))
+        }
+        Some(explain::Outcome::Always(Verdict::KILL_PROCESS)) => Some("never".to_owned()),
+        _ => Some("its conditions hold".to_owned()),
+    }
+}

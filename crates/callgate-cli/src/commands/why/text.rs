@@ -1,0 +1,127 @@
+//! Reasons as text.
+
+use std::fmt::Write;
+
+use callgate::Verdict;
+use callgate::formats::statements::{Inactive, Site, Statement};
+use callgate::why::{Cause, Why};
+
+use super::answer::Answer;
+use super::reason::{FilterReason, Reason, condition};
+use crate::outcome::colored;
+use crate::output::wrap;
+use crate::text::printable;
+use callgate_requests::syscall;
+
+/// The most rules of a kind that are listed.
+const MAX_RULES: usize = 20;
+
+/// The verdict and its reason, and those of the other filters.
+pub(super) fn answer(answer: &Answer<'_>) -> String {
+    let arch = syscall::arch_name(answer.arch, answer.data.arch);
+    let call = syscall::show(answer.arch, &answer.data);
+    let mut text = format!("{arch} {call}: {}\n", colored(answer.verdict));
+    let Some((first, others)) = answer.filters.split_first() else { return text };
+    if !others.is_empty() {
+        let count = answer.filters.len();
+        let name = printable(first.name);
+        let _ = writeln!(text, "decided by {name}, one of {count} filters");
+    }
+    filter(&mut text, answer, first);
+    let (allow, others): (Vec<_>, Vec<_>) =
+        others.iter().partition(|other| other.verdict == Verdict::ALLOW);
+    match allow.as_slice() {
+        [] => {}
+        [only] => {
+            let _ = writeln!(text, "allowed by {}", printable(only.name));
+        }
+        several => {
+            let _ = writeln!(text, "allowed by {} other filters", several.len());
+        }
+    }
+    for other in others {
+        let _ = writeln!(text, "\n{}: {}", printable(other.name), colored(other.verdict));
+        filter(&mut text, answer, other);
+    }
+    text
+}
+
+fn filter(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>) {
+    match &filter.reason {
+        Reason::Instruction { index, text: insn } => {
+            let name = printable(filter.name);
+            let _ = writeln!(text, "  {name}: instruction {index} returns it: {insn}");
+        }
+        Reason::Policy => {
+            say(text, &format!("{} as a whole", printable(filter.name)));
+        }
+        Reason::Text(why) => rules(text, answer, filter, why),
+    }
+}
+
+fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why: &Why<'_>) {
+    let place = |site: &Site| {
+        let file = site.file.as_deref().unwrap_or(filter.name);
+        format!("{}:{}:{}", printable(file), site.position.line, site.position.column)
+    };
+    match &why.cause {
+        Cause::Rules(rules) => list(text, rules, |text, rule| {
+            let when = describe(rule, answer).map_or(String::new(), |when| format!(" if {when}"));
+            say(text, &format!("{}: {} {}{when}", place(&rule.site), rule.verdict, name(rule)));
+        }),
+        Cause::Builtin(rule) => say(text, &format!("{}: {}", rule.verdict, rule.reason)),
+        Cause::OtherArch => {
+            say(
+                text,
+                &format!("{}: the filter is not for this architecture", printable(filter.name)),
+            );
+        }
+        Cause::Default(site) => {
+            let at = site.map_or_else(|| printable(filter.name).to_string(), place);
+            say(text, &format!("{at}: the default action, because no rule applies"));
+        }
+    }
+    heading(text, "overruled:", &why.overruled, |text, rule| {
+        let when = describe(rule, answer).map_or(String::new(), |when| format!(" if {when}"));
+        say(text, &format!("{}: {} {}{when}", place(&rule.site), rule.verdict, name(rule)));
+    });
+    heading(text, "conditions that are not met:", &why.unmet, |text, rule| {
+        let when = describe(rule, answer).unwrap_or_default();
+        say(text, &format!("{}: {} {} if {when}", place(&rule.site), rule.verdict, name(rule)));
+    });
+    heading(text, "rules that are not in effect:", &why.inactive, |text, rule: &&Inactive| {
+        let Inactive { verdict, name, reason, .. } = rule;
+        say(text, &format!("{}: {verdict} {}: {reason}", place(&rule.site), printable(name)));
+    });
+}
+
+/// The syscall of a rule as the text names it.
+fn name(rule: &Statement) -> String {
+    printable(&rule.name).to_string()
+}
+
+fn describe(rule: &Statement, answer: &Answer<'_>) -> Option<String> {
+    let name = rule.arch.syscall_name(rule.nr);
+    condition(rule, answer.arch.unwrap_or(rule.arch), name)
+}
+
+/// A heading and a list, unless it is empty.
+fn heading<T>(text: &mut String, heading: &str, items: &[T], line: impl FnMut(&mut String, &T)) {
+    if !items.is_empty() {
+        let _ = writeln!(text, "{heading}");
+        list(text, items, line);
+    }
+}
+
+fn list<T>(text: &mut String, items: &[T], mut line: impl FnMut(&mut String, &T)) {
+    items.iter().take(MAX_RULES).for_each(|item| line(text, item));
+    if let Some(more) = items.len().checked_sub(MAX_RULES).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  … and {more} more; --format json lists all");
+    }
+}
+
+/// A line of a list.
+fn say(text: &mut String, line: &str) {
+    text.push_str("  ");
+    wrap(text, line, 2, 4);
+}

@@ -1,0 +1,112 @@
+//! Rules as a profile states them: where each is in the text, and what it says about which syscall.
+//!
+//! The rules of a policy are the result of combining these; statements tell which part of the text is the reason for a
+//! verdict.
+
+use callgate_bpf::SeccompData;
+use callgate_bpf::diagnostic::Position;
+use callgate_bpf::syscalls::{Arch, SyscallSet};
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::{Condition, Section};
+
+/// A place in a profile or in a file that it includes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The name of the included file; `None` for the profile itself.
+    pub file: Option<String>,
+    /// Line and column there.
+    pub position: Position,
+}
+
+/// A rule for one syscall of one architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Where the text names the syscall, or the group with it.
+    pub site: Site,
+    /// The name there.
+    pub name: String,
+    /// The architecture.
+    pub arch: Arch,
+    /// The number of the syscall, or that of a multiplexer such as `socketcall`.
+    pub nr: u32,
+    /// The condition on the arguments.
+    pub when: Condition,
+    /// The verdict if the condition holds.
+    pub verdict: Verdict,
+}
+
+impl Statement {
+    /// Whether the rule is about a syscall, whatever its arguments are.
+    pub fn is_about(&self, data: &SeccompData) -> bool {
+        self.arch.token() == data.arch && self.nr == data.nr
+    }
+
+    /// Whether the rule applies to a syscall with its arguments.
+    pub fn applies_to(&self, data: &SeccompData) -> bool {
+        self.is_about(data) && self.when.holds(data)
+    }
+}
+
+/// A rule that does not apply on this machine or in this container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inactive {
+    /// Where the text names the syscall.
+    pub site: Site,
+    /// The name there.
+    pub name: String,
+    /// The verdict that it would have.
+    pub verdict: Verdict,
+    /// Why it does not apply, as a clause: `it needs CAP_SYS_PTRACE, which the container does not have`.
+    pub reason: String,
+}
+
+/// A rule that no text states, because the program that installs the filter adds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// The arch token.
+    pub token: u32,
+    /// The syscalls.
+    pub syscalls: SyscallSet,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it is, such as `the number is larger than all that the profile names`.
+    pub reason: &'static str,
+}
+
+/// What a profile states.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statements {
+    /// The rules, in the order of the text.
+    pub rules: Vec<Statement>,
+    /// The rules that do not apply here.
+    pub inactive: Vec<Inactive>,
+    /// The rules that no text states. They precede those of the text.
+    pub builtin: Vec<Builtin>,
+    /// Where the default action is; `None` if the profile does not state it.
+    pub default: Option<Site>,
+}
+
+impl Statements {
+    /// The same, where the profile itself is a file with this name.
+    #[must_use]
+    pub fn of_file(mut self, name: &str) -> Statements {
+        let rules = self.rules.iter_mut().map(|rule| &mut rule.site);
+        let inactive = self.inactive.iter_mut().map(|rule| &mut rule.site);
+        for site in rules.chain(inactive).chain(&mut self.default) {
+            site.file.get_or_insert_with(|| name.to_owned());
+        }
+        self
+    }
+}
+
+/// The rules for the numbers of an ABI that shares its arch token with one of a policy, but is not part of it.
+pub(crate) fn other_abis(sections: &[Section], verdict: Verdict) -> Vec<Builtin> {
+    let reason = "the number is that of another ABI, for which there are no rules";
+    let others = sections.iter().map(|section| Builtin {
+        token: section.token(),
+        syscalls: section.other_abi(),
+        verdict,
+        reason,
+    });
+    others.filter(|rule| !rule.syscalls.is_empty()).collect()
+}
