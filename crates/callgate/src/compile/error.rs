@@ -37,13 +37,15 @@ impl std::fmt::Display for CompileError {
                 )
             }
             CompileErrorKind::NotEqual(witness) => {
-                write!(
-                    f,
-                    "the generated program differs from its description (a defect of callgate)"
-                )?;
                 match witness {
-                    Some(data) => write!(f, ", for example at {data:x?}"),
-                    None => Ok(()),
+                    Some(data) => write!(
+                        f,
+                        "the generated program differs from its description (a defect of callgate), for example at \
+                         {data:x?}"
+                    ),
+                    None => f.write_str(
+                        "the generated program is not proved equal to its description (a defect of callgate)",
+                    ),
                 }
             }
             CompileErrorKind::NotConstantAllow { token, nr } => write!(
