@@ -5,7 +5,7 @@ use callgate::bpf::random::Rng;
 use callgate::bpf::template::{Patch, Symbol, Template, Variable};
 use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{Options, compile, compile_template};
-use callgate::diagram::{Budget, Store};
+use callgate::diagram::{Budget, MAX_COMPARISONS, Store};
 use callgate::policy::{
     Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, VariableRelation, VariableTest,
 };
@@ -158,6 +158,30 @@ fn an_equivalent_program_with_other_comparisons_is_not_said_to_differ() {
         Policy::with_variables(one.sections().to_vec(), Verdict::ALLOW, one.variables().to_vec());
     let error = meaning.prove_template(&template(&open.unwrap())).unwrap_err();
     assert!(error.witness().is_some_and(|data| data.arch != Arch::X86_64.token()), "{error}");
+}
+
+/// Threads of Rust have a stack of 2 MiB by default. Each comparison is one recursion deeper, and loads another word.
+#[test]
+fn as_many_comparisons_as_the_limit_fit_the_stack_of_a_thread() {
+    const VARIABLES: usize = MAX_COMPARISONS / 4;
+    let compile = || {
+        let equal = |variable: usize, argument: u8| {
+            let field = Field::arg_low(argument).unwrap();
+            let relation = VariableRelation::Cmp(Cmp::Eq);
+            let test = VariableTest::new(field, relation, Symbol::new(variable as u8));
+            Condition::variable(test)
+        };
+        let each = (0..VARIABLES)
+            .flat_map(|variable| (0..4).map(move |argument| equal(variable, argument)));
+        let when = Condition::any(each);
+        let rule = Rule { syscalls: SyscallSet::one(0), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+        let names = (0..VARIABLES).map(|index| Variable::u32(format!("v{index}")).unwrap());
+        let policy = Policy::with_variables(vec![section], Verdict::KILL_PROCESS, names.collect());
+        compile_template(&policy.unwrap(), &Options::default()).unwrap().template.patches().len()
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(compile).unwrap();
+    assert!(thread.join().unwrap() >= MAX_COMPARISONS);
 }
 
 #[test]
