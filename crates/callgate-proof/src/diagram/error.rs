@@ -63,7 +63,7 @@ impl DiagramError {
     }
 
     /// A filter has variables, where their values are needed.
-    pub(super) const VARIABLES: DiagramError = DiagramError(DiagramErrorKind::Variables);
+    pub const VARIABLES: DiagramError = DiagramError(DiagramErrorKind::Variables);
 
     /// A program computes with the value of a variable, or compares it with a computed value.
     pub(super) const COMPUTED: DiagramError = DiagramError(DiagramErrorKind::Computed);
