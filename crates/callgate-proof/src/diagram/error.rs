@@ -81,6 +81,16 @@ impl DiagramError {
         !self.is_defect() && !self.needs_values()
     }
 
+    /// Whether the diagram has too many nodes or takes too many steps, the limits of the [`Budget`].
+    pub const fn exceeds_budget(&self) -> bool {
+        matches!(self.0, DiagramErrorKind::Nodes { .. } | DiagramErrorKind::Steps { .. })
+    }
+
+    /// Whether the filter has too many different comparisons with variables.
+    pub const fn has_too_many_comparisons(&self) -> bool {
+        matches!(self.0, DiagramErrorKind::Comparisons { .. })
+    }
+
     /// Whether it is a defect of the caller or of this crate.
     pub const fn is_defect(&self) -> bool {
         matches!(

@@ -128,6 +128,11 @@ impl CompileError {
         match &self.0 {
             CompileErrorKind::TooLong(error) => Some(error.help()),
             CompileErrorKind::TooComplex(error) => error.help(),
+            CompileErrorKind::Diagram(error) if error.has_too_many_comparisons() => Some(
+                "use fewer variables, or compare them with fewer arguments; or split the filter into a stack of \
+                 filters: the kernel runs all of them"
+                    .to_owned(),
+            ),
             CompileErrorKind::SharedBits => {
                 Some("permit all instructions, or compare the variable for equality".to_owned())
             }
