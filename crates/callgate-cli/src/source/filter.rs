@@ -6,7 +6,7 @@ use callgate::bpf::FilterFlags;
 use callgate::bpf::{LongProgram, Program};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
-use callgate::diagram::{Func, Store};
+use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::{Listener, Profile};
 use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
@@ -187,6 +187,14 @@ impl Filter {
         match &self.content {
             FilterContent::Profile(profile) => !profile.policy.variables().is_empty(),
             FilterContent::Program { .. } => false,
+        }
+    }
+
+    /// Fails if variables need values.
+    pub(crate) fn check_values(&self) -> Result<()> {
+        match self.has_variables() {
+            true => Err(failed(&self.name, &CompileError::from(DiagramError::VARIABLES))),
+            false => Ok(()),
         }
     }
 
