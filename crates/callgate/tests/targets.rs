@@ -2,7 +2,7 @@
 
 use callgate::bpf::template::Template;
 use callgate::emit::{
-    Language, SourceOptions, TargetCode, TargetError, TargetProgram, source_for_targets,
+    EmitError, Language, SourceOptions, TargetCode, TargetProgram, source, source_for_targets,
 };
 use callgate::{Arch, Filter, Program, arg, var};
 
@@ -19,7 +19,7 @@ fn emitted(
     language: Language,
     codes: &[(Arch, TargetCode<'_>)],
     installer: bool,
-) -> Result<String, TargetError> {
+) -> Result<String, EmitError> {
     let programs: Vec<TargetProgram<'_>> = codes
         .iter()
         .map(|(target, code)| TargetProgram { target: *target, arches: vec![*target], code: *code })
@@ -133,4 +133,28 @@ fn targets_that_cannot_be_together_are_errors() {
     let message = "the filter for aarch64 has other variables than that for x86_64";
     assert_eq!(error(Language::C, &[one, arm]), message);
     assert_eq!(error(Language::C, &[(Arch::X86_64, TargetCode::Template(&other)), arm]), message);
+}
+
+#[test]
+fn names_are_checked_as_they_are_written() {
+    let program = program(Arch::X86_64);
+    let error = |language, name: &str, package: Option<&str>| {
+        let (name, package) = (Some(name.to_owned()), package.map(str::to_owned));
+        let options = SourceOptions { name, package, ..SourceOptions::new(language) };
+        source(&program, &options).err().map(|error| format!("{error}; {}", error.help()))
+    };
+    let of = |language, word| {
+        Some(format!(
+            "`{word}` cannot be a name in the source code: {language} or its libraries use it; give another name"
+        ))
+    };
+    assert_eq!(error(Language::Rust, "TYPE", None), of(Language::Rust, "type"));
+    assert_eq!(error(Language::Go, "len", None), of(Language::Go, "len"));
+    assert_eq!(error(Language::C, "BPF", None), of(Language::C, "BPF_set"));
+    assert_eq!(error(Language::Go, "worker", Some("func")), of(Language::Go, "func"));
+    assert_eq!(error(Language::Go, "worker", Some("main")), None);
+    let words = "names have letters, digits and _, and do not begin with a digit";
+    for name in ["1web", "web;", "", "a\nb"] {
+        assert!(error(Language::C, name, None).is_some_and(|text| text.ends_with(words)), "{name}");
+    }
 }

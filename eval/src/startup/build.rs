@@ -29,10 +29,10 @@ pub(super) fn build(place: &Path, libseccomp: Option<&Path>) -> Result<Vec<Progr
         .map_err(|error| error.to_string())?;
     let emit = |language| {
         let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
-        template_source(&compiled.template, &options)
+        template_source(&compiled.template, &options).map_err(|error| error.to_string())
     };
-    write(&place.join("emitted.h"), emit(Language::C))?;
-    write(&place.join("filter.rs"), emit(Language::Rust))?;
+    write(&place.join("emitted.h"), emit(Language::C)?)?;
+    write(&place.join("filter.rs"), emit(Language::Rust)?)?;
     write(&place.join("emitted.rs"), include_str!("emitted.rs"))?;
 
     let mut programs = vec![

@@ -1,8 +1,9 @@
 //! Source code of a program.
 
+use super::error::EmitError;
 use super::installer::{self, Installed};
 use super::language::Language;
-use super::names::Names;
+use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
 use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
 use callgate_bpf::template::Template;
@@ -53,8 +54,17 @@ impl SourceOptions {
         ListingOptions { endian: self.endian, arches: self.arches.clone(), name }
     }
 
-    fn names(&self, has_variables: bool) -> Names {
-        Names::new(self.language, self.name.as_deref(), has_variables)
+    /// The names, checked; in Go, also that of the package.
+    pub(super) fn names(&self, has_variables: bool) -> Result<Names, EmitError> {
+        if let Some(name) = &self.name {
+            check_word(name)?;
+        }
+        let names = Names::new(self.language, self.name.as_deref(), has_variables);
+        names.check(self.language)?;
+        if self.language == Language::Go {
+            check_package(self.package())?;
+        }
+        Ok(names)
     }
 
     /// The parts of a file, with the installer if there is one.
@@ -71,17 +81,24 @@ impl SourceOptions {
 }
 
 /// A program as source code.
-pub fn source(program: &LongProgram, options: &SourceOptions) -> String {
+///
+/// # Errors
+/// If the language reserves a name.
+pub fn source(program: &LongProgram, options: &SourceOptions) -> Result<String, EmitError> {
+    let names = options.names(false)?;
     let code = disassemble(program, options.language.dialect(), &options.listing());
-    options.file(code, &options.names(false), &Installed::Array)
+    Ok(options.file(code, &names, &Installed::Array))
 }
 
 /// A program with variables as source code: an array, and a function whose parameters are the variables.
-pub fn template_source(template: &Template, options: &SourceOptions) -> String {
-    let (language, names) = (options.language, options.names(true));
+///
+/// # Errors
+/// As [`source`].
+pub fn template_source(template: &Template, options: &SourceOptions) -> Result<String, EmitError> {
+    let (language, names) = (options.language, options.names(true)?);
     let parameters = Parameters::new(language, template.variables(), &names);
     let mut code = disassemble_template(template, language.dialect(), &options.listing());
     code += &function(language, template, &names, &parameters);
     let insns = template.program().len().to_string();
-    options.file(code, &names, &Installed::Set { parameters: &parameters, insns: &insns })
+    Ok(options.file(code, &names, &Installed::Set { parameters: &parameters, insns: &insns }))
 }

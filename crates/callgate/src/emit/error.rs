@@ -1,0 +1,58 @@
+//! The error for source code that would not compile.
+
+use super::language::Language;
+use callgate_bpf::Arch;
+
+/// Why there is no source code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmitError(pub(super) EmitErrorKind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EmitErrorKind {
+    NotAWord { name: String },
+    Reserved { name: String, language: Language },
+    NoTarget,
+    UnknownTarget { language: Language, target: Arch },
+    TargetTwice(Arch),
+    OtherVariables { first: Arch, target: Arch },
+}
+
+impl EmitError {
+    /// What to do.
+    pub fn help(&self) -> &'static str {
+        match &self.0 {
+            EmitErrorKind::NotAWord { .. } => {
+                "names have letters, digits and _, and do not begin with a digit"
+            }
+            EmitErrorKind::Reserved { .. } => "give another name",
+            EmitErrorKind::NoTarget
+            | EmitErrorKind::UnknownTarget { .. }
+            | EmitErrorKind::TargetTwice(_) => "give other targets",
+            EmitErrorKind::OtherVariables { .. } => "write a file for each target",
+        }
+    }
+}
+
+impl std::fmt::Display for EmitError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            EmitErrorKind::NotAWord { name } => {
+                write!(f, "\"{}\" is not a name in source code", name.escape_debug())
+            }
+            EmitErrorKind::Reserved { name, language } => write!(
+                f,
+                "`{name}` cannot be a name in the source code: {language} or its libraries use it"
+            ),
+            EmitErrorKind::NoTarget => f.write_str("no target is given"),
+            EmitErrorKind::UnknownTarget { language, target } => {
+                write!(f, "{language} has no target {target}")
+            }
+            EmitErrorKind::TargetTwice(target) => write!(f, "the target {target} is given twice"),
+            EmitErrorKind::OtherVariables { first, target } => {
+                write!(f, "the filter for {target} has other variables than that for {first}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for EmitError {}
