@@ -3,6 +3,7 @@
 use callgate::bpf::template::Template;
 use callgate::emit::{
     EmitError, Language, SourceOptions, TargetCode, TargetProgram, source, source_for_targets,
+    template_source,
 };
 use callgate::{Arch, Filter, Program, arg, var};
 
@@ -133,6 +134,21 @@ fn targets_that_cannot_be_together_are_errors() {
     let message = "the filter for aarch64 has other variables than that for x86_64";
     assert_eq!(error(Language::C, &[one, arm]), message);
     assert_eq!(error(Language::C, &[(Arch::X86_64, TargetCode::Template(&other)), arm]), message);
+}
+
+/// The code is that for the program.
+#[test]
+fn templates_without_variables_are_programs() {
+    let program = program(Arch::X86_64);
+    let template = Template::new(program.clone(), Vec::new(), Vec::new()).unwrap();
+    for language in [Language::C, Language::Rust, Language::Go] {
+        let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
+        let text = template_source(&template, &options);
+        assert_eq!(text, source(&program, &options));
+        let of = |code| emitted(language, &[(Arch::X86_64, code)], true).unwrap();
+        let text = of(TargetCode::Template(&template));
+        assert_eq!(text, of(TargetCode::Program(&program)));
+    }
 }
 
 #[test]

@@ -90,11 +90,15 @@ pub fn source(program: &LongProgram, options: &SourceOptions) -> Result<String, 
     Ok(options.file(code, &names, &Installed::Array))
 }
 
-/// A program with variables as source code: an array, and a function whose parameters are the variables.
+/// A program with variables as source code: an array, and a function whose parameters are the variables. Without variables, as
+/// [`source`].
 ///
 /// # Errors
 /// As [`source`].
 pub fn template_source(template: &Template, options: &SourceOptions) -> Result<String, EmitError> {
+    if template.variables().is_empty() {
+        return source(template.program(), options);
+    }
     let (language, names) = (options.language, options.names(true)?);
     let parameters = Parameters::new(language, template.variables(), &names);
     let mut code = disassemble_template(template, language.dialect(), &options.listing());

@@ -35,6 +35,13 @@ pub enum TargetCode<'p> {
 }
 
 impl TargetCode<'_> {
+    fn program(&self) -> &LongProgram {
+        match self {
+            TargetCode::Program(program) => program,
+            TargetCode::Template(template) => template.program(),
+        }
+    }
+
     fn variables(&self) -> &[Variable] {
         match self {
             TargetCode::Program(_) => &[],
@@ -122,11 +129,11 @@ fn parts(
     let listing = ListingOptions { endian: program.target.endian(), arches, name };
     let dialect = language.dialect();
     match program.code {
-        TargetCode::Template(template) => (
+        TargetCode::Template(template) if !template.variables().is_empty() => (
             disassemble_template(template, dialect, &listing),
             function(language, template, names, parameters),
         ),
-        TargetCode::Program(code) => (disassemble(code, dialect, &listing), String::new()),
+        code => (disassemble(code.program(), dialect, &listing), String::new()),
     }
 }
 
