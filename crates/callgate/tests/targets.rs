@@ -136,6 +136,19 @@ fn targets_that_cannot_be_together_are_errors() {
     assert_eq!(error(Language::C, &[(Arch::X86_64, TargetCode::Template(&other)), arm]), message);
 }
 
+#[test]
+fn variables_of_other_widths_are_errors_that_name_them() {
+    let template = |arch| {
+        let builder = Filter::builder(arch).allow_if("lseek", arg("offset").eq(var("x"))).unwrap();
+        builder.build().unwrap().compile_template().unwrap()
+    };
+    let (x86, arm) = (template(Arch::X86_64), template(Arch::Arm));
+    let codes =
+        [(Arch::X86_64, TargetCode::Template(&x86)), (Arch::Arm, TargetCode::Template(&arm))];
+    let error = emitted(Language::C, &codes, false).unwrap_err();
+    assert_eq!(error.to_string(), "the variable `x` has 64 bits for x86_64 and 32 bits for arm");
+}
+
 /// The code is that for the program.
 #[test]
 fn templates_without_variables_are_programs() {

@@ -15,6 +15,7 @@ pub(super) enum EmitErrorKind {
     UnknownTarget { language: Language, target: Arch },
     TargetTwice(Arch),
     OtherVariables { first: Arch, target: Arch },
+    OtherWidths { variable: String, first: (Arch, u32), target: (Arch, u32) },
 }
 
 impl EmitError {
@@ -29,6 +30,9 @@ impl EmitError {
             | EmitErrorKind::UnknownTarget { .. }
             | EmitErrorKind::TargetTwice(_) => "give other targets",
             EmitErrorKind::OtherVariables { .. } => "write a file for each target",
+            EmitErrorKind::OtherWidths { .. } => {
+                "write a file for each target: a variable has the width of the arguments that are compared with it"
+            }
         }
     }
 }
@@ -51,6 +55,11 @@ impl std::fmt::Display for EmitError {
             EmitErrorKind::OtherVariables { first, target } => {
                 write!(f, "the filter for {target} has other variables than that for {first}")
             }
+            EmitErrorKind::OtherWidths { variable, first, target } => write!(
+                f,
+                "the variable `{variable}` has {} bits for {} and {} bits for {}",
+                first.1, first.0, target.1, target.0
+            ),
         }
     }
 }

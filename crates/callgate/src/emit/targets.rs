@@ -113,8 +113,19 @@ fn check_variables(
     if own == others {
         return Ok(());
     }
+    let names = |variables: &[Variable]| -> Vec<String> {
+        variables.iter().map(|variable| variable.name().to_owned()).collect()
+    };
+    let other = own.iter().zip(others).find(|(one, other)| one.bits() != other.bits());
     let (first, target) = (first.target, program.target);
-    Err(EmitError(EmitErrorKind::OtherVariables { first, target }))
+    Err(EmitError(match other {
+        Some((one, other)) if names(own) == names(others) => EmitErrorKind::OtherWidths {
+            variable: one.name().to_owned(),
+            first: (first, one.bits()),
+            target: (target, other.bits()),
+        },
+        _ => EmitErrorKind::OtherVariables { first, target },
+    }))
 }
 
 /// The array of a program, and the function that sets its variables; empty without variables.
