@@ -192,3 +192,13 @@ fn names_and_files_that_cannot_be_used_are_errors() {
         assert!(error.starts_with(&format!("error: {name}: {why}")), "{error}");
     }
 }
+
+/// It could not install them: the kernel wants a listener.
+#[test]
+fn an_installer_for_notifications_is_an_error() {
+    let files = Files::new(&[("p.kafel", "USER_NOTIF { read } DEFAULT ALLOW")]);
+    let policy = files.policy("p.kafel");
+    assert!(policy.clone().generate(Arch::X86_64).is_ok());
+    let error = policy.installer(true).generate(Arch::X86_64).unwrap_err().to_string();
+    assert!(error.contains("USER_NOTIF") && error.contains("help: write the array"), "{error}");
+}

@@ -1,11 +1,12 @@
 //! Source code with a program for each of several targets.
 
+use callgate::bpf::FilterFlags;
 use callgate::bpf::template::Template;
 use callgate::emit::{
     EmitError, Language, SourceOptions, TargetCode, TargetProgram, source, source_for_targets,
     template_source,
 };
-use callgate::{Arch, Filter, Program, arg, var};
+use callgate::{Arch, Filter, Program, Verdict, arg, var};
 
 fn program(arch: Arch) -> Program {
     Filter::builder(arch).allow(["read"]).unwrap().build().unwrap().compile().unwrap()
@@ -161,6 +162,33 @@ fn templates_without_variables_are_programs() {
         let of = |code| emitted(language, &[(Arch::X86_64, code)], true).unwrap();
         let text = of(TargetCode::Template(&template));
         assert_eq!(text, of(TargetCode::Program(&program)));
+    }
+}
+
+/// The kernel accepts them only with a listener, which an installer does not have.
+#[test]
+fn installers_of_filters_with_notifications_are_errors() {
+    let builder = Filter::builder(Arch::X86_64).allow(["read"]).unwrap();
+    let builder = builder.default(Verdict::user_notif(0));
+    let notifies = builder.build().unwrap().compile().unwrap();
+    let other = program(Arch::X86_64);
+    for language in [Language::C, Language::Rust, Language::Go] {
+        for (program, flags, expected) in [
+            (&notifies, FilterFlags::NONE, "USER_NOTIF"),
+            (&other, FilterFlags::WAIT_KILLABLE_RECV, "WAIT_KILLABLE_RECV"),
+        ] {
+            let options = SourceOptions { flags, ..SourceOptions::new(language) };
+            assert!(source(program, &options).is_ok());
+            let options = SourceOptions { installer: true, ..options };
+            let error = source(program, &options).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+            assert!(error.help().contains("NEW_LISTENER"), "{}", error.help());
+            let code = TargetCode::Program(program);
+            let target = TargetProgram { target: Arch::X86_64, arches: Vec::new(), code };
+            assert_eq!(source_for_targets(&[target], &options), Err(error));
+        }
+        let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
+        assert!(source(&other, &options).is_ok());
     }
 }
 

@@ -1,4 +1,4 @@
-//! The error for source code that would not compile.
+//! The error for source code that would not compile, or whose installer could not work.
 
 use super::language::Language;
 use callgate_bpf::Arch;
@@ -11,6 +11,8 @@ pub struct EmitError(pub(super) EmitErrorKind);
 pub(super) enum EmitErrorKind {
     NotAWord { name: String },
     Reserved { name: String, language: Language },
+    Notifies,
+    WaitKillable,
     NoTarget,
     UnknownTarget { language: Language, target: Arch },
     TargetTwice(Arch),
@@ -26,6 +28,10 @@ impl EmitError {
                 "names have letters, digits and _, and do not begin with a digit"
             }
             EmitErrorKind::Reserved { .. } => "give another name",
+            EmitErrorKind::Notifies | EmitErrorKind::WaitKillable => {
+                "write the array without an installer, and install it with seccomp(2) and \
+                 SECCOMP_FILTER_FLAG_NEW_LISTENER, which returns the listener"
+            }
             EmitErrorKind::NoTarget
             | EmitErrorKind::UnknownTarget { .. }
             | EmitErrorKind::TargetTwice(_) => "give other targets",
@@ -46,6 +52,14 @@ impl std::fmt::Display for EmitError {
             EmitErrorKind::Reserved { name, language } => write!(
                 f,
                 "`{name}` cannot be a name in the source code: {language} or its libraries use it"
+            ),
+            EmitErrorKind::Notifies => f.write_str(
+                "an installer cannot install this filter: it notifies a listener (USER_NOTIF), and without one the \
+                 kernel fails these syscalls with ENOSYS",
+            ),
+            EmitErrorKind::WaitKillable => f.write_str(
+                "an installer cannot install this filter: its flag SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV needs a \
+                 listener",
             ),
             EmitErrorKind::NoTarget => f.write_str("no target is given"),
             EmitErrorKind::UnknownTarget { language, target } => {

@@ -1,13 +1,13 @@
 //! Source code of a program.
 
-use super::error::EmitError;
+use super::error::{EmitError, EmitErrorKind};
 use super::installer::{self, Installed};
 use super::language::Language;
 use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
 use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
 use callgate_bpf::template::Template;
-use callgate_bpf::{Arch, Endian, FilterFlags, LongProgram};
+use callgate_bpf::{Action, Arch, Endian, FilterFlags, Insn, LongProgram, Op, Verdict};
 
 /// How a program becomes source code.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct SourceOptions {
     pub name: Option<String>,
     /// The package of a Go file with an installer. `None`: `main`.
     pub package: Option<String>,
-    /// Whether there is a function that installs the filter in all threads.
+    /// Whether there is a function that installs the filter in all threads. It cannot install filters that notify a listener.
     pub installer: bool,
     /// The flags with which it installs the filter, beside TSYNC.
     pub flags: FilterFlags,
@@ -67,6 +67,23 @@ impl SourceOptions {
         Ok(names)
     }
 
+    /// Fails if an installer is wanted that could not work for this program.
+    pub(super) fn check_installer(&self, program: &LongProgram) -> Result<(), EmitError> {
+        if !self.installer {
+            return Ok(());
+        }
+        if self.flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
+            return Err(EmitError(EmitErrorKind::WaitKillable));
+        }
+        let notifies = |insn: &Insn| {
+            insn.op == Op::RetK && matches!(Verdict(insn.k).action(), Action::UserNotif(_))
+        };
+        match program.insns().iter().any(notifies) {
+            true => Err(EmitError(EmitErrorKind::Notifies)),
+            false => Ok(()),
+        }
+    }
+
     /// The parts of a file, with the installer if there is one.
     fn file(&self, code: String, names: &Names, installed: &Installed<'_>) -> String {
         if !self.installer {
@@ -83,9 +100,10 @@ impl SourceOptions {
 /// A program as source code.
 ///
 /// # Errors
-/// If the language reserves a name.
+/// If the language reserves a name, or an installer could not work: the filter notifies a listener.
 pub fn source(program: &LongProgram, options: &SourceOptions) -> Result<String, EmitError> {
     let names = options.names(false)?;
+    options.check_installer(program)?;
     let code = disassemble(program, options.language.dialect(), &options.listing());
     Ok(options.file(code, &names, &Installed::Array))
 }
@@ -100,6 +118,7 @@ pub fn template_source(template: &Template, options: &SourceOptions) -> Result<S
         return source(template.program(), options);
     }
     let (language, names) = (options.language, options.names(true)?);
+    options.check_installer(template.program())?;
     let parameters = Parameters::new(language, template.variables(), &names);
     let mut code = disassemble_template(template, language.dialect(), &options.listing());
     code += &function(language, template, &names, &parameters);

@@ -92,6 +92,7 @@ pub fn source_for_targets(
             return Err(EmitError(EmitErrorKind::TargetTwice(target)));
         }
         check_variables(first, program)?;
+        options.check_installer(program.code.program())?;
         all.push(Conditional { program, condition });
     }
     let has_variables = !first.code.variables().is_empty();
