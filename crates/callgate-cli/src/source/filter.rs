@@ -323,11 +323,11 @@ pub(super) fn warn_about_options<'a>(
     options.warn_about_unused("", Filter::kinds(filters), counts);
 }
 
+/// How to give variables their values.
+pub(super) const GIVE_VALUES: &str = "give their values with --set NAME=VALUE";
+
 /// The message for a failed compilation.
 pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
-    let help = match error.needs_values() {
-        true => "give their values with --set NAME=VALUE".to_owned(),
-        false => error.help().unwrap_or_default(),
-    };
+    let help = error.help_or_values(GIVE_VALUES).unwrap_or_default();
     Failure::about(name, error.to_string()).help(help).multiline()
 }

@@ -110,6 +110,12 @@ impl CompileError {
         }
     }
 
+    /// [`CompileError::help`]; or how to give values, in the words of the caller, if the filter
+    /// [needs them](CompileError::needs_values).
+    pub fn help_or_values(&self, give_values: &str) -> Option<String> {
+        if self.needs_values() { Some(give_values.to_owned()) } else { self.help() }
+    }
+
     /// The number of instructions that the filter needs, if the kernel accepts fewer.
     pub fn insns_needed(&self) -> Option<usize> {
         self.too_long().map(|error| error.insns)
