@@ -59,8 +59,7 @@ fn target(variable: &dyn Fn(&str) -> Option<String>) -> Result<Arch, String> {
         "big" => Endian::Big,
         _ => Endian::Little,
     };
-    let known = Arch::of_target(&arch, is_64bit, endian).filter(|known| known.endian() == endian);
-    known
+    Arch::of_target(&arch, is_64bit, endian)
         .ok_or_else(|| format!("the syscalls of the target {arch} ({endian:?}-endian) are unknown"))
 }
 

@@ -4,7 +4,7 @@ use crate::files::Files;
 use crate::format::Format;
 use crate::message::{Error, Message};
 use crate::policy::Policy;
-use crate::read::{Read, not_compiled, read, read_weights};
+use crate::read::{Read, not_compiled, not_emitted, read, read_weights};
 use callgate::codegen::Weights;
 use callgate::compile::{Options, compile, compile_template};
 use callgate::diagnostic::{Diagnostic, Diagnostics};
@@ -48,11 +48,6 @@ impl Policy {
     pub fn generate(&self, target: Arch) -> Result<Generated, Error> {
         let shown = self.shown();
         let name = self.own_name();
-        if !Language::Rust.accepts_name(&name.to_lowercase()) {
-            let message = format!("\"{name}\" cannot be the name of a filter");
-            let help = "give a name of ASCII letters, digits and _ that is not a keyword of Rust";
-            return Err(Error::about(&shown, message, help));
-        }
         let arches = self.arches_for(target)?;
         let mut files = Files::new(&self.directory, &self.path);
         let text = files.read(&self.path).map_err(|why| Error::about(&shown, why, ""))?;
@@ -133,11 +128,14 @@ impl Policy {
         };
         if read.rules.variables().is_empty() {
             let compiled = compile(&read.rules, options).map_err(|error| not_compiled(&error))?;
-            return Ok((source(&compiled.program, &form), None));
+            let source = source(&compiled.program, &form).map_err(|error| not_emitted(&error))?;
+            return Ok((source, None));
         }
         let compiled =
             compile_template(&read.rules, options).map_err(|error| not_compiled(&error))?;
-        Ok((template_source(&compiled.template, &form), compiled.cache_warning()))
+        let source =
+            template_source(&compiled.template, &form).map_err(|error| not_emitted(&error))?;
+        Ok((source, compiled.cache_warning()))
     }
 }
 

@@ -7,6 +7,7 @@ use callgate::bpf::FilterFlags;
 use callgate::codegen::{Count, Weights};
 use callgate::counts;
 use callgate::diagnostic::{Diagnostic, Diagnostics};
+use callgate::emit::EmitError;
 use callgate::formats::minijail::Frequency;
 use callgate::formats::{Profile, firecracker, kafel, lxc, minijail, oci};
 use callgate::policy::Policy as Rules;
@@ -152,4 +153,9 @@ pub(crate) fn read_weights(
 /// The message of a failed compilation.
 pub(crate) fn not_compiled(error: &compile::CompileError) -> Diagnostic {
     Diagnostic::error(None, error.to_string()).help(error.help().unwrap_or_default())
+}
+
+/// The message for a program without source code.
+pub(crate) fn not_emitted(error: &EmitError) -> Diagnostic {
+    Diagnostic::error(None, error.to_string()).help(error.help())
 }

@@ -183,11 +183,22 @@ fn weights_are_read_from_a_file() {
 #[test]
 fn names_and_files_that_cannot_be_used_are_errors() {
     let text = "ALLOW { read } DEFAULT KILL";
-    assert!(error("match.kafel", text).contains("\"match\" cannot be the name of a filter"));
+    let reserved = error("match.kafel", text);
+    assert!(reserved.starts_with("error: match.kafel: `match` cannot be a name"), "{reserved}");
     let files = Files::new(&[("d.kafel/x", ""), ("p.kafel", text)]);
     assert!(files.policy("p.kafel").name("a b").generate(Arch::X86_64).is_err());
     for (name, why) in [("none.kafel", "No such file"), ("d.kafel", "this is not a regular file")] {
         let error = files.policy(name).generate(Arch::X86_64).unwrap_err().to_string();
         assert!(error.starts_with(&format!("error: {name}: {why}")), "{error}");
     }
+}
+
+/// It could not install them: the kernel wants a listener.
+#[test]
+fn an_installer_for_notifications_is_an_error() {
+    let files = Files::new(&[("p.kafel", "USER_NOTIF { read } DEFAULT ALLOW")]);
+    let policy = files.policy("p.kafel");
+    assert!(policy.clone().generate(Arch::X86_64).is_ok());
+    let error = policy.installer(true).generate(Arch::X86_64).unwrap_err().to_string();
+    assert!(error.contains("USER_NOTIF") && error.contains("help: write the array"), "{error}");
 }

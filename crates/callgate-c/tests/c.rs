@@ -133,7 +133,8 @@ fn the_emitted_installer_agrees_with_the_header() -> TestResult {
     let made = programs::template(&source, &Compiling::default(), &mut Messages::new()).unwrap();
     let options = SourceOptions { installer: true, ..SourceOptions::new(Language::C) };
     let directory = directory("installer");
-    fs::write(directory.join("emitted.h"), template_source(&made.program, &options)).unwrap();
+    fs::write(directory.join("emitted.h"), template_source(&made.program, &options).unwrap())
+        .unwrap();
     let program = build("cc", &["-std=c11"], &own("tests/c/installer.c"), &directory);
     assert_eq!(run(&program, &[]), "all is well\n");
     Ok(())

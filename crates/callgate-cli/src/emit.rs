@@ -13,7 +13,7 @@ use callgate::bpf::disasm::{self, Dialect, ListingOptions};
 use callgate::bpf::template::Template;
 use callgate::bpf::{FilterFlags, LongProgram, Program, RawInsn};
 use callgate::compile::Stats;
-use callgate::emit::{Language, SourceOptions, template_source};
+use callgate::emit::{EmitError, Language, SourceOptions, template_source};
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
 
@@ -37,12 +37,12 @@ pub(crate) struct EmitOptions {
     emit: Option<Emit>,
 
     /// The name of the array in C, Rust and Go [default: filter]
-    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
     /// The package of a Go file with --installer or --target [default: $GOPACKAGE, which go generate sets, or
     /// main]
-    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    #[arg(long, value_name = "NAME")]
     package: Option<String>,
 
     /// Also write a function that installs the filter in all threads (C, Rust, Go)
@@ -78,16 +78,6 @@ pub(crate) enum Emit {
 
 /// The annotation of crun for a program in base64, which replaces `linux.seccomp` (crun(1)).
 const BPF_DATA: &str = "run.oci.seccomp_bpf_data";
-
-/// Parses an identifier of C, Rust and Go.
-fn parse_name(name: &str) -> std::result::Result<String, String> {
-    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if is_word && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        Ok(name.to_owned())
-    } else {
-        Err("names have letters, digits and _, and do not begin with a digit".to_owned())
-    }
-}
 
 /// A generated program and its figures.
 pub(crate) struct Generated<'a> {
@@ -181,6 +171,8 @@ impl EmitOptions {
                     Some(template) => template_source(template, &options),
                     None => callgate::emit::source(program, &options),
                 })
+                .transpose()
+                .map_err(|error| not_emitted(&error))?
             }
             (Emit::Asm, _, Some(template)) => {
                 let options = ListingOptions { endian, arches: arches.to_vec(), name: None };
@@ -235,11 +227,15 @@ impl EmitOptions {
         (endian, arches, flags): (Endian, &[Arch], FilterFlags),
     ) -> SourceOptions {
         let (name, installer, arches) = (self.name.clone(), self.installer, arches.to_vec());
-        let of_generate =
-            || std::env::var("GOPACKAGE").ok().filter(|name| parse_name(name).is_ok());
+        let of_generate = || std::env::var("GOPACKAGE").ok().filter(|name| !name.is_empty());
         let package = self.package.clone().or_else(of_generate);
         SourceOptions { language, name, package, installer, flags, endian, arches }
     }
+}
+
+/// The message for a program without source code.
+fn not_emitted(error: &EmitError) -> Failure {
+    Failure::new(error.to_string()).help(error.help())
 }
 
 /// The members of an OCI configuration with which crun installs a program.

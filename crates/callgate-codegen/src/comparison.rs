@@ -38,8 +38,7 @@ impl Lowering<'_> {
         Ok(self.graph.add(Code::Load { word: held.word, next }))
     }
 
-    /// The comparison of A with a variable, and what follows. Each comparison is a later variable of the diagram, so the
-    /// recursion depth is bounded by their number.
+    /// The comparison of A with a variable, and what follows. The recursion depth is that of [`Lowering::guarded`].
     fn compare(
         &mut self,
         func: Func,

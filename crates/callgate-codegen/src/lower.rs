@@ -116,8 +116,8 @@ impl<'a> Lowering<'a> {
         self.guarded(func, Guards::default())
     }
 
-    /// The code of a function, where the guards are still to be checked. Words are in order, so the recursion depth
-    /// is at most 16.
+    /// The code of a function, where the guards are still to be checked. Each recursion is at a later word, or at a later
+    /// comparison with a variable: the depth is at most that of 16 words and 256 comparisons (`MAX_COMPARISONS`).
     pub(super) fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, DiagramError> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);

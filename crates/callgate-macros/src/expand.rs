@@ -73,10 +73,17 @@ fn items(generated: &Generated, at: Span) -> TokenStream {
     }
 }
 
-/// An error per message of the policy. Warnings are shown only among errors: a macro cannot emit others.
+/// An error for each message of the policy. Warnings are shown only among errors, and as errors that say so: a macro cannot
+/// emit warnings.
 fn errors(failed: &Error, at: Span) -> TokenStream {
-    let messages = failed.messages().iter().filter(|message| message.is_error());
-    messages.map(|message| error(&message.to_string(), at)).collect()
+    texts(failed).map(|text| error(&text, at)).collect()
+}
+
+fn texts(failed: &Error) -> impl Iterator<Item = String> + '_ {
+    failed.messages().iter().map(|message| match message.is_error() {
+        true => message.to_string(),
+        false => format!("warning: {message}"),
+    })
 }
 
 fn wrong_arguments(wrong: &Wrong<Span>) -> TokenStream {
@@ -109,4 +116,24 @@ fn error(message: &str, at: Span) -> TokenStream {
 /// Tokens of a text that is valid.
 fn code(text: &str) -> TokenStream {
     text.parse().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_among_errors_say_so() {
+        let text = "POLICY p { ALLOW { read, read { fd == 1 }, nonesuch } } USE p DEFAULT KILL";
+        let directory =
+            std::env::temp_dir().join(format!("callgate-macros-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("p.kafel"), text).unwrap();
+        let policy = Policy::new("p.kafel").directory(directory.clone());
+        let failed = policy.generate(Arch::X86_64).unwrap_err();
+        std::fs::remove_dir_all(directory).unwrap();
+        let shown: Vec<String> = texts(&failed).collect();
+        assert!(shown.iter().any(|one| one.starts_with("warning: p.kafel:1:")), "{shown:?}");
+        assert!(shown.iter().any(|one| one.starts_with("p.kafel:1:")), "{shown:?}");
+    }
 }

@@ -41,6 +41,9 @@ use proc_macro::TokenStream;
 /// `NAME: [libc::sock_filter; N]` and `install_name()`. With variables, they are `name(…) -> [libc::sock_filter; N]`, a
 /// `const fn` with a parameter for each variable, and `install_name(…)`.
 ///
+/// Errors of the policy are compiler errors. A macro cannot emit warnings: those of the policy are shown only if there is an
+/// error, too. `callgate_build` in a build script prints all of them, and so does the command `callgate compile`.
+///
 /// The crate must have its own name, `callgate_macros`, in the program that uses it: a macro cannot know the target, so this
 /// one expands to an invocation of a second macro for each target, of which the compiler removes all but one.
 #[proc_macro]

@@ -145,7 +145,8 @@ impl Meaning {
     ///
     /// # Errors
     /// [`NotProved`]: the program computes another function for some values, or its function cannot be found within
-    /// the budget.
+    /// the budget. Comparisons with variables count as independent of each other, so a program that makes other
+    /// comparisons is not proved even if they amount to the same: `fd >= $x` for `fd > $x || fd == $x`.
     pub fn prove_template(&mut self, template: &Template) -> Result<(), NotProved> {
         self.store.reset_steps();
         let proved = self.store.template(template, self.endian)?;
@@ -161,7 +162,7 @@ impl Meaning {
         self.store.check(proved)?;
         // The witness is for the message only: without the same node there is no proof.
         let witness = self.store.witness(proved, self.func, SeccompData::default())?;
-        Err(NotProved(Refusal::Differs(witness.map(Box::new))))
+        Err(NotProved(witness.map_or(Refusal::Unproved, |data| Refusal::Differs(Box::new(data)))))
     }
 }
 
@@ -171,23 +172,26 @@ pub struct NotProved(Refusal);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Refusal {
-    Differs(Option<Box<SeccompData>>),
+    Differs(Box<SeccompData>),
+    /// The nodes differ only below comparisons with variables.
+    Unproved,
     Diagram(DiagramError),
 }
 
 impl NotProved {
-    /// A witness: a syscall for which the program and the meaning differ.
+    /// A witness: a syscall for which the program and the meaning differ. `None` if there is no proof for another reason,
+    /// among them that they differ in comparisons with variables, which the proof takes as independent of each other.
     pub fn witness(&self) -> Option<&SeccompData> {
         match &self.0 {
-            Refusal::Differs(witness) => witness.as_deref(),
-            Refusal::Diagram(_) => None,
+            Refusal::Differs(witness) => Some(witness),
+            Refusal::Unproved | Refusal::Diagram(_) => None,
         }
     }
 
     /// The error of the diagram that ended the proof without a result.
     pub fn diagram_error(&self) -> Option<DiagramError> {
         match &self.0 {
-            Refusal::Differs(_) => None,
+            Refusal::Differs(_) | Refusal::Unproved => None,
             Refusal::Diagram(error) => Some(*error),
         }
     }
@@ -202,10 +206,13 @@ impl From<DiagramError> for NotProved {
 impl std::fmt::Display for NotProved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Refusal::Differs(Some(data)) => {
+            Refusal::Differs(data) => {
                 write!(f, "the program differs from its description, for example at {data:x?}")
             }
-            Refusal::Differs(None) => write!(f, "the program differs from its description"),
+            Refusal::Unproved => f.write_str(
+                "the program is not proved equal to its description; the proof takes comparisons with variables as \
+                 independent of each other",
+            ),
             Refusal::Diagram(error) => error.fmt(f),
         }
     }

@@ -103,7 +103,7 @@ impl Translation<'_> {
         arrival: Arrival,
     ) -> Result<(), Untranslatable> {
         let Arrival { mut state, edges } = arrival;
-        let defect = Untranslatable { instruction: at };
+        let defect = Untranslatable::instruction(at);
         let here = format!("{}.at{at}", self.name);
         self.writer.define(&here, BOOL, &join("or", &edges, "true"), &insn.to_string());
 
@@ -210,7 +210,7 @@ impl Translation<'_> {
             Op::JgtK | Op::JgtX => format!("(bvugt {a} {right})"),
             Op::JgeK | Op::JgeX => format!("(bvuge {a} {right})"),
             Op::JsetK | Op::JsetX => format!("(not (= (bvand {a} {right}) {}))", word(0)),
-            _ => return Err(Untranslatable { instruction: at }),
+            _ => return Err(Untranslatable::instruction(at)),
         };
         let [taken, otherwise] = self.edges(at, &condition);
         self.arrive(at, at + 1 + usize::from(jt), taken, state)?;
@@ -238,7 +238,7 @@ impl Translation<'_> {
     ) -> Result<(), Untranslatable> {
         let live = self.live.get(target).copied().unwrap_or(Registers::NONE);
         let place = self.arrivals.get_mut(target).filter(|_| target > from);
-        let place = place.ok_or(Untranslatable { instruction: from })?;
+        let place = place.ok_or(Untranslatable::instruction(from))?;
         let Some(mut arrival) = place.take() else {
             *place = Some(Arrival { state: *state, edges: vec![edge] });
             return Ok(());
@@ -300,7 +300,7 @@ impl Translation<'_> {
         Ok(match value {
             Value::Constant(value) => word(value),
             Value::Word(offset) => format!("word{offset}"),
-            Value::Dead => return Err(Untranslatable { instruction: at }),
+            Value::Dead => return Err(Untranslatable::instruction(at)),
             Value::Defined { register: A, at, edge: 0 } => format!("{name}.A{at}"),
             Value::Defined { register: A, at, edge } => format!("{name}.A{at}.{edge}"),
             Value::Defined { register: X, at, edge } => format!("{name}.X{at}.{edge}"),

@@ -19,7 +19,7 @@ pub enum Filter<'a> {
     Policy(&'a Policy),
     /// The instructions of a program.
     Program(&'a LongProgram),
-    /// A program with variables. Variables of both sides with the same name are the same.
+    /// A program with variables. Variables of both sides with the same name are the same, and must have the same width.
     Template(&'a Template),
 }
 
@@ -46,7 +46,8 @@ pub struct Side<'a> {
 /// the comment at its beginning; line breaks in them are escaped.
 ///
 /// # Errors
-/// Only because of a defect in this crate or `callgate-bpf`.
+/// If two filters have a variable of the same name with different widths; otherwise, only because of a defect in this crate or
+/// `callgate-bpf`.
 pub fn script(
     endian: Endian,
     a: &Side<'_>,
@@ -57,7 +58,7 @@ pub fn script(
     header(&mut writer, endian, [a, b], remarks);
     input(&mut writer, endian);
     let filters = a.filters.iter().chain(&b.filters);
-    variables::declare(&mut writer, filters.flat_map(Filter::variables));
+    variables::declare(&mut writer, filters.flat_map(Filter::variables))?;
     for (name, side) in [("a", a), ("b", b)] {
         writer.blank();
         writer.comment(&format!("Filter {name}: {}", side.name));

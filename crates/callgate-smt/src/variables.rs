@@ -2,20 +2,31 @@
 
 use callgate_bpf::template::{Half, Symbol, Variable};
 
+use crate::error::Untranslatable;
 use crate::writer::{Writer, long};
 
 /// Declares variables as values of 64 bits.
-pub(crate) fn declare<'v>(writer: &mut Writer, variables: impl IntoIterator<Item = &'v Variable>) {
-    let mut declared: Vec<&str> = Vec::new();
+///
+/// # Errors
+/// If two variables have one name, but different widths: as 32 bits the values of the wider one were limited, and as 64 bits
+/// the program of the narrower one would get values for which it is not made.
+pub(crate) fn declare<'v>(
+    writer: &mut Writer,
+    variables: impl IntoIterator<Item = &'v Variable>,
+) -> Result<(), Untranslatable> {
+    let mut declared: Vec<&Variable> = Vec::new();
     for variable in variables {
         let name = variable.name();
-        if declared.contains(&name) {
-            continue;
+        if let Some(known) = declared.iter().find(|known| known.name() == name) {
+            match known.is_wide() == variable.is_wide() {
+                true => continue,
+                false => return Err(Untranslatable::widths(name)),
+            }
         }
         if declared.is_empty() {
             writer.comment("Variables, which are set when the filter is installed");
         }
-        declared.push(name);
+        declared.push(variable);
         if variable.is_wide() {
             writer.line(&format!("(declare-const ${name} (_ BitVec 64))"));
         } else {
@@ -24,6 +35,7 @@ pub(crate) fn declare<'v>(writer: &mut Writer, variables: impl IntoIterator<Item
             writer.define(&format!("${name}"), "(_ BitVec 64)", &wide, "");
         }
     }
+    Ok(())
 }
 
 /// The term of a symbol, 64 bits.

@@ -11,28 +11,42 @@
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Insn, MAX_INSNS, Op, Program};
+use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::{Cmp, Condition, Policy, Section, Shape, SyscallSet, Test};
 
-/// The error for a policy whose plain program is too long for the kernel.
+/// Why a policy has no plain program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLong {
-    given: usize,
+pub struct PlainProgramError(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    TooLong { given: usize },
+    Variables,
 }
 
-impl TooLong {
-    /// The number of instructions that it would have.
-    pub fn given(&self) -> usize {
-        self.given
+impl PlainProgramError {
+    /// The number of instructions that it would have, if the kernel accepts fewer.
+    pub fn insns_needed(&self) -> Option<usize> {
+        match self.0 {
+            Kind::TooLong { given } => Some(given),
+            Kind::Variables => None,
+        }
     }
 }
 
-impl std::fmt::Display for TooLong {
+impl std::fmt::Display for PlainProgramError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} instructions, but the kernel accepts at most {MAX_INSNS}", self.given)
+        match self.0 {
+            Kind::TooLong { given } => write!(
+                f,
+                "the plain program has {given} instructions, but the kernel accepts at most {MAX_INSNS}"
+            ),
+            Kind::Variables => DiagramError::VARIABLES.fmt(f),
+        }
     }
 }
 
-impl std::error::Error for TooLong {}
+impl std::error::Error for PlainProgramError {}
 
 /// The plain program of a policy.
 ///
@@ -51,8 +65,11 @@ impl std::error::Error for TooLong {}
 /// ```
 ///
 /// # Errors
-/// If it is longer than the kernel accepts.
-pub fn plain_program(policy: &Policy) -> Result<Program, TooLong> {
+/// If it is longer than the kernel accepts, or the policy has variables.
+pub fn plain_program(policy: &Policy) -> Result<Program, PlainProgramError> {
+    if !policy.variables().is_empty() {
+        return Err(PlainProgramError(Kind::Variables));
+    }
     let mut writer = Writer { reversed: Vec::new(), endian: policy.endian() };
     let mut other = writer.push(Op::RetK, policy.bad_arch().0);
     for section in policy.sections().iter().rev() {
@@ -62,12 +79,13 @@ pub fn plain_program(policy: &Policy) -> Result<Program, TooLong> {
         other = writer.load(other, Word::ARCH);
     }
     let given = writer.reversed.len();
+    let too_long = PlainProgramError(Kind::TooLong { given });
     if given > MAX_INSNS {
-        return Err(TooLong { given });
+        return Err(too_long);
     }
     let insns = writer.reversed.into_iter().rev().collect();
     // By construction, only the length can violate the kernel's rules.
-    Program::new(insns).map_err(|_| TooLong { given })
+    Program::new(insns).map_err(|_| too_long)
 }
 
 /// A position: the number of instructions from there to the end.
@@ -165,7 +183,7 @@ impl Writer {
                 parts.iter().rev().fold(no, |no, part| self.condition(part, yes, no))
             }
             Shape::Test(test) => self.test(test, yes, no),
-            // The proof refuses it, as it does every program without the variables.
+            // A policy whose conditions compare with variables declares them, so it has no plain program.
             Shape::Variable(test) => self.test(&test.given(&[]), yes, no),
         }
     }
@@ -203,5 +221,20 @@ impl Writer {
             Some(word) => self.push(Op::LdWordAbs, word.offset(self.endian)),
             None => self.push(Op::LdImm, 0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Arch, Filter, arg, var};
+
+    #[test]
+    fn a_policy_with_variables_has_no_plain_program() {
+        let builder = Filter::builder(Arch::X86_64);
+        let filter = builder.allow_if("read", arg("fd").eq(var("fd"))).unwrap().build().unwrap();
+        let error = plain_program(filter.policy()).unwrap_err();
+        assert_eq!(error, PlainProgramError(Kind::Variables));
+        assert!(plain_program(&filter.policy().given(&[3]).unwrap()).is_ok());
     }
 }

@@ -1,10 +1,12 @@
 //! Source code with a program for each of several targets.
 
+use callgate::bpf::FilterFlags;
 use callgate::bpf::template::Template;
 use callgate::emit::{
-    Language, SourceOptions, TargetCode, TargetError, TargetProgram, source_for_targets,
+    EmitError, Language, SourceOptions, TargetCode, TargetProgram, source, source_for_targets,
+    template_source,
 };
-use callgate::{Arch, Filter, Program, arg, var};
+use callgate::{Arch, Filter, Program, Verdict, arg, var};
 
 fn program(arch: Arch) -> Program {
     Filter::builder(arch).allow(["read"]).unwrap().build().unwrap().compile().unwrap()
@@ -19,7 +21,7 @@ fn emitted(
     language: Language,
     codes: &[(Arch, TargetCode<'_>)],
     installer: bool,
-) -> Result<String, TargetError> {
+) -> Result<String, EmitError> {
     let programs: Vec<TargetProgram<'_>> = codes
         .iter()
         .map(|(target, code)| TargetProgram { target: *target, arches: vec![*target], code: *code })
@@ -133,4 +135,83 @@ fn targets_that_cannot_be_together_are_errors() {
     let message = "the filter for aarch64 has other variables than that for x86_64";
     assert_eq!(error(Language::C, &[one, arm]), message);
     assert_eq!(error(Language::C, &[(Arch::X86_64, TargetCode::Template(&other)), arm]), message);
+}
+
+#[test]
+fn variables_of_other_widths_are_errors_that_name_them() {
+    let template = |arch| {
+        let builder = Filter::builder(arch).allow_if("lseek", arg("offset").eq(var("x"))).unwrap();
+        builder.build().unwrap().compile_template().unwrap()
+    };
+    let (x86, arm) = (template(Arch::X86_64), template(Arch::Arm));
+    let codes =
+        [(Arch::X86_64, TargetCode::Template(&x86)), (Arch::Arm, TargetCode::Template(&arm))];
+    let error = emitted(Language::C, &codes, false).unwrap_err();
+    assert_eq!(error.to_string(), "the variable `x` has 64 bits for x86_64 and 32 bits for arm");
+}
+
+/// The code is that for the program.
+#[test]
+fn templates_without_variables_are_programs() {
+    let program = program(Arch::X86_64);
+    let template = Template::new(program.clone(), Vec::new(), Vec::new()).unwrap();
+    for language in [Language::C, Language::Rust, Language::Go] {
+        let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
+        let text = template_source(&template, &options);
+        assert_eq!(text, source(&program, &options));
+        let of = |code| emitted(language, &[(Arch::X86_64, code)], true).unwrap();
+        let text = of(TargetCode::Template(&template));
+        assert_eq!(text, of(TargetCode::Program(&program)));
+    }
+}
+
+/// The kernel accepts them only with a listener, which an installer does not have.
+#[test]
+fn installers_of_filters_with_notifications_are_errors() {
+    let builder = Filter::builder(Arch::X86_64).allow(["read"]).unwrap();
+    let builder = builder.default(Verdict::user_notif(0));
+    let notifies = builder.build().unwrap().compile().unwrap();
+    let other = program(Arch::X86_64);
+    for language in [Language::C, Language::Rust, Language::Go] {
+        for (program, flags, expected) in [
+            (&notifies, FilterFlags::NONE, "USER_NOTIF"),
+            (&other, FilterFlags::WAIT_KILLABLE_RECV, "WAIT_KILLABLE_RECV"),
+        ] {
+            let options = SourceOptions { flags, ..SourceOptions::new(language) };
+            assert!(source(program, &options).is_ok());
+            let options = SourceOptions { installer: true, ..options };
+            let error = source(program, &options).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+            assert!(error.help().contains("NEW_LISTENER"), "{}", error.help());
+            let code = TargetCode::Program(program);
+            let target = TargetProgram { target: Arch::X86_64, arches: Vec::new(), code };
+            assert_eq!(source_for_targets(&[target], &options), Err(error));
+        }
+        let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
+        assert!(source(&other, &options).is_ok());
+    }
+}
+
+#[test]
+fn names_are_checked_as_they_are_written() {
+    let program = program(Arch::X86_64);
+    let error = |language, name: &str, package: Option<&str>| {
+        let (name, package) = (Some(name.to_owned()), package.map(str::to_owned));
+        let options = SourceOptions { name, package, ..SourceOptions::new(language) };
+        source(&program, &options).err().map(|error| format!("{error}; {}", error.help()))
+    };
+    let of = |language, word| {
+        Some(format!(
+            "`{word}` cannot be a name in the source code: {language} or its libraries use it; give another name"
+        ))
+    };
+    assert_eq!(error(Language::Rust, "TYPE", None), of(Language::Rust, "type"));
+    assert_eq!(error(Language::Go, "len", None), of(Language::Go, "len"));
+    assert_eq!(error(Language::C, "BPF", None), of(Language::C, "BPF_set"));
+    assert_eq!(error(Language::Go, "worker", Some("func")), of(Language::Go, "func"));
+    assert_eq!(error(Language::Go, "worker", Some("main")), None);
+    let words = "names have letters, digits and _, and do not begin with a digit";
+    for name in ["1web", "web;", "", "a\nb"] {
+        assert!(error(Language::C, name, None).is_some_and(|text| text.ends_with(words)), "{name}");
+    }
 }

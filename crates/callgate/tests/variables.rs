@@ -2,11 +2,14 @@
 
 use callgate::bpf::Op;
 use callgate::bpf::random::Rng;
-use callgate::bpf::template::{Patch, Template, Variable};
+use callgate::bpf::template::{Patch, Symbol, Template, Variable};
 use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{Options, compile, compile_template};
-use callgate::diagram::{Budget, Store};
-use callgate::{Arch, Endian, Filter, arg, var};
+use callgate::diagram::{Budget, MAX_COMPARISONS, Store};
+use callgate::policy::{
+    Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, VariableRelation, VariableTest,
+};
+use callgate::{Arch, Endian, Filter, Verdict, arg, var};
 use callgate_proof::Meaning;
 
 use callgate_testing::random::variables::{policy, syscall, values};
@@ -127,6 +130,58 @@ fn a_template_with_wider_variables_is_refused() {
     let wide = vec![Variable::u64("fd").unwrap()];
     let wider = Template::new(program, wide, patches).unwrap();
     assert!(meaning.prove_template(&wider).is_err());
+}
+
+/// The proof takes comparisons with variables as independent of each other, so the program is refused, but it does not
+/// differ for any syscall.
+#[test]
+fn an_equivalent_program_with_other_comparisons_is_not_said_to_differ() {
+    let policy = |parts: &[Cmp]| {
+        let field = Field::arg_low(0).unwrap();
+        let test =
+            |cmp: &Cmp| VariableTest::new(field, VariableRelation::Cmp(*cmp), Symbol::new(0));
+        let when = Condition::any(parts.iter().map(|cmp| Condition::variable(test(cmp))));
+        let rule = Rule { syscalls: SyscallSet::one(0), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+        let variables = vec![Variable::u32("x").unwrap()];
+        Policy::with_variables(vec![section], Verdict::KILL_PROCESS, variables).unwrap()
+    };
+    let template = |policy| compile_template(policy, &Options::default()).unwrap().template;
+    let (two, one) = (policy(&[Cmp::Gt, Cmp::Eq]), policy(&[Cmp::Ge]));
+    let mut meaning = Meaning::of_policy_with_variables(&two, Budget::default()).unwrap();
+    let error = meaning.prove_template(&template(&one)).unwrap_err();
+    assert_eq!(error.witness(), None, "{error}");
+    assert!(error.to_string().contains("independent of each other"), "{error}");
+
+    // Where no variable decides, there is still a witness.
+    let open =
+        Policy::with_variables(one.sections().to_vec(), Verdict::ALLOW, one.variables().to_vec());
+    let error = meaning.prove_template(&template(&open.unwrap())).unwrap_err();
+    assert!(error.witness().is_some_and(|data| data.arch != Arch::X86_64.token()), "{error}");
+}
+
+/// Threads of Rust have a stack of 2 MiB by default. Each comparison is one recursion deeper, and loads another word.
+#[test]
+fn as_many_comparisons_as_the_limit_fit_the_stack_of_a_thread() {
+    const VARIABLES: usize = MAX_COMPARISONS / 4;
+    let compile = || {
+        let equal = |variable: usize, argument: u8| {
+            let field = Field::arg_low(argument).unwrap();
+            let relation = VariableRelation::Cmp(Cmp::Eq);
+            let test = VariableTest::new(field, relation, Symbol::new(variable as u8));
+            Condition::variable(test)
+        };
+        let each = (0..VARIABLES)
+            .flat_map(|variable| (0..4).map(move |argument| equal(variable, argument)));
+        let when = Condition::any(each);
+        let rule = Rule { syscalls: SyscallSet::one(0), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+        let names = (0..VARIABLES).map(|index| Variable::u32(format!("v{index}")).unwrap());
+        let policy = Policy::with_variables(vec![section], Verdict::KILL_PROCESS, names.collect());
+        compile_template(&policy.unwrap(), &Options::default()).unwrap().template.patches().len()
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(compile).unwrap();
+    assert!(thread.join().unwrap() >= MAX_COMPARISONS);
 }
 
 #[test]

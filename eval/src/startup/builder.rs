@@ -59,7 +59,7 @@ impl Builder {
         let compiled = compile_template(&profile.policy, &Options::default())
             .map_err(|error| error.to_string())?;
         let options = SourceOptions { installer: true, ..SourceOptions::new(language) };
-        Ok(template_source(&compiled.template, &options))
+        template_source(&compiled.template, &options).map_err(|error| error.to_string())
     }
 
     /// An empty directory with these files.

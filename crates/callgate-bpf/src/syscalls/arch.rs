@@ -215,9 +215,10 @@ impl Arch {
         Arch::of_target(std::env::consts::ARCH, is_64bit, Endian::NATIVE)
     }
 
-    /// The architecture of a target of Rust, by its `target_arch`, pointer width and byte order.
+    /// The architecture of a target of Rust, by its `target_arch`, pointer width and byte order. `None` if its syscalls are
+    /// unknown, also where those of the other byte order are known (`aarch64_be`).
     pub fn of_target(name: &str, is_64bit: bool, endian: Endian) -> Option<Arch> {
-        match (name, endian) {
+        let arch = match (name, endian) {
             ("x86_64", _) if !is_64bit => Some(Arch::X32),
             ("powerpc64", Endian::Little) => Some(Arch::Ppc64le),
             ("mips", Endian::Little) => Some(Arch::Mipsel),
@@ -225,7 +226,8 @@ impl Arch {
             ("mips64", Endian::Little) if !is_64bit => Some(Arch::Mipsel64n32),
             ("mips64", Endian::Little) => Some(Arch::Mipsel64),
             _ => Arch::from_name(name),
-        }
+        };
+        arch.filter(|arch| arch.endian() == endian)
     }
 }
 
@@ -267,7 +269,9 @@ mod tests {
             ("x86_64", false, Little, Some(Arch::X32)),
             ("x86", false, Little, Some(Arch::X86)),
             ("aarch64", true, Little, Some(Arch::Aarch64)),
+            ("aarch64", true, Big, None),
             ("arm", false, Little, Some(Arch::Arm)),
+            ("arm", false, Big, None),
             ("riscv64", true, Little, Some(Arch::Riscv64)),
             ("s390x", true, Big, Some(Arch::S390x)),
             ("powerpc64", true, Big, Some(Arch::Ppc64)),

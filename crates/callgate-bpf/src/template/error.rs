@@ -21,7 +21,9 @@ impl VariableError {
     }
 
     pub(super) fn too_many() -> VariableError {
-        VariableError(format!("more than {MAX_VARIABLES} variables"))
+        VariableError(format!(
+            "the filter has more than {MAX_VARIABLES} variables (the limit); write values that do not change as numbers"
+        ))
     }
 }
 

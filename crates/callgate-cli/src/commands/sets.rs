@@ -119,7 +119,9 @@ impl SetArgs {
             );
         }
         let mut expression = Expression::new(first.of_stack());
+        first.check_values()?;
         for other in others {
+            other.check_values()?;
             other.warn_about_lost_flags(first);
             expression = expression.then(operation, other.of_stack()).map_err(|error| {
                 Failure::about(&other.name, error.to_string()).help(

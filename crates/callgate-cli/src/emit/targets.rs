@@ -25,8 +25,8 @@ impl EmitOptions {
         }
         let endian = programs.first().map_or_else(Default::default, |one| one.target.endian());
         let options = self.source_options(language, (endian, &[], flags));
-        let text = source_for_targets(programs, &options)
-            .map_err(|error| Failure::new(error.to_string()).help("change --target"))?;
+        let text =
+            source_for_targets(programs, &options).map_err(|error| super::not_emitted(&error))?;
         match self.output.as_deref().filter(|path| path.as_os_str() != "-") {
             Some(path) => output::write_file(path, text.as_bytes())?,
             None => output::print(&text)?,

@@ -114,7 +114,9 @@ impl<S> SourceExpression<S> {
             });
         let others: Vec<Filter> = with_syscalls.collect::<Result<_>>()?;
         let mut expression = Expression::new(first.of_stack());
+        first.check_values()?;
         for ((operation, _), other) in self.steps.iter().zip(&others) {
+            other.check_values()?;
             other.warn_about_lost_flags(&first);
             expression = expression.then(*operation, other.of_stack()).map_err(|error| {
                 Failure::about(&other.name, error.to_string()).help(

@@ -6,7 +6,7 @@ use callgate::bpf::FilterFlags;
 use callgate::bpf::{LongProgram, Program};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
-use callgate::diagram::{Func, Store};
+use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::statements::Statements;
 use callgate::formats::{Listener, Profile};
 use callgate::policy::Policy;
@@ -199,6 +199,14 @@ impl Filter {
         }
     }
 
+    /// Fails if variables need values.
+    pub(crate) fn check_values(&self) -> Result<()> {
+        match self.has_variables() {
+            true => Err(failed(&self.name, &CompileError::from(DiagramError::VARIABLES))),
+            false => Ok(()),
+        }
+    }
+
     /// Compiles a profile to a program with its variables. Programs have none, so it is an error for them.
     pub(crate) fn compile_template(
         &self,
@@ -324,11 +332,11 @@ pub(super) fn warn_about_options<'a>(
     options.warn_about_unused("", Filter::kinds(filters), counts);
 }
 
+/// How to give variables their values.
+pub(super) const GIVE_VALUES: &str = "give their values with --set NAME=VALUE";
+
 /// The message for a failed compilation.
 pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
-    let help = match error.needs_values() {
-        true => "give their values with --set NAME=VALUE".to_owned(),
-        false => error.help().unwrap_or_default(),
-    };
+    let help = error.help_or_values(GIVE_VALUES).unwrap_or_default();
     Failure::about(name, error.to_string()).help(help).multiline()
 }

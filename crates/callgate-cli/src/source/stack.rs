@@ -7,7 +7,7 @@ use callgate::formats::Listener;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Action, Arch, Endian, Verdict};
 
-use super::filter::{Filter, FilterContent, failed};
+use super::filter::{Filter, FilterContent, GIVE_VALUES, failed};
 use crate::options::{NATIVE_ENDIAN, PROMPT};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
@@ -143,7 +143,8 @@ pub(crate) fn merge<'a>(
     let failed = |error: StackError| {
         let at = error.filter().and_then(|at| filters.get(at));
         let name = at.map_or("the stack", |filter| filter.name.as_str());
-        Failure::about(name, error.to_string()).help(error.help().unwrap_or_default()).multiline()
+        let help = error.help_or_values(GIVE_VALUES);
+        Failure::about(name, error.to_string()).help(help.unwrap_or_default()).multiline()
     };
     let stack =
         stack::Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;

@@ -63,7 +63,7 @@ impl DiagramError {
     }
 
     /// A filter has variables, where their values are needed.
-    pub(super) const VARIABLES: DiagramError = DiagramError(DiagramErrorKind::Variables);
+    pub const VARIABLES: DiagramError = DiagramError(DiagramErrorKind::Variables);
 
     /// A program computes with the value of a variable, or compares it with a computed value.
     pub(super) const COMPUTED: DiagramError = DiagramError(DiagramErrorKind::Computed);
@@ -79,6 +79,16 @@ impl DiagramError {
     /// Whether the [`Budget`] or another limit is exhausted.
     pub const fn is_out_of_budget(&self) -> bool {
         !self.is_defect() && !self.needs_values()
+    }
+
+    /// Whether the diagram has too many nodes or takes too many steps, the limits of the [`Budget`].
+    pub const fn exceeds_budget(&self) -> bool {
+        matches!(self.0, DiagramErrorKind::Nodes { .. } | DiagramErrorKind::Steps { .. })
+    }
+
+    /// Whether the filter has too many different comparisons with variables.
+    pub const fn has_too_many_comparisons(&self) -> bool {
+        matches!(self.0, DiagramErrorKind::Comparisons { .. })
     }
 
     /// Whether it is a defect of the caller or of this crate.

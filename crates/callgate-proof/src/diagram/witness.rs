@@ -1,10 +1,11 @@
 //! Witnesses: concrete syscalls for which two functions differ.
 
-use super::{DiagramError, Func, Store};
+use super::{BITS, DiagramError, Func, Store, VARS};
 use callgate_bpf::data::{SeccompData, Word};
 
 impl Store {
-    /// A syscall for which two functions differ; `None` if they are equal.
+    /// A syscall for which two functions differ. `None` if they are equal, and if the search for one reaches a comparison
+    /// with a variable: comparisons may depend on each other, so it is not known whether any values lead to a difference.
     ///
     /// Bits outside the support are those of `start`; the other bits follow `start` as long as the
     /// functions differ there.
@@ -23,6 +24,9 @@ impl Store {
         let mut data = start;
         while a != b {
             let (var, (a0, a1), (b0, b1)) = self.expand(a, b);
+            if (BITS..VARS).contains(&var) {
+                return Ok(None);
+            }
             let Some(word) = Word::from_index(usize::from(var / 32)) else {
                 return Ok(Some(data));
             };

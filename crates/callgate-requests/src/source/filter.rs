@@ -141,7 +141,7 @@ impl Stack {
         let failed = |error: StackError| {
             let filter = error.filter().and_then(|at| self.filters.get(at));
             let name = filter.map_or(&self.name, |filter| &filter.name);
-            let help = error.help().unwrap_or_default();
+            let help = error.help_or_values("give the values with `set`").unwrap_or_default();
             Message::all(name, vec![Diagnostic::error(None, error.to_string()).help(help)])
         };
         let filters = self.filters.iter().map(Filter::description).collect();

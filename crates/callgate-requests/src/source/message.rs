@@ -28,10 +28,8 @@ impl Message {
 
     /// The message for a failed compilation.
     pub(crate) fn failed(source: &str, error: &CompileError) -> Messages {
-        let help = match error.needs_values() {
-            true => "give the values with `set`, or request a `template`".to_owned(),
-            false => error.help().unwrap_or_default(),
-        };
+        let give_values = "give the values with `set`, or request a `template`";
+        let help = error.help_or_values(give_values).unwrap_or_default();
         Message::all(source, vec![Diagnostic::error(None, error.to_string()).help(help)])
     }
 }

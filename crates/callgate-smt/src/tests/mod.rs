@@ -1,6 +1,7 @@
 //! Exact scripts for small filters, and random ones evaluated against what filters mean.
 
 mod evaluate;
+mod variables;
 
 use callgate_bpf::arbitrary;
 use callgate_bpf::random::Rng;

@@ -13,16 +13,19 @@ pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError>
     let mut parts = Vec::new();
     let mut created = |token, nr, nodes| parts.push((token, nr, nodes));
     store.policy_by_syscall(policy, &mut created).map_err(|limit| {
-        if limit.is_out_of_budget() { TooComplex::new(limit, parts).into() } else { limit.into() }
+        if limit.exceeds_budget() { TooComplex::new(limit, parts).into() } else { limit.into() }
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::compile::{Options, compile};
+    use crate::compile::{Options, compile, compile_template};
+    use callgate_bpf::template::{Symbol, Variable};
     use callgate_bpf::{Arch, Verdict};
-    use callgate_proof::policy::SyscallSet;
-    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, Test};
+    use callgate_proof::policy::{
+        Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test, VariableRelation,
+        VariableTest,
+    };
 
     /// Unrelated conditions on two arguments: the diagram has a case for each pair of values.
     fn pairs(nr: u32, count: u64) -> impl Iterator<Item = Rule> {
@@ -50,5 +53,27 @@ mod tests {
         let nodes: usize = first.split_whitespace().next().unwrap().parse().unwrap();
         assert!((1_500_000..=2_000_000).contains(&nodes), "{help}");
         assert!(help.lines().all(|line| line.len() <= 80), "{help}");
+    }
+
+    /// The limit of comparisons is not one of nodes, so the help lists no nodes.
+    #[test]
+    fn the_limit_of_comparisons_has_its_own_help() {
+        let fields: Vec<Field> = (0..6).filter_map(Field::arg_low).collect();
+        let variables: Vec<Variable> =
+            (0..64).map(|index| Variable::u32(format!("v{index}")).unwrap()).collect();
+        let each = fields.iter().flat_map(|field| {
+            let relation = VariableRelation::Cmp(Cmp::Eq);
+            let test = move |index| VariableTest::new(*field, relation, Symbol::new(index));
+            (0..64).map(move |index| Condition::variable(test(index)))
+        });
+        let when = Condition::any(each);
+        let rule = Rule { syscalls: SyscallSet::one(1), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::KILL_PROCESS);
+        let policy = Policy::with_variables(vec![section], Verdict::KILL_PROCESS, variables);
+        let policy = policy.unwrap();
+        let error = compile_template(&policy, &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("more than 256 different comparisons"), "{error}");
+        let help = error.help().unwrap();
+        assert!(help.contains("fewer variables") && !help.contains("nodes"), "{help}");
     }
 }

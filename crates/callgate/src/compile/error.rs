@@ -37,13 +37,15 @@ impl std::fmt::Display for CompileError {
                 )
             }
             CompileErrorKind::NotEqual(witness) => {
-                write!(
-                    f,
-                    "the generated program differs from its description (a defect of callgate)"
-                )?;
                 match witness {
-                    Some(data) => write!(f, ", for example at {data:x?}"),
-                    None => Ok(()),
+                    Some(data) => write!(
+                        f,
+                        "the generated program differs from its description (a defect of callgate), for example at \
+                         {data:x?}"
+                    ),
+                    None => f.write_str(
+                        "the generated program is not proved equal to its description (a defect of callgate)",
+                    ),
                 }
             }
             CompileErrorKind::NotConstantAllow { token, nr } => write!(
@@ -108,6 +110,12 @@ impl CompileError {
         }
     }
 
+    /// [`CompileError::help`]; or how to give values, in the words of the caller, if the filter
+    /// [needs them](CompileError::needs_values).
+    pub fn help_or_values(&self, give_values: &str) -> Option<String> {
+        if self.needs_values() { Some(give_values.to_owned()) } else { self.help() }
+    }
+
     /// The number of instructions that the filter needs, if the kernel accepts fewer.
     pub fn insns_needed(&self) -> Option<usize> {
         self.too_long().map(|error| error.insns)
@@ -126,6 +134,11 @@ impl CompileError {
         match &self.0 {
             CompileErrorKind::TooLong(error) => Some(error.help()),
             CompileErrorKind::TooComplex(error) => error.help(),
+            CompileErrorKind::Diagram(error) if error.has_too_many_comparisons() => Some(
+                "use fewer variables, or compare them with fewer arguments; or split the filter into a stack of \
+                 filters: the kernel runs all of them"
+                    .to_owned(),
+            ),
             CompileErrorKind::SharedBits => {
                 Some("permit all instructions, or compare the variable for equality".to_owned())
             }

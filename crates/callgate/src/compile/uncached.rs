@@ -11,12 +11,13 @@ impl CompiledTemplate {
         let (token, nr) = self.uncached.first()?;
         let first = Arch::of_syscall(*token, *nr).and_then(|arch| arch.syscall_name(*nr));
         let first = first.map_or_else(|| nr.to_string(), str::to_owned);
-        let others = match self.uncached.len() - 1 {
-            0 => String::new(),
-            others => format!(" and {others} more"),
+        let (others, is, whose) = match self.uncached.len() - 1 {
+            0 => (String::new(), "is", "its verdict"),
+            1 => (" and 1 more syscall".to_owned(), "are", "their verdict"),
+            others => (format!(" and {others} more syscalls"), "are", "their verdict"),
         };
         let message = format!(
-            "the kernel runs the filter for each {first}{others}: only variables decide about it"
+            "the kernel cannot cache that `{first}`{others} {is} allowed: {whose} depends only on variables"
         );
         let help = "compile a filter for each case, so that the kernel can cache that it is always allowed";
         Some(Diagnostic::warning(None, message).help(help))

@@ -67,7 +67,7 @@ impl ConvertError {
     pub fn is_defect(&self) -> bool {
         match &self.0 {
             ConvertErrorKind::Defect(_) => true,
-            ConvertErrorKind::Diagram(error) => !error.is_out_of_budget(),
+            ConvertErrorKind::Diagram(error) => error.is_defect(),
             _ => false,
         }
     }
@@ -80,6 +80,9 @@ impl ConvertError {
             }
             ConvertErrorKind::Diagram(error) if error.is_out_of_budget() => {
                 "split the filter into a stack of simpler filters"
+            }
+            ConvertErrorKind::Diagram(error) if error.needs_values() => {
+                "give the variables values: policies of other languages have none"
             }
             ConvertErrorKind::TooManyAlternatives { .. } => {
                 "compare fewer arguments of this syscall with each other"
@@ -134,5 +137,17 @@ impl std::error::Error for ConvertError {}
 impl From<DiagramError> for ConvertError {
     fn from(error: DiagramError) -> ConvertError {
         ConvertError(ConvertErrorKind::Diagram(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_defects_are_defects() {
+        let is_defect = |error: DiagramError| ConvertError::from(error).is_defect();
+        assert!(!is_defect(DiagramError::VARIABLES) && !is_defect(DiagramError::nodes(1)));
+        assert!(is_defect(DiagramError::defect("nothing")));
     }
 }

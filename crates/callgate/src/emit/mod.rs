@@ -6,9 +6,9 @@
 //!
 //! let program = Filter::builder(Arch::X86_64).allow(["read"])?.build()?.compile()?;
 //! let options = SourceOptions { installer: true, ..SourceOptions::new(Language::C) };
-//! let text = source(&program, &options);
+//! let text = source(&program, &options)?;
 //! assert!(text.contains("static inline int install_filter(void)"));
-//! # Ok::<(), callgate::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! A program with variables becomes a function with a parameter for each variable, so that the compiler of the language
@@ -21,20 +21,23 @@
 //! let builder = Filter::builder(Arch::X86_64);
 //! let filter = builder.allow_if("read", arg("fd").eq(var("input")))?.build()?;
 //! let template = filter.compile_template()?;
-//! let text = template_source(&template, &SourceOptions::new(Language::Rust));
+//! let text = template_source(&template, &SourceOptions::new(Language::Rust))?;
 //! assert!(text.contains("pub const fn filter(input: u32) -> [libc::sock_filter;"));
-//! # Ok::<(), callgate::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod error;
 mod installer;
 mod language;
 mod names;
+mod reserved;
 mod source;
 mod target;
 mod targets;
 mod variables;
 
+pub use error::EmitError;
 pub use language::Language;
 pub use source::{SourceOptions, source, template_source};
 pub use target::target_condition;
-pub use targets::{TargetCode, TargetError, TargetProgram, source_for_targets};
+pub use targets::{TargetCode, TargetProgram, source_for_targets};

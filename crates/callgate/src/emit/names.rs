@@ -1,6 +1,8 @@
 //! The names in emitted source code.
 
+use super::error::{EmitError, EmitErrorKind};
 use super::language::Language;
+use super::reserved::{LOCALS, is_keyword_of_go, is_taken, may_be_macro, reserved};
 use callgate_bpf::template::Variable;
 
 /// The names of an array and of the functions around it.
@@ -47,11 +49,54 @@ impl Names {
             }
         }
     }
+
+    /// Fails if a name is not one of the language.
+    pub(super) fn check(&self, language: Language) -> Result<(), EmitError> {
+        let Names { array, function, installer, program } = self;
+        let names = [array, function, installer, program].into_iter();
+        names.filter(|name| !name.is_empty()).try_for_each(|name| check(language, name))
+    }
 }
 
-/// The names of parameters, one for each variable: its own, unless the language or the function uses it.
+/// Fails if a word cannot be the name of an item.
+pub(super) fn check(language: Language, name: &str) -> Result<(), EmitError> {
+    check_word(name)?;
+    if is_taken(language, name) {
+        let name = name.to_owned();
+        return Err(EmitError(EmitErrorKind::Reserved { name, language }));
+    }
+    Ok(())
+}
+
+/// Fails if a word cannot be the name of a package of Go.
+pub(super) fn check_package(name: &str) -> Result<(), EmitError> {
+    check_word(name)?;
+    // The other words that are taken are names of packages, or predeclared.
+    if is_keyword_of_go(name) {
+        let (name, language) = (name.to_owned(), Language::Go);
+        return Err(EmitError(EmitErrorKind::Reserved { name, language }));
+    }
+    Ok(())
+}
+
+/// Fails if a word has other characters than ASCII letters, digits and `_`, begins with a digit, or is empty.
+pub(super) fn check_word(name: &str) -> Result<(), EmitError> {
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match is_word && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        true => Ok(()),
+        false => Err(EmitError(EmitErrorKind::NotAWord { name: name.to_owned() })),
+    }
+}
+
+/// The names of parameters, one for each variable: its own, or one with a prefix if the language or the function uses it.
+/// No language uses a word with this prefix.
 pub(super) fn parameters(language: Language, variables: &[Variable], used: &[&str]) -> Vec<String> {
-    let is_taken = |name: &str| language.reserved().contains(&name) || used.contains(&name);
+    let is_taken = |name: &str| {
+        reserved(language).contains(&name)
+            || LOCALS.contains(&name)
+            || used.contains(&name)
+            || may_be_macro(language, name)
+    };
     let mut names: Vec<String> = Vec::new();
     for variable in variables {
         let mut name = variable.name().to_owned();
@@ -59,7 +104,7 @@ pub(super) fn parameters(language: Language, variables: &[Variable], used: &[&st
             variables.iter().any(|other| other.name() == name && other.name() != variable.name())
         };
         while is_taken(&name) || names.contains(&name) || is_other(&name) {
-            name.push('_');
+            name.insert_str(0, "var_");
         }
         names.push(name);
     }

@@ -1,12 +1,13 @@
 //! Source code of a program.
 
+use super::error::{EmitError, EmitErrorKind};
 use super::installer::{self, Installed};
 use super::language::Language;
-use super::names::Names;
+use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
 use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
 use callgate_bpf::template::Template;
-use callgate_bpf::{Arch, Endian, FilterFlags, LongProgram};
+use callgate_bpf::{Action, Arch, Endian, FilterFlags, Insn, LongProgram, Op, Verdict};
 
 /// How a program becomes source code.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,7 @@ pub struct SourceOptions {
     pub name: Option<String>,
     /// The package of a Go file with an installer. `None`: `main`.
     pub package: Option<String>,
-    /// Whether there is a function that installs the filter in all threads.
+    /// Whether there is a function that installs the filter in all threads. It cannot install filters that notify a listener.
     pub installer: bool,
     /// The flags with which it installs the filter, beside TSYNC.
     pub flags: FilterFlags,
@@ -53,8 +54,34 @@ impl SourceOptions {
         ListingOptions { endian: self.endian, arches: self.arches.clone(), name }
     }
 
-    fn names(&self, has_variables: bool) -> Names {
-        Names::new(self.language, self.name.as_deref(), has_variables)
+    /// The names, checked; in Go, also that of the package.
+    pub(super) fn names(&self, has_variables: bool) -> Result<Names, EmitError> {
+        if let Some(name) = &self.name {
+            check_word(name)?;
+        }
+        let names = Names::new(self.language, self.name.as_deref(), has_variables);
+        names.check(self.language)?;
+        if self.language == Language::Go {
+            check_package(self.package())?;
+        }
+        Ok(names)
+    }
+
+    /// Fails if an installer is wanted that could not work for this program.
+    pub(super) fn check_installer(&self, program: &LongProgram) -> Result<(), EmitError> {
+        if !self.installer {
+            return Ok(());
+        }
+        if self.flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
+            return Err(EmitError(EmitErrorKind::WaitKillable));
+        }
+        let notifies = |insn: &Insn| {
+            insn.op == Op::RetK && matches!(Verdict(insn.k).action(), Action::UserNotif(_))
+        };
+        match program.insns().iter().any(notifies) {
+            true => Err(EmitError(EmitErrorKind::Notifies)),
+            false => Ok(()),
+        }
     }
 
     /// The parts of a file, with the installer if there is one.
@@ -71,17 +98,30 @@ impl SourceOptions {
 }
 
 /// A program as source code.
-pub fn source(program: &LongProgram, options: &SourceOptions) -> String {
+///
+/// # Errors
+/// If the language reserves a name, or an installer could not work: the filter notifies a listener.
+pub fn source(program: &LongProgram, options: &SourceOptions) -> Result<String, EmitError> {
+    let names = options.names(false)?;
+    options.check_installer(program)?;
     let code = disassemble(program, options.language.dialect(), &options.listing());
-    options.file(code, &options.names(false), &Installed::Array)
+    Ok(options.file(code, &names, &Installed::Array))
 }
 
-/// A program with variables as source code: an array, and a function whose parameters are the variables.
-pub fn template_source(template: &Template, options: &SourceOptions) -> String {
-    let (language, names) = (options.language, options.names(true));
+/// A program with variables as source code: an array, and a function whose parameters are the variables. Without variables, as
+/// [`source`].
+///
+/// # Errors
+/// As [`source`].
+pub fn template_source(template: &Template, options: &SourceOptions) -> Result<String, EmitError> {
+    if template.variables().is_empty() {
+        return source(template.program(), options);
+    }
+    let (language, names) = (options.language, options.names(true)?);
+    options.check_installer(template.program())?;
     let parameters = Parameters::new(language, template.variables(), &names);
     let mut code = disassemble_template(template, language.dialect(), &options.listing());
     code += &function(language, template, &names, &parameters);
     let insns = template.program().len().to_string();
-    options.file(code, &names, &Installed::Set { parameters: &parameters, insns: &insns })
+    Ok(options.file(code, &names, &Installed::Set { parameters: &parameters, insns: &insns }))
 }

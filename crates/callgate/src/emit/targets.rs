@@ -3,6 +3,7 @@
 //! C: `#if`, `#elif` and `#error`. Rust: `#[cfg(…)]` and `compile_error!`. Go: a switch of the constant `runtime.GOARCH`, so that
 //! the linker leaves out the other arrays; other targets do not compile.
 
+use super::error::{EmitError, EmitErrorKind};
 use super::installer::{self, Installed};
 use super::language::Language;
 use super::names::Names;
@@ -34,6 +35,13 @@ pub enum TargetCode<'p> {
 }
 
 impl TargetCode<'_> {
+    fn program(&self) -> &LongProgram {
+        match self {
+            TargetCode::Program(program) => program,
+            TargetCode::Template(template) => template.program(),
+        }
+    }
+
     fn variables(&self) -> &[Variable] {
         match self {
             TargetCode::Program(_) => &[],
@@ -41,35 +49,6 @@ impl TargetCode<'_> {
         }
     }
 }
-
-/// Why there is no source code for these targets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetError(TargetErrorKind);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum TargetErrorKind {
-    None,
-    Unknown { language: Language, target: Arch },
-    Twice(Arch),
-    OtherVariables { first: Arch, target: Arch },
-}
-
-impl std::fmt::Display for TargetError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0 {
-            TargetErrorKind::None => f.write_str("no target is given"),
-            TargetErrorKind::Unknown { language, target } => {
-                write!(f, "{language:?} has no target {target}")
-            }
-            TargetErrorKind::Twice(target) => write!(f, "the target {target} is given twice"),
-            TargetErrorKind::OtherVariables { first, target } => {
-                write!(f, "the filter for {target} has other variables than that for {first}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for TargetError {}
 
 /// A program with the condition of its target.
 struct Conditional<'p> {
@@ -96,35 +75,58 @@ struct Conditional<'p> {
 /// ```
 ///
 /// # Errors
-/// If the language has no such target, a target is given twice, or the programs have different variables.
+/// As [`source`](super::source()); if the language has no such target, a target is given twice, or the programs have different
+/// variables.
 pub fn source_for_targets(
     programs: &[TargetProgram<'_>],
     options: &SourceOptions,
-) -> Result<String, TargetError> {
-    let first = programs.first().ok_or(TargetError(TargetErrorKind::None))?;
+) -> Result<String, EmitError> {
+    let first = programs.first().ok_or(EmitError(EmitErrorKind::NoTarget))?;
     let language = options.language;
     let mut all = Vec::new();
     for (nth, program) in programs.iter().enumerate() {
         let target = program.target;
-        let unknown = TargetErrorKind::Unknown { language, target };
-        let condition = target_condition(language, target).ok_or(TargetError(unknown))?;
+        let unknown = EmitErrorKind::UnknownTarget { language, target };
+        let condition = target_condition(language, target).ok_or(EmitError(unknown))?;
         if programs.iter().take(nth).any(|other| other.target == target) {
-            return Err(TargetError(TargetErrorKind::Twice(target)));
+            return Err(EmitError(EmitErrorKind::TargetTwice(target)));
         }
-        if program.code.variables() != first.code.variables() {
-            let first = first.target;
-            return Err(TargetError(TargetErrorKind::OtherVariables { first, target }));
-        }
+        check_variables(first, program)?;
+        options.check_installer(program.code.program())?;
         all.push(Conditional { program, condition });
     }
     let has_variables = !first.code.variables().is_empty();
-    let names = Names::new(language, options.name.as_deref(), has_variables);
+    let names = options.names(has_variables)?;
     let parameters = Parameters::new(language, first.code.variables(), &names);
-    Ok(match language {
-        Language::C => c(&all, options, &names, &parameters, has_variables),
-        Language::Rust => rust(&all, options, &names, &parameters, has_variables),
+    match language {
+        Language::C => Ok(c(&all, options, &names, &parameters, has_variables)),
+        Language::Rust => Ok(rust(&all, options, &names, &parameters, has_variables)),
         Language::Go => go(&all, options, &parameters, has_variables),
-    })
+    }
+}
+
+/// Fails if a program has other variables than the first, because one function takes them for all targets.
+fn check_variables(
+    first: &TargetProgram<'_>,
+    program: &TargetProgram<'_>,
+) -> Result<(), EmitError> {
+    let (own, others) = (first.code.variables(), program.code.variables());
+    if own == others {
+        return Ok(());
+    }
+    let names = |variables: &[Variable]| -> Vec<String> {
+        variables.iter().map(|variable| variable.name().to_owned()).collect()
+    };
+    let other = own.iter().zip(others).find(|(one, other)| one.bits() != other.bits());
+    let (first, target) = (first.target, program.target);
+    Err(EmitError(match other {
+        Some((one, other)) if names(own) == names(others) => EmitErrorKind::OtherWidths {
+            variable: one.name().to_owned(),
+            first: (first, one.bits()),
+            target: (target, other.bits()),
+        },
+        _ => EmitErrorKind::OtherVariables { first, target },
+    }))
 }
 
 /// The array of a program, and the function that sets its variables; empty without variables.
@@ -139,11 +141,11 @@ fn parts(
     let listing = ListingOptions { endian: program.target.endian(), arches, name };
     let dialect = language.dialect();
     match program.code {
-        TargetCode::Program(code) => (disassemble(code, dialect, &listing), String::new()),
-        TargetCode::Template(template) => (
+        TargetCode::Template(template) if !template.variables().is_empty() => (
             disassemble_template(template, dialect, &listing),
             function(language, template, names, parameters),
         ),
+        code => (disassemble(code.program(), dialect, &listing), String::new()),
     }
 }
 
@@ -211,7 +213,7 @@ fn go(
     options: &SourceOptions,
     parameters: &Parameters,
     has_variables: bool,
-) -> String {
+) -> Result<String, EmitError> {
     let name = options.name.as_deref().unwrap_or("filter");
     let mut names = Names::new(Language::Go, Some(name), has_variables);
     if !has_variables {
@@ -226,6 +228,7 @@ fn go(
         let first = letters.next().map(|first| first.to_ascii_uppercase());
         let own: String = name.chars().chain(first).chain(letters).collect();
         let own_names = Names::new(Language::Go, Some(&own), has_variables);
+        own_names.check(Language::Go)?;
         let (array, set) = parts(program, Language::Go, &own_names, Some(own.clone()), parameters);
         out += &format!("{array}{set}\n");
         let value = match has_variables {
@@ -254,5 +257,5 @@ func {function}({declared}) []unix.SockFilter {{
 "
     );
     let set = Installed::Set { parameters, insns: "" };
-    out + &installer(Language::Go, options, &names, Some(set))
+    Ok(out + &installer(Language::Go, options, &names, Some(set)))
 }

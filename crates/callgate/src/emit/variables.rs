@@ -15,7 +15,7 @@ pub(super) struct Parameters {
 
 impl Parameters {
     pub(super) fn new(language: Language, variables: &[Variable], names: &Names) -> Parameters {
-        let used = ["insns", "program", "result", "thread", &names.array, &names.function];
+        let used = [names.array.as_str(), &names.function];
         let parameters = parameters(language, variables, &used);
         let declared: Vec<String> = parameters
             .iter()

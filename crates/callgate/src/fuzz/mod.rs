@@ -44,7 +44,7 @@ mod options;
 mod report;
 mod search;
 
-pub use crate::plain_program::{TooLong, plain_program};
+pub use crate::plain_program::{PlainProgramError, plain_program};
 pub use executed::Edge;
 pub use options::{Input, Options, Subject};
 pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};

@@ -51,6 +51,14 @@ impl StackError {
             StackErrorKind::Compile(error) => return error.help(),
         })
     }
+
+    /// [`StackError::help`]; or how to give values, in the words of the caller, if a filter has variables.
+    pub fn help_or_values(&self, give_values: &str) -> Option<String> {
+        match &self.kind {
+            StackErrorKind::Compile(error) => error.help_or_values(give_values),
+            _ => self.help(),
+        }
+    }
 }
 
 impl std::fmt::Display for StackError {

@@ -87,7 +87,7 @@ const POLICIES: &[Expensive] = &[
             let each = (0..size / 24).map(|n| format!("(count == $v{n}) || "));
             format!("DEFAULT KILL ALLOW {{ write {{ {}fd == 1 }} }}", each.collect::<String>())
         },
-        "more than 64 variables",
+        "the filter has more than 64 variables (the limit)",
     ),
     ("commas", |size| block(&",".repeat(size)), "expected a syscall, but found `,`"),
     ("nothing", |_| String::new(), "read"),

@@ -122,6 +122,7 @@ fn evaluated<'a>(
     filter: &'a Filter,
     options: &CompileOptions,
 ) -> Result<Evaluated<'a>> {
+    filter.check_values()?;
     let program = match (by, &filter.content) {
         (EvaluatedForm::Program, _) => filter.code(options)?,
         (EvaluatedForm::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
@@ -132,8 +133,7 @@ fn evaluated<'a>(
             match plain_program(&profile.policy) {
                 Ok(program) => Cow::Owned(program.into()),
                 Err(error) => {
-                    let why = format!("the program of --by plain is too long: {error}");
-                    return Err(Failure::about(&filter.name, why));
+                    return Err(Failure::about(&filter.name, error.to_string()));
                 }
             }
         }

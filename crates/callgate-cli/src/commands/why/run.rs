@@ -6,18 +6,13 @@ use super::{json, text};
 use crate::called::called;
 use crate::options::Format;
 use crate::output;
-use crate::report::{Failure, Result};
-use crate::source::Source;
+use crate::report::Result;
+use crate::source::{Filter, Source};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let reading = args.reading.with_statements();
     let stack = Source::parse(&args.source)?.read(&reading)?;
-    if let Some(filter) = stack.filters.iter().find(|filter| filter.has_variables()) {
-        let message = "the filter has variables, whose values are needed here";
-        return Err(
-            Failure::about(&filter.name, message).help("give their values: --set NAME=VALUE")
-        );
-    }
+    stack.filters.iter().try_for_each(Filter::check_values)?;
     let (arch, data) = called(&args.call, &args.args, None, &reading, &stack.arches())?;
     let answer = Answer::new(&stack, arch, data);
     output::print(&match args.format {
