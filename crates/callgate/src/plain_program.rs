@@ -37,10 +37,9 @@ impl PlainProgramError {
 impl std::fmt::Display for PlainProgramError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
-            Kind::TooLong { given } => write!(
-                f,
-                "the plain program has {given} instructions, but the kernel accepts at most {MAX_INSNS}"
-            ),
+            Kind::TooLong { given } => {
+                write!(f, "{given} instructions, but the kernel accepts at most {MAX_INSNS}")
+            }
             Kind::Variables => DiagramError::VARIABLES.fmt(f),
         }
     }

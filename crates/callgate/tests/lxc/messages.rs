@@ -167,7 +167,7 @@ fn every_error_has_a_place_and_help() {
 
 #[test]
 fn unknown_names_are_errors_if_asked_for() {
-    let options = ReadOptions { native: Arch::X86_64, strict: true };
+    let options = ReadOptions { strict: true, ..ReadOptions::new(Arch::X86_64) };
     let messages = lxc::read("2\ndenylist\nraed\n", &options).unwrap_err();
     assert_eq!(
         lines(&messages),

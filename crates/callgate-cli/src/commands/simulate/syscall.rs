@@ -133,7 +133,8 @@ fn evaluated<'a>(
             match plain_program(&profile.policy) {
                 Ok(program) => Cow::Owned(program.into()),
                 Err(error) => {
-                    return Err(Failure::about(&filter.name, error.to_string()));
+                    let why = format!("the program of --by plain is too long: {error}");
+                    return Err(Failure::about(&filter.name, why));
                 }
             }
         }
