@@ -186,6 +186,10 @@ impl<'a> Reader<'_, 'a> {
     fn branch(&mut self, position: Position) -> Result<()> {
         self.expect('(')?;
         let is_negated = self.take('!');
+        // `!` needs parentheses, because `!A & 1` would be `(!A) & 1` in other languages.
+        if is_negated && !self.starts(&['(']) {
+            return Err(self.expected("`(`"));
+        }
         let is_nested = self.take('(');
         if !self.take_word("A") {
             return Err(self.expected("`A`"));

@@ -89,6 +89,7 @@ fn mistakes_have_positions() {
         ("A = args[0] >> 16\nreturn ALLOW", "1:1: only `>> 32` selects a half"),
         ("A = sys_number\nif (A == read) goto nowhere\nreturn ALLOW", "2:21: "),
         ("A = sys_number\nif (B == read) goto next\nreturn ALLOW", "2:5: expected `A`, found `B`"),
+        ("A = arch\nif (!A & 1) goto next\nreturn ALLOW", "2:6: expected `(`, found `A`"),
         ("A = sys_number\nread ? a : b\nreturn ALLOW", "2:1: expected a statement"),
     ] {
         let found = read(text).unwrap_err();
