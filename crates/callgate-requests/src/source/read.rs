@@ -18,6 +18,7 @@ use super::arches::arches_in;
 use super::detect::{detect, is_unit};
 use super::filter::{Filter, Stack};
 use super::format::{ProgramForm, SourceFormat};
+use super::listing::listing_warnings;
 use super::message::{Message, Messages};
 use super::options::Reading;
 use super::variables::given;
@@ -172,7 +173,7 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         SourceFormat::Snap => return of_snap(source, text, warnings),
         SourceFormat::Android => return of_android(source, text, warnings).map(Stack::of),
         SourceFormat::Program(ProgramForm::Text) => {
-            return of_listing(source, text).map(Stack::of);
+            return of_listing(source, text, warnings).map(Stack::of);
         }
         SourceFormat::Program(ProgramForm::Raw) => {
             return Err(one(Diagnostic::error(None, "raw instructions are not text")
@@ -301,7 +302,7 @@ fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) ->
 }
 
 /// A program as text.
-fn of_listing(source: &SourceText, text: &str) -> Read<Filter> {
+fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
     let reading = &source.reading;
     let given = reading.of_program().map_err(|error| vec![error])?;
     let mut options = TextOptions::new(given).with_usual_arch(reading.machine);
@@ -309,15 +310,16 @@ fn of_listing(source: &SourceText, text: &str) -> Read<Filter> {
         options = options.with_arch(*arch);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (raw, endian) =
-        text::parse_with(text, &options).map_err(|error| error.into_diagnostics())?;
+    let read = text::parse_program(text, &options).map_err(|error| error.into_diagnostics())?;
+    warnings.extend(listing_warnings(&read));
+    let endian = read.endian;
     if endian != given && reading.fixes_endian() {
         return Err(vec![
             Diagnostic::error(None, "`.endian` contradicts the options")
                 .help("omit the architectures and the byte order, or give that of the text"),
         ]);
     }
-    let program = LongProgram::from_raw(&raw).map_err(|error| violations(&error))?;
+    let program = LongProgram::from_raw(&read.insns).map_err(|error| violations(&error))?;
     Ok(of_program(source, program, endian))
 }
 
