@@ -79,7 +79,9 @@ mod request;
 pub mod source;
 pub mod syscall;
 pub mod template;
+mod value;
 
 pub use answer::{MAX_REQUEST, answer, not_utf8};
 pub use operations::run;
 pub use request::{Call, Compiling, MAX_SOURCES, Operation, Recorded, Request};
+pub use value::Value;

@@ -23,6 +23,7 @@ use super::message::{Message, Messages};
 use super::options::Reading;
 use super::variables::given;
 use super::violations::violations;
+use crate::value::Value;
 
 /// A source before it is read.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub struct SourceText {
     /// The files that it may include, by name.
     pub files: BTreeMap<String, String>,
     /// Values of variables.
-    pub values: Vec<(String, u64)>,
+    pub values: Vec<(String, Value)>,
     /// How it is read.
     pub reading: Reading,
 }
@@ -122,7 +123,7 @@ pub(crate) fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack
 }
 
 /// Gives the variables their values; without any, they remain variables.
-fn set_variables(mut stack: Stack, values: &[(String, u64)]) -> Read<Stack> {
+fn set_variables(mut stack: Stack, values: &[(String, Value)]) -> Read<Stack> {
     if values.is_empty() {
         return Ok(stack);
     }
@@ -132,7 +133,7 @@ fn set_variables(mut stack: Stack, values: &[(String, u64)]) -> Read<Stack> {
             given(policy, named).map(|given| **policy = given)
         }
         // Neither programs nor sources of several filters have variables.
-        _ => values_by_name(&[], named).map(drop),
+        _ => values_by_name(&[], named.map(|(name, value)| (name, value.bits()))).map(drop),
     };
     set.map_err(|error| vec![Diagnostic::error(None, error.to_string())])?;
     Ok(stack)
