@@ -54,15 +54,16 @@ pub(crate) fn read(
         }
         Format::Firecracker => {
             let (arch, thread) = (only_arch(arches)?, policy.part.clone());
-            Ok(firecracker::read(text, &firecracker::ReadOptions { arch, thread })?.into())
+            let options = firecracker::ReadOptions { arch, thread, choosing: choose_part };
+            Ok(firecracker::read(text, &options)?.into())
         }
         Format::Lxc => {
             let options =
                 lxc::ReadOptions { strict: policy.strict, ..lxc::ReadOptions::new(host(arches)?) };
             Ok(lxc::read(text, &options)?.into())
         }
-        Format::Profile => profile(policy, None, text, arches),
-        Format::ProfileOf(dialect) => profile(policy, Some(dialect), text, arches),
+        Format::Profile => profile(policy, None, text, arches, files),
+        Format::ProfileOf(dialect) => profile(policy, Some(dialect), text, arches, files),
     }
 }
 
@@ -72,25 +73,38 @@ fn profile(
     dialect: Option<oci::Dialect>,
     text: &str,
     arches: &[Arch],
+    files: &mut Files<'_>,
 ) -> Result<Read, Diagnostics> {
     const OLDEST: KernelVersion = KernelVersion { major: 0, minor: 0 };
     const NEWEST: KernelVersion = KernelVersion { major: u16::MAX, minor: u16::MAX };
+    let identity = files.identity(&policy.path);
     let options = |kernel| -> Result<oci::ReadOptions, Diagnostic> {
         let mut options = oci::ReadOptions::new(host(arches)?, kernel);
         options.dialect = dialect;
         options.resource.clone_from(&policy.part);
+        options.choosing = choose_part;
+        options.identity = Some(identity.clone());
         options.arches = arches.to_vec();
         options.caps = policy.caps.unwrap_or(options.caps);
         options.strict = policy.strict;
         Ok(options)
     };
-    let read = oci::read(text, &options(policy.kernel.unwrap_or(OLDEST))?)?;
-    if policy.kernel.is_none() && oci::read(text, &options(NEWEST)?)?.policy != read.policy {
+    let mut read = |kernel| -> Result<Profile, Diagnostics> {
+        let mut bases = |name: &str, from: Option<&str>| files.base(name, from);
+        oci::read_with_bases(text, &options(kernel)?, &mut bases)
+    };
+    let profile = read(policy.kernel.unwrap_or(OLDEST))?;
+    if policy.kernel.is_none() && read(NEWEST)?.policy != profile.policy {
         let message = "the profile depends on the kernel version, which is not given";
         let help = "give the oldest kernel on which the program runs, as the option `kernel`";
         return Err(Diagnostic::error(None, message).help(help).into());
     }
-    Ok(read.into())
+    Ok(profile.into())
+}
+
+/// The help for a file with several parts.
+fn choose_part(name: &str) -> String {
+    format!("choose one with the option `part`, such as \"{name}\"")
 }
 
 /// The architecture of a format that is for one only.

@@ -135,6 +135,50 @@ fn included_files_are_read_and_listed() {
     assert!(missing.contains("none.kafel: No such file"), "{missing}");
 }
 
+/// A resource of Kubernetes that allows a syscall.
+fn resource(name: &str, base: &str, allowed: &str) -> String {
+    format!(
+        "kind: SeccompProfile\nmetadata: {{name: {name}}}\nspec:\n  defaultAction: SCMP_ACT_ERRNO\n  {base}\n  \
+         syscalls:\n  - names: [{allowed}]\n    action: SCMP_ACT_ALLOW\n"
+    )
+}
+
+#[test]
+fn base_profiles_are_read_and_listed() {
+    let files = Files::new(&[
+        ("p/app.yaml", &resource("app", "baseProfileName: web", "read")),
+        ("p/web.yml", &resource("web", "baseProfileName: sub/base.json", "uname")),
+        ("p/sub/base.json", &resource("base", "", "sysinfo")),
+        ("p/both.yaml", &resource("both", "baseProfileName: base", "read")),
+        ("p/base.yaml", &resource("base", "", "read")),
+        ("p/base.json", &resource("base", "", "read")),
+        ("p/none.yaml", &resource("none", "baseProfileName: missing", "read")),
+    ]);
+    let generated = files.policy("p/app.yaml").generate(Arch::X86_64);
+    let generated = generated.unwrap_or_else(|error| panic!("{error}"));
+    let paths = ["p/app.yaml", "p/web.yml", "p/sub/base.json"].map(|name| files.0.join(name));
+    assert_eq!(generated.files(), paths);
+    assert!(generated.source().contains("sysinfo"), "{}", generated.source());
+    let error = |name: &str| files.policy(name).generate(Arch::X86_64).unwrap_err().to_string();
+    let both = error("p/both.yaml");
+    assert!(both.contains("base.yaml and base.json exist; delete all but one"), "{both}");
+    let none = error("p/none.yaml");
+    assert!(none.contains("there is no missing.yaml or missing.yml or missing.json"), "{none}");
+}
+
+#[test]
+fn one_of_several_resources_is_chosen() {
+    let text = format!("{}---\n{}", resource("web", "", "read"), resource("db", "", "uname"));
+    let files = Files::new(&[("p.yaml", &text)]);
+    let error = files.policy("p.yaml").generate(Arch::X86_64).unwrap_err().to_string();
+    assert!(
+        error.ends_with("= help: choose one with the option `part`, such as \"web\""),
+        "{error}"
+    );
+    let of = |part| files.policy("p.yaml").part(part).generate(Arch::X86_64).unwrap();
+    assert!(of("db").source().contains("uname") && !of("web").source().contains("uname"));
+}
+
 #[test]
 fn a_profile_that_depends_on_the_kernel_needs_a_version() {
     let entry =

@@ -8,6 +8,7 @@ use callgate_requests::source::{ProgramForm, SourceFormat, linux3_warning, listi
 
 use super::android::read_list;
 use super::base::bases_of;
+use super::choosing::choose_part;
 use super::filter::Filter;
 use super::firecracker::read_thread;
 use super::lxc::read_lxc_profile;
@@ -76,6 +77,7 @@ pub(super) fn read_profile(
     let text = place.text(bytes, RAW_HELP)?;
     let mut reading = options.of_profile(dialect)?;
     reading.resource = name.map(str::to_owned);
+    reading.choosing = choose_part;
     reading.identity = place.identity();
     let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
         .map_err(|errors| Failure::of(place.name(), errors))?;

@@ -9,11 +9,15 @@ pub struct ReadOptions {
     pub arch: Arch,
     /// The thread whose filter is read. It may be `None` if the document has only one.
     pub thread: Option<String>,
+    /// How a user chooses the filter of a thread, for the help if the document has several.
+    pub choosing: fn(&str) -> String,
 }
 
 impl ReadOptions {
     /// Reads the only filter of a document.
     pub fn new(arch: Arch) -> ReadOptions {
-        ReadOptions { arch, thread: None }
+        let choosing =
+            |name: &str| format!("choose one with the option `thread`, such as \"{name}\"");
+        ReadOptions { arch, thread: None, choosing }
     }
 }

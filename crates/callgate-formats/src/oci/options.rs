@@ -12,6 +12,8 @@ pub struct ReadOptions {
     pub dialect: Option<Dialect>,
     /// The `metadata.name` of the `SeccompProfile` resource that is read. It may be `None` if the text has only one profile.
     pub resource: Option<String>,
+    /// How a user chooses the resource with a name, for the help if the text has several.
+    pub choosing: fn(&str) -> String,
     /// Exactly these architectures. Empty: the native one and those that the profile adds to it.
     /// If given, the first 64-bit one of them takes the place of `native`, else the first.
     pub arches: Vec<Arch>,
@@ -38,6 +40,7 @@ impl ReadOptions {
         ReadOptions {
             dialect: None,
             resource: None,
+            choosing: |name| format!("choose one with the option `resource`, such as \"{name}\""),
             arches: Vec::new(),
             native,
             caps: CapSet::docker(),

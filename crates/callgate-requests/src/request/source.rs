@@ -18,7 +18,7 @@ const KEYS: &[KnownKey] = &[
     key("preset"),
     key("name"),
     key("format"),
-    key("thread"),
+    key("part"),
     key("files"),
     key("arches"),
     key("kernel"),
@@ -52,11 +52,11 @@ pub(super) fn source(
         SourceContent::Preset(name) => format!("preset:{name}"),
         _ => what.to_owned(),
     });
-    let thread = text(reader, "thread")?;
+    let part = text(reader, "part")?;
     let files = files(reader, fields.get("files"))?;
     let values = values_of_variables(reader, fields.get("set"))?;
     let reading = reading(reader, &fields, machine)?;
-    Some(SourceText { name, content, format, thread, files, values, reading })
+    Some(SourceText { name, content, format, part, files, values, reading })
 }
 
 /// The only key of those with the filter itself.

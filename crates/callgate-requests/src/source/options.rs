@@ -52,6 +52,7 @@ impl Reading {
         Ok(oci::ReadOptions {
             dialect,
             resource: None,
+            choosing: choose_part,
             identity: None,
             arches: self.arches.clone(),
             native: self.arches.first().copied().unwrap_or(self.machine),
@@ -114,7 +115,11 @@ impl Reading {
     /// # Errors
     /// For several architectures.
     pub fn of_firecracker(&self) -> Result<firecracker::ReadOptions> {
-        Ok(firecracker::ReadOptions::new(self.only_arch("a filter of Firecracker")?))
+        let arch = self.only_arch("a filter of Firecracker")?;
+        Ok(firecracker::ReadOptions {
+            choosing: choose_part,
+            ..firecracker::ReadOptions::new(arch)
+        })
     }
 
     /// How a policy of minijail is read.
@@ -171,4 +176,9 @@ impl Reading {
                 .help("profiles and units have conditions on it; give one, such as \"6.12\"")
         })
     }
+}
+
+/// The help for a text with several parts.
+fn choose_part(name: &str) -> String {
+    format!("choose one with `part`, such as \"{name}\"")
 }

@@ -34,8 +34,8 @@ pub struct SourceText {
     pub content: Content,
     /// The format, if it is given.
     pub format: Option<Format>,
-    /// The thread of a document of Firecracker.
-    pub thread: Option<String>,
+    /// The part of the text: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
+    pub part: Option<String>,
     /// The files that it may include, by name.
     pub files: BTreeMap<String, String>,
     /// Values of variables.
@@ -58,7 +58,7 @@ impl SourceText {
             name,
             content,
             format: None,
-            thread: None,
+            part: None,
             files: BTreeMap::new(),
             values: Vec::new(),
             reading,
@@ -152,13 +152,20 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         true => Format::Unit,
         false => Format::Source(detect(extension, text.as_bytes())),
     });
+    let has_parts =
+        matches!(format, Format::Source(SourceFormat::Profile(_) | SourceFormat::Firecracker));
+    if source.part.is_some() && !has_parts {
+        return Err(one(Diagnostic::error(None, "a text in this format has no parts with names")
+            .help("`part` is for resources of Kubernetes and threads of Firecracker")));
+    }
     let format = match format {
         Format::Unit => return of_unit(source, text, warnings),
         Format::Source(format) => format,
     };
     let profile = match format {
         SourceFormat::Profile(dialect) => {
-            let options = reading.of_profile(dialect).map_err(one)?;
+            let mut options = reading.of_profile(dialect).map_err(one)?;
+            options.resource.clone_from(&source.part);
             oci::read_with_bases(text, &options, &mut files(source))?
         }
         SourceFormat::Kafel => {
@@ -166,7 +173,7 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         }
         SourceFormat::Firecracker => {
             let mut options = reading.of_firecracker().map_err(one)?;
-            options.thread.clone_from(&source.thread);
+            options.thread.clone_from(&source.part);
             firecracker::read(text, &options)?
         }
         SourceFormat::Lxc => lxc::read(text, &reading.of_lxc())?,
