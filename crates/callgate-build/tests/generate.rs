@@ -133,6 +133,13 @@ fn included_files_are_read_and_listed() {
     let missing = error("p.kafel", "#include \"none.kafel\"\nDEFAULT KILL");
     assert!(missing.starts_with("error: p.kafel:1:"), "{missing}");
     assert!(missing.contains("none.kafel: No such file"), "{missing}");
+    // So that a build script runs again when the missing file appears.
+    let files = Files::new(&[
+        ("p.kafel", "#include \"a.kafel\"\n#include \"none.kafel\"\nDEFAULT KILL"),
+        ("a.kafel", "#define A 0"),
+    ]);
+    let error = files.policy("p.kafel").generate(Arch::X86_64).unwrap_err();
+    assert_eq!(error.files(), ["p.kafel", "a.kafel", "none.kafel"].map(|name| files.0.join(name)));
 }
 
 /// A resource of Kubernetes that allows a syscall.
