@@ -96,8 +96,20 @@ fn variables_are_parameters() {
     ] {
         assert!(source.contains(part), "{part}: {source}");
     }
-    // The kernel's cache cannot know it: only the variable decides.
+    // The variable is compared with an argument, so the kernel's cache cannot know the verdict for any value.
     assert!(generated.warnings().is_empty(), "{:?}", generated.warnings());
+}
+
+#[test]
+fn a_variable_that_keeps_a_syscall_out_of_the_cache_is_a_warning() {
+    let generated = generate("p.kafel", "ALLOW { getpid { $debug == 1 }, read } DEFAULT KILL");
+    let warnings = generated.unwrap().warnings().to_vec();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(!warning.is_error());
+    assert!(
+        warning.to_string().contains("the kernel runs the filter for each getpid"),
+        "{warning}"
+    );
 }
 
 #[test]
@@ -220,13 +232,18 @@ fn the_target_must_be_among_the_architectures() {
 #[test]
 fn weights_are_read_from_a_file() {
     let files = Files::new(&[
-        ("p.kafel", "ALLOW { read } DEFAULT KILL"),
-        ("w", "read 10\n"),
+        (
+            "p.kafel",
+            "ALLOW { read, mmap, ioctl, getpid, socket, execve, kill, uname } DEFAULT KILL",
+        ),
+        ("w", "read 1\nuname 1000000\n"),
         ("bad", "read -1\n"),
     ]);
     let policy = files.policy("p.kafel");
     let generated = policy.clone().weights("w").generate(Arch::X86_64).unwrap();
-    assert_eq!(generated.files().len(), 2);
+    assert_eq!(generated.files(), ["p.kafel", "w"].map(|name| files.0.join(name)));
+    let without = policy.generate(Arch::X86_64).unwrap();
+    assert_ne!(generated.source(), without.source());
     let error = policy.weights("bad").generate(Arch::X86_64).unwrap_err().to_string();
     assert!(error.starts_with("error: bad:1:"), "{error}");
 }
