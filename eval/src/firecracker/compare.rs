@@ -15,7 +15,7 @@ pub(super) fn compare(text: &str, arch: Arch) -> Result<Outcome> {
         Err(error) if error.contains("too many BPF instructions") => return Ok(Outcome::TooLong),
         Err(error) => {
             // The reader must refuse the document, whichever thread is read.
-            let of = |thread| read(text, &ReadOptions { arch, thread });
+            let of = |thread| read(text, &ReadOptions { thread, ..ReadOptions::new(arch) });
             let ours = of(None).or_else(|_| of(Some(FIRST_THREAD.to_owned())));
             return Ok(match ours {
                 Err(_) => Outcome::BothRefuse,
@@ -24,7 +24,7 @@ pub(super) fn compare(text: &str, arch: Arch) -> Result<Outcome> {
         }
     };
     for (thread, program) in theirs {
-        let options = ReadOptions { arch, thread: Some(thread) };
+        let options = ReadOptions { thread: Some(thread), ..ReadOptions::new(arch) };
         let ours = read(text, &options).map(|profile| vec![profile.policy]);
         match Outcome::of(Endian::Little, ours, Ok(vec![program]))? {
             Outcome::Equal => {}
