@@ -4,11 +4,10 @@ use crate::files::Files;
 use crate::format::Format;
 use crate::policy::Policy;
 use callgate::bpf::FilterFlags;
-use callgate::codegen::{Count, Weights};
+use callgate::codegen::Weights;
 use callgate::counts;
 use callgate::diagnostic::{Diagnostic, Diagnostics};
-use callgate::formats::minijail::Frequency;
-use callgate::formats::{Profile, firecracker, kafel, lxc, minijail, oci};
+use callgate::formats::{Profile, firecracker, host_of, kafel, lxc, minijail, oci, only_arch};
 use callgate::policy::Policy as Rules;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, compile};
@@ -45,15 +44,16 @@ pub(crate) fn read(
             Ok(kafel::read_with_includes(text, &options, &mut include)?.into())
         }
         Format::Minijail => {
-            let arch = only_arch(arches)?;
+            let arch = only("a policy of minijail", arches)?;
             let options = minijail::ReadOptions { identity, ..minijail::ReadOptions::new(arch) };
             let mut include = |name: &str, from: Option<&str>| files.include(name, from);
             let read = minijail::read_with_includes(text, &options, &mut include)?;
-            let weights = weights_of(arch, read.frequencies)?;
+            let weights = counts::weights_of_frequencies(arch, read.frequencies)
+                .map_err(|error| Diagnostic::error(None, error.to_string()))?;
             Ok(Read { weights, ..read.profile.into() })
         }
         Format::Firecracker => {
-            let (arch, thread) = (only_arch(arches)?, policy.part.clone());
+            let (arch, thread) = (only("a filter of Firecracker", arches)?, policy.part.clone());
             let options = firecracker::ReadOptions { arch, thread, choosing: choose_part };
             Ok(firecracker::read(text, &options)?.into())
         }
@@ -107,42 +107,18 @@ fn choose_part(name: &str) -> String {
     format!("choose one with the option `part`, such as \"{name}\"")
 }
 
-/// The architecture of a format that is for one only.
-fn only_arch(arches: &[Arch]) -> Result<Arch, Diagnostic> {
-    match arches {
-        [arch] => Ok(*arch),
-        _ => {
-            let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
-            let message = format!(
-                "a policy in this format is for one architecture, not for {}",
-                names.join(", ")
-            );
-            Err(Diagnostic::error(None, message).help("give one architecture"))
-        }
-    }
+/// The architecture of a policy that is for one only.
+fn only(what: &str, arches: &[Arch]) -> Result<Arch, Diagnostic> {
+    only_arch(what, arches)?.ok_or_else(no_arch)
 }
 
-/// The architecture of the machine: the first with 64 bits, or the first.
+/// The architecture of the machine.
 fn host(arches: &[Arch]) -> Result<Arch, Diagnostic> {
-    let wide = arches.iter().find(|arch| arch.is_64bit());
-    let found = wide.or(arches.first()).copied();
-    found.ok_or_else(|| {
-        Diagnostic::error(None, "no architecture is given").help("give at least one")
-    })
+    host_of(arches).ok_or_else(no_arch)
 }
 
-/// The frequencies of a policy of minijail.
-fn weights_of(arch: Arch, frequencies: Vec<Frequency>) -> Result<Option<Weights>, Diagnostic> {
-    if frequencies.is_empty() {
-        return Ok(None);
-    }
-    let count = |Frequency { name, count }| Count {
-        arch: Some(arch),
-        name: String::from(name),
-        count: count as f64,
-    };
-    let weights = Weights::of(frequencies.into_iter().map(count));
-    weights.map(Some).map_err(|error| Diagnostic::error(None, error.to_string()))
+fn no_arch() -> Diagnostic {
+    Diagnostic::error(None, "no architecture is given").help("give at least one")
 }
 
 /// Reads a file of weights, as `callgate compile --weights`.

@@ -1,6 +1,7 @@
 //! What a profile is read for: machine, kernel, capabilities, dialect.
 
 use super::dialect::{Dialect, EnosysAbove};
+use crate::arches::host_of;
 use crate::capabilities::CapSet;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 
@@ -53,7 +54,6 @@ impl ReadOptions {
 
     /// The architecture to which `archMap`, `includes` and `excludes` refer.
     pub(super) fn main_arch(&self) -> Arch {
-        let wide = self.arches.iter().find(|arch| arch.is_64bit());
-        wide.or(self.arches.first()).copied().unwrap_or(self.native)
+        host_of(&self.arches).unwrap_or(self.native)
     }
 }

@@ -2,7 +2,9 @@
 
 use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, SystemdVersion};
-use callgate::formats::{CapSet, android, firecracker, kafel, lxc, minijail, oci, snap};
+use callgate::formats::{
+    CapSet, android, firecracker, host_of, kafel, lxc, minijail, oci, only_arch, snap,
+};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 
@@ -151,23 +153,12 @@ impl Reading {
 
     /// The architecture of the host: the first given one with 64 bits, or the first.
     fn host(&self) -> Arch {
-        let wide = self.arches.iter().find(|arch| arch.is_64bit());
-        wide.or(self.arches.first()).copied().unwrap_or(self.machine)
+        host_of(&self.arches).unwrap_or(self.machine)
     }
 
     /// The architecture of a source that is for one only, such as "a filter of Firecracker".
     fn only_arch(&self, what: &str) -> Result<Arch> {
-        match self.arches.as_slice() {
-            [] => Ok(self.machine),
-            [first, others @ ..] if others.iter().all(|other| other == first) => Ok(*first),
-            arches => {
-                let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
-                let message =
-                    format!("{what} is for one architecture, not for {}", names.join(", "));
-                Err(Diagnostic::error(None, message)
-                    .help("give one architecture, and compile a filter for each"))
-            }
-        }
+        Ok(only_arch(what, &self.arches)?.unwrap_or(self.machine))
     }
 
     fn kernel(&self) -> Result<KernelVersion> {

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use callgate::bpf::template::values_by_name;
 use callgate::bpf::text::{self, TextOptions};
 use callgate::bpf::{LongProgram, RawInsn};
-use callgate::codegen::{Count, Weights};
+use callgate::counts::weights_of_frequencies;
 use callgate::diagnostic::Diagnostic;
-use callgate::formats::minijail::{self, Frequency};
 use callgate::formats::systemd::{self, FileMessage, UnitText};
 use callgate::formats::{
-    self, PRESETS, Profile, abis, android, firecracker, kafel, lxc, oci, preset, snap,
+    self, PRESETS, Profile, abis, android, firecracker, kafel, lxc, minijail, oci, preset, snap,
 };
 use callgate::{Arch, Endian};
 
@@ -215,16 +214,8 @@ fn of_minijail(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) 
     let policy = minijail::read_with_includes(text, &options, &mut files(source))?;
     warnings.extend(policy.profile.warnings.iter().cloned());
     let mut filter = Filter::of_profile(source.name.clone(), policy.profile);
-    if !policy.frequencies.is_empty() {
-        let count = |Frequency { name, count }| Count {
-            arch: Some(options.arch),
-            name: String::from(name),
-            count: count as f64,
-        };
-        let weights = Weights::of(policy.frequencies.into_iter().map(count));
-        filter.weights =
-            Some(weights.map_err(|error| vec![Diagnostic::error(None, error.to_string())])?);
-    }
+    filter.weights = weights_of_frequencies(options.arch, policy.frequencies)
+        .map_err(|error| vec![Diagnostic::error(None, error.to_string())])?;
     Ok(filter)
 }
 
