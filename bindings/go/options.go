@@ -39,8 +39,9 @@ func WithENOSYSAbove(how string) Option { return set(func(s *settings) { s.sourc
 // WithSystemd sets the version of systemd for units, such as 257.
 func WithSystemd(version string) Option { return set(func(s *settings) { s.source.Systemd = version }) }
 
-// WithThread sets the thread of a document of Firecracker.
-func WithThread(name string) Option { return set(func(s *settings) { s.source.Thread = name }) }
+// WithPart sets the part of a text that has several: the name of a resource of Kubernetes, or the thread of a document of
+// Firecracker.
+func WithPart(name string) Option { return set(func(s *settings) { s.source.Part = name }) }
 
 // WithFiles sets the files that a policy includes, or base profiles, by the names that the source uses.
 func WithFiles(files map[string]string) Option {

@@ -92,7 +92,7 @@ type sourceJSON struct {
 	Preset  *string           `json:"preset,omitempty"`
 	Name    string            `json:"name"`
 	Format  string            `json:"format,omitempty"`
-	Thread  string            `json:"thread,omitempty"`
+	Part    string            `json:"part,omitempty"`
 	Files   map[string]string `json:"files,omitempty"`
 	Arches  []string          `json:"arches,omitempty"`
 	Kernel  string            `json:"kernel,omitempty"`

@@ -7,7 +7,7 @@ export type Source = Content & {
   format?:
     | "oci" | "docker" | "podman" | "runc" | "crun" | "kafel" | "firecracker" | "minijail" | "lxc" | "snap"
     | "android" | "systemd" | "bpftext";
-  thread?: string;
+  part?: string;
   files?: Record<string, string>;
   arches?: string[];
   /** Required for profiles and units, such as "6.12". */

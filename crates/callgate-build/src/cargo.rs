@@ -1,5 +1,6 @@
 //! What a build script reads from Cargo and prints for it.
 
+use crate::generate::Generated;
 use crate::message::Error;
 use crate::policy::Policy;
 use callgate::{Arch, Endian};
@@ -20,10 +21,12 @@ impl Policy {
         let directory = directory.ok_or_else(|| self.not_in_cargo("OUT_DIR is not set"))?;
         // First, so that Cargo runs the script again when the policy is corrected.
         println!("cargo:rerun-if-changed={}", self.directory.join(&self.path).display());
-        let generated = self.generate(target)?;
-        for path in generated.files().iter().skip(1) {
+        let generated = self.generate(target);
+        let files = generated.as_ref().map_or_else(Error::files, Generated::files);
+        for path in files.iter().skip(1) {
             println!("cargo:rerun-if-changed={}", path.display());
         }
+        let generated = generated?;
         for warning in generated.warnings() {
             println!("cargo:warning={}", warning.line());
         }

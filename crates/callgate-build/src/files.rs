@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// The maximum size of a file in bytes, that of the readers.
 const MAX_SIZE: u64 = 10 << 20;
 
+/// The extensions of files with resources of Kubernetes.
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
 /// The files that were read.
 pub(crate) struct Files<'p> {
     /// The directory to which the path of the policy is relative.
@@ -24,9 +27,7 @@ impl<'p> Files<'p> {
     pub(crate) fn read(&mut self, path: &Path) -> Result<String, String> {
         let full = self.directory.join(path);
         // Also without the file, so that Cargo runs the build script again when it appears.
-        if !self.paths.contains(&full) {
-            self.paths.push(full.clone());
-        }
+        self.add(full.clone());
         let metadata = fs::metadata(&full).map_err(|error| error.to_string())?;
         if !metadata.is_file() {
             return Err("this is not a regular file".to_owned());
@@ -56,6 +57,46 @@ impl<'p> Files<'p> {
         let shown = path.display().to_string();
         let text = self.read(&path).map_err(|why| format!("{shown}: {why}"))?;
         Ok(Included { identity: self.identity(&path), name: shown, text })
+    }
+
+    /// The file of a base profile of Kubernetes, beside the file that names it: a path, or the name of a resource without an
+    /// extension.
+    pub(crate) fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        let is_file = |name: &str| {
+            let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+            extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+        };
+        if name.starts_with("oci://") {
+            return Err(
+                "it is an artifact in a registry; write its resource into a file".to_owned()
+            );
+        }
+        if name.contains('/') || is_file(name) {
+            return self.include(name, from);
+        }
+        let directory = from.map_or(self.policy, Path::new).parent().unwrap_or(Path::new(""));
+        let names = EXTENSIONS.map(|extension| format!("{name}.{extension}"));
+        let full = |name: &String| self.directory.join(directory).join(name);
+        let found: Vec<&String> =
+            names.iter().filter(|name| full(name).symlink_metadata().is_ok()).collect();
+        match found.as_slice() {
+            [only] => self.include(only, from),
+            [] => {
+                let missing = names.each_ref().map(full);
+                missing.into_iter().for_each(|path| self.add(path));
+                Err(format!("there is no {}", names.join(" or ")))
+            }
+            several => {
+                let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
+                Err(format!("{} exist; delete all but one", names.join(" and ")))
+            }
+        }
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        if !self.paths.contains(&path) {
+            self.paths.push(path);
+        }
     }
 
     /// The paths of all files, the policy first.

@@ -1,7 +1,7 @@
 //! Formats of policies, and their detection.
 
+use callgate::formats::Language;
 use callgate::formats::oci::Dialect;
-use callgate::formats::{firecracker, minijail};
 use std::path::Path;
 
 /// The format of a policy.
@@ -22,7 +22,7 @@ pub enum Format {
     Lxc,
 }
 
-/// The names of formats, those of `callgate compile FORMAT:FILE`.
+/// The names of formats, which are among those of `callgate compile FORMAT:FILE`.
 const NAMES: &[(&str, Format)] = &[
     ("kafel", Format::Kafel),
     ("oci", Format::ProfileOf(Dialect::Oci)),
@@ -36,7 +36,8 @@ const NAMES: &[(&str, Format)] = &[
 ];
 
 impl Format {
-    /// The format with a name such as `kafel` or `docker`, those of `callgate compile FORMAT:FILE`.
+    /// The format with a name such as `kafel` or `docker`, as in `callgate compile FORMAT:FILE`. The command also reads formats
+    /// that are not policies for one program, such as units of systemd, profiles of snaps and programs.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
@@ -50,15 +51,13 @@ impl Format {
     /// The format of a file by its extension, where that is ambiguous also by its content; `None` for an unknown extension.
     #[must_use]
     pub fn of(path: &Path, text: &str) -> Option<Format> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text).as_bytes();
-        match path.extension()?.to_str()? {
-            "kafel" => Some(Format::Kafel),
-            "policy" if minijail::is_like_policy(text) => Some(Format::Minijail),
-            "policy" => Some(Format::Kafel),
-            "json" if firecracker::is_document(text) => Some(Format::Firecracker),
-            "json" | "yaml" | "yml" => Some(Format::Profile),
-            _ => None,
-        }
+        let language = Language::of_extension(path.extension()?.to_str()?, text.as_bytes())?;
+        Some(match language {
+            Language::Kafel => Format::Kafel,
+            Language::Minijail => Format::Minijail,
+            Language::Firecracker => Format::Firecracker,
+            _ => Format::Profile,
+        })
     }
 }
 

@@ -46,10 +46,22 @@ impl Policy {
     /// # Errors
     /// If a file cannot be read, the policy has errors, the target is not among its architectures, or it cannot be compiled.
     pub fn generate(&self, target: Arch) -> Result<Generated, Error> {
+        let mut files = Files::new(&self.directory, &self.path);
+        match self.generate_from(target, &mut files) {
+            Ok((source, warnings)) => Ok(Generated { source, files: files.into_paths(), warnings }),
+            Err(error) => Err(error.with_files(files.into_paths())),
+        }
+    }
+
+    /// The source code and the warnings.
+    fn generate_from(
+        &self,
+        target: Arch,
+        files: &mut Files<'_>,
+    ) -> Result<(String, Vec<Message>), Error> {
         let shown = self.shown();
         let name = self.own_name();
         let arches = self.arches_for(target)?;
-        let mut files = Files::new(&self.directory, &self.path);
         let text = files.read(&self.path).map_err(|why| Error::about(&shown, why, ""))?;
         let format = self.format.or_else(|| Format::of(&self.path, &text)).ok_or_else(|| {
             let names: Vec<&str> = Format::names().collect();
@@ -60,10 +72,10 @@ impl Policy {
             Error::about(&shown, "the extension does not tell the format of the policy", &help)
         })?;
         let failed = |errors: Diagnostics| Error::of(messages(&shown, &text, errors.into_vec()));
-        let read = read(self, format, &text, &arches, &mut files).map_err(failed)?;
+        let read = read(self, format, &text, &arches, files).map_err(failed)?;
         let mut warnings = messages(&shown, &text, read.warnings.clone());
         let weights = match &self.weights {
-            Some(path) => self.read_weights(path, &arches, &mut files, &mut warnings)?,
+            Some(path) => self.read_weights(path, &arches, files, &mut warnings)?,
             None => read.weights.clone().unwrap_or_default(),
         };
         let options =
@@ -73,7 +85,7 @@ impl Policy {
             .compile_rules(&read, &options, &name, arches)
             .map_err(|error| failed(error.into()))?;
         warnings.extend(messages(&shown, &text, Vec::from_iter(warning)));
-        Ok(Generated { source, files: files.into_paths(), warnings })
+        Ok((source, warnings))
     }
 
     /// The architectures of the filter.

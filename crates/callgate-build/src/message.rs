@@ -3,6 +3,7 @@
 use crate::excerpt::excerpt;
 use callgate::diagnostic::{Diagnostic, Severity};
 use std::fmt;
+use std::path::PathBuf;
 
 /// A message about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +67,17 @@ impl fmt::Display for Message {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     messages: Vec<Message>,
+    files: Vec<PathBuf>,
 }
 
 impl Error {
     pub(crate) fn of(messages: Vec<Message>) -> Error {
-        Error { messages }
+        Error { messages, files: Vec::new() }
+    }
+
+    /// The error with the files that were read before it.
+    pub(crate) fn with_files(self, files: Vec<PathBuf>) -> Error {
+        Error { files, ..self }
     }
 
     /// An error about a file as a whole.
@@ -83,6 +90,12 @@ impl Error {
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// The files on which the error depends: those that were read, and those that could not be read.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 }
 

@@ -4,12 +4,11 @@ use crate::files::Files;
 use crate::format::Format;
 use crate::policy::Policy;
 use callgate::bpf::FilterFlags;
-use callgate::codegen::{Count, Weights};
+use callgate::codegen::Weights;
 use callgate::counts;
 use callgate::diagnostic::{Diagnostic, Diagnostics};
 use callgate::emit::EmitError;
-use callgate::formats::minijail::Frequency;
-use callgate::formats::{Profile, firecracker, kafel, lxc, minijail, oci};
+use callgate::formats::{Profile, firecracker, host_of, kafel, lxc, minijail, oci, only_arch};
 use callgate::policy::Policy as Rules;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, compile};
@@ -47,16 +46,21 @@ pub(crate) fn read(
             Ok(kafel::read_with_includes(text, &options, &mut include)?.into())
         }
         Format::Minijail => {
-            let arch = only_arch(arches)?;
+            let arch = only("a policy of minijail", arches)?;
             let options = minijail::ReadOptions { identity, ..minijail::ReadOptions::new(arch) };
             let mut include = |name: &str, from: Option<&str>| files.include(name, from);
             let read = minijail::read_with_includes(text, &options, &mut include)?;
-            let weights = weights_of(arch, read.frequencies)?;
+            let weights = counts::weights_of_frequencies(arch, read.frequencies)
+                .map_err(|error| Diagnostic::error(None, error.to_string()))?;
             Ok(Read { weights, ..read.profile.into() })
         }
         Format::Firecracker => {
-            let mut options = firecracker::ReadOptions::new(only_arch(arches)?);
-            options.thread.clone_from(&policy.part);
+            let arch = only("a filter of Firecracker", arches)?;
+            let options = firecracker::ReadOptions {
+                thread: policy.part.clone(),
+                choosing: choose_part,
+                ..firecracker::ReadOptions::new(arch)
+            };
             Ok(firecracker::read(text, &options)?.into())
         }
         Format::Lxc => {
@@ -64,8 +68,8 @@ pub(crate) fn read(
                 lxc::ReadOptions { strict: policy.strict, ..lxc::ReadOptions::new(host(arches)?) };
             Ok(lxc::read(text, &options)?.into())
         }
-        Format::Profile => profile(policy, None, text, arches),
-        Format::ProfileOf(dialect) => profile(policy, Some(dialect), text, arches),
+        Format::Profile => profile(policy, None, text, arches, files),
+        Format::ProfileOf(dialect) => profile(policy, Some(dialect), text, arches, files),
     }
 }
 
@@ -75,63 +79,52 @@ fn profile(
     dialect: Option<oci::Dialect>,
     text: &str,
     arches: &[Arch],
+    files: &mut Files<'_>,
 ) -> Result<Read, Diagnostics> {
     const OLDEST: KernelVersion = KernelVersion { major: 0, minor: 0 };
     const NEWEST: KernelVersion = KernelVersion { major: u16::MAX, minor: u16::MAX };
+    let identity = files.identity(&policy.path);
     let options = |kernel| -> Result<oci::ReadOptions, Diagnostic> {
         let mut options = oci::ReadOptions::new(host(arches)?, kernel);
         options.dialect = dialect;
         options.resource.clone_from(&policy.part);
+        options.choosing = choose_part;
+        options.identity = Some(identity.clone());
         options.arches = arches.to_vec();
         options.caps = policy.caps.unwrap_or(options.caps);
         options.strict = policy.strict;
         Ok(options)
     };
-    let read = oci::read(text, &options(policy.kernel.unwrap_or(OLDEST))?)?;
-    if policy.kernel.is_none() && oci::read(text, &options(NEWEST)?)?.policy != read.policy {
+    let mut read = |kernel| -> Result<Profile, Diagnostics> {
+        let mut bases = |name: &str, from: Option<&str>| files.base(name, from);
+        oci::read_with_bases(text, &options(kernel)?, &mut bases)
+    };
+    let profile = read(policy.kernel.unwrap_or(OLDEST))?;
+    if policy.kernel.is_none() && read(NEWEST)?.policy != profile.policy {
         let message = "the profile depends on the kernel version, which is not given";
         let help = "give the oldest kernel on which the program runs, as the option `kernel`";
         return Err(Diagnostic::error(None, message).help(help).into());
     }
-    Ok(read.into())
+    Ok(profile.into())
 }
 
-/// The architecture of a format that is for one only.
-fn only_arch(arches: &[Arch]) -> Result<Arch, Diagnostic> {
-    match arches {
-        [arch] => Ok(*arch),
-        _ => {
-            let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
-            let message = format!(
-                "a policy in this format is for one architecture, not for {}",
-                names.join(", ")
-            );
-            Err(Diagnostic::error(None, message).help("give one architecture"))
-        }
-    }
+/// The help for a file with several parts.
+fn choose_part(name: &str) -> String {
+    format!("choose one with the option `part`, such as \"{name}\"")
 }
 
-/// The architecture of the machine: the first with 64 bits, or the first.
+/// The architecture of a policy that is for one only.
+fn only(what: &str, arches: &[Arch]) -> Result<Arch, Diagnostic> {
+    only_arch(what, arches)?.ok_or_else(no_arch)
+}
+
+/// The architecture of the machine.
 fn host(arches: &[Arch]) -> Result<Arch, Diagnostic> {
-    let wide = arches.iter().find(|arch| arch.is_64bit());
-    let found = wide.or(arches.first()).copied();
-    found.ok_or_else(|| {
-        Diagnostic::error(None, "no architecture is given").help("give at least one")
-    })
+    host_of(arches).ok_or_else(no_arch)
 }
 
-/// The frequencies of a policy of minijail.
-fn weights_of(arch: Arch, frequencies: Vec<Frequency>) -> Result<Option<Weights>, Diagnostic> {
-    if frequencies.is_empty() {
-        return Ok(None);
-    }
-    let count = |Frequency { name, count }| Count {
-        arch: Some(arch),
-        name: String::from(name),
-        count: count as f64,
-    };
-    let weights = Weights::of(frequencies.into_iter().map(count));
-    weights.map(Some).map_err(|error| Diagnostic::error(None, error.to_string()))
+fn no_arch() -> Diagnostic {
+    Diagnostic::error(None, "no architecture is given").help("give at least one")
 }
 
 /// Reads a file of weights, as `callgate compile --weights`.

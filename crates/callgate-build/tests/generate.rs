@@ -96,8 +96,20 @@ fn variables_are_parameters() {
     ] {
         assert!(source.contains(part), "{part}: {source}");
     }
-    // The kernel's cache cannot know it: only the variable decides.
+    // The variable is compared with an argument, so the kernel's cache cannot know the verdict for any value.
     assert!(generated.warnings().is_empty(), "{:?}", generated.warnings());
+}
+
+#[test]
+fn a_variable_that_keeps_a_syscall_out_of_the_cache_is_a_warning() {
+    let generated = generate("p.kafel", "ALLOW { getpid { $debug == 1 }, read } DEFAULT KILL");
+    let warnings = generated.unwrap().warnings().to_vec();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(!warning.is_error());
+    assert!(
+        warning.to_string().contains("the kernel runs the filter for each getpid"),
+        "{warning}"
+    );
 }
 
 #[test]
@@ -133,6 +145,57 @@ fn included_files_are_read_and_listed() {
     let missing = error("p.kafel", "#include \"none.kafel\"\nDEFAULT KILL");
     assert!(missing.starts_with("error: p.kafel:1:"), "{missing}");
     assert!(missing.contains("none.kafel: No such file"), "{missing}");
+    // So that a build script runs again when the missing file appears.
+    let files = Files::new(&[
+        ("p.kafel", "#include \"a.kafel\"\n#include \"none.kafel\"\nDEFAULT KILL"),
+        ("a.kafel", "#define A 0"),
+    ]);
+    let error = files.policy("p.kafel").generate(Arch::X86_64).unwrap_err();
+    assert_eq!(error.files(), ["p.kafel", "a.kafel", "none.kafel"].map(|name| files.0.join(name)));
+}
+
+/// A resource of Kubernetes that allows a syscall.
+fn resource(name: &str, base: &str, allowed: &str) -> String {
+    format!(
+        "kind: SeccompProfile\nmetadata: {{name: {name}}}\nspec:\n  defaultAction: SCMP_ACT_ERRNO\n  {base}\n  \
+         syscalls:\n  - names: [{allowed}]\n    action: SCMP_ACT_ALLOW\n"
+    )
+}
+
+#[test]
+fn base_profiles_are_read_and_listed() {
+    let files = Files::new(&[
+        ("p/app.yaml", &resource("app", "baseProfileName: web", "read")),
+        ("p/web.yml", &resource("web", "baseProfileName: sub/base.json", "uname")),
+        ("p/sub/base.json", &resource("base", "", "sysinfo")),
+        ("p/both.yaml", &resource("both", "baseProfileName: base", "read")),
+        ("p/base.yaml", &resource("base", "", "read")),
+        ("p/base.json", &resource("base", "", "read")),
+        ("p/none.yaml", &resource("none", "baseProfileName: missing", "read")),
+    ]);
+    let generated = files.policy("p/app.yaml").generate(Arch::X86_64);
+    let generated = generated.unwrap_or_else(|error| panic!("{error}"));
+    let paths = ["p/app.yaml", "p/web.yml", "p/sub/base.json"].map(|name| files.0.join(name));
+    assert_eq!(generated.files(), paths);
+    assert!(generated.source().contains("sysinfo"), "{}", generated.source());
+    let error = |name: &str| files.policy(name).generate(Arch::X86_64).unwrap_err().to_string();
+    let both = error("p/both.yaml");
+    assert!(both.contains("base.yaml and base.json exist; delete all but one"), "{both}");
+    let none = error("p/none.yaml");
+    assert!(none.contains("there is no missing.yaml or missing.yml or missing.json"), "{none}");
+}
+
+#[test]
+fn one_of_several_resources_is_chosen() {
+    let text = format!("{}---\n{}", resource("web", "", "read"), resource("db", "", "uname"));
+    let files = Files::new(&[("p.yaml", &text)]);
+    let error = files.policy("p.yaml").generate(Arch::X86_64).unwrap_err().to_string();
+    assert!(
+        error.ends_with("= help: choose one with the option `part`, such as \"web\""),
+        "{error}"
+    );
+    let of = |part| files.policy("p.yaml").part(part).generate(Arch::X86_64).unwrap();
+    assert!(of("db").source().contains("uname") && !of("web").source().contains("uname"));
 }
 
 #[test]
@@ -169,13 +232,18 @@ fn the_target_must_be_among_the_architectures() {
 #[test]
 fn weights_are_read_from_a_file() {
     let files = Files::new(&[
-        ("p.kafel", "ALLOW { read } DEFAULT KILL"),
-        ("w", "read 10\n"),
+        (
+            "p.kafel",
+            "ALLOW { read, mmap, ioctl, getpid, socket, execve, kill, uname } DEFAULT KILL",
+        ),
+        ("w", "read 1\nuname 1000000\n"),
         ("bad", "read -1\n"),
     ]);
     let policy = files.policy("p.kafel");
     let generated = policy.clone().weights("w").generate(Arch::X86_64).unwrap();
-    assert_eq!(generated.files().len(), 2);
+    assert_eq!(generated.files(), ["p.kafel", "w"].map(|name| files.0.join(name)));
+    let without = policy.generate(Arch::X86_64).unwrap();
+    assert_ne!(generated.source(), without.source());
     let error = policy.weights("bad").generate(Arch::X86_64).unwrap_err().to_string();
     assert!(error.starts_with("error: bad:1:"), "{error}");
 }

@@ -173,7 +173,8 @@ CALLGATE_CHECKED int callgate_source_program(const struct sock_filter *instructi
  *			none, or CAP_SYS_PTRACE; Docker's default without this
  *	enosys_above	on, off or runc-1.1: ENOSYS for newer syscalls
  *	systemd		the version of systemd, such as 257
- *	thread		the thread of a document of Firecracker
+ *	part		the part of a text with several: the name of a resource of
+ *			Kubernetes, or the thread of a document of Firecracker
  *	strict		true or false: whether unknown names are errors
  *	endian		little or big: the byte order of a program
  */

@@ -56,7 +56,7 @@ impl Source {
     pub(crate) fn set_variable(&mut self, name: &str, value: u64) -> Result<()> {
         let values = &mut self.text.values;
         if let Some((_, earlier)) = values.iter_mut().find(|(other, _)| other == name) {
-            *earlier = value;
+            *earlier = value.into();
             return Ok(());
         }
         if values.len() == MAX_VARIABLES || name.len() > MAX_NAME {
@@ -65,7 +65,7 @@ impl Source {
             );
             return Err(Failure::argument(message, ""));
         }
-        values.push((name.to_owned(), value));
+        values.push((name.to_owned(), value.into()));
         Ok(())
     }
 }

@@ -52,6 +52,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod android;
+mod arches;
 mod capabilities;
 mod comparison_budget;
 mod container_default;
@@ -60,6 +61,7 @@ mod files;
 pub mod firecracker;
 mod included;
 pub mod kafel;
+mod language;
 pub mod layout;
 pub mod lxc;
 pub mod minijail;
@@ -75,8 +77,10 @@ pub mod syntax;
 pub mod systemd;
 mod unknown_syscall;
 
+pub use arches::{host_of, only_arch};
 pub use capabilities::{CapError, CapSet};
 pub use container_default::{CONTAINER_DEFAULT, container_default};
+pub use language::Language;
 pub use presets::{PRESETS, abis, preset};
 pub use profile::{Listener, Profile};
 

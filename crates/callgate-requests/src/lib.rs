@@ -36,7 +36,7 @@
 //! | `name` | the name in messages; its extension helps to recognize the format |
 //! | `format` | a format such as `docker` or `kafel`; without it, the content decides as in the command |
 //! | `files` | an object from names to texts: the files that a policy includes, or base profiles |
-//! | `thread` | the thread of a document of Firecracker |
+//! | `part` | the part of a text with several: the name of a resource of Kubernetes, or the thread of a document of Firecracker |
 //! | `arches` | a list of architectures |
 //! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |
 //! | `set` | an object from the names of variables to their values: numbers, or strings such as `0x10` and `-1` |
@@ -79,7 +79,9 @@ mod request;
 pub mod source;
 pub mod syscall;
 pub mod template;
+mod value;
 
 pub use answer::{MAX_REQUEST, answer, not_utf8};
 pub use operations::run;
 pub use request::{Call, Compiling, MAX_SOURCES, Operation, Recorded, Request};
+pub use value::Value;

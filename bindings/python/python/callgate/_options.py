@@ -29,8 +29,8 @@ class SourceOptions(TypedDict, total=False):
     """Whether syscalls newer than all that a profile names fail with ENOSYS: on, runc-1.1 or off."""
     systemd: str
     """The version of systemd for units, such as "257"."""
-    thread: str
-    """The thread of a document of Firecracker."""
+    part: str
+    """The part of a text with several: the name of a resource of Kubernetes, or the thread of a document of Firecracker."""
     files: Mapping[str, Union[str, bytes]]
     """The files that a policy includes, or base profiles, by the names that the source uses."""
     strict: bool

@@ -33,7 +33,7 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     parse_for(text, endian).map(|(insns, _)| insns)
 }
 
-/// The same; also returns the byte order of the machine that the program is for: the given one, unless
+/// Reads a program in any textual form, like [`parse`]; also returns the byte order of the machine that the program is for: the given one, unless
 /// assembly sets another with `.endian`.
 ///
 /// ```
@@ -51,7 +51,8 @@ pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), A
     parse_with(text, &TextOptions::new(endian))
 }
 
-/// The same for a text that may contain the names of syscalls and constants, whose values depend on the architecture.
+/// Reads a program in any textual form, which may contain the names of syscalls and constants. Their values depend on the
+/// architecture. Also returns the byte order, as [`parse_for`].
 ///
 /// ```
 /// use callgate_bpf::text::{self, TextOptions};
@@ -69,7 +70,7 @@ pub fn parse_with(text: &str, options: &TextOptions) -> Result<(Vec<RawInsn>, En
     parse_program(text, options).map(|program| (program.insns, program.endian))
 }
 
-/// The same; also returns what was done to the text.
+/// Reads a program in any textual form, like [`parse_with`]; also returns what was changed in it.
 ///
 /// # Errors
 /// As [`parse_with`].

@@ -83,8 +83,7 @@ pub(super) fn to_assembly<'a>(
     assembly: &[Token<'a>],
 ) -> std::result::Result<Vec<Token<'a>>, AsmError> {
     let text = without_comments(assembly);
-    let labels = text.windows(2).filter(|pair| matches!(pair, [_, colon] if colon.is(':')));
-    let labels = labels.filter_map(|pair| pair.first().map(|label| label.text)).collect();
+    let labels = labels(&text);
     let end = assembly.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
     let mut reader = Reader { rest: &text, end, labels, out: Vec::new() };
     let mut errors = Errors::default();
@@ -104,10 +103,24 @@ fn without_comments<'a>(assembly: &[Token<'a>]) -> Vec<Token<'a>> {
     code.copied().collect()
 }
 
+/// The labels at the beginning of statements: what is before a `:`, except the first target of a `?`.
+fn labels<'a>(text: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let mut labels = BTreeSet::new();
+    let mut is_target = false;
+    for pair in text.windows(2) {
+        let [label, colon] = pair else { continue };
+        if colon.is(':') && !is_target {
+            labels.insert(label.text);
+        }
+        is_target = label.is('?');
+    }
+    labels
+}
+
 struct Reader<'t, 'a> {
     rest: &'t [Token<'a>],
     end: Position,
-    /// The labels of the text. The branch of a `?` before a `:` is among them, which is harmless.
+    /// The labels of the text.
     labels: BTreeSet<&'a str>,
     out: Vec<Token<'a>>,
 }
@@ -186,6 +199,10 @@ impl<'a> Reader<'_, 'a> {
     fn branch(&mut self, position: Position) -> Result<()> {
         self.expect('(')?;
         let is_negated = self.take('!');
+        // `!` needs parentheses, because `!A & 1` would be `(!A) & 1` in other languages.
+        if is_negated && !self.starts(&['(']) {
+            return Err(self.expected("`(`"));
+        }
         let is_nested = self.take('(');
         if !self.take_word("A") {
             return Err(self.expected("`A`"));

@@ -5,6 +5,7 @@
 
 use callgate::formats::firecracker;
 
+use super::choosing::choose_part;
 use super::filter::Filter;
 use super::place::Place;
 use super::recognize::check_encoding;
@@ -20,6 +21,7 @@ pub(super) fn read_thread(
 ) -> Result<Filter> {
     let mut reading = options.of_firecracker()?;
     reading.thread = thread.map(str::to_owned);
+    reading.choosing = choose_part;
     check_encoding(place, &bytes)?;
     let text = place.text(bytes, "the filters of Firecracker are JSON")?;
     let profile =

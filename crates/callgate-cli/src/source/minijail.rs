@@ -1,7 +1,7 @@
 //! Policies of minijail: their weights.
 
-use callgate::codegen::{Count, Weights};
-use callgate::formats::minijail::{self, Frequency};
+use callgate::counts::weights_of_frequencies;
+use callgate::formats::minijail;
 
 use super::filter::Filter;
 use super::included::included_from;
@@ -16,15 +16,7 @@ pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) ->
         .map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a policy of minijail", false);
     let mut filter = Filter::of_profile(place.name(), policy.profile);
-    if !policy.frequencies.is_empty() {
-        let count = |Frequency { name, count }| Count {
-            arch: Some(reading.arch),
-            name: String::from(name),
-            count: count as f64,
-        };
-        let weights = Weights::of(policy.frequencies.into_iter().map(count))
-            .map_err(|error| Failure::about(place.name(), error.to_string()))?;
-        filter.weights = Some(weights);
-    }
+    filter.weights = weights_of_frequencies(reading.arch, policy.frequencies)
+        .map_err(|error| Failure::about(place.name(), error.to_string()))?;
     Ok(filter)
 }

@@ -23,6 +23,7 @@
 
 mod android;
 mod base;
+mod choosing;
 mod detect;
 mod expression;
 mod filter;

@@ -4,10 +4,11 @@ use callgate::bpf::text::TextOptions;
 use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
-use callgate_requests::source::{ProgramForm, SourceFormat};
+use callgate_requests::source::{ProgramForm, SourceFormat, linux3_warning, listing_warnings};
 
 use super::android::read_list;
 use super::base::bases_of;
+use super::choosing::choose_part;
 use super::filter::Filter;
 use super::firecracker::read_thread;
 use super::lxc::read_lxc_profile;
@@ -76,6 +77,7 @@ pub(super) fn read_profile(
     let text = place.text(bytes, RAW_HELP)?;
     let mut reading = options.of_profile(dialect)?;
     reading.resource = name.map(str::to_owned);
+    reading.choosing = choose_part;
     reading.identity = place.identity();
     let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
         .map_err(|errors| Failure::of(place.name(), errors))?;
@@ -129,16 +131,8 @@ fn from_linux3<P: Accepted>(place: &Place, bytes: &[u8], endian: Endian) -> Opti
     let insns: Vec<RawInsn> = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian)).collect();
     let translated = bpf::text::from_linux3(&insns).filter(|_| rest.is_empty())?;
     let program = P::from_raw(&translated).ok()?;
-    warn_about_linux3(place);
+    report::warn_all(&place.name(), &[linux3_warning()]);
     Some(program)
-}
-
-fn warn_about_linux3(place: &Place) {
-    report::warn_about(
-        &place.name(),
-        "this program has the internal opcodes of Linux 3.5 to 3.14, and was translated",
-        "",
-    );
 }
 
 /// Parses a program as text in any form; returns it with its byte order, which is the given one unless the text
@@ -159,16 +153,7 @@ pub(crate) fn read_text(
     }
     let program = bpf::text::parse_program(text, &options)
         .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;
-    if program.is_of_linux3 {
-        warn_about_linux3(place);
-    }
-    if program.has_reject {
-        report::warn_about(
-            &place.name(),
-            "REJECT is read as KILL_PROCESS, gVisor's default action",
-            "write the action that is meant",
-        );
-    }
+    report::warn_all(&place.name(), &listing_warnings(&program));
     Ok((program.insns, program.endian))
 }
 

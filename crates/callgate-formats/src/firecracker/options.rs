@@ -9,6 +9,8 @@ pub struct ReadOptions {
     pub arch: Arch,
     /// The thread whose filter is read. It may be `None` if the document has only one.
     pub thread: Option<String>,
+    /// How a user chooses the filter of a thread, for the help if the document has several.
+    pub choosing: fn(&str) -> String,
     /// Whether the result has [`statements`](crate::Profile::statements).
     pub statements: bool,
 }
@@ -16,6 +18,8 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// Reads the only filter of a document.
     pub fn new(arch: Arch) -> ReadOptions {
-        ReadOptions { arch, thread: None, statements: false }
+        let choosing =
+            |name: &str| format!("choose one with the option `thread`, such as \"{name}\"");
+        ReadOptions { arch, thread: None, choosing, statements: false }
     }
 }

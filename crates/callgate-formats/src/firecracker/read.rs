@@ -47,7 +47,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let lowered = if reader.failed() {
         None
     } else {
-        choose(&mut reader, &threads, options.thread.as_deref())
+        choose(&mut reader, &threads, options)
             .and_then(|filter| lower::lower(&mut reader, filter, options))
     };
     let failed = reader.failed();
@@ -64,8 +64,9 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
 fn choose<'f, 'n>(
     reader: &mut Reader<'_>,
     threads: &'f [ThreadFilter<'n>],
-    wanted: Option<&str>,
+    options: &ReadOptions,
 ) -> Option<&'f ThreadFilter<'n>> {
+    let wanted = options.thread.as_deref();
     let found = match (wanted, threads) {
         (None, [only]) => return Some(only),
         (None, _) => None,
@@ -84,7 +85,9 @@ fn choose<'f, 'n>(
     let (message, help) = match wanted {
         None => (
             format!("the document has {} filters, for the threads {names}", threads.len()),
-            "select one: firecracker:FILE#THREAD".to_owned(),
+            threads
+                .first()
+                .map_or_else(String::new, |thread| (options.choosing)(&shorten(thread.name))),
         ),
         Some(name) => {
             let help = match reader.nearest(name, threads.iter().map(|thread| thread.name)) {

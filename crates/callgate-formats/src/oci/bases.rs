@@ -106,7 +106,10 @@ pub(super) fn read_bases(
                 let file = match find(&name, from.and_then(|link| link.file.as_deref())) {
                     Ok(file) => file,
                     Err(why) => {
-                        reader.error(at, format!("cannot read the base profile `{shown}`: {why}"));
+                        let message = format!("cannot read the base profile `{shown}`: {why}");
+                        reader.error(at, message).help =
+                            "a base profile may also be another resource in the same text"
+                                .to_owned();
                         return None;
                     }
                 };
@@ -126,7 +129,7 @@ pub(super) fn read_bases(
                 siblings = Cow::Owned(parse_file(reader, file, at)?);
                 let document = match find_resource(&siblings, &name) {
                     Some(document) => document,
-                    None => select::choose(reader, &siblings, None)?,
+                    None => select::choose(reader, &siblings, None, as_base)?,
                 };
                 (document.clone(), identity, Some(file_name))
             }
@@ -149,6 +152,11 @@ pub(super) fn read_bases(
         bases.push(Base { document });
     }
     Some(bases)
+}
+
+/// How a user chooses one of several resources in the file of a base profile.
+fn as_base(name: &str) -> String {
+    format!("write the name of one as `baseProfileName`, such as \"{name}\"")
 }
 
 /// Parses the file of a base profile that is named at this offset. `None` only after an error was reported.

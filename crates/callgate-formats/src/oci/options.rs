@@ -1,6 +1,7 @@
 //! What a profile is read for: machine, kernel, capabilities, dialect.
 
 use super::dialect::{Dialect, EnosysAbove};
+use crate::arches::host_of;
 use crate::capabilities::CapSet;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 
@@ -12,6 +13,8 @@ pub struct ReadOptions {
     pub dialect: Option<Dialect>,
     /// The `metadata.name` of the `SeccompProfile` resource that is read. It may be `None` if the text has only one profile.
     pub resource: Option<String>,
+    /// How a user chooses the resource with a name, for the help if the text has several.
+    pub choosing: fn(&str) -> String,
     /// Exactly these architectures. Empty: the native one and those that the profile adds to it.
     /// If given, the first 64-bit one of them takes the place of `native`, else the first.
     pub arches: Vec<Arch>,
@@ -40,6 +43,7 @@ impl ReadOptions {
         ReadOptions {
             dialect: None,
             resource: None,
+            choosing: |name| format!("choose one with the option `resource`, such as \"{name}\""),
             arches: Vec::new(),
             native,
             caps: CapSet::docker(),
@@ -53,7 +57,6 @@ impl ReadOptions {
 
     /// The architecture to which `archMap`, `includes` and `excludes` refer.
     pub(super) fn main_arch(&self) -> Arch {
-        let wide = self.arches.iter().find(|arch| arch.is_64bit());
-        wide.or(self.arches.first()).copied().unwrap_or(self.native)
+        host_of(&self.arches).unwrap_or(self.native)
     }
 }

@@ -85,7 +85,8 @@ fn read_trees(
         Some(Dialect::Docker | Dialect::Podman | Dialect::Runc) => KeyMatching::CaseFolded,
     };
     let mut reader = Reader::new(text, keys);
-    let chosen = select::choose(&mut reader, documents, options.resource.as_deref());
+    let chosen =
+        select::choose(&mut reader, documents, options.resource.as_deref(), options.choosing);
     let located = chosen.and_then(|document| {
         Some((document, locate::locate(&mut reader, document, options.dialect)?))
     });

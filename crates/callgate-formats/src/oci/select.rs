@@ -3,6 +3,8 @@
 //! Files for Kubernetes often have several YAML documents, such as a ConfigMap beside a `SeccompProfile`, and `kubectl get`
 //! returns a list of resources. The only profile is read, or the resource with the `metadata.name` that is asked for.
 
+use std::collections::BTreeMap;
+
 use super::workload::is_workload;
 use crate::diagnostics::quote::shorten;
 use crate::syntax::reader::Reader;
@@ -45,17 +47,18 @@ pub(super) fn find_resource<'n>(documents: &'n [Node], name: &str) -> Option<&'n
     flatten(documents).into_iter().find(is_it)
 }
 
-/// Chooses the document with the profile: the resource with the name, or the only profile. `None` only after an error was
-/// reported.
+/// Chooses the document with the profile: the resource with the name, or the only profile. `choosing` is how a user chooses
+/// the resource with a name. `None` only after an error was reported.
 pub(super) fn choose<'n>(
     reader: &mut Reader<'_>,
     documents: &'n [Node],
     wanted: Option<&str>,
+    choosing: fn(&str) -> String,
 ) -> Option<&'n Node> {
     let all = flatten(documents);
     match wanted {
         Some(name) => choose_named(reader, &all, name),
-        None => choose_only(reader, &all),
+        None => choose_only(reader, &all, choosing),
     }
 }
 
@@ -77,7 +80,7 @@ fn choose_named<'n>(reader: &mut Reader<'_>, all: &[&'n Node], name: &str) -> Op
             let at = all.first().map_or(0, |one| one.at);
             let message =
                 format!("the text has no SeccompProfile resource, so none is named `{shown}`");
-            reader.error(at, message).help = "omit the name after #".to_owned();
+            reader.error(at, message).help = "omit the name".to_owned();
         }
         ([], [first, ..]) => {
             let near = reader.nearest(name, resources.iter().filter_map(|one| resource_name(one)));
@@ -93,7 +96,11 @@ fn choose_named<'n>(reader: &mut Reader<'_>, all: &[&'n Node], name: &str) -> Op
     None
 }
 
-fn choose_only<'n>(reader: &mut Reader<'_>, all: &[&'n Node]) -> Option<&'n Node> {
+fn choose_only<'n>(
+    reader: &mut Reader<'_>,
+    all: &[&'n Node],
+    choosing: fn(&str) -> String,
+) -> Option<&'n Node> {
     // A document without a kind is a profile as well, or the message about it is the best one.
     let may_be_profile = |one: &&Node| is_resource(one) || one.get("kind").is_none();
     let profiles: Vec<&Node> = all.iter().copied().filter(may_be_profile).collect();
@@ -106,12 +113,16 @@ fn choose_only<'n>(reader: &mut Reader<'_>, all: &[&'n Node]) -> Option<&'n Node
                 profiles.len(),
                 list(&profiles)
             );
-            let named = profiles.iter().find_map(|one| resource_name(one));
-            reader.error(second.at, message).help = match named {
-                Some(name) => {
-                    format!("add #NAME to the name of the file, such as #{}", shorten(name))
-                }
-                None => "put each profile into its own file".to_owned(),
+            let names: Vec<&str> = profiles.iter().filter_map(|one| resource_name(one)).collect();
+            let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+            for name in &names {
+                *counts.entry(name).or_default() += 1;
+            }
+            let unique = names.iter().find(|name| counts.get(*name) == Some(&1));
+            reader.error(second.at, message).help = match unique {
+                Some(name) => choosing(&shorten(name)),
+                None if names.is_empty() => "put each profile into its own file".to_owned(),
+                None => "the names are equal, so put each profile into its own file".to_owned(),
             };
             None
         }

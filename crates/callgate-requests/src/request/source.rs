@@ -9,7 +9,7 @@ use callgate::formats::syntax::tree::{Node, NodeKind};
 
 use super::values::{arch, boolean, of_text, word};
 use crate::source::{Format, Reading, SourceContent, SourceText};
-use crate::syscall::parse_value;
+use crate::value::Value;
 
 const KEYS: &[KnownKey] = &[
     key("text"),
@@ -18,7 +18,7 @@ const KEYS: &[KnownKey] = &[
     key("preset"),
     key("name"),
     key("format"),
-    key("thread"),
+    key("part"),
     key("files"),
     key("arches"),
     key("kernel"),
@@ -52,11 +52,11 @@ pub(super) fn source(
         SourceContent::Preset(name) => format!("preset:{name}"),
         _ => what.to_owned(),
     });
-    let thread = text(reader, "thread")?;
+    let part = text(reader, "part")?;
     let files = files(reader, fields.get("files"))?;
     let values = values_of_variables(reader, fields.get("set"))?;
     let reading = reading(reader, &fields, machine)?;
-    Some(SourceText { name, content, format, thread, files, values, reading })
+    Some(SourceText { name, content, format, part, files, values, reading })
 }
 
 /// The only key of those with the filter itself.
@@ -135,7 +135,10 @@ fn files(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<BTreeMap<String
 }
 
 /// Values by the names of their variables.
-fn values_of_variables(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<Vec<(String, u64)>> {
+fn values_of_variables(
+    reader: &mut Reader<'_>,
+    node: Option<&Node>,
+) -> Option<Vec<(String, Value)>> {
     let mut values = Vec::new();
     let Some(node) = node else { return Some(values) };
     if !matches!(node.kind, NodeKind::Map(_)) {
@@ -145,7 +148,7 @@ fn values_of_variables(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<V
     for member in node.members() {
         let (name, node) = (member.key.to_string(), &member.value);
         let text = word(reader, node, "a value of `set`")?;
-        match parse_value(&text) {
+        match Value::parse(&text) {
             Ok(value) => values.push((name, value)),
             Err(error) => {
                 reader.error(node.at, format!("a value of `set`: {error}"));

@@ -1,6 +1,6 @@
 //! The formats of sources.
 
-use callgate::formats::oci;
+use callgate::formats::{Language, oci};
 
 /// The formats of files, by name.
 pub const FORMATS: &[(&str, SourceFormat)] = &[
@@ -50,4 +50,16 @@ pub enum ProgramForm {
     Raw,
     /// A listing in one of the notations that `callgate asm` reads.
     Text,
+}
+
+impl SourceFormat {
+    /// The format of files in a language.
+    pub(crate) fn of(language: Language) -> SourceFormat {
+        match language {
+            Language::Kafel => SourceFormat::Kafel,
+            Language::Minijail => SourceFormat::Minijail,
+            Language::Firecracker => SourceFormat::Firecracker,
+            _ => SourceFormat::Profile(None),
+        }
+    }
 }

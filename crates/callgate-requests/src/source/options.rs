@@ -2,7 +2,9 @@
 
 use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, SystemdVersion};
-use callgate::formats::{CapSet, android, firecracker, kafel, lxc, minijail, oci, snap};
+use callgate::formats::{
+    CapSet, android, firecracker, host_of, kafel, lxc, minijail, oci, only_arch, snap,
+};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 
@@ -55,6 +57,7 @@ impl Reading {
         Ok(oci::ReadOptions {
             dialect,
             resource: None,
+            choosing: choose_part,
             identity: None,
             statements: self.statements,
             arches: self.arches.clone(),
@@ -120,8 +123,12 @@ impl Reading {
     /// # Errors
     /// For several architectures.
     pub fn of_firecracker(&self) -> Result<firecracker::ReadOptions> {
-        let options = firecracker::ReadOptions::new(self.only_arch("a filter of Firecracker")?);
-        Ok(firecracker::ReadOptions { statements: self.statements, ..options })
+        let arch = self.only_arch("a filter of Firecracker")?;
+        Ok(firecracker::ReadOptions {
+            choosing: choose_part,
+            statements: self.statements,
+            ..firecracker::ReadOptions::new(arch)
+        })
     }
 
     /// How a policy of minijail is read.
@@ -154,23 +161,12 @@ impl Reading {
 
     /// The architecture of the host: the first given one with 64 bits, or the first.
     fn host(&self) -> Arch {
-        let wide = self.arches.iter().find(|arch| arch.is_64bit());
-        wide.or(self.arches.first()).copied().unwrap_or(self.machine)
+        host_of(&self.arches).unwrap_or(self.machine)
     }
 
     /// The architecture of a source that is for one only, such as "a filter of Firecracker".
     fn only_arch(&self, what: &str) -> Result<Arch> {
-        match self.arches.as_slice() {
-            [] => Ok(self.machine),
-            [first, others @ ..] if others.iter().all(|other| other == first) => Ok(*first),
-            arches => {
-                let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
-                let message =
-                    format!("{what} is for one architecture, not for {}", names.join(", "));
-                Err(Diagnostic::error(None, message)
-                    .help("give one architecture, and compile a filter for each"))
-            }
-        }
+        Ok(only_arch(what, &self.arches)?.unwrap_or(self.machine))
     }
 
     fn kernel(&self) -> Result<KernelVersion> {
@@ -179,4 +175,9 @@ impl Reading {
                 .help("profiles and units have conditions on it; give one, such as \"6.12\"")
         })
     }
+}
+
+/// The help for a text with several parts.
+fn choose_part(name: &str) -> String {
+    format!("choose one with `part`, such as \"{name}\"")
 }

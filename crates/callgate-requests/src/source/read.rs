@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use callgate::bpf::template::values_by_name;
 use callgate::bpf::text::{self, TextOptions};
 use callgate::bpf::{LongProgram, RawInsn};
-use callgate::codegen::{Count, Weights};
+use callgate::counts::weights_of_frequencies;
 use callgate::diagnostic::Diagnostic;
-use callgate::formats::minijail::{self, Frequency};
 use callgate::formats::systemd::{self, FileMessage, UnitText};
 use callgate::formats::{
-    self, PRESETS, Profile, abis, android, firecracker, kafel, lxc, oci, preset, snap,
+    self, PRESETS, Profile, abis, android, firecracker, kafel, lxc, minijail, oci, preset, snap,
 };
 use callgate::{Arch, Endian};
 
@@ -18,10 +17,12 @@ use super::arches::arches_in;
 use super::detect::{detect, is_unit};
 use super::filter::{Filter, Stack};
 use super::format::{ProgramForm, SourceFormat};
+use super::listing::listing_warnings;
 use super::message::{Message, Messages};
 use super::options::Reading;
 use super::variables::given;
 use super::violations::violations;
+use crate::value::Value;
 
 /// A source before it is read.
 #[derive(Clone, Debug)]
@@ -32,12 +33,12 @@ pub struct SourceText {
     pub content: Content,
     /// The format, if it is given.
     pub format: Option<Format>,
-    /// The thread of a document of Firecracker.
-    pub thread: Option<String>,
+    /// The part of the text: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
+    pub part: Option<String>,
     /// The files that it may include, by name.
     pub files: BTreeMap<String, String>,
     /// Values of variables.
-    pub values: Vec<(String, u64)>,
+    pub values: Vec<(String, Value)>,
     /// How it is read.
     pub reading: Reading,
 }
@@ -56,7 +57,7 @@ impl SourceText {
             name,
             content,
             format: None,
-            thread: None,
+            part: None,
             files: BTreeMap::new(),
             values: Vec::new(),
             reading,
@@ -121,7 +122,7 @@ pub(crate) fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack
 }
 
 /// Gives the variables their values; without any, they remain variables.
-fn set_variables(mut stack: Stack, values: &[(String, u64)]) -> Read<Stack> {
+fn set_variables(mut stack: Stack, values: &[(String, Value)]) -> Read<Stack> {
     if values.is_empty() {
         return Ok(stack);
     }
@@ -131,7 +132,7 @@ fn set_variables(mut stack: Stack, values: &[(String, u64)]) -> Read<Stack> {
             given(policy, named).map(|given| **policy = given)
         }
         // Neither programs nor sources of several filters have variables.
-        _ => values_by_name(&[], named).map(drop),
+        _ => values_by_name(&[], named.map(|(name, value)| (name, value.bits()))).map(drop),
     };
     set.map_err(|error| vec![Diagnostic::error(None, error.to_string())])?;
     Ok(stack)
@@ -150,13 +151,20 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         true => Format::Unit,
         false => Format::Source(detect(extension, text.as_bytes())),
     });
+    let has_parts =
+        matches!(format, Format::Source(SourceFormat::Profile(_) | SourceFormat::Firecracker));
+    if source.part.is_some() && !has_parts {
+        return Err(one(Diagnostic::error(None, "a text in this format has no parts with names")
+            .help("`part` is for resources of Kubernetes and threads of Firecracker")));
+    }
     let format = match format {
         Format::Unit => return of_unit(source, text, warnings),
         Format::Source(format) => format,
     };
     let profile = match format {
         SourceFormat::Profile(dialect) => {
-            let options = reading.of_profile(dialect).map_err(one)?;
+            let mut options = reading.of_profile(dialect).map_err(one)?;
+            options.resource.clone_from(&source.part);
             oci::read_with_bases(text, &options, &mut files(source))?
         }
         SourceFormat::Kafel => {
@@ -164,7 +172,7 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         }
         SourceFormat::Firecracker => {
             let mut options = reading.of_firecracker().map_err(one)?;
-            options.thread.clone_from(&source.thread);
+            options.thread.clone_from(&source.part);
             firecracker::read(text, &options)?
         }
         SourceFormat::Lxc => lxc::read(text, &reading.of_lxc())?,
@@ -172,7 +180,7 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         SourceFormat::Snap => return of_snap(source, text, warnings),
         SourceFormat::Android => return of_android(source, text, warnings).map(Stack::of),
         SourceFormat::Program(ProgramForm::Text) => {
-            return of_listing(source, text).map(Stack::of);
+            return of_listing(source, text, warnings).map(Stack::of);
         }
         SourceFormat::Program(ProgramForm::Raw) => {
             return Err(one(Diagnostic::error(None, "raw instructions are not text")
@@ -206,16 +214,8 @@ fn of_minijail(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) 
     let policy = minijail::read_with_includes(text, &options, &mut files(source))?;
     warnings.extend(policy.profile.warnings.iter().cloned());
     let mut filter = Filter::of_profile(source.name.clone(), policy.profile);
-    if !policy.frequencies.is_empty() {
-        let count = |Frequency { name, count }| Count {
-            arch: Some(options.arch),
-            name: String::from(name),
-            count: count as f64,
-        };
-        let weights = Weights::of(policy.frequencies.into_iter().map(count));
-        filter.weights =
-            Some(weights.map_err(|error| vec![Diagnostic::error(None, error.to_string())])?);
-    }
+    filter.weights = weights_of_frequencies(options.arch, policy.frequencies)
+        .map_err(|error| vec![Diagnostic::error(None, error.to_string())])?;
     Ok(filter)
 }
 
@@ -301,7 +301,7 @@ fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) ->
 }
 
 /// A program as text.
-fn of_listing(source: &SourceText, text: &str) -> Read<Filter> {
+fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
     let reading = &source.reading;
     let given = reading.of_program().map_err(|error| vec![error])?;
     let mut options = TextOptions::new(given).with_usual_arch(reading.machine);
@@ -309,15 +309,16 @@ fn of_listing(source: &SourceText, text: &str) -> Read<Filter> {
         options = options.with_arch(*arch);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (raw, endian) =
-        text::parse_with(text, &options).map_err(|error| error.into_diagnostics())?;
+    let read = text::parse_program(text, &options).map_err(|error| error.into_diagnostics())?;
+    warnings.extend(listing_warnings(&read));
+    let endian = read.endian;
     if endian != given && reading.fixes_endian() {
         return Err(vec![
             Diagnostic::error(None, "`.endian` contradicts the options")
                 .help("omit the architectures and the byte order, or give that of the text"),
         ]);
     }
-    let program = LongProgram::from_raw(&raw).map_err(|error| violations(&error))?;
+    let program = LongProgram::from_raw(&read.insns).map_err(|error| violations(&error))?;
     Ok(of_program(source, program, endian))
 }
 

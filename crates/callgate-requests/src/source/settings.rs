@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 const OF_SOURCE: &[&str] = &[
     "name",
     "format",
-    "thread",
+    "part",
     "machine",
     "arches",
     "kernel",
@@ -114,7 +114,7 @@ impl Reading {
 }
 
 impl SourceText {
-    /// Changes a setting: `name`, `format`, `thread`, or one of [`Reading::set`].
+    /// Changes a setting: `name`, `format`, `part`, or one of [`Reading::set`].
     ///
     /// # Errors
     /// For an unknown key or value.
@@ -122,7 +122,7 @@ impl SourceText {
         match key {
             "name" => value.clone_into(&mut self.name),
             "format" => self.format = Some(Format::named(value)?),
-            "thread" => self.thread = Some(value.to_owned()),
+            "part" => self.part = Some(value.to_owned()),
             _ => return self.reading.set(key, value),
         }
         Ok(())

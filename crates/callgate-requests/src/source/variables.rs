@@ -3,13 +3,15 @@
 use callgate::bpf::template::{ValueError, values_by_name};
 use callgate::policy::Policy;
 
+use crate::value::Value;
+
 /// The policy without variables, whose values are these.
 ///
 /// # Errors
 /// As [`values_of`].
 pub fn given<'n>(
     policy: &Policy,
-    values: impl IntoIterator<Item = (&'n str, u64)>,
+    values: impl IntoIterator<Item = (&'n str, Value)>,
 ) -> Result<Policy, ValueError> {
     policy.given(&values_of(policy, values)?)
 }
@@ -20,16 +22,13 @@ pub fn given<'n>(
 /// If the names are not those of the variables, or a value does not fit.
 pub fn values_of<'n>(
     policy: &Policy,
-    values: impl IntoIterator<Item = (&'n str, u64)>,
+    values: impl IntoIterator<Item = (&'n str, Value)>,
 ) -> Result<Vec<u64>, ValueError> {
-    let fitting = |(name, value): (&'n str, u64)| {
+    let fitting = |(name, value): (&'n str, Value)| {
         let variable = policy.variables().iter().find(|one| one.name() == name);
         let is_narrow = variable.is_some_and(|variable| !variable.is_wide());
-        let value = match i32::try_from(value as i64) {
-            Ok(negative) if is_narrow && negative < 0 => u64::from(negative as u32),
-            _ => value,
-        };
-        (name, value)
+        let narrow = value.narrow().filter(|_| is_narrow && value.is_negative());
+        (name, narrow.map_or(value.bits(), u64::from))
     };
     values_by_name(policy.variables(), values.into_iter().map(fitting))
 }

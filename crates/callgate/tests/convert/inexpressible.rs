@@ -1,7 +1,8 @@
 //! What each language cannot express: the reason, the syscalls, and an example.
 
 use callgate::convert::Target;
-use callgate::{Arch, Verdict, arg, instruction_pointer};
+use callgate::formats::oci;
+use callgate::{Arch, SeccompData, Verdict, arg, instruction_pointer};
 
 use super::support::losses;
 
@@ -233,5 +234,17 @@ fn conditions_that_overlap_on_x32_have_the_order_of_the_entries() {
             .unwrap();
     let converted =
         callgate::convert::convert(&policy, &super::support::closest_options(Target::Oci)).unwrap();
-    assert!(!converted.losses.is_empty());
+    let why = "an entry is for all architectures of the profile";
+    let loss = converted.losses.iter().find(|loss| loss.why == why).unwrap();
+    assert!(loss.syscalls.contains(&(Arch::X86_64, "read")), "{loss}");
+    let kernel = callgate::syscalls::KernelVersion { major: 6, minor: 18 };
+    let mut reading = oci::ReadOptions::new(Arch::X86_64, kernel);
+    reading.dialect = Some(oci::Dialect::Oci);
+    let written = oci::read(&converted.text, &reading).unwrap().policy;
+    // If `read` were allowed under the condition, it would be allowed on x32, where the filter has TRACE(7).
+    for (nr, first) in [(0x4000_0000, 0), (0x4000_0000, 1 << 32), (0, 0), (0, 1 << 32)] {
+        let args = [first, 0, 0, 0, 0, 0];
+        let data = SeccompData { nr, arch: Arch::X86_64.token(), args, ..SeccompData::default() };
+        assert_eq!(written.evaluate(&data), Verdict::trace(7), "{nr:#x} {first:#x}");
+    }
 }

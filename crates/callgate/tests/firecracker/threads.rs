@@ -26,7 +26,7 @@ fn a_thread_is_selected_by_its_name() {
 fn a_missing_or_unknown_thread_is_an_error_with_the_names() {
     assert_eq!(
         errors(THREE),
-        "2:8: the document has 3 filters, for the threads vmm, api, vcpu (select one: firecracker:FILE#THREAD)"
+        "2:8: the document has 3 filters, for the threads vmm, api, vcpu (choose one with the option `thread`, such as \"vmm\")"
     );
     assert_eq!(
         errors_for(THREE, &of("vcpus")),

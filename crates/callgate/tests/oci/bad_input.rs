@@ -332,7 +332,9 @@ fn resources_without_a_complete_filter() {
     rejected(
         Dialect::Runc,
         &resource("\"baseProfileName\": \"runc-v1.2\""),
-        &["1:56: cannot read the base profile `runc-v1.2`: it is not in this document ()"],
+        &[
+            "1:56: cannot read the base profile `runc-v1.2`: it is not in this document (a base profile may also be another resource in the same text)",
+        ],
     );
     rejected(
         Dialect::Runc,

@@ -266,7 +266,10 @@ fn base_profiles_that_cannot_be_read() {
     rejected(
         &app,
         &[],
-        &["Error 6:20: cannot read the base profile `base`: there is no such file ()"],
+        &[
+            "Error 6:20: cannot read the base profile `base`: there is no such file (a base profile may also be another \
+           resource in the same text)",
+        ],
     );
     rejected(
         &app,

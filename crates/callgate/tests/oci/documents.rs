@@ -70,8 +70,8 @@ fn one_of_several_resources_is_chosen_by_its_name() {
         (
             &text,
             None,
-            "Error 14:1: the text has 2 profiles; one must be chosen: web, db (add #NAME to the name of the file, \
-             such as #web)\n",
+            "Error 14:1: the text has 2 profiles; one must be chosen: web, db (choose one with the option \
+             `resource`, such as \"web\")\n",
         ),
         (
             &text,
@@ -81,7 +81,7 @@ fn one_of_several_resources_is_chosen_by_its_name() {
         (
             &joined(&[CONFIG, POD]),
             Some("web"),
-            "Error 1:1: the text has no SeccompProfile resource, so none is named `web` (omit the name after #)\n",
+            "Error 1:1: the text has no SeccompProfile resource, so none is named `web` (omit the name)\n",
         ),
         (
             &joined(&[&resource("a", "", "read"), &resource("a", "", "write")]),

@@ -161,8 +161,8 @@ fn ambiguous_yaml_is_rejected() {
     );
     rejected(
         &format!("{RESOURCE}---\n{RESOURCE}"),
-        "36:1: the text has 2 profiles; one must be chosen: example, example (add #NAME to the name of \
-         the file, such as #example)",
+        "36:1: the text has 2 profiles; one must be chosen: example, example (the names are equal, so \
+         put each profile into its own file)",
     );
     rejected(
         &RESOURCE.replace("0x20000", "0400000"),
@@ -233,7 +233,7 @@ fn other_resources_of_kubernetes() {
     );
     rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  baseProfileName: runc-v1.2\n"),
-        "10:20: cannot read the base profile `runc-v1.2`: it is not in this document ()",
+        "10:20: cannot read the base profile `runc-v1.2`: it is not in this document (a base profile may also be another resource in the same text)",
     );
 }
 

@@ -72,6 +72,19 @@ fn numbers_of_lines_are_labels() {
 }
 
 #[test]
+fn numbers_after_a_question_mark_are_distances() {
+    same(
+        "A = sys_number\nA == read ? 0 : 1\nreturn ALLOW\nA == write ? 0 : dead\nreturn ALLOW\ndead: return KILL",
+        "ld nr\njeq #0, +0, +1\nret ALLOW\njeq #1, +0, no\nret ALLOW\nno: ret KILL",
+    );
+    // Unless they are labels.
+    same(
+        "A = sys_number\nA == read ? 2 : 1\n1: return KILL\n2: return ALLOW",
+        "ld nr\njeq #0, ok\nret KILL\nok: ret ALLOW",
+    );
+}
+
+#[test]
 fn assignments_compute() {
     same(
         "A = 5\nX = A\nA += X\nA <<= 2\nA &= 0xff\nA = -A\nX = mem[3]\nmem[4] = X\nA = X\nA = args[5] >> 32
@@ -89,6 +102,7 @@ fn mistakes_have_positions() {
         ("A = args[0] >> 16\nreturn ALLOW", "1:1: only `>> 32` selects a half"),
         ("A = sys_number\nif (A == read) goto nowhere\nreturn ALLOW", "2:21: "),
         ("A = sys_number\nif (B == read) goto next\nreturn ALLOW", "2:5: expected `A`, found `B`"),
+        ("A = arch\nif (!A & 1) goto next\nreturn ALLOW", "2:6: expected `(`, found `A`"),
         ("A = sys_number\nread ? a : b\nreturn ALLOW", "2:1: expected a statement"),
     ] {
         let found = read(text).unwrap_err();

@@ -19,13 +19,16 @@
 //!
 //! The work is bounded: macros are expanded to a limited number of tokens, and parentheses have a limited depth.
 
+mod changed;
 mod condition;
 mod cursor;
+mod declaration;
 mod expand;
 mod expression;
 mod field;
 mod go;
 mod known;
+mod libseccomp;
 mod parameters;
 mod preprocess;
 mod rows;

@@ -1,10 +1,13 @@
 //! Finds the arrays of instructions in source code, and reads their elements.
 
 use super::super::error::{error, finish};
+use super::changed::changed_field;
 use super::cursor::{Cursor, Result};
+use super::declaration::{declaration_before, is_type};
 use super::field::Fields;
 use super::go;
 use super::known::DEFINITIONS;
+use super::libseccomp::libseccomp;
 use super::preprocess::preprocess;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
@@ -16,9 +19,6 @@ use crate::symbols::Names;
 /// The fields of a row, in order.
 const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
 
-/// Types of instructions, or parts of their names.
-const TYPES: &[&str] = &["sock_filter", "SockFilter", "bpf_insn", "Instruction"];
-
 /// Reads all rows.
 pub(in super::super) fn rows(
     text: &str,
@@ -26,13 +26,6 @@ pub(in super::super) fn rows(
 ) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let known = tokens(DEFINITIONS, Flavour::Source)?;
     let text = tokens(text, Flavour::Source)?;
-    if let Some(changed) = changed_field(&text) {
-        let message =
-            "an instruction is changed when the program runs, so the array alone is not the filter";
-        return Err(Diagnostic::error(Some(changed.position), message)
-            .help("read the policy of a filter with variables, or the running process (pid:N)")
-            .into());
-    }
     let end = text.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
     let names = names(&text);
     let mut errors = Errors::default();
@@ -45,27 +38,16 @@ pub(in super::super) fn rows(
         fields: Fields::new(&names, &expanded),
         insns: Vec::new(),
         first: None,
+        declaration: &[],
         part: Part::default(),
         errors,
         ignored: Errors::default(),
     };
     reader.read();
+    if let Some(error) = changed_field(&text, reader.declaration) {
+        return Err(error.into());
+    }
     reader.finish(&text)
-}
-
-/// An assignment to a field of an element: `insns[5].k = fd`, as in the functions that set variables.
-fn changed_field<'t, 'a>(text: &'t [Token<'a>]) -> Option<&'t Token<'a>> {
-    let is_field = |token: &Token<'_>| {
-        matches!(token.text, "code" | "jt" | "jf" | "k" | "Code" | "Jt" | "Jf" | "K")
-    };
-    let mut fives = text.windows(5);
-    let found = fives.find(|tokens| match tokens {
-        [bracket, dot, field, equals, value] => {
-            bracket.is(']') && dot.is('.') && is_field(field) && equals.is('=') && !value.is('=')
-        }
-        _ => false,
-    })?;
-    found.get(2)
 }
 
 /// What a brace or a bracket encloses.
@@ -82,6 +64,8 @@ enum Context {
 struct Part {
     errors: Errors,
     rows: usize,
+    /// The index of the mark that begins it; `None` outside arrays.
+    begin: Option<usize>,
     /// Whether its type is known to be that of instructions.
     is_declared: bool,
 }
@@ -97,6 +81,8 @@ struct Reader<'n, 't, 'a> {
     insns: Vec<RawInsn>,
     /// The first program: whether its rows are outside arrays.
     first: Option<bool>,
+    /// What is before the first array with rows.
+    declaration: &'t [Token<'a>],
     /// The array that is being read, or else the code outside arrays.
     part: Part,
     errors: Errors,
@@ -209,7 +195,7 @@ impl<'a> Reader<'_, '_, 'a> {
         let is_value = before.is_none_or(|before| {
             before.is('=') || before.is(',') || before.is('{') || before.is('[') || before.is('}')
         });
-        let is_typed = word.is_some_and(|word| TYPES.iter().any(|kind| word.text.contains(kind)))
+        let is_typed = word.as_ref().is_some_and(is_type)
             && !self.before(at, 2).is_some_and(|before| before.is_word("struct"));
         let is_array = !is_block
             && !self.starts_other_struct()
@@ -233,7 +219,8 @@ impl<'a> Reader<'_, '_, 'a> {
         let is_outermost = !self.is_inside_array();
         if context == Context::Array && is_outermost {
             self.end_part();
-            self.part.is_declared = self.is_declared(at);
+            self.part.begin = Some(at);
+            self.part.is_declared = declaration_before(self.tokens, at).iter().any(is_type);
         }
         if let Some(parameters) = &mut self.fields.parameters {
             parameters.blocks.push(at);
@@ -258,14 +245,6 @@ impl<'a> Reader<'_, '_, 'a> {
             }
         }
         Err(error(token.position, "`}` without a `{` before it".to_owned()))
-    }
-
-    /// Whether a declaration before a brace names a type of instructions.
-    fn is_declared(&self, at: usize) -> bool {
-        (1..=12)
-            .map_while(|distance| self.before(at, distance))
-            .take_while(|token| !token.is(';') && !token.is('}') && !token.is('{'))
-            .any(|token| TYPES.iter().any(|kind| token.text.contains(kind)))
     }
 
     /// Ends an array, or the code before one.
@@ -299,6 +278,9 @@ impl<'a> Reader<'_, '_, 'a> {
             Some(first_is_outside) => self.part.rows == 0 && !(first_is_outside && is_outside),
         };
         self.part.rows += 1;
+        if let (None, Some(begin)) = (self.first, self.part.begin) {
+            self.declaration = declaration_before(self.tokens, begin);
+        }
         self.first = self.first.or(Some(is_outside));
         if is_second {
             let message = format!(
@@ -513,17 +495,4 @@ fn field_index(name: &str) -> Option<usize> {
     // `Op` is the code in `bpf.RawInstruction` of Go.
     let name = if name == "Op" { "code" } else { name };
     FIELDS.iter().position(|field| field.eq_ignore_ascii_case(name))
-}
-
-/// An error for a program that calls libseccomp.
-fn libseccomp(text: &[Token<'_>]) -> Option<Diagnostic> {
-    let call = text.iter().find(|token| {
-        token.kind == TokenKind::Word
-            && (token.text.starts_with("seccomp_rule_add")
-                || matches!(token.text, "seccomp_init" | "SCMP_SYS" | "scmp_filter_ctx"))
-    })?;
-    let message = "this program builds its filter with libseccomp when it runs";
-    Some(Diagnostic::error(Some(call.position), message).help(
-        "let it write the filter with seccomp_export_bpf(3), or read the filter of the running process (pid:N)",
-    ))
 }

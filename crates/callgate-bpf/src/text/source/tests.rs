@@ -97,3 +97,42 @@ fn after_an_error_the_next_row_is_read() {
         assert!(error.starts_with(position), "{error}");
     }
 }
+
+/// The functions that set variables are in `tests/sessions/variables.test` of the command.
+#[test]
+fn an_array_that_the_program_changes_is_refused() {
+    let array = "struct sock_filter f[] = { { 6, 0, 0, 0x7fff0000 } };";
+    for code in [
+        "f[0].k = fd;",
+        "p->f[g[0]].jt = 1;",
+        "struct sock_filter copy[1]; memcpy(copy, f, sizeof(f)); copy[0].k = fd;",
+        "p = &f; q = p; q[0].k = fd;",
+        "void set(struct sock_filter *to) { to[0].k = fd; }",
+        "(*get())[0].k = fd;",
+    ] {
+        let found = errors(&format!("{array}\n{code}"));
+        assert!(found[0].contains("an instruction is changed when the program runs"), "{found:?}");
+    }
+    for text in [
+        "s[] = { { 6, 0, 0, 0x7fff0000 } };\ns[0].k = fd;",
+        "let s = [F { code: 6, k: 0x7fff0000 }];\nlet mut to = s;\nto[0].k = fd;",
+        "s := []bpf.RawInstruction{{Op: 6, K: 0x7fff0000}}\nto := s\nto[0].K = fd",
+    ] {
+        let found = errors(text);
+        assert!(found[0].contains("an instruction is changed when the program runs"), "{found:?}");
+    }
+}
+
+#[test]
+fn other_arrays_may_have_fields_of_the_same_names() {
+    for code in [
+        "void f(struct opts *o, int i) { o[i].k = 5; }",
+        "void f(struct opts *o, struct sock_filter *to) { o[0].k = 5; }",
+        "struct opts o[2] = { { 1 } }; o[0].code = 5;",
+        "if (f[0].k == 5) o[1].k = f[0].k;",
+    ] {
+        let text =
+            format!("{code}\nstruct sock_filter f[] = {{ {{ 6, 0, 0, 0x7fff0000 }} }};\n{code}");
+        assert_eq!(read(&text), Ok(vec![ALLOW]), "{code}");
+    }
+}

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use callgate::bpf::template::ValueError;
 use callgate::formats::Profile;
 
+use callgate_requests::Value;
 use callgate_requests::source::values_of;
-use callgate_requests::syscall::parse_value;
 
 /// The value of a variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     name: String,
-    value: u64,
+    value: Value,
     /// Whether a source has variables. Copies of the option share it.
     is_used: Arc<AtomicBool>,
 }
@@ -23,7 +23,7 @@ impl Setting {
     pub(super) fn parse(text: &str) -> Result<Setting, String> {
         let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
         let name = name.strip_prefix('$').unwrap_or(name).to_owned();
-        Ok(Setting { name, value: parse_value(value)?, is_used: Arc::default() })
+        Ok(Setting { name, value: Value::parse(value)?, is_used: Arc::default() })
     }
 
     /// The name of the variable.
@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn a_setting_is_a_name_and_a_number() {
-        let parsed = |text| Setting::parse(text).map(|setting| (setting.name, setting.value));
+        let parsed =
+            |text| Setting::parse(text).map(|setting| (setting.name, setting.value.bits()));
         assert_eq!(parsed("fd=7"), Ok(("fd".to_owned(), 7)));
         assert_eq!(parsed("$limit=0x1000"), Ok(("limit".to_owned(), 4096)));
         assert_eq!(parsed("fd=-1"), Ok(("fd".to_owned(), u64::MAX)));

@@ -1,5 +1,6 @@
 //! Detects the format of a source from its content.
 
+use callgate::formats::Language;
 use callgate::formats::firecracker::is_document;
 use callgate::formats::minijail;
 
@@ -13,11 +14,12 @@ pub fn detect(extension: Option<&str>, bytes: &[u8]) -> SourceFormat {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match extension {
         Some("bpf") => return SourceFormat::Program(ProgramForm::Raw),
-        Some("json") if is_document(bytes) => return SourceFormat::Firecracker,
-        Some("json" | "yaml" | "yml") => return SourceFormat::Profile(None),
-        Some("policy") if minijail::is_like_policy(bytes) => return SourceFormat::Minijail,
-        Some("kafel" | "policy") => return SourceFormat::Kafel,
-        _ => {}
+        Some(extension) => {
+            if let Some(language) = Language::of_extension(extension, bytes) {
+                return SourceFormat::of(language);
+            }
+        }
+        None => {}
     }
     let mut rest = bytes.trim_ascii();
     if is_pasted(rest) {
