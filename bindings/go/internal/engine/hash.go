@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "558182413f1ee68d2e3cc44bfed23f23d715ed3ca6831406940356818d1b58a1"
+const ModuleSHA256 = "402c18a22f673dc6e9fd35a2d1acfac949ce8226d23fa1a4518d83e8db64494d"
