@@ -76,6 +76,7 @@ pub mod optimize;
 mod plain_program;
 pub mod sets;
 pub mod stack;
+#[cfg(feature = "oci")]
 pub mod why;
 
 pub use callgate_bpf::{Action, Arch, Endian, Program, SeccompData, Verdict};
