@@ -107,7 +107,7 @@ fn a_variable_that_keeps_a_syscall_out_of_the_cache_is_a_warning() {
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
     assert!(!warning.is_error());
     assert!(
-        warning.to_string().contains("the kernel runs the filter for each getpid"),
+        warning.to_string().contains("the kernel cannot cache that `getpid` is allowed"),
         "{warning}"
     );
 }
