@@ -63,11 +63,16 @@ fn build(compiler: &str, flags: &[&str], source: &Path, directory: &Path) -> Pat
     program
 }
 
+/// A program with the library, which is killed after 4 minutes.
+fn command(program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.arg("240").arg(program).env("LD_LIBRARY_PATH", library());
+    command
+}
+
 /// Runs a program with the library, and returns what it prints.
 fn run(program: &Path, args: &[PathBuf]) -> String {
-    let mut command = Command::new("timeout");
-    command.arg("240").arg(program).args(args).env("LD_LIBRARY_PATH", library());
-    let output = command.output().unwrap();
+    let output = command(program).args(args).output().unwrap();
     assert!(output.status.success(), "{}: {}", output.status, text(&output));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -163,9 +168,7 @@ fn the_example_of_the_documentation_runs() -> TestResult {
     // The same policy with a mistake, whose message the document shows.
     let wrong = fs::read_to_string(&policy).unwrap().replace("write", "wriet");
     fs::write(&policy, wrong).unwrap();
-    let mut command = Command::new(&program);
-    command.arg("sandbox.kafel").current_dir(&directory).env("LD_LIBRARY_PATH", library());
-    let output = command.output().unwrap();
+    let output = command(&program).arg("sandbox.kafel").current_dir(&directory).output().unwrap();
     assert!(!output.status.success());
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(block(&document, "<!-- message -->").ends_with(&message), "{message}");

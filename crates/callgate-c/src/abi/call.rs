@@ -53,7 +53,7 @@ pub(super) unsafe fn make<T>(
     unsafe { call(error, body) }
 }
 
-/// Frees an object; null is no object.
+/// Frees an object. A null pointer is ignored.
 ///
 /// # Safety
 /// The pointer is null, or was returned by [`make`] or [`call`] for an object of this type that was not freed.

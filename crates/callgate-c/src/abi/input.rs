@@ -25,10 +25,10 @@ impl CString {
     }
 }
 
-/// So many elements, at most `max`. A null pointer is an empty list if the length is 0.
+/// A list of `count` elements, at most `max`. A null pointer is an empty list if `count` is 0.
 ///
 /// # Safety
-/// The pointer is null, or it points to so many elements, which nothing changes while they are used.
+/// The pointer is null, or it points to `count` elements that do not change while they are in use.
 pub(super) unsafe fn list<'a, T>(
     pointer: *const T,
     count: usize,
@@ -74,10 +74,22 @@ pub(super) unsafe fn text<'a>(
     })
 }
 
+/// A key and its value.
+///
+/// # Safety
+/// As [`text`], for both.
+pub(super) unsafe fn setting<'a>(
+    (key, key_length): (*const c_char, usize),
+    (value, value_length): (*const c_char, usize),
+) -> Result<(&'a str, &'a str)> {
+    // SAFETY: the caller promises it.
+    unsafe { Ok((text(key, key_length, "the key")?, text(value, value_length, "the value")?)) }
+}
+
 /// A handle.
 ///
 /// # Safety
-/// The pointer is null, or it points to a handle of this type, which nothing changes while it is used.
+/// The pointer is null, or it points to a handle of this type that does not change while it is in use.
 pub(super) unsafe fn handle<'a, T>(pointer: *const T, what: &str) -> Result<&'a T> {
     // SAFETY: the caller promises it.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(what))

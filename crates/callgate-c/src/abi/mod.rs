@@ -2,9 +2,9 @@
 //!
 //! # Safety
 //!
-//! A pointer to a handle is null, or it was returned for a handle of this type that was not freed. A pointer with a length
-//! is null, or it points to so many readable elements. A pointer to a result is null or writable. No other thread changes or
-//! frees what a function uses.
+//! A pointer to a handle is null, or a function returned it for a handle of this type that has not been freed. A pointer with
+//! a length is null, or at least that many elements are readable. A pointer to a result is null or writable. During a call,
+//! no other thread modifies or frees its arguments.
 
 mod answer;
 mod call;

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int};
 use callgate_requests::Compiling;
 
 use super::call::{call, free, make};
-use super::input::{handle_mut, text};
+use super::input::{handle_mut, setting};
 use crate::error::{Error, Failure};
 
 /// `callgate_options`.
@@ -49,11 +49,10 @@ pub unsafe extern "C" fn callgate_options_set(
 ) -> c_int {
     let body = || {
         // SAFETY: the caller promises it.
-        let (options, key, value) = unsafe {
+        let (options, (key, value)) = unsafe {
             (
                 handle_mut(options, "the options")?,
-                text(key, key_length, "the key")?,
-                text(value, value_length, "the value")?,
+                setting((key, key_length), (value, value_length))?,
             )
         };
         options.0.set(key, value).map_err(Failure::of_argument)

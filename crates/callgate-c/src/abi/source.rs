@@ -7,7 +7,7 @@ use callgate_requests::MAX_REQUEST;
 use callgate_requests::source::SourceContent;
 
 use super::call::{call, free, make};
-use super::input::{handle_mut, list, text};
+use super::input::{handle_mut, list, setting, text};
 use crate::error::{Error, Failure};
 use crate::program::SockFilter;
 use crate::source::Source;
@@ -92,12 +92,8 @@ pub unsafe extern "C" fn callgate_source_set(
 ) -> c_int {
     let body = || {
         // SAFETY: the caller promises it.
-        let (source, key, value) = unsafe {
-            (
-                handle_mut(source, "the source")?,
-                text(key, key_length, "the key")?,
-                text(value, value_length, "the value")?,
-            )
+        let (source, (key, value)) = unsafe {
+            (handle_mut(source, "the source")?, setting((key, key_length), (value, value_length))?)
         };
         source.text.set(key, value).map_err(Failure::of_argument)
     };
