@@ -42,6 +42,19 @@ pub enum Severity {
     Error,
 }
 
+/// A mistake that readers of several languages warn about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Topic {
+    /// A rule that never decides, because another one takes precedence.
+    Overruled,
+    /// A condition that does not hold for any value.
+    NeverMatches,
+    /// Several conditions on one argument that are alternatives.
+    OrConditions,
+    /// Conditions that `socketcall` or `ipc` evades.
+    Multiplexer,
+}
+
 /// One message about an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -53,6 +66,8 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it; may be empty.
     pub help: String,
+    /// The mistake, if it is one of those that readers of several languages warn about.
+    pub topic: Option<Topic>,
 }
 
 impl Diagnostic {
@@ -63,6 +78,7 @@ impl Diagnostic {
             position,
             message: message.into(),
             help: String::new(),
+            topic: None,
         }
     }
 
@@ -76,6 +92,12 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = help.into();
         self
+    }
+
+    /// The same message about one of the common mistakes.
+    #[must_use]
+    pub fn topic(self, topic: Topic) -> Diagnostic {
+        Diagnostic { topic: Some(topic), ..self }
     }
 }
 

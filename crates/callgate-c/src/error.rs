@@ -72,7 +72,7 @@ impl Failure {
 
 /// A message as a line, with its help in the next one.
 fn line(message: &Message) -> String {
-    let Diagnostic { severity, position, message: text, help } = &message.diagnostic;
+    let Diagnostic { severity, position, message: text, help, topic: _ } = &message.diagnostic;
     let source = message.source.as_deref().unwrap_or("callgate");
     let place = position.map_or(String::new(), |at| format!(":{}:{}", at.line, at.column));
     let severity = match severity {

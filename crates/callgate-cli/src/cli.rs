@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::arguments;
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
-    man, merge, optimize, record, run, sets, simulate, subset, why,
+    lint, man, merge, optimize, record, run, sets, simulate, subset, why,
 };
 use crate::output;
 use crate::report::Result;
@@ -67,7 +67,7 @@ Examples:
   callgate diff profile.json filter.bpf
 
 Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
-(check) or not expressible (convert), 2 error, 3 too noisy (bench); run and
+(check), not expressible (convert) or findings (lint), 2 error, 3 too noisy (bench); run and
 record return the exit status of the command."
 )]
 pub(crate) struct Cli {
@@ -98,6 +98,7 @@ enum Command {
     Subset(subset::SubsetArgs),
     Explain(explain::ExplainArgs),
     Why(why::WhyArgs),
+    Lint(lint::LintArgs),
     Generate(generate::GenerateArgs),
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
@@ -148,6 +149,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Subset(args) => subset::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Why(args) => why::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::ruleset::{Conflict, LibseccompVersion, Overridden, RuleSet};
 use crate::syntax::reader::Reader;
-use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::diagnostic::{Severity, Topic};
 
 /// Where a rule comes from: its byte offset, and the name of its syscall.
 pub(crate) type Origin<'t> = (usize, &'t str);
@@ -106,7 +106,9 @@ pub(crate) fn report_overridden(reader: &mut Reader<'_>, overridden: Vec<Overrid
                 winner.1,
                 reader.place(winner.0)
             );
-            reader.warn(loser.0, message).help = "remove one of the two".to_owned();
+            let warning = reader.warn(loser.0, message);
+            warning.help = "remove one of the two".to_owned();
+            warning.topic = Some(Topic::Overruled);
         }
     }
 }
@@ -129,7 +131,9 @@ pub(crate) fn report_hidden(
             "on {arch}, programs can also reach `{name}` through `{via}`, where a filter cannot see \
              its arguments; this rule does not check them there"
         );
-        reader.warn(at, message).help = format!(
+        let warning = reader.warn(at, message);
+        warning.topic = Some(Topic::Multiplexer);
+        warning.help = format!(
             "if the condition matters on {arch}, deny `{via}`: direct syscalls exist as well"
         );
     }

@@ -3,11 +3,15 @@
 //! The rules of a policy are the result of combining these; statements tell which part of the text is the reason for a
 //! verdict.
 
+use std::fmt;
+
 use callgate_bpf::SeccompData;
 use callgate_bpf::diagnostic::Position;
 use callgate_bpf::syscalls::{Arch, SyscallSet};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Section};
+
+use crate::capabilities::CapSet;
 
 /// A place in a profile or in a file that it includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +60,42 @@ pub struct Inactive {
     pub name: String,
     /// The verdict that it would have.
     pub verdict: Verdict,
-    /// Why it does not apply, as a clause: `it needs CAP_SYS_PTRACE, which the container does not have`.
-    pub reason: String,
+    /// Why it does not apply. Its text is a clause: `it needs CAP_SYS_PTRACE, which the container does not have`.
+    pub reason: Inactivity,
+}
+
+/// Why a rule does not apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inactivity {
+    /// Its verdict is that of the default action.
+    DefaultAction,
+    /// The architecture does not have the syscall.
+    MissingOn(Arch),
+    /// The process, the kernel or the machine is another one, as this clause says.
+    Elsewhere(String),
+}
+
+impl fmt::Display for Inactivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Inactivity::DefaultAction => f.write_str("its action is the default action"),
+            Inactivity::MissingOn(arch) => write!(f, "{arch} does not have this syscall"),
+            Inactivity::Elsewhere(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// A rule that applies only to processes with capabilities.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gated {
+    /// Where the text names the syscall.
+    pub site: Site,
+    /// The name there.
+    pub name: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The capabilities, all of which it needs.
+    pub capabilities: CapSet,
 }
 
 /// A rule that no text states, because the program that installs the filter adds it.
@@ -80,6 +118,8 @@ pub struct Statements {
     pub rules: Vec<Statement>,
     /// The rules that do not apply here.
     pub inactive: Vec<Inactive>,
+    /// The rules that need capabilities, in effect or not.
+    pub gated: Vec<Gated>,
     /// The rules that no text states. They precede those of the text.
     pub builtin: Vec<Builtin>,
     /// Where the default action is; `None` if the profile does not state it.
@@ -92,7 +132,8 @@ impl Statements {
     pub fn of_file(mut self, name: &str) -> Statements {
         let rules = self.rules.iter_mut().map(|rule| &mut rule.site);
         let inactive = self.inactive.iter_mut().map(|rule| &mut rule.site);
-        for site in rules.chain(inactive).chain(&mut self.default) {
+        let gated = self.gated.iter_mut().map(|rule| &mut rule.site);
+        for site in rules.chain(inactive).chain(gated).chain(&mut self.default) {
             site.file.get_or_insert_with(|| name.to_owned());
         }
         self

@@ -72,6 +72,7 @@ mod answer;
 pub mod differences;
 pub mod explanation;
 pub mod json;
+pub mod lint;
 mod operations;
 pub mod programs;
 mod recording;

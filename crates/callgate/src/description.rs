@@ -115,6 +115,19 @@ impl<'a> Description<'a> {
         }
     }
 
+    /// Compiles a policy, or a program anew.
+    #[cfg(feature = "oci")]
+    pub(crate) fn compile(
+        &self,
+        arches: &[Arch],
+        options: &compile::Options,
+    ) -> Result<compile::Compiled, CompileError> {
+        match self.form {
+            Form::Policy(policy) => compile::compile(policy, options),
+            Form::Program(program, endian) => compile::recompile(program, endian, arches, options),
+        }
+    }
+
     pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
         match self.form {
             Form::Policy(policy) => compile::diagram(store, policy),

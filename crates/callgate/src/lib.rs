@@ -72,6 +72,8 @@ mod error;
 pub mod explain;
 mod filter;
 pub mod fuzz;
+#[cfg(feature = "oci")]
+pub mod lint;
 pub mod optimize;
 mod plain_program;
 pub mod sets;

@@ -21,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use callgate_formats::statements::{Builtin, Inactive, Site, Statement, Statements};
+use callgate_formats::statements::{Builtin, Inactive, Inactivity, Site, Statement, Statements};
 use callgate_proof::policy::Policy;
 
 use crate::{SeccompData, Verdict};
@@ -75,7 +75,11 @@ pub fn why<'s>(
         None if !decisive.is_empty() => Cause::Rules(distinct(decisive)),
         None => Cause::Default(statements.default.as_ref()),
     };
-    let inactive = statements.inactive.iter().filter(|rule| Some(rule.name.as_str()) == name);
+    // A rule for another architecture, which lacks the syscall, says nothing about this one.
+    let is_about = |rule: &&Inactive| {
+        Some(rule.name.as_str()) == name && !matches!(rule.reason, Inactivity::MissingOn(_))
+    };
+    let inactive = statements.inactive.iter().filter(is_about);
     Why {
         verdict,
         cause,

@@ -97,7 +97,7 @@ fn rules_that_are_not_in_effect_have_a_reason() {
     let statements = profile.statements.unwrap();
     let found = why(&profile.policy, &statements, &ptrace, Some("ptrace"));
     assert!(matches!(found.cause, Cause::Default(Some(_))));
-    let reasons: Vec<&str> = found.inactive.iter().map(|rule| rule.reason.as_str()).collect();
+    let reasons: Vec<String> = found.inactive.iter().map(|rule| rule.reason.to_string()).collect();
     assert_eq!(
         reasons,
         [

@@ -12,6 +12,7 @@ pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod fuzz;
 pub(crate) mod generate;
+pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod optimize;

@@ -191,7 +191,7 @@ fn read_texts(
     options.warn_about_containers(&name, "a filter of Android", false);
     print(&texts, warnings);
     let arches: Vec<_> = policy.arches().collect();
-    let mut filter = Filter::of_profile(name, Profile::of(policy));
+    let mut filter = Filter::of_profile(name, Profile::of(policy), options);
     if !priorities.is_empty() {
         // The list has an order and no counts. Frequencies of syscalls fall roughly with the rank (Zipf's law).
         let of_rank = |(index, name): (usize, &&str)| {

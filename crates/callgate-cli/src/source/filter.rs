@@ -6,6 +6,7 @@ use callgate::bpf::FilterFlags;
 use callgate::bpf::{LongProgram, Program};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
+use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::statements::Statements;
 use callgate::formats::{Listener, Profile};
@@ -53,6 +54,8 @@ pub(crate) struct Rules {
     arches: Vec<Arch>,
     /// The rules as the text states them, if they were asked for and the reader knows them.
     pub(crate) statements: Option<Statements>,
+    /// The warnings of the reader, if they were not printed.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 impl Rules {
@@ -62,7 +65,15 @@ impl Rules {
             arches = policy.arches().collect();
         }
         let flags = FilterFlags::NONE;
-        Rules { policy, flags, listener: None, is_container: false, arches, statements: None }
+        Rules {
+            policy,
+            flags,
+            listener: None,
+            is_container: false,
+            arches,
+            statements: None,
+            warnings: Vec::new(),
+        }
     }
 
     /// The same, with the rules as the text states them.
@@ -78,12 +89,22 @@ impl Filter {
         Filter { name, content, strict: false, installed, is_of_unit, made_of, weights: None }
     }
 
-    pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
-        report::warn_all(&name, &profile.warnings);
-        let Profile { policy, dialect, flags, listener, statements, .. } = profile;
+    /// The filter of a profile. Prints its warnings unless the options keep them.
+    pub(super) fn of_profile(name: String, profile: Profile, options: &SourceOptions) -> Filter {
+        let Profile { policy, dialect, flags, listener, statements, mut warnings } = profile;
+        if !options.keeps_warnings {
+            report::warn_all(&name, &warnings);
+            warnings.clear();
+        }
         let is_container = dialect.is_some();
-        let rules =
-            Rules { flags, listener, is_container, statements, ..Rules::new(policy, Vec::new()) };
+        let rules = Rules {
+            flags,
+            listener,
+            is_container,
+            statements,
+            warnings,
+            ..Rules::new(policy, Vec::new())
+        };
         Filter::new(name, FilterContent::Profile(Box::new(rules)))
     }
 

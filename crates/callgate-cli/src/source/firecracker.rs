@@ -27,7 +27,7 @@ pub(super) fn read_thread(
     let profile =
         firecracker::read(&text, &reading).map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a filter of Firecracker", false);
-    let mut filter = Filter::of_profile(place.name(), profile);
+    let mut filter = Filter::of_profile(place.name(), profile, options);
     if let Some(thread) = thread {
         filter.name = format!("{}#{thread}", place.name());
     }

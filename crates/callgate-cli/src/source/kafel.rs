@@ -17,5 +17,5 @@ pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) ->
     let profile = options
         .set_variables(profile)
         .map_err(|error| Failure::about(place.name(), error.to_string()))?;
-    Ok(Filter::of_profile(place.name(), profile))
+    Ok(Filter::of_profile(place.name(), profile, options))
 }

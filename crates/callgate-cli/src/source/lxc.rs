@@ -16,5 +16,5 @@ pub(super) fn read_lxc_profile(
     let profile =
         lxc::read(text, &options.of_lxc()?).map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a profile of LXC", false);
-    Ok(Filter::of_profile(place.name(), profile))
+    Ok(Filter::of_profile(place.name(), profile, options))
 }

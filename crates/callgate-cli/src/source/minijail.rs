@@ -15,7 +15,7 @@ pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) ->
     let policy = minijail::read_with_includes(text, &reading, &mut included_from(place))
         .map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a policy of minijail", false);
-    let mut filter = Filter::of_profile(place.name(), policy.profile);
+    let mut filter = Filter::of_profile(place.name(), policy.profile, options);
     filter.weights = weights_of_frequencies(reading.arch, policy.frequencies)
         .map_err(|error| Failure::about(place.name(), error.to_string()))?;
     Ok(filter)

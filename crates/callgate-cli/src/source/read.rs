@@ -30,7 +30,7 @@ pub(super) const RAW_HELP: &str = "for a program as raw instructions, write bpf:
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
     let profile = formats::container_default(&options.of_profile(None)?)
         .map_err(|errors| Failure::of(BUILT_IN, errors))?;
-    Ok(Filter::of_profile(BUILT_IN.to_owned(), profile))
+    Ok(Filter::of_profile(BUILT_IN.to_owned(), profile, options))
 }
 
 /// Reads a seccomp filter.
@@ -81,7 +81,7 @@ pub(super) fn read_profile(
     reading.identity = place.identity();
     let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
         .map_err(|errors| Failure::of(place.name(), errors))?;
-    let mut filter = Filter::of_profile(place.name(), profile);
+    let mut filter = Filter::of_profile(place.name(), profile, options);
     if let Some(name) = name {
         filter.name = format!("{}#{name}", place.name());
     }

@@ -26,7 +26,7 @@ pub(super) fn read_snap_profile(
     let filter = |what: &str, policy, statements: Option<Statements>| {
         let statements = statements.map(|statements| statements.of_file(&name));
         let profile = Profile { statements, ..Profile::of(policy) };
-        Filter::of_profile(format!("{name} ({what})"), profile)
+        Filter::of_profile(format!("{name} ({what})"), profile, options)
     };
     let [of_deny, of_allow] =
         filters.statements.map_or_else(Default::default, |both| both.map(Some));

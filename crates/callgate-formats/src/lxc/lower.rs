@@ -75,6 +75,7 @@ pub(super) fn lower(
     let statements = options.statements.then(|| Statements {
         rules: rules_of(reader, &sets),
         inactive: Vec::new(),
+        gated: Vec::new(),
         builtin: other_abis(&sections, BAD_ARCH),
         default: Some(reader.site(model.default_at)),
     });

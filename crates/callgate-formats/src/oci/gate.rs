@@ -46,6 +46,11 @@ impl Gate {
         Some(format!("it needs Linux {min} or later, and the kernel is {}", options.kernel))
     }
 
+    /// The capabilities of an entry with these `includes`, all of which it needs.
+    pub(super) fn capabilities(&self) -> CapSet {
+        self.caps
+    }
+
     /// Why an entry with these `excludes` is left out, as a clause; `None` if it is not.
     pub(super) fn excluded(&self, options: &ReadOptions) -> Option<String> {
         if options.caps.overlaps(self.caps) {

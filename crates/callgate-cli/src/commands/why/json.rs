@@ -59,7 +59,7 @@ fn text(
         fields.extend([
             ("name", rule.name.as_str().into()),
             ("verdict", verdict_json(rule.verdict)),
-            ("reason", rule.reason.as_str().into()),
+            ("reason", rule.reason.to_string().into()),
         ]);
         Json::Object(fields)
     };

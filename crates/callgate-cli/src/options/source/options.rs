@@ -73,6 +73,10 @@ pub(crate) struct SourceOptions {
     #[arg(skip)]
     pub(super) statements: bool,
 
+    /// Whether filters keep the warnings of their readers, which are not printed then.
+    #[arg(skip)]
+    pub(crate) keeps_warnings: bool,
+
     /// Those of these options that were given for one of two filters, and the end of their names.
     #[arg(skip)]
     pub(super) own: Option<(&'static str, Box<SourceOptions>)>,
@@ -82,6 +86,11 @@ impl SourceOptions {
     /// Like `self`, for filters that keep the rules as their texts state them.
     pub(crate) fn with_statements(&self) -> SourceOptions {
         SourceOptions { statements: true, ..self.clone() }
+    }
+
+    /// Like `self`, for filters that keep the rules as their texts state them, and the warnings about them.
+    pub(crate) fn for_lint(&self) -> SourceOptions {
+        SourceOptions { keeps_warnings: true, ..self.with_statements() }
     }
 
     /// Like `self`, but the default architecture is the native one alone.

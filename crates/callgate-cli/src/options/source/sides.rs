@@ -80,6 +80,7 @@ impl SourceOptions {
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),
             statements: self.statements || both.statements,
+            keeps_warnings: self.keeps_warnings || both.keeps_warnings,
             own: Some((suffix, Box::new(self.clone()))),
         }
     }

@@ -1,11 +1,13 @@
 //! What a profile states, with the places of its rules.
 
+use crate::capabilities::CapSet;
 use crate::oci::model::{Entry, Model, Name};
 use crate::oci::options::ReadOptions;
 use crate::ruleset::RuleSet;
 use crate::ruleset_statements::rules_of;
-use crate::statements::{Inactive, Statements};
+use crate::statements::{Gated, Inactive, Inactivity, Statements};
 use crate::syntax::reader::Reader;
+use callgate_bpf::syscalls::{Arch, is_known_name};
 
 /// What a profile states, whose rules for each architecture are `sets`.
 pub(super) fn statements(
@@ -14,27 +16,56 @@ pub(super) fn statements(
     sets: &[RuleSet<Name<'_>>],
     options: &ReadOptions,
 ) -> Statements {
-    let mut inactive = Vec::new();
+    let (mut inactive, mut gated) = (Vec::new(), Vec::new());
     for entry in &model.entries {
-        let Some(reason) = reason(entry, model, options) else { continue };
-        inactive.extend(entry.names.iter().map(|(at, name)| Inactive {
-            site: reader.site(*at),
-            name: (*name).to_owned(),
-            verdict: entry.action.verdict,
-            reason: reason.clone(),
-        }));
+        let verdict = entry.action.verdict;
+        let rule = |at: usize, name: &str, reason: Inactivity| Inactive {
+            site: reader.site(at),
+            name: name.to_owned(),
+            verdict,
+            reason,
+        };
+        match reason(entry, model, options) {
+            Some(reason) => {
+                let names = entry.names.iter();
+                inactive.extend(names.map(|(at, name)| rule(*at, name, reason.clone())));
+            }
+            None => {
+                for (at, name) in entry.names.iter().filter(|(_, name)| is_known_name(name)) {
+                    let arches = sets.iter().map(RuleSet::arch).filter(|arch| !has(*arch, name));
+                    inactive
+                        .extend(arches.map(|arch| rule(*at, name, Inactivity::MissingOn(arch))));
+                }
+            }
+        }
+        let capabilities = entry.includes.capabilities();
+        if capabilities != CapSet::none() {
+            gated.extend(entry.names.iter().map(|(at, name)| Gated {
+                site: reader.site(*at),
+                name: (*name).to_owned(),
+                verdict,
+                capabilities,
+            }));
+        }
     }
     Statements {
         rules: rules_of(reader, sets),
         inactive,
+        gated,
         builtin: Vec::new(),
         default: Some(reader.site(model.default.at)),
     }
 }
 
+/// Whether an architecture has a syscall, with a number of its own or behind a multiplexer.
+fn has(arch: Arch, name: &str) -> bool {
+    arch.number(name).is_some() || arch.multiplexed(name).is_some()
+}
+
 /// Why an entry does not apply; `None` if it does.
-fn reason(entry: &Entry<'_>, model: &Model<'_>, options: &ReadOptions) -> Option<String> {
+fn reason(entry: &Entry<'_>, model: &Model<'_>, options: &ReadOptions) -> Option<Inactivity> {
     let gated = entry.excludes.excluded(options).or_else(|| entry.includes.missing(options));
     let is_default = entry.action.verdict == model.default.verdict;
-    gated.or_else(|| is_default.then(|| "its action is the default action".to_owned()))
+    let elsewhere = gated.map(Inactivity::Elsewhere);
+    elsewhere.or_else(|| is_default.then_some(Inactivity::DefaultAction))
 }

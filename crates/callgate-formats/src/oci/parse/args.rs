@@ -5,6 +5,7 @@ use crate::oci::dialect::Dialect;
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::reader::{Fields, Reader, key};
 use crate::syntax::tree::Node;
+use callgate_bpf::diagnostic::Topic;
 
 #[rustfmt::skip]
 const OPERATORS: [&str; 7] = [
@@ -54,7 +55,9 @@ pub(super) fn alternatives(
                  entry becomes a separate rule: one condition that holds is enough"
             ),
         };
-        reader.warn(arg.at, message).help =
+        let warning = reader.warn(arg.at, message);
+        warning.topic = Some(Topic::OrConditions);
+        warning.help =
             "to match any of several conditions, write one entry for each; no runtime can require \
              several conditions on one argument"
                 .to_owned();
@@ -175,7 +178,9 @@ fn outside_mask(
                  comparison never holds",
             ),
         };
-        reader.warn(at, message).help = help.to_owned();
+        let warning = reader.warn(at, message);
+        warning.topic = Some(Topic::NeverMatches);
+        warning.help = help.to_owned();
     } else if mask == 0 {
         reader.warn(fields.at, "the mask is 0: the comparison holds for every value").help =
             "`value` is the mask, `valueTwo` the value to compare with".to_owned();

@@ -1,0 +1,77 @@
+//! The command line of `callgate lint`.
+
+use std::ffi::OsString;
+
+use callgate::lint::{Allow, Level};
+use clap::{ValueEnum, ValueHint};
+
+use crate::options::SourceOptions;
+use crate::source::BUILT_IN;
+
+/// Find mistakes in filters, and ways to evade them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Each finding has an identifier, the place in the profile, what to do about it,
+and syscalls that show it, with their verdicts. The syscalls are derived from
+the semantics of the filter, and were run through it. `--list` explains all
+identifiers.
+
+A comment silences a check in its line and in the next one, or in the whole
+file; IDs are separated by commas, and ID=SYSCALL is only about one syscall:
+  # callgate: allow(ID)
+  # callgate: allow-file(ID, ID=SYSCALL)
+JSON has no comments; any value with this text is one, such as that of a key
+\"comment\". `--allow` silences a check in all sources.
+
+Examples:
+  callgate lint profile.json
+  callgate lint nginx.service --level note
+  callgate lint policies/*.policy --allow powerful-call=ptrace
+  callgate lint profile.json --format sarif > lint.sarif
+  callgate lint --list
+
+Exit status: 0 no findings, 1 findings, 2 error.")]
+pub(crate) struct LintArgs {
+    /// The filters, each a SOURCE (see `callgate --help`)
+    #[arg(value_name = "SOURCE", default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
+    pub(super) sources: Vec<OsString>,
+
+    /// The least serious findings that count: note, warning or error
+    #[arg(long, value_name = "LEVEL", default_value = "warning", value_parser = parse_level)]
+    pub(super) level: Level,
+
+    /// Silence a check, for one syscall or for all; may be repeated
+    #[arg(long, value_name = "ID[=SYSCALL]", value_parser = parse_allow)]
+    pub(super) allow: Vec<Allow>,
+
+    /// List all checks
+    #[arg(long, conflicts_with = "sources")]
+    pub(super) list: bool,
+
+    /// The format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) format: LintFormat,
+
+    #[command(flatten)]
+    pub(super) reading: SourceOptions,
+}
+
+/// The format of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LintFormat {
+    /// Text for people
+    Text,
+    /// JSON with stable keys
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+}
+
+fn parse_level(name: &str) -> Result<Level, String> {
+    callgate_requests::lint::level(name)
+        .ok_or_else(|| "the levels are note, warning and error".to_owned())
+}
+
+fn parse_allow(text: &str) -> Result<Allow, String> {
+    text.parse().map_err(|error: callgate::lint::AllowError| error.to_string())
+}

@@ -1,0 +1,10 @@
+//! `callgate lint`: finds rules that do not mean what they seem to mean, and filters that can be evaded.
+
+mod args;
+mod report;
+mod run;
+mod sarif;
+mod text;
+
+pub(crate) use args::LintArgs;
+pub(crate) use run::run;

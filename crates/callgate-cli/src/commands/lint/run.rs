@@ -1,0 +1,84 @@
+//! Reads the sources and prints the findings.
+
+use callgate::lint::{self, Allowed, Check, Subject};
+use callgate_requests::json::Json;
+use callgate_requests::lint as as_json;
+
+use super::args::{LintArgs, LintFormat};
+use super::report::Report;
+use super::{sarif, text};
+use crate::output;
+use crate::report::{Failure, Result};
+use crate::source::{Filter, FilterContent, Source, Stack};
+
+pub(crate) fn run(args: &LintArgs) -> Result<u8> {
+    if args.list {
+        output::print(&match args.format {
+            LintFormat::Text => text::list(),
+            LintFormat::Json => {
+                format!("{}\n", Json::array(Check::ALL.iter().copied().map(as_json::check)))
+            }
+            LintFormat::Sarif => {
+                return Err(Failure::new("--list has no SARIF; use --format json"));
+            }
+        })?;
+        return Ok(0);
+    }
+    // A source that cannot be read does not hide the findings of the others.
+    let mut reports = Vec::new();
+    let mut failed = None;
+    for source in &args.sources {
+        let found = Source::parse(source)
+            .and_then(|source| source.read(&args.reading.for_lint()))
+            .and_then(|stack| report(&stack, args));
+        match found {
+            Ok(report) => reports.push(report),
+            Err(failure) => failed = Some(failure.print()),
+        }
+    }
+    if let (Some(status), true) = (failed, reports.is_empty()) {
+        return Ok(status);
+    }
+    output::print(&match args.format {
+        LintFormat::Text => text::findings(&reports),
+        LintFormat::Json => format!("{}\n", json(&reports)),
+        LintFormat::Sarif => format!("{}\n", sarif::log(&reports)),
+    })?;
+    let found = reports.iter().any(|report| !report.findings.is_empty());
+    Ok(failed.unwrap_or(u8::from(found)))
+}
+
+fn report(stack: &Stack, args: &LintArgs) -> Result<Report> {
+    stack.filters.iter().try_for_each(Filter::check_values)?;
+    let subjects: Vec<Subject<'_>> = stack.filters.iter().map(subject).collect();
+    let findings = lint::lint(&subjects, &stack.arches())
+        .map_err(|error| Failure::about(&stack.name, error.to_string()))?;
+    let Allowed { findings, silenced } = lint::allow(findings, &args.allow, &[]);
+    let (findings, below): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|finding| finding.check.level() >= args.level);
+    let names = stack.filters.iter().map(|filter| filter.name.clone()).collect();
+    Ok(Report { names, findings, below: below.len(), silenced })
+}
+
+fn subject(filter: &Filter) -> Subject<'_> {
+    match &filter.content {
+        FilterContent::Profile(rules) => Subject::new(&rules.policy)
+            .with_statements(rules.statements.as_ref())
+            .with_warnings(&rules.warnings),
+        FilterContent::Program { program, endian, .. } => Subject::program(program, *endian),
+    }
+}
+
+fn json(reports: &[Report]) -> Json {
+    let sources = reports.iter().map(|report| {
+        let names = report.filters();
+        let findings = report.findings.iter().map(|finding| as_json::finding(finding, &names));
+        Json::Object(vec![
+            ("filters", Json::array(names.iter().copied())),
+            ("findings", Json::array(findings)),
+            ("below_level", (report.below as u64).into()),
+            ("silenced", (report.silenced as u64).into()),
+        ])
+    });
+    Json::Object(vec![("sources", Json::array(sources))])
+}

@@ -1,0 +1,213 @@
+//! Silencing findings: by options, and by comments in the text.
+
+use std::fmt;
+
+use callgate_bpf::diagnostic::Position;
+use callgate_bpf::suggest::nearest;
+use callgate_formats::statements::Site;
+
+use super::check::Check;
+use super::finding::Finding;
+
+/// A check that is silenced, for all syscalls or for one: `powerful-call`, `powerful-call=ptrace`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allow {
+    /// The check.
+    pub check: Check,
+    /// The syscall; `None` for all.
+    pub syscall: Option<String>,
+}
+
+/// An identifier that no check has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowError(String);
+
+impl fmt::Display for AllowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown check `{}`", self.0)?;
+        match nearest(&self.0, Check::ALL.iter().map(|check| check.id())) {
+            Some(near) => write!(f, "; did you mean `{near}`?"),
+            None => f.write_str("; `callgate lint --list` lists all"),
+        }
+    }
+}
+
+impl std::error::Error for AllowError {}
+
+impl std::str::FromStr for Allow {
+    type Err = AllowError;
+
+    fn from_str(text: &str) -> Result<Allow, AllowError> {
+        let (id, syscall) = match text.split_once('=') {
+            Some((id, syscall)) => (id.trim(), Some(syscall.trim().to_owned())),
+            None => (text.trim(), None),
+        };
+        let check = Check::from_id(id).ok_or_else(|| AllowError(id.to_owned()))?;
+        Ok(Allow { check, syscall })
+    }
+}
+
+impl Allow {
+    fn covers(&self, finding: &Finding) -> bool {
+        let is_about = |syscall: &String| finding.syscalls.iter().any(|name| name == syscall);
+        self.check == finding.check && self.syscall.as_ref().is_none_or(is_about)
+    }
+}
+
+/// The findings that remain, and how many do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// Those that remain, with one for each comment that silences nothing.
+    pub findings: Vec<Finding>,
+    /// The number of silenced ones.
+    pub silenced: usize,
+}
+
+/// A comment in a text.
+struct Comment {
+    position: Position,
+    allow: Result<Allow, AllowError>,
+    is_for_file: bool,
+    is_used: bool,
+}
+
+/// Removes the findings that are silenced by `options`, or by comments in the texts of filters: each has the index of its
+/// filter, and the text.
+///
+/// The comment `callgate: allow(ID)` silences a check in its line and in the next one, `callgate: allow-file(ID)` in the whole text. Both
+/// accept several identifiers, separated by commas, and `ID=SYSCALL`. They are found anywhere in a line, because JSON has no comments but
+/// for example values of `comment`.
+///
+/// ```
+/// use callgate::lint::{Allow, Check, Subject, allow, lint};
+/// use callgate::{Arch, Filter};
+///
+/// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
+/// let found = lint(&[Subject::new(&filter)], &[Arch::X86_64])?;
+/// assert!(found.iter().any(|finding| finding.check == Check::NeededCall));
+/// let option: Allow = "needed-call".parse()?;
+/// let rest = allow(found, &[option], &[]);
+/// assert!(rest.findings.iter().all(|finding| finding.check != Check::NeededCall));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[(usize, &str)]) -> Allowed {
+    let mut comments: Vec<(usize, Vec<Comment>)> =
+        texts.iter().map(|(filter, text)| (*filter, read(text))).collect();
+    let mut kept = Vec::new();
+    let mut silenced = 0;
+    for finding in findings {
+        let mut is_allowed = options.iter().any(|option| option.covers(&finding));
+        let own = comments.iter_mut().filter(|(filter, _)| *filter == finding.filter);
+        for comment in own.flat_map(|(_, comments)| comments) {
+            let line = finding.site.as_ref().map(|site| site.position.line);
+            let is_near = line.is_some_and(|line| {
+                line.checked_sub(comment.position.line).is_some_and(|far| far < 2)
+            });
+            let covers = comment.allow.as_ref().is_ok_and(|allow| allow.covers(&finding));
+            if covers && (is_near || comment.is_for_file) {
+                comment.is_used = true;
+                is_allowed = true;
+            }
+        }
+        match is_allowed {
+            true => silenced += 1,
+            false => kept.push(finding),
+        }
+    }
+    for (filter, comments) in comments {
+        for comment in comments.into_iter().filter(|comment| !comment.is_used) {
+            let message = match &comment.allow {
+                Ok(allow) => format!("no finding of `{}` here", allow.check),
+                Err(error) => error.to_string(),
+            };
+            let site = Some(Site { file: None, position: comment.position });
+            let finding = Finding::new(Check::UnusedAllow, message).help("remove the comment");
+            kept.push(finding.at((filter, site)));
+        }
+    }
+    Allowed { findings: kept, silenced }
+}
+
+/// The comments of a text.
+fn read(text: &str) -> Vec<Comment> {
+    let mut comments = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let mut rest = content;
+        while let Some((before, after)) = rest.split_once("callgate:") {
+            let column = content.len() - rest.len() + before.len();
+            let column =
+                content.get(..column).map_or(1, |before| before.chars().count() as u32 + 1);
+            let position = Position { line, column };
+            rest = after;
+            let after = after.trim_start();
+            let (is_for_file, after) = match after.strip_prefix("allow-file(") {
+                Some(after) => (true, Some(after)),
+                None => (false, after.strip_prefix("allow(")),
+            };
+            let Some((list, _)) = after.and_then(|after| after.split_once(')')) else { continue };
+            comments.extend(list.split(',').map(|id| Comment {
+                position,
+                allow: id.parse(),
+                is_for_file,
+                is_used: false,
+            }));
+        }
+    }
+    comments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(check: Check, line: u32, syscall: &'static str) -> Finding {
+        let site = Site { file: None, position: Position { line, column: 9 } };
+        Finding::new(check, "m").at((0, Some(site))).about([syscall])
+    }
+
+    #[test]
+    fn comments_silence_their_line_and_the_next_one() {
+        let text = "a\n# callgate: allow(io-uring, powerful-call=ptrace)\nb\nc";
+        let lines = |check, syscall| -> Vec<u32> {
+            let findings = (1..=4).map(|line| finding(check, line, syscall)).collect();
+            let rest = allow(findings, &[], &[(0, text)]).findings;
+            let rest = rest.iter().filter(|finding| finding.check == check);
+            rest.filter_map(|finding| Some(finding.site.as_ref()?.position.line)).collect()
+        };
+        assert_eq!(lines(Check::IoUring, "socket"), [1, 4]);
+        assert_eq!(lines(Check::PowerfulCall, "ptrace"), [1, 4]);
+        assert_eq!(lines(Check::PowerfulCall, "bpf"), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn comments_for_the_file_and_options_silence_everything() {
+        let findings = || vec![finding(Check::IoUring, 7, "a"), finding(Check::HighBits, 7, "a")];
+        let text = r#"{"comment": "callgate:allow-file(io-uring)"}"#;
+        let rest = allow(findings(), &[], &[(0, text)]);
+        assert_eq!((rest.findings.len(), rest.silenced), (1, 1));
+        let rest = allow(findings(), &["high-bits=a".parse().unwrap()], &[]);
+        assert_eq!((rest.findings.len(), rest.silenced), (1, 1));
+        assert_eq!(rest.findings[0].check, Check::IoUring);
+        let elsewhere = allow(findings(), &[], &[(1, text)]);
+        assert_eq!(elsewhere.silenced, 0);
+    }
+
+    #[test]
+    fn unused_and_unknown_comments_are_found() {
+        let text =
+            "x # callgate: allow(io-urin)\n# callgate: allow(io-uring) callgate: allow(notify)";
+        let rest = allow(vec![finding(Check::IoUring, 3, "a")], &[], &[(0, text)]);
+        let messages: Vec<_> =
+            rest.findings.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["unknown check `io-urin`; did you mean `io-uring`?", "no finding of `notify` here"]
+        );
+        let positions: Vec<_> = rest
+            .findings
+            .iter()
+            .filter_map(|finding| Some(finding.site.as_ref()?.position))
+            .collect();
+        assert_eq!(positions, [Position { line: 1, column: 5 }, Position { line: 2, column: 29 }]);
+    }
+}

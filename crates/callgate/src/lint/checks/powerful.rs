@@ -1,0 +1,246 @@
+//! Allowed syscalls that make the denial of others pointless.
+
+use callgate_bpf::Arch;
+use callgate_proof::diagram::{DiagramError, Pred};
+
+use crate::error::Result;
+use crate::lint::check::Check;
+use crate::lint::finding::Finding;
+use crate::lint::findings::{Findings, listed};
+use crate::lint::view::{View, denies};
+
+pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
+    for arch in view.arches.iter().copied() {
+        let numbers = view.store.follow(view.whole, callgate_bpf::Word::ARCH, arch.token());
+        if view.permits(numbers)? == Pred::ALWAYS {
+            continue;
+        }
+        powerful(view, findings, arch)?;
+        io_uring(view, findings, arch)?;
+        same_effect(view, findings, arch)?;
+    }
+    Ok(())
+}
+
+/// Syscalls, and what they do to other processes or to the kernel.
+const POWERFUL: &[(&[&str], &str, &str)] = &[
+    (
+        &["ptrace", "process_vm_writev", "pidfd_getfd"],
+        "control other processes of the same user, which may have no filter",
+        "or run the process in its own PID namespace, or as its own user",
+    ),
+    (
+        &["init_module", "finit_module", "kexec_load", "kexec_file_load"],
+        "load code into the kernel if the process has the capability",
+        "and remove CAP_SYS_MODULE and CAP_SYS_BOOT",
+    ),
+    (
+        &["bpf", "perf_event_open"],
+        "observe or change the kernel's work for other processes",
+        "or see that unprivileged use is disabled (kernel.unprivileged_bpf_disabled, \
+         kernel.perf_event_paranoid)",
+    ),
+    (
+        &["open_by_handle_at"],
+        "opens any file of a file system without its path if the process has CAP_DAC_READ_SEARCH",
+        "or remove the capability",
+    ),
+    (
+        &["userfaultfd"],
+        "lets a program stop the kernel in the middle of a memory access, which makes races in the kernel easy to win",
+        "or set vm.unprivileged_userfaultfd to 0",
+    ),
+];
+
+fn powerful(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
+    for (names, effect, help) in POWERFUL {
+        let mut permitted = Vec::new();
+        for name in *names {
+            if view.is_permitted(arch, name)? {
+                permitted.push(*name);
+            }
+        }
+        let Some(first) = permitted.first().copied() else { continue };
+        let message = format!("{} {effect}", listed(&permitted));
+        let message = match permitted.len() {
+            1 => message
+                .replacen(" control ", " controls ", 1)
+                .replacen(" load ", " loads ", 1)
+                .replacen(" observe or change ", " observes or changes ", 1),
+            _ => message,
+        };
+        let at = view.place(arch, first, |rule| rule.verdict.permits());
+        let example = view.permitted_example(arch, first)?;
+        let finding = Finding::new(Check::PowerfulCall, message)
+            .help(format!("deny {}, {help}", listed(&permitted)))
+            .at(at)
+            .on(arch);
+        findings.add(finding.about(permitted).examples([example]));
+    }
+    Ok(())
+}
+
+/// Syscalls that io_uring performs without running filters (`io_uring/opdef.c`).
+const IN_RINGS: [&str; 30] = [
+    "socket",
+    "connect",
+    "accept4",
+    "bind",
+    "listen",
+    "sendmsg",
+    "sendto",
+    "recvmsg",
+    "recvfrom",
+    "shutdown",
+    "openat",
+    "openat2",
+    "unlinkat",
+    "renameat2",
+    "mkdirat",
+    "symlinkat",
+    "linkat",
+    "statx",
+    "ftruncate",
+    "fallocate",
+    "setxattr",
+    "fsetxattr",
+    "getxattr",
+    "fgetxattr",
+    "splice",
+    "tee",
+    "epoll_ctl",
+    "epoll_wait",
+    "madvise",
+    "waitid",
+];
+
+fn io_uring(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
+    if !(view.may_be_permitted(arch, "io_uring_setup")?
+        && view.may_be_permitted(arch, "io_uring_enter")?)
+    {
+        return Ok(());
+    }
+    let mut denied = Vec::new();
+    for name in IN_RINGS {
+        let Some((_, func)) = view.named(arch, name) else { continue };
+        if view.denies(func)? != Pred::NEVER {
+            denied.push(name);
+        }
+    }
+    let Some(first) = denied.first().copied() else { return Ok(()) };
+    let message =
+        format!("io_uring performs {}, which the filter denies or restricts", listed(&denied));
+    let at = view.place(arch, "io_uring_setup", |rule| rule.verdict.permits());
+    let examples =
+        [view.denied_example(arch, first)?, view.permitted_example(arch, "io_uring_setup")?];
+    let help = "deny `io_uring_setup`; programs fall back to ordinary syscalls";
+    let finding = Finding::new(Check::IoUring, message).help(help).at(at).on(arch);
+    let names = ["io_uring_setup"].into_iter().chain(denied);
+    findings.add(finding.about(names).examples(examples));
+    Ok(())
+}
+
+/// Syscalls, and others with the same effect.
+const SAME_EFFECT: &[(&str, &[&str])] = &[
+    ("execve", &["execveat"]),
+    ("clone", &["clone3"]),
+    ("fork", &["vfork", "clone", "clone3"]),
+    ("open", &["openat", "openat2"]),
+    ("openat", &["open", "openat2"]),
+    ("creat", &["open", "openat", "openat2"]),
+    ("unlink", &["unlinkat"]),
+    ("rmdir", &["unlinkat"]),
+    ("rename", &["renameat", "renameat2"]),
+    ("mkdir", &["mkdirat"]),
+    ("link", &["linkat"]),
+    ("symlink", &["symlinkat"]),
+    ("mknod", &["mknodat"]),
+    ("mknodat", &["mknod"]),
+    ("chmod", &["fchmodat", "fchmodat2", "fchmod"]),
+    ("fchmodat", &["chmod", "fchmodat2", "fchmod"]),
+    ("chown", &["fchownat", "lchown", "fchown"]),
+    ("truncate", &["ftruncate"]),
+    ("mount", &["move_mount"]),
+    ("umount", &["umount2"]),
+    ("ptrace", &["process_vm_writev"]),
+    ("process_vm_writev", &["ptrace"]),
+    ("process_vm_readv", &["ptrace"]),
+    ("init_module", &["finit_module"]),
+    ("finit_module", &["init_module"]),
+    ("kexec_load", &["kexec_file_load"]),
+    ("kexec_file_load", &["kexec_load"]),
+    ("setuid", &["setreuid", "setresuid"]),
+    ("setgid", &["setregid", "setresgid"]),
+    ("settimeofday", &["clock_settime", "clock_settime64"]),
+    ("clock_settime", &["settimeofday", "clock_settime64", "clock_adjtime"]),
+    ("adjtimex", &["clock_adjtime"]),
+    ("clock_adjtime", &["adjtimex"]),
+    ("sched_setscheduler", &["sched_setattr"]),
+    ("setrlimit", &["prlimit64"]),
+    ("prlimit64", &["setrlimit"]),
+    ("mprotect", &["pkey_mprotect"]),
+    ("mmap", &["mmap2", "remap_file_pages"]),
+    ("setxattr", &["fsetxattr", "lsetxattr", "setxattrat"]),
+    ("sysctl", &["_sysctl"]),
+];
+
+fn same_effect(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
+    let is_denylist = view.is_denylist(arch)?;
+    for (name, others) in SAME_EFFECT {
+        let Some((nr, func)) = view.named(arch, name) else { continue };
+        let denied = view.denies(func)?;
+        let stated = |rule: &callgate_formats::statements::Statement| {
+            rule.arch == arch && rule.nr == nr && denies(rule.verdict)
+        };
+        // An allowlist without a syscall says that the program does not need it.
+        let is_meant = is_denylist
+            || view.permits(func)? != Pred::NEVER
+            || view.texts().any(|(_, text)| text.rules.iter().any(stated));
+        if denied == Pred::NEVER || !is_meant {
+            continue;
+        }
+        let permitted = permitted_of(view, arch, others)?;
+        let Some(first) = permitted.first().copied() else { continue };
+        let what = match denied {
+            Pred::ALWAYS => "is denied",
+            _ => "is restricted",
+        };
+        let effect = if permitted.len() == 1 { "has" } else { "have" };
+        let message = format!(
+            "`{name}` {what}, but {}, which {effect} the same effect, is allowed",
+            listed(&permitted)
+        );
+        let message = if permitted.len() == 1 {
+            message
+        } else {
+            message.replace(" is allowed", " are allowed")
+        };
+        let help = format!("deny {} as well", listed(&permitted));
+        let help = match first {
+            "clone3" => "deny `clone3` with ENOSYS: its flags are in memory, where no filter can read them, and the C \
+                         library then uses `clone`"
+                .to_owned(),
+            _ => help,
+        };
+        let at = view.place(arch, name, |_| true);
+        let examples = [view.denied_example(arch, name)?, view.permitted_example(arch, first)?];
+        let finding = Finding::new(Check::SameEffect, message).help(help).at(at).on(arch);
+        findings.add(finding.about([*name].into_iter().chain(permitted)).examples(examples));
+    }
+    Ok(())
+}
+
+/// Those that are permitted with all arguments.
+fn permitted_of(
+    view: &mut View<'_>,
+    arch: Arch,
+    names: &[&'static str],
+) -> Result<Vec<&'static str>, DiagramError> {
+    let mut permitted = Vec::new();
+    for name in names {
+        if view.is_permitted(arch, name)? {
+            permitted.push(*name);
+        }
+    }
+    Ok(permitted)
+}

@@ -1,0 +1,119 @@
+//! The list of findings while checks run.
+
+use callgate_bpf::Arch;
+use callgate_formats::statements::Site;
+
+use super::check::Check;
+use super::finding::{Example, Finding};
+
+/// What the checks found so far.
+#[derive(Default)]
+pub(super) struct Findings(Vec<Finding>);
+
+impl Finding {
+    /// A finding without a place, examples and advice.
+    pub(super) fn new(check: Check, message: impl Into<String>) -> Finding {
+        Finding {
+            check,
+            filter: 0,
+            site: None,
+            arches: Vec::new(),
+            syscalls: Vec::new(),
+            message: message.into(),
+            help: String::new(),
+            examples: Vec::new(),
+        }
+    }
+
+    pub(super) fn at(self, (filter, site): (usize, Option<Site>)) -> Finding {
+        Finding { filter, site, ..self }
+    }
+
+    pub(super) fn on(self, arch: Arch) -> Finding {
+        Finding { arches: vec![arch], ..self }
+    }
+
+    pub(super) fn about(self, syscalls: impl IntoIterator<Item = &'static str>) -> Finding {
+        Finding { syscalls: syscalls.into_iter().collect(), ..self }
+    }
+
+    pub(super) fn help(self, help: impl Into<String>) -> Finding {
+        Finding { help: help.into(), ..self }
+    }
+
+    pub(super) fn examples(self, examples: impl IntoIterator<Item = Option<Example>>) -> Finding {
+        Finding { examples: examples.into_iter().flatten().collect(), ..self }
+    }
+}
+
+impl Findings {
+    /// Adds a finding, or its architectures to the same finding on another one.
+    pub(super) fn add(&mut self, finding: Finding) {
+        // systemd installs a filter for each architecture, from the same line.
+        let is_same = |other: &&mut Finding| {
+            (other.check, &other.site, &other.syscalls, &other.message)
+                == (finding.check, &finding.site, &finding.syscalls, &finding.message)
+                && (other.filter == finding.filter || other.site.is_some())
+        };
+        match self.0.iter_mut().rev().find(is_same) {
+            Some(same) => same.arches.extend(finding.arches),
+            None => self.0.push(finding),
+        }
+    }
+
+    /// All, the most serious first, then in the order of the text.
+    pub(super) fn sorted(mut self) -> Vec<Finding> {
+        let place = |finding: &Finding| {
+            let site = finding.site.as_ref();
+            (finding.filter, site.is_none(), site.map(|site| (site.file.clone(), site.position)))
+        };
+        self.0.sort_by_cached_key(|finding| {
+            (std::cmp::Reverse(finding.check.level()), place(finding), finding.check)
+        });
+        self.0
+    }
+}
+
+/// The most names that a message lists.
+const MAX_NAMES: usize = 8;
+
+/// Names for a message: `a`, `b` and 3 more.
+pub(super) fn listed(names: &[&str]) -> String {
+    let quoted = |names: &[&str]| {
+        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    match names.split_at_checked(MAX_NAMES) {
+        Some((first, more @ [_, _, ..])) => format!("{} and {} more", quoted(first), more.len()),
+        _ => match names.split_last() {
+            Some((last, others @ [_, ..])) => format!("{} and `{last}`", quoted(others)),
+            _ => quoted(names),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names: Vec<String> = (0..12).map(|i| i.to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(listed(&names[..1]), "`0`");
+        assert_eq!(listed(&names[..3]), "`0`, `1` and `2`");
+        assert_eq!(listed(&names[..9]), "`0`, `1`, `2`, `3`, `4`, `5`, `6`, `7` and `8`");
+        assert!(listed(&names).ends_with("`7` and 4 more"));
+    }
+
+    #[test]
+    fn a_finding_on_two_architectures_is_one() {
+        let mut findings = Findings::default();
+        for arch in [Arch::X86_64, Arch::X86] {
+            findings.add(Finding::new(Check::HighBits, "same").on(arch).about(["socket"]));
+        }
+        findings.add(Finding::new(Check::HighBits, "same").on(Arch::X86).about(["bind"]));
+        let all = findings.sorted();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[0].arches, [Arch::X86_64, Arch::X86]);
+    }
+}

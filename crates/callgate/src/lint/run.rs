@@ -1,0 +1,35 @@
+//! Runs all checks.
+
+use callgate_bpf::{Arch, Verdict};
+use callgate_proof::diagram::DiagramError;
+
+use super::checks;
+use super::finding::Finding;
+use super::findings::Findings;
+use super::subject::Subject;
+use super::view::View;
+use crate::error::Result;
+
+/// The findings of all checks for a stack of filters, the oldest first, on these architectures: the most serious first, then in
+/// the order of the text.
+///
+/// # Errors
+/// If a filter is too complex for the default budget, or compares variables whose values are not set.
+pub fn lint(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
+    let mut view = View::new(subjects, arches)?;
+    let mut findings = Findings::default();
+    for check in checks::ALL {
+        check(&mut view, &mut findings)?;
+    }
+    let findings = findings.sorted();
+    let examples = findings.iter().flat_map(|finding| &finding.examples);
+    for example in examples {
+        let newest_first = subjects.iter().rev();
+        let verdict =
+            Verdict::of_stack(newest_first.map(|subject| subject.filter.run(&example.data)));
+        if verdict != example.verdict {
+            return Err(DiagramError::defect("an example of lint has another verdict").into());
+        }
+    }
+    Ok(findings)
+}

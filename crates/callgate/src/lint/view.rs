@@ -1,0 +1,199 @@
+//! What a stack of filters does, as the checks ask for it.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::verdict::Action;
+use callgate_bpf::{Arch, Verdict};
+use callgate_codegen::query;
+use callgate_formats::statements::{Site, Statement, Statements};
+use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
+
+use super::finding::Example;
+use super::subject::Subject;
+use crate::error::Result;
+
+/// Whether a verdict prevents a syscall. That of a tracer or a listener does not decide yet.
+pub(super) fn denies(verdict: Verdict) -> bool {
+    !verdict.permits() && !matches!(verdict.action(), Action::Trace(_) | Action::UserNotif(_))
+}
+
+/// Filters with their decision diagrams.
+pub(super) struct View<'a> {
+    pub(super) subjects: &'a [Subject<'a>],
+    /// The architectures that the filters are for.
+    pub(super) arches: &'a [Arch],
+    pub(super) store: Store,
+    /// The function of each filter.
+    pub(super) own: Vec<Func>,
+    /// The combined function.
+    pub(super) whole: Func,
+    permitted: HashMap<Func, Pred>,
+    denied: HashMap<Func, Pred>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(subjects: &'a [Subject<'a>], arches: &'a [Arch]) -> Result<View<'a>> {
+        let mut store = Store::default();
+        let mut own = Vec::new();
+        let mut whole = store.verdict(Verdict::ALLOW)?;
+        for subject in subjects.iter().rev() {
+            let func = subject.filter.diagram(&mut store)?;
+            whole = store.highest_precedence(whole, func)?;
+            own.push(func);
+        }
+        own.reverse();
+        let (permitted, denied) = Default::default();
+        Ok(View { subjects, arches, store, own, whole, permitted, denied })
+    }
+
+    /// The combined function of the arguments of a syscall.
+    pub(super) fn call(&self, arch: Arch, nr: u32) -> Func {
+        self.call_in(self.whole, arch, nr)
+    }
+
+    /// The same of one filter's function.
+    pub(super) fn call_in(&self, filter: Func, arch: Arch, nr: u32) -> Func {
+        let numbers = self.store.follow(filter, Word::ARCH, arch.token());
+        self.store.follow(numbers, Word::NR, nr)
+    }
+
+    /// The number of a syscall and its function of the arguments; `None` if the architecture does not have it.
+    pub(super) fn named(&self, arch: Arch, name: &str) -> Option<(u32, Func)> {
+        let nr = arch.number(name)?;
+        Some((nr, self.call(arch, nr)))
+    }
+
+    /// The arguments for which a function permits the syscall.
+    pub(super) fn permits(&mut self, func: Func) -> Result<Pred, DiagramError> {
+        if let Some(known) = self.permitted.get(&func) {
+            return Ok(*known);
+        }
+        let found = that(&mut self.store, func, Verdict::permits)?;
+        self.permitted.insert(func, found);
+        Ok(found)
+    }
+
+    /// The arguments for which a function denies the syscall.
+    pub(super) fn denies(&mut self, func: Func) -> Result<Pred, DiagramError> {
+        if let Some(known) = self.denied.get(&func) {
+            return Ok(*known);
+        }
+        let found = that(&mut self.store, func, denies)?;
+        self.denied.insert(func, found);
+        Ok(found)
+    }
+
+    /// Whether a syscall is permitted with all arguments; false if the architecture does not have it.
+    pub(super) fn is_permitted(&mut self, arch: Arch, name: &str) -> Result<bool, DiagramError> {
+        match self.named(arch, name) {
+            Some((_, func)) => Ok(self.permits(func)? == Pred::ALWAYS),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether a syscall is permitted with some arguments; false if the architecture does not have it.
+    pub(super) fn may_be_permitted(
+        &mut self,
+        arch: Arch,
+        name: &str,
+    ) -> Result<bool, DiagramError> {
+        match self.named(arch, name) {
+            Some((_, func)) => Ok(self.permits(func)? != Pred::NEVER),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether a syscall is denied with all arguments; false if the architecture does not have it.
+    pub(super) fn is_denied(&mut self, arch: Arch, name: &str) -> Result<bool, DiagramError> {
+        match self.named(arch, name) {
+            Some((_, func)) => Ok(self.denies(func)? == Pred::ALWAYS),
+            None => Ok(false),
+        }
+    }
+
+    /// A syscall with this number whose arguments meet a predicate, with its verdict.
+    pub(super) fn example(
+        &self,
+        arch: Arch,
+        nr: u32,
+        arguments: Pred,
+    ) -> Result<Option<Example>, DiagramError> {
+        let start = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
+        query::example(&self.store, arguments, start).map(|data| self.run(arch, data)).transpose()
+    }
+
+    /// A permitted syscall of this name.
+    pub(super) fn permitted_example(
+        &mut self,
+        arch: Arch,
+        name: &str,
+    ) -> Result<Option<Example>, DiagramError> {
+        let Some((nr, func)) = self.named(arch, name) else { return Ok(None) };
+        let permitted = self.permits(func)?;
+        self.example(arch, nr, permitted)
+    }
+
+    /// A denied syscall of this name.
+    pub(super) fn denied_example(
+        &mut self,
+        arch: Arch,
+        name: &str,
+    ) -> Result<Option<Example>, DiagramError> {
+        let Some((nr, func)) = self.named(arch, name) else { return Ok(None) };
+        let denied = self.denies(func)?;
+        self.example(arch, nr, denied)
+    }
+
+    /// A syscall with its verdict.
+    pub(super) fn run(&self, arch: Arch, data: SeccompData) -> Result<Example, DiagramError> {
+        let verdict = self.store.evaluate(self.whole, &data)?;
+        Ok(Example { arch, data, verdict })
+    }
+
+    /// The statements of each filter that has a text.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (usize, &'a Statements)> + use<'a> {
+        let subjects = self.subjects.iter().enumerate();
+        subjects.filter_map(|(filter, subject)| Some((filter, subject.statements?)))
+    }
+
+    /// The rule about a syscall whose place a finding has: the first one that meets the test.
+    pub(super) fn place(
+        &self,
+        arch: Arch,
+        name: &str,
+        test: impl Fn(&Statement) -> bool,
+    ) -> (usize, Option<Site>) {
+        let nr = arch.number(name);
+        let found = self.texts().find_map(|(filter, statements)| {
+            let about = |rule: &&Statement| {
+                rule.arch == arch && (Some(rule.nr) == nr || rule.name == name) && test(rule)
+            };
+            Some((filter, Some(statements.rules.iter().find(about)?.site.clone())))
+        });
+        found.unwrap_or((0, None))
+    }
+
+    /// Whether numbers that no table knows are permitted: the filter lists what it denies.
+    pub(super) fn is_denylist(&mut self, arch: Arch) -> Result<bool, DiagramError> {
+        let unknown = self.call(arch, arch.first_number() + UNKNOWN);
+        Ok(self.permits(unknown)? == Pred::ALWAYS)
+    }
+}
+
+/// A number, relative to the first of an architecture, that no syscall will have for long.
+pub(super) const UNKNOWN: u32 = 4000;
+
+/// The predicate that the verdict of a function meets a test.
+fn that(
+    store: &mut Store,
+    func: Func,
+    test: impl Fn(Verdict) -> bool,
+) -> Result<Pred, DiagramError> {
+    if let Some(verdict) = store.as_verdict(func) {
+        return Ok(Pred::constant(test(verdict)));
+    }
+    let two = |verdict| if test(verdict) { Verdict::ALLOW } else { Verdict::KILL_PROCESS };
+    let two = store.replace_verdicts(func, &two)?;
+    query::has_verdict(store, two, Verdict::ALLOW)
+}

@@ -1,0 +1,477 @@
+//! Each check finds its mistake, with a syscall that shows it, and nothing where the mistake is corrected.
+#![cfg(feature = "oci")]
+
+use callgate::bpf::{Insn, LongProgram, Op, Program};
+use callgate::formats::oci::{self, Dialect, ReadOptions};
+use callgate::formats::{CapSet, Profile, container_default};
+use callgate::lint::{Check, Finding, Level, Subject, lint};
+use callgate::proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, Endian, Filter, Verdict, arg};
+
+fn options(arches: &[Arch], dialect: Dialect) -> ReadOptions {
+    let kernel = KernelVersion { major: 6, minor: 18 };
+    let mut options = ReadOptions::new(Arch::X86_64, kernel);
+    options.arches = arches.to_vec();
+    options.dialect = Some(dialect);
+    options.statements = true;
+    options.caps = CapSet::all();
+    options
+}
+
+fn read(text: &str, arches: &[Arch]) -> Profile {
+    oci::read(text, &options(arches, Dialect::Podman)).unwrap()
+}
+
+/// A profile of these entries, each in a line of its own, from line 2 on.
+fn profile(default: &str, entries: &[&str]) -> String {
+    format!(
+        "{{\"defaultAction\": \"SCMP_ACT_{default}\", \"syscalls\": [\n{}\n]}}",
+        entries.join(",\n")
+    )
+}
+
+fn entry(names: &[&str], action: &str, args: &[(u8, &str, u64, u64)]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let args: Vec<String> = args
+        .iter()
+        .map(|(index, op, value, two)| {
+            format!(
+                "{{\"index\": {index}, \"op\": \"SCMP_CMP_{op}\", \"value\": {value}, \"valueTwo\": {two}}}"
+            )
+        })
+        .collect();
+    format!(
+        "{{\"names\": [{}], \"action\": \"SCMP_ACT_{action}\", \"args\": [{}]}}",
+        names.join(", "),
+        args.join(", ")
+    )
+}
+
+/// What every program needs.
+fn needed() -> String {
+    entry(&["rt_sigreturn", "restart_syscall", "exit", "exit_group", "sigreturn"], "ALLOW", &[])
+}
+
+/// The findings of a check for a profile.
+fn found_on(arches: &[Arch], default: &str, entries: &[&str], check: Check) -> Vec<Finding> {
+    let profile = read(&profile(default, entries), arches);
+    let all = lint(&[Subject::profile(&profile)], arches).unwrap();
+    all.into_iter().filter(|finding| finding.check == check).collect()
+}
+
+fn found(default: &str, entries: &[&str], check: Check) -> Vec<Finding> {
+    found_on(&[Arch::X86_64], default, entries, check)
+}
+
+fn line(finding: &Finding) -> u32 {
+    finding.site.as_ref().unwrap().position.line
+}
+
+/// The only finding, at a line.
+fn only(found: Vec<Finding>, at: u32) -> Finding {
+    let [finding] = <[Finding; 1]>::try_from(found).unwrap();
+    assert_eq!(line(&finding), at, "{finding:?}");
+    finding
+}
+
+#[test]
+fn high_bits_evade_a_comparison_of_64_bits() {
+    let deny = entry(&["socket"], "ERRNO", &[(0, "EQ", 40, 0)]);
+    let finding = only(found("ALLOW", &[&deny], Check::HighBits), 2);
+    assert_eq!(finding.check.level(), Level::Error);
+    assert_eq!(finding.syscalls, ["socket"]);
+    let [denied, allowed] = finding.examples.as_slice() else { panic!("{finding:?}") };
+    assert_eq!((denied.data.args[0], denied.verdict), (40, Verdict::errno(1)));
+    assert_eq!((allowed.data.args[0] as u32, allowed.verdict), (40, Verdict::ALLOW));
+    assert!(allowed.data.args[0] > u64::from(u32::MAX));
+
+    // With a mask there is nothing to evade, and a list of allowed values fails with other high bits.
+    let low = entry(&["socket"], "ERRNO", &[(0, "MASKED_EQ", 0xffff_ffff, 40)]);
+    assert_eq!(found("ALLOW", &[&low], Check::HighBits), []);
+    let allow = entry(&["socket"], "ALLOW", &[(0, "EQ", 40, 0)]);
+    assert_eq!(found("ERRNO", &[&allow], Check::HighBits), []);
+    // The kernel reads 64 bits of a length.
+    let wide = entry(&["write"], "ERRNO", &[(2, "EQ", 40, 0)]);
+    assert_eq!(found("ALLOW", &[&wide], Check::HighBits), []);
+    // Registers of 32 bits have no high half.
+    assert_eq!(found_on(&[Arch::X86], "ALLOW", &[&deny], Check::HighBits), []);
+}
+
+#[test]
+fn a_negative_number_has_two_forms() {
+    let allow = entry(&["openat"], "ALLOW", &[(0, "EQ", 0xffff_ff9c, 0)]);
+    let finding = only(found("ERRNO", &[&allow], Check::SignExtension), 2);
+    let verdicts: Vec<_> = finding.examples.iter().map(|one| one.verdict.permits()).collect();
+    assert_eq!(verdicts, [true, false]);
+    assert_eq!(finding.examples[1].data.args[0], 0xffff_ffff_ffff_ff9c);
+    let both = [&*allow, &entry(&["openat"], "ALLOW", &[(0, "EQ", 0xffff_ffff_ffff_ff9c, 0)])];
+    assert_eq!(found("ERRNO", &both, Check::SignExtension), []);
+    // The extended form alone is no way around the rule, but the other form does not work.
+    let extended = entry(&["openat"], "ALLOW", &[(0, "EQ", 0xffff_ffff_ffff_ff9c, 0)]);
+    assert_eq!(found("ERRNO", &[&extended], Check::HighBits), []);
+    assert_eq!(found("ERRNO", &[&extended], Check::SignExtension).len(), 1);
+    let unsigned = entry(&["personality"], "ALLOW", &[(0, "EQ", 0xffff_ffff, 0)]);
+    assert_eq!(found("ERRNO", &[&unsigned], Check::SignExtension), []);
+}
+
+#[test]
+fn a_low_half_is_not_a_length() {
+    let low = entry(&["write"], "ALLOW", &[(2, "MASKED_EQ", 0xffff_ffff, 7)]);
+    let finding = only(found("ERRNO", &[&low], Check::LowHalf), 2);
+    assert!(finding.examples.iter().all(|one| one.verdict.permits()));
+    assert_ne!(finding.examples[0].data.args[2], finding.examples[1].data.args[2]);
+    let whole = entry(&["write"], "ALLOW", &[(2, "EQ", 7, 0)]);
+    assert_eq!(found("ERRNO", &[&whole], Check::LowHalf), []);
+    // Some bits of the protection; and `clone` truncates its flags.
+    let bits = entry(&["mmap"], "ALLOW", &[(2, "MASKED_EQ", 4, 0)]);
+    assert_eq!(found("ERRNO", &[&bits], Check::LowHalf), []);
+    let clone = entry(&["clone"], "ALLOW", &[(0, "MASKED_EQ", 0xffff_ffff, 0x11)]);
+    assert_eq!(found("ERRNO", &[&clone], Check::LowHalf), []);
+}
+
+#[test]
+fn pointers_are_compared_with_null_only() {
+    let address = entry(&["openat"], "ALLOW", &[(1, "EQ", 0x1234_5678, 0)]);
+    let finding = only(found("ERRNO", &[&address], Check::PointerValue), 2);
+    assert_eq!(finding.examples[0].data.args[1], 0x1234_5678);
+    assert!(finding.examples[0].verdict.permits() && !finding.examples[1].verdict.permits());
+    for op in ["EQ", "NE"] {
+        let null = entry(&["openat"], "ALLOW", &[(1, op, 0, 0)]);
+        assert_eq!(found("ERRNO", &[&null], Check::PointerValue), [], "{op}");
+    }
+}
+
+/// A program: if the arch differs from `token`, the verdict `other`; then the denial of `mount`.
+fn denies_mount(token: Option<u32>, other: Verdict) -> LongProgram {
+    let mut insns = Vec::new();
+    if let Some(token) = token {
+        insns.extend([
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, token, 1, 0),
+            Insn::new(Op::RetK, other.0),
+        ]);
+    }
+    insns.extend([
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, 165, 0, 1),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ]);
+    Program::new(insns).unwrap().into()
+}
+
+fn of_program(program: &LongProgram, arches: &[Arch], check: Check) -> Vec<Finding> {
+    let all = lint(&[Subject::program(program, Endian::Little)], arches).unwrap();
+    all.into_iter().filter(|finding| finding.check == check).collect()
+}
+
+#[test]
+fn other_architectures_are_checked() {
+    let token = Some(Arch::X86_64.token());
+    let native = [Arch::X86_64];
+    for program in [denies_mount(None, Verdict::ALLOW), denies_mount(token, Verdict::ALLOW)] {
+        let found = of_program(&program, &native, Check::ArchNotChecked);
+        let [finding] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(finding.syscalls[0], "mount");
+        let [denied, allowed] = finding.examples.as_slice() else { panic!("{finding:?}") };
+        assert_eq!((denied.arch, denied.verdict), (Arch::X86_64, Verdict::errno(1)));
+        assert_eq!(
+            (allowed.arch, allowed.data.nr, allowed.verdict),
+            (Arch::X86, 21, Verdict::ALLOW)
+        );
+    }
+    let checked = denies_mount(token, Verdict::KILL_PROCESS);
+    assert_eq!(of_program(&checked, &native, Check::ArchNotChecked), []);
+    // A program whose numbers are those of x86 as well.
+    let found = of_program(&checked, &native, Check::X32NotDenied);
+    let [finding] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(finding.syscalls, ["mount"]);
+    assert_eq!(finding.examples[1].data.nr, 0x4000_0000 + 165);
+    // A filter that permits everything has nothing to evade.
+    let all = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]).unwrap().into();
+    assert_eq!(of_program(&all, &native, Check::ArchNotChecked), []);
+    assert_eq!(of_program(&all, &native, Check::AllowsAll).len(), 1);
+    assert_eq!(of_program(&checked, &native, Check::AllowsAll), []);
+}
+
+#[test]
+fn abis_have_the_same_rules() {
+    let section = |arch: Arch, allowed: &[&str]| {
+        let rules = allowed.iter().map(|name| Rule {
+            syscalls: SyscallSet::one(arch.number(name).unwrap()),
+            when: Condition::always(),
+            verdict: Verdict::ALLOW,
+        });
+        Section::new(arch, rules.collect(), Verdict::errno(1))
+    };
+    let arches = [Arch::X86_64, Arch::X86];
+    let of = |compat: &[&str]| {
+        let sections = vec![section(Arch::X86_64, &["read"]), section(Arch::X86, compat)];
+        let policy = Policy::new(sections, Verdict::KILL_PROCESS).unwrap();
+        let all = lint(&[Subject::new(&policy)], &arches).unwrap();
+        all.into_iter().filter(|finding| finding.check == Check::OtherAbi).collect::<Vec<_>>()
+    };
+    // x86-64 has no `waitpid`, so there is nothing to compare.
+    assert_eq!(of(&["read", "waitpid"]), []);
+    let found = of(&["read", "mount", "kill"]);
+    let [finding] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(
+        (finding.syscalls.as_slice(), finding.arches[0]),
+        (["mount", "kill"].as_slice(), Arch::X86)
+    );
+}
+
+#[test]
+fn multiplexers_hide_arguments() {
+    let socket = entry(&["socket"], "ALLOW", &[(0, "NE", 40, 0)]);
+    let multiplexer = entry(&["socketcall"], "ALLOW", &[]);
+    let x86 = [Arch::X86];
+    let [others, finding] = <[Finding; 2]>::try_from(found_on(
+        &x86,
+        "ERRNO",
+        &[&multiplexer, &socket],
+        Check::Multiplexer,
+    ))
+    .unwrap();
+    assert_eq!((line(&others), line(&finding)), (2, 3));
+    assert!(others.syscalls.contains(&"listen"));
+    assert_eq!(finding.syscalls, ["socket"]);
+    let [denied, allowed] = finding.examples.as_slice() else { panic!("{finding:?}") };
+    assert_eq!((denied.data.args[0], denied.verdict), (40, Verdict::errno(1)));
+    assert_eq!((allowed.data.nr, allowed.data.args[0], allowed.verdict), (102, 1, Verdict::ALLOW));
+    let all = entry(&["socket"], "ALLOW", &[]);
+    assert_eq!(found_on(&x86, "ERRNO", &[&all], Check::Multiplexer), []);
+    assert_eq!(found("ERRNO", &[&multiplexer, &socket], Check::Multiplexer), []);
+}
+
+#[test]
+fn syscalls_with_the_same_effect_are_denied_together() {
+    let deny = entry(&["mount"], "ERRNO", &[]);
+    let finding = only(found("ALLOW", &[&deny], Check::SameEffect), 2);
+    assert_eq!(finding.syscalls, ["mount", "move_mount"]);
+    let both = entry(&["mount", "move_mount"], "ERRNO", &[]);
+    assert_eq!(found("ALLOW", &[&both], Check::SameEffect), []);
+    // An allowlist without a syscall says nothing about it.
+    let open = entry(&["openat"], "ALLOW", &[]);
+    assert_eq!(found("ERRNO", &[&open], Check::SameEffect), []);
+    // Flags of clone3 are in memory.
+    let clone = entry(&["clone"], "ALLOW", &[(0, "MASKED_EQ", 0x1000_0000, 0)]);
+    let clone3 = entry(&["clone3"], "ALLOW", &[]);
+    let finding = only(found("ERRNO", &[&clone, &clone3], Check::SameEffect), 2);
+    assert_eq!(finding.syscalls, ["clone", "clone3"]);
+    assert!(finding.help.contains("ENOSYS"));
+    assert_eq!(found("ERRNO", &[&clone], Check::SameEffect), []);
+}
+
+#[test]
+fn rings_and_powerful_syscalls() {
+    let ring = entry(&["io_uring_setup", "io_uring_enter"], "ALLOW", &[]);
+    let finding = only(found("ERRNO", &[&ring], Check::IoUring), 2);
+    assert!(finding.syscalls.contains(&"openat"));
+    let half = entry(&["io_uring_enter"], "ALLOW", &[]);
+    assert_eq!(found("ERRNO", &[&half], Check::IoUring), []);
+
+    let ptrace = entry(&["ptrace"], "ALLOW", &[]);
+    assert_eq!(only(found("ERRNO", &[&ptrace], Check::PowerfulCall), 2).syscalls, ["ptrace"]);
+    let traceme = entry(&["ptrace"], "ALLOW", &[(0, "EQ", 0, 0)]);
+    assert_eq!(found("ERRNO", &[&traceme], Check::PowerfulCall), []);
+}
+
+#[test]
+fn rules_without_effect() {
+    let always = entry(&["personality"], "ALLOW", &[]);
+    let some = entry(&["personality"], "ALLOW", &[(0, "EQ", 8, 0)]);
+    let finding = only(found("ERRNO", &[&always, &some], Check::ConditionWithoutEffect), 3);
+    assert!(finding.message.contains("at 2:12"), "{}", finding.message);
+    assert_eq!(found("ERRNO", &[&some], Check::ConditionWithoutEffect), []);
+    let other = entry(&["personality"], "ALLOW", &[(0, "EQ", 9, 0)]);
+    assert_eq!(found("ERRNO", &[&other, &some], Check::ConditionWithoutEffect), []);
+    assert_eq!(found("ERRNO", &[&other, &some], Check::Duplicate), []);
+
+    assert_eq!(
+        only(found("ERRNO", &[&always, &always], Check::Duplicate), 3).syscalls,
+        ["personality"]
+    );
+    assert_eq!(found("ERRNO", &[&always], Check::Duplicate), []);
+    // Three that cover each other in part.
+    let range = |first: u64, last: u64| {
+        entry(&["dup"], "ALLOW", &[(0, "GE", first, 0), (1, "LE", last, 0)])
+    };
+    assert_eq!(found("ERRNO", &[&range(1, 5), &range(2, 9)], Check::Duplicate), []);
+
+    let log = entry(&["mount"], "LOG", &[]);
+    let errno = "{\"names\": [\"mount\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 5}";
+    let overruled = found("KILL", &[&log, errno], Check::Overruled);
+    let at: Vec<_> = overruled.iter().map(line).collect();
+    assert_eq!(at.len(), 1, "{overruled:?}");
+
+    let equal = entry(&["mount", "umount2"], "ERRNO", &[]);
+    let finding = only(found("ERRNO", &[&always, &equal], Check::EqualsDefault), 3);
+    assert_eq!(finding.syscalls, ["mount", "umount2"]);
+    let exception = entry(&["personality"], "ERRNO", &[(0, "EQ", 8, 0)]);
+    let finding = only(found("ERRNO", &[&always, &exception], Check::EqualsDefault), 3);
+    assert!(finding.help.contains("exceptions"), "{finding:?}");
+}
+
+#[test]
+fn conditions_that_never_hold() {
+    let never = entry(&["personality"], "ALLOW", &[(0, "MASKED_EQ", 1, 2)]);
+    let text = profile("ERRNO", &[&never]);
+    let profile = oci::read(&text, &options(&[Arch::X86_64], Dialect::Oci)).unwrap();
+    let all = lint(&[Subject::profile(&profile)], &[Arch::X86_64]).unwrap();
+    assert!(all.iter().any(|finding| finding.check == Check::NeverMatches && line(finding) == 2));
+    let two = entry(&["personality"], "ALLOW", &[(0, "NE", 1, 0), (0, "NE", 2, 0)]);
+    assert_eq!(line(&found("ERRNO", &[&two], Check::OrConditions)[0]), 2);
+    assert_eq!(found("ERRNO", &[&two], Check::Profile), []);
+}
+
+#[test]
+fn alternatives_test_the_same_arguments() {
+    let get = entry(&["fcntl"], "ALLOW", &[(1, "EQ", 3, 0)]);
+    let set = entry(&["fcntl"], "ALLOW", &[(1, "EQ", 4, 0), (2, "EQ", 0, 0)]);
+    let finding = only(found("ERRNO", &[&get, &set], Check::UnevenAlternatives), 2);
+    assert_eq!(finding.examples[0].data.args[1], 3);
+    assert_eq!(found("ERRNO", &[&set], Check::UnevenAlternatives), []);
+}
+
+#[test]
+fn siblings_of_syscalls_are_allowed() {
+    let old = entry(&["fcntl64", "open", "send"], "ALLOW", &[]);
+    let names = |arch: Arch| -> Vec<_> {
+        let found = found_on(&[arch], "ERRNO", &[&old], Check::MissingSibling);
+        found.iter().map(|finding| finding.syscalls.clone()).collect()
+    };
+    assert_eq!(names(Arch::X86_64), [["fcntl64", "fcntl"], ["send", "sendto"]]);
+    let both = entry(&["fcntl64", "fcntl"], "ALLOW", &[]);
+    assert_eq!(found("ERRNO", &[&both], Check::MissingSibling), []);
+    let arm = names(Arch::Aarch64);
+    assert_eq!(arm, [["fcntl64", "fcntl"], ["open", "openat"], ["send", "sendto"]]);
+    // x86 has `send` behind `socketcall`.
+    assert_eq!(names(Arch::X86), Vec::<Vec<&str>>::new());
+}
+
+#[test]
+fn fallbacks_need_enosys() {
+    let clone = entry(&["clone"], "ALLOW", &[]);
+    let finding = only(found("ERRNO", &[&clone], Check::ErrnoNotEnosys), 2);
+    assert_eq!(finding.syscalls, ["clone3", "clone"]);
+    let enosys = "{\"names\": [\"clone3\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 38}";
+    assert_eq!(found("ERRNO", &[&clone, enosys], Check::ErrnoNotEnosys), []);
+    assert_eq!(found("KILL", &[&clone], Check::ErrnoNotEnosys), []);
+    let neither = entry(&["read"], "ALLOW", &[]);
+    assert_eq!(found("ERRNO", &[&neither], Check::ErrnoNotEnosys), []);
+}
+
+#[test]
+fn every_program_needs_some_syscalls() {
+    let read = entry(&["read"], "ALLOW", &[]);
+    let names: Vec<_> =
+        found("ERRNO", &[&read], Check::NeededCall).iter().map(|one| one.syscalls[0]).collect();
+    assert_eq!(names, ["rt_sigreturn", "restart_syscall", "exit_group", "exit"]);
+    assert_eq!(found("ERRNO", &[&read, &needed()], Check::NeededCall), []);
+    // On x86 either of the two returns from a signal handler.
+    let x86 = found_on(&[Arch::X86], "ERRNO", &[&read], Check::NeededCall);
+    assert_eq!(x86.len(), 4);
+    let one = entry(&["sigreturn"], "ALLOW", &[]);
+    let x86 = found_on(&[Arch::X86], "ERRNO", &[&one], Check::NeededCall);
+    assert!(x86.iter().all(|finding| finding.syscalls != ["rt_sigreturn"]));
+}
+
+#[test]
+fn capabilities_fit_the_syscalls() {
+    let gated = |caps: &str, name: &str| {
+        format!(
+            "{{\"names\": [\"{name}\"], \"action\": \"SCMP_ACT_ALLOW\", \"includes\": {{\"caps\": [\"{caps}\"]}}}}"
+        )
+    };
+    let wrong = gated("CAP_SYS_ADMIN", "reboot");
+    assert_eq!(only(found("ERRNO", &[&wrong], Check::Capability), 2).syscalls, ["reboot"]);
+    for right in [gated("CAP_SYS_BOOT", "reboot"), gated("CAP_SYS_ADMIN", "syslog")] {
+        assert_eq!(found("ERRNO", &[&right], Check::Capability), []);
+    }
+    // A rule that this container does not get is checked as well.
+    let mut options = options(&[Arch::X86_64], Dialect::Docker);
+    options.caps = CapSet::none();
+    let profile = oci::read(&profile("ERRNO", &[&wrong]), &options).unwrap();
+    let all = lint(&[Subject::profile(&profile)], &[Arch::X86_64]).unwrap();
+    assert!(all.iter().any(|finding| finding.check == Check::Capability));
+}
+
+#[test]
+fn numbers_of_newer_kernels() {
+    let text = profile("ERRNO", &[&entry(&["read", "openat"], "ALLOW", &[])]);
+    let of = |dialect| {
+        let profile = oci::read(&text, &options(&[Arch::X86_64], dialect)).unwrap();
+        let all = lint(&[Subject::profile(&profile)], &[Arch::X86_64]).unwrap();
+        all.into_iter().filter(|finding| finding.check == Check::UnknownNumbers).count()
+    };
+    // runc lets them fail with ENOSYS.
+    assert_eq!((of(Dialect::Docker), of(Dialect::Crun)), (0, 1));
+    assert_eq!(found("ALLOW", &[&entry(&["mount"], "ERRNO", &[])], Check::UnknownNumbers).len(), 1);
+}
+
+#[test]
+fn a_listener_is_mentioned() {
+    let notify = entry(&["mount", "mknodat"], "NOTIFY", &[]);
+    let text = format!("{{\"listenerPath\": \"/x\", {}", &profile("ERRNO", &[&notify])[1..]);
+    let profile = read(&text, &[Arch::X86_64]);
+    let all = lint(&[Subject::profile(&profile)], &[Arch::X86_64]).unwrap();
+    let finding = all.iter().find(|finding| finding.check == Check::Notify).unwrap();
+    assert_eq!((finding.syscalls.as_slice(), line(finding)), (["mount", "mknodat"].as_slice(), 2));
+}
+
+#[test]
+fn costs_have_figures() {
+    let numbers: Vec<u32> = (0..40).map(|i| 3 * i).collect();
+    // A list that loads an argument first.
+    let mut insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::LdWordAbs, 0)];
+    for (i, nr) in numbers.iter().enumerate() {
+        insns.push(Insn::branch(Op::JeqK, *nr, (numbers.len() - i) as u8, 0));
+    }
+    insns.extend([Insn::new(Op::RetK, 0), Insn::new(Op::RetK, Verdict::ALLOW.0)]);
+    let program: LongProgram = Program::new(insns).unwrap().into();
+    let slow = of_program(&program, &[Arch::X86_64], Check::SlowProgram);
+    assert!(slow[0].message.starts_with("44 instructions and "), "{}", slow[0].message);
+    let cached = of_program(&program, &[Arch::X86_64], Check::NotCached);
+    assert_eq!(cached[0].syscalls.len(), 40);
+
+    let filter = Filter::builder(Arch::X86_64).allow(["read", "write"]).unwrap().build().unwrap();
+    let fast = filter.compile().unwrap();
+    let best: LongProgram = fast.clone().into();
+    assert_eq!(of_program(&best, &[Arch::X86_64], Check::SlowProgram), []);
+    assert_eq!(of_program(&best, &[Arch::X86_64], Check::NotCached), []);
+    let subject = Subject::program(&best, Endian::Little);
+    let stacked = lint(&[subject, Subject::new(&filter)], &[Arch::X86_64]).unwrap();
+    let merge = stacked.iter().find(|finding| finding.check == Check::UnmergedStack).unwrap();
+    assert!(merge.message.starts_with("2 filters have"), "{}", merge.message);
+}
+
+/// Every example was run through the whole stack.
+#[test]
+fn examples_have_the_verdicts_of_the_stack() {
+    let builder = || Filter::builder(Arch::X86_64).default(Verdict::ALLOW);
+    let one = builder().deny_if("socket", arg(0).eq(40)).unwrap().build().unwrap();
+    let two = builder().deny(["mount"]).unwrap().build().unwrap();
+    let subjects = [Subject::new(&one), Subject::new(&two)];
+    let all = lint(&subjects, &[Arch::X86_64]).unwrap();
+    let examples: Vec<_> = all.iter().flat_map(|finding| &finding.examples).collect();
+    assert!(examples.len() > 3);
+    for example in examples {
+        let run = |filter: &Filter| filter.policy().evaluate(&example.data);
+        assert_eq!(example.verdict, Verdict::of_stack([run(&two), run(&one)]));
+    }
+}
+
+/// The findings for our own profile, each of which docs/lint.md explains.
+#[test]
+fn container_default_has_known_findings() {
+    let arches = [Arch::X86_64, Arch::X86, Arch::X32];
+    let mut options = options(&arches, Dialect::Docker);
+    options.caps = CapSet::docker();
+    let profile = container_default(&options).unwrap();
+    let all = lint(&[Subject::profile(&profile)], &arches).unwrap();
+    let serious: Vec<_> =
+        all.iter().filter(|one| one.check.level() > Level::Note).map(|one| one.check).collect();
+    assert_eq!(serious, [Check::Multiplexer, Check::PowerfulCall]);
+}
