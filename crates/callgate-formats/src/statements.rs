@@ -3,6 +3,7 @@
 //! The rules of a policy are the result of combining these; statements tell which part of the text is the reason for a
 //! verdict.
 
+use crate::capabilities::CapSet;
 use callgate_bpf::SeccompData;
 use callgate_bpf::diagnostic::Position;
 use callgate_bpf::syscalls::{Arch, SyscallSet};
@@ -58,6 +59,8 @@ pub struct Inactive {
     pub verdict: Verdict,
     /// Why it does not apply, as a clause: `it needs CAP_SYS_PTRACE, which the container does not have`.
     pub reason: String,
+    /// The missing capabilities, if they are the reason.
+    pub missing: CapSet,
 }
 
 /// A rule that no text states, because the program that installs the filter adds it.

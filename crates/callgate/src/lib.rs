@@ -63,6 +63,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+#[cfg(feature = "oci")]
+pub mod change;
 pub mod compile;
 #[cfg(feature = "oci")]
 pub mod convert;

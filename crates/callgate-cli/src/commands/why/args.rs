@@ -1,6 +1,7 @@
 //! The command line of `callgate why`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::ValueHint;
 
@@ -15,6 +16,11 @@ syscall that do not apply follow: those whose condition its arguments do not
 meet, and those that need another capability, kernel or architecture. In a
 program, the reason is the instruction that returns.
 
+If the syscall is denied, the smallest change that allows it follows, as a patch
+to the profile in its own language: with the given arguments only, or else with
+all. It is proved: the filter allows the syscall after the change, and nothing
+else in addition. If a capability is enough, it comes first.
+
 A process or a unit of systemd can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.
 
@@ -22,6 +28,7 @@ Examples:
   callgate why profile.json ptrace
   callgate why profile.json clone CLONE_NEWUSER
   callgate why docker.json --caps docker,SYS_PTRACE ptrace
+  callgate why profile.json --patch ptrace.patch ptrace
   callgate why nginx.service --arch x86_64 mount
   callgate why pid:1234 personality 8
 
@@ -42,6 +49,10 @@ pub(crate) struct WhyArgs {
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
+
+    /// Write the patch to a file, for `patch -p1` or `git apply`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) patch: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) reading: SourceOptions,

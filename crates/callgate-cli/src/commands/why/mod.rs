@@ -2,7 +2,9 @@
 
 mod answer;
 mod args;
+mod change;
 mod json;
+mod patch_text;
 mod reason;
 mod run;
 mod text;

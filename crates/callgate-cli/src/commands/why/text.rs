@@ -3,10 +3,13 @@
 use std::fmt::Write;
 
 use callgate::Verdict;
+use callgate::formats::CapSet;
 use callgate::formats::statements::{Inactive, Site, Statement};
 use callgate::why::{Cause, Why};
 
 use super::answer::Answer;
+use super::change::{Advice, Change, call};
+use super::patch_text::patch_lines;
 use super::reason::{FilterReason, Reason, condition};
 use crate::outcome::colored;
 use crate::output::wrap;
@@ -93,6 +96,54 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
         let Inactive { verdict, name, reason, .. } = rule;
         say(text, &format!("{}: {verdict} {}: {reason}", place(&rule.site), printable(name)));
     });
+}
+
+/// What allows the syscall.
+pub(super) fn advice(answer: &Answer<'_>, advice: &Advice) -> String {
+    let mut text = String::new();
+    if advice.caps != CapSet::none() {
+        wrap(&mut text, &format!("to allow it: {}", capabilities(advice.caps)), 0, 2);
+    }
+    let or = if text.is_empty() { "to allow it" } else { "or without it" };
+    match &advice.change {
+        Ok(change) => {
+            let scope = scope(&answer_call(answer, change.all_arguments), change);
+            wrap(&mut text, &format!("{or}: this change, which {scope}"), 0, 2);
+            patch_lines(&mut text, &change.patch);
+        }
+        Err(by_hand) => wrap(&mut text, &format!("{or}: {}", printable(by_hand)), 0, 2),
+    }
+    text
+}
+
+/// How a container gets capabilities.
+pub(super) fn capabilities(caps: CapSet) -> String {
+    let names: Vec<&str> = caps.names().collect();
+    let option = |name: &&str| format!("--cap-add {}", name.trim_start_matches("CAP_"));
+    let options: Vec<String> = names.iter().map(option).collect();
+    format!("give the process {} ({})", names.join(" and "), options.join(" "))
+}
+
+fn answer_call(answer: &Answer<'_>, all_arguments: bool) -> String {
+    match all_arguments {
+        true => syscall::name(answer.arch, answer.data.nr),
+        false => syscall::show(answer.arch, &answer.data),
+    }
+}
+
+/// What a change is proved to do.
+pub(super) fn scope(allowed: &str, change: &Change) -> String {
+    let all = if change.all_arguments { " with all arguments" } else { "" };
+    let mut scope = format!("is proved to allow {allowed}{all} and nothing else");
+    if let Some(other) = &change.side_effect {
+        let (before, after) = (other.before, other.after);
+        let _ = write!(
+            scope,
+            "; {}, which remains denied, gets {after} instead of {before}",
+            call(&other.data)
+        );
+    }
+    scope
 }
 
 /// The syscall of a rule as the text names it.

@@ -22,6 +22,7 @@ pub(super) fn statements(
             name: (*name).to_owned(),
             verdict: entry.action.verdict,
             reason: reason.clone(),
+            missing: entry.includes.missing_caps(options),
         }));
     }
     Statements {
