@@ -49,6 +49,8 @@ pub(super) struct Advice {
 
 /// A change of the texts of a source, which is proved.
 pub(super) struct Change {
+    /// The changed source.
+    pub(super) read: Read,
     /// The patch.
     pub(super) patch: String,
     /// Whether the syscall is allowed with all arguments.
@@ -62,12 +64,12 @@ pub(super) fn permits(verdict: Verdict) -> bool {
     matches!(verdict.action(), Action::Allow | Action::Log)
 }
 
-/// What allows a syscall; `given` is how many of its arguments matter.
+/// What allows a syscall, with these arguments (index and value) only, or else with all.
 pub(super) fn advise(
     read: &Read,
     arch: Option<Arch>,
     data: &SeccompData,
-    given: usize,
+    args: Vec<(u8, u64)>,
     options: &SourceOptions,
 ) -> Advice {
     let caps = capabilities(read, arch, data, options);
@@ -76,9 +78,18 @@ pub(super) fn advise(
         let by_hand = "the syscall has no name, so a profile cannot name it".to_owned();
         return Advice { caps, change: Err(by_hand) };
     };
-    let args = (0..).zip(data.args).take(given).collect();
     let wanted = Allowed { arch, name: name.to_owned(), args };
-    Advice { caps, change: Search::new(read, wanted, *data, options).run() }
+    Advice { caps, change: change(read, &wanted, data, options) }
+}
+
+/// The smallest change that allows a syscall, or else what to do by hand.
+pub(super) fn change(
+    read: &Read,
+    wanted: &Allowed,
+    data: &SeccompData,
+    options: &SourceOptions,
+) -> std::result::Result<Change, String> {
+    Search::new(read, wanted.clone(), *data, options).run()
 }
 
 /// The missing capabilities of a rule that would allow the syscall, if it would then be allowed.
@@ -162,7 +173,12 @@ impl<'a> Search<'a> {
                 match self.verify(&after, all_arguments) {
                     Ok(side_effect) => {
                         let patch = patch(&self.before.source.texts(), &after.source.texts());
-                        return Step::Done(Change { patch, all_arguments, side_effect });
+                        return Step::Done(Change {
+                            read: after,
+                            patch,
+                            all_arguments,
+                            side_effect,
+                        });
                     }
                     Err(Unverified::Denied(_)) if closer.is_none() => {
                         let now = Answer::new(&after.stack, Some(self.wanted.arch), self.data);

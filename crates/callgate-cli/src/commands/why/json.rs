@@ -13,6 +13,14 @@ use callgate_requests::syscall;
 
 /// The syscall, the verdict, and each filter with its reason, the one that decides first.
 pub(super) fn answer(answer: &Answer<'_>, advice: Option<&Advice>) -> Json {
+    Json::Object(answer_fields(answer, advice))
+}
+
+/// The fields of [`answer`].
+pub(super) fn answer_fields(
+    answer: &Answer<'_>,
+    advice: Option<&Advice>,
+) -> Vec<(&'static str, Json)> {
     let mut fields = syscall::fields(answer.arch, &answer.data);
     fields.extend([
         ("verdict", answer.verdict.to_string().into()),
@@ -20,7 +28,7 @@ pub(super) fn answer(answer: &Answer<'_>, advice: Option<&Advice>) -> Json {
         ("filters", Json::array(answer.filters.iter().map(|one| filter(answer, one)))),
         ("change", advice.map(change).into()),
     ]);
-    Json::Object(fields)
+    fields
 }
 
 /// What allows the syscall.

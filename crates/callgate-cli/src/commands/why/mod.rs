@@ -4,6 +4,8 @@ mod answer;
 mod args;
 mod change;
 mod json;
+mod log;
+mod patch_file;
 mod patch_text;
 mod reason;
 mod run;

@@ -3,11 +3,14 @@
 use super::answer::Answer;
 use super::args::WhyArgs;
 use super::change::{Read, advise, permits};
-use super::{json, text};
+use super::patch_file::write_patch;
+use super::{json, log, text};
+use callgate::SeccompData;
+
 use crate::called::called;
 use crate::options::Format;
 use crate::output;
-use crate::report::{self, Result};
+use crate::report::Result;
 use crate::source::{Filter, Source};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
@@ -15,10 +18,11 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let read = Read::new(Source::parse(&args.source)?.load()?, &reading)?;
     let stack = &read.stack;
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let (arch, data) = called(&args.call, &args.args, None, &reading, &stack.arches())?;
+    let Some(call) = &args.call else { return log::run(args, &read, &reading) };
+    let (arch, data) = called(call, &args.args, None, &reading, &stack.arches())?;
     let answer = Answer::new(stack, arch, data);
-    let advice =
-        (!permits(answer.verdict)).then(|| advise(&read, arch, &data, args.args.len(), &reading));
+    let advice = (!permits(answer.verdict))
+        .then(|| advise(&read, arch, &data, given(&data, args.args.len()), &reading));
     if let Some(path) = &args.patch {
         let change = advice.as_ref().and_then(|advice| advice.change.as_ref().ok());
         write_patch(path, change.map(|change| change.patch.as_str()))?;
@@ -33,13 +37,7 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Writes the patch to a file, if there is one.
-pub(super) fn write_patch(path: &std::path::Path, patch: Option<&str>) -> Result<()> {
-    match patch {
-        Some(patch) => output::write_file(path, patch.as_bytes()),
-        None => {
-            report::warn("--patch writes no file: there is no patch", "");
-            Ok(())
-        }
-    }
+/// The arguments of a syscall that are given on the command line.
+fn given(data: &SeccompData, count: usize) -> Vec<(u8, u64)> {
+    (0..).zip(data.args).take(count).collect()
 }
