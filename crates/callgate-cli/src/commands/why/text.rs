@@ -16,6 +16,9 @@ use crate::output::wrap;
 use crate::text::printable;
 use callgate_requests::syscall;
 
+/// The most conditions at one place that are listed one by one.
+const MAX_CONDITIONS: usize = 4;
+
 /// The most rules of a kind that are listed.
 const MAX_RULES: usize = 20;
 
@@ -74,10 +77,9 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
         }),
         Cause::Builtin(rule) => say(text, &format!("{}: {}", rule.verdict, rule.reason)),
         Cause::OtherArch => {
-            say(
-                text,
-                &format!("{}: the filter is not for this architecture", printable(filter.name)),
-            );
+            let default = filter.statements.and_then(|all| all.default.as_ref());
+            let at = default.map_or_else(|| printable(filter.name).to_string(), place);
+            say(text, &format!("{at}: the filter is not for this architecture"));
         }
         Cause::Default(site) => {
             let at = site.map_or_else(|| printable(filter.name).to_string(), place);
@@ -88,8 +90,14 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
         let when = describe(rule, answer).map_or(String::new(), |when| format!(" if {when}"));
         say(text, &format!("{}: {} {}{when}", place(&rule.site), rule.verdict, name(rule)));
     });
-    heading(text, "conditions that are not met:", &why.unmet, |text, rule| {
-        let when = describe(rule, answer).unwrap_or_default();
+    // A directive of systemd can have dozens of rules.
+    let places = by_place(&why.unmet);
+    heading(text, "conditions that are not met:", &places, |text, rules| {
+        let Some(rule) = rules.first() else { return };
+        let when = match rules.len() {
+            1 => describe(rule, answer).unwrap_or_default(),
+            count => format!("one of {count} conditions holds"),
+        };
         say(text, &format!("{}: {} {} if {when}", place(&rule.site), rule.verdict, name(rule)));
     });
     heading(text, "rules that are not in effect:", &why.inactive, |text, rule: &&Inactive| {
@@ -144,6 +152,24 @@ pub(super) fn scope(allowed: &str, change: &Change) -> String {
         );
     }
     scope
+}
+
+/// Rules with one verdict at one place, if they are more than a few; other rules alone.
+fn by_place<'s>(rules: &[&'s Statement]) -> Vec<Vec<&'s Statement>> {
+    let mut places: Vec<Vec<&Statement>> = Vec::new();
+    for rule in rules {
+        let is_same = |other: &Statement| other.site == rule.site && other.verdict == rule.verdict;
+        match places.iter_mut().find(|rules| rules.first().is_some_and(|first| is_same(first))) {
+            Some(rules) => rules.push(rule),
+            None => places.push(vec![rule]),
+        }
+    }
+    let is_few = |rules: &[&Statement]| rules.len() <= MAX_CONDITIONS;
+    let parts = places.into_iter().flat_map(|rules| match is_few(&rules) {
+        true => rules.into_iter().map(|rule| vec![rule]).collect(),
+        false => vec![rules],
+    });
+    parts.collect()
 }
 
 /// The syscall of a rule as the text names it.
