@@ -37,7 +37,8 @@ pub(crate) fn called(
     Ok((arch.or_else(|| syscall::arch_of(&data)), data))
 }
 
-fn one_arch(reading: &SourceOptions, arches: &[Arch]) -> Result<Arch> {
+/// The architecture of a syscall that does not name one.
+pub(crate) fn one_arch(reading: &SourceOptions, arches: &[Arch]) -> Result<Arch> {
     match *reading.arch.as_slice() {
         [arch] => Ok(arch),
         [] => default_arch(arches),

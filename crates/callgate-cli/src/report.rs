@@ -10,6 +10,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use callgate::diagnostic::{Diagnostic, Severity};
@@ -135,7 +136,21 @@ pub(crate) fn note(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Whether warnings are printed.
+static IS_MUTED: AtomicBool = AtomicBool::new(false);
+
+/// Runs a function without printing its warnings: it repeats something whose warnings were printed.
+pub(crate) fn muted<T>(run: impl FnOnce() -> T) -> T {
+    let before = IS_MUTED.swap(true, Ordering::Relaxed);
+    let result = run();
+    IS_MUTED.store(before, Ordering::Relaxed);
+    result
+}
+
 fn print(origin: Option<&str>, message: &Diagnostic) {
+    if IS_MUTED.load(Ordering::Relaxed) {
+        return;
+    }
     note(&Rendered { origin, message, is_multiline: false }.to_string());
 }
 

@@ -73,7 +73,8 @@ impl CapSet {
     }
 
     /// The union of two sets.
-    pub(crate) const fn with(self, other: CapSet) -> CapSet {
+    #[must_use]
+    pub const fn with(self, other: CapSet) -> CapSet {
         CapSet(self.0 | other.0)
     }
 
@@ -88,7 +89,7 @@ impl CapSet {
     }
 
     /// Whether the other set is a subset of this one.
-    pub(crate) const fn includes(self, other: CapSet) -> bool {
+    pub const fn includes(self, other: CapSet) -> bool {
         other.0 & !self.0 == 0
     }
 

@@ -5,13 +5,12 @@
 
 use std::fmt;
 
+use crate::capabilities::CapSet;
 use callgate_bpf::SeccompData;
 use callgate_bpf::diagnostic::Position;
 use callgate_bpf::syscalls::{Arch, SyscallSet};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Section};
-
-use crate::capabilities::CapSet;
 
 /// A place in a profile or in a file that it includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +61,8 @@ pub struct Inactive {
     pub verdict: Verdict,
     /// Why it does not apply. Its text is a clause: `it needs CAP_SYS_PTRACE, which the container does not have`.
     pub reason: Inactivity,
+    /// The missing capabilities, if they are the reason.
+    pub missing: CapSet,
 }
 
 /// Why a rule does not apply.

@@ -6,6 +6,7 @@
 //! | `logs` | logs that list syscalls one by one: strace, audit; splitting into lines |
 //! | [`counts`] | tables that only count: `strace -c`, `perf trace -s`, two columns |
 //! | [`read`] | detects the format of a text and reads a recording |
+//! | [`denials`] | denials in logs: audit, journal, SIGSYS reports, strace |
 //! | [`check`] | which recorded syscalls a filter would deny |
 //! | [`generate`] | profiles that allow what was recorded |
 //!
@@ -28,6 +29,7 @@
 
 pub mod check;
 pub mod counts;
+pub mod denials;
 pub mod generate;
 mod logs;
 mod names;

@@ -63,6 +63,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+#[cfg(feature = "oci")]
+pub mod change;
 pub mod compile;
 #[cfg(feature = "oci")]
 pub mod convert;
@@ -112,4 +114,4 @@ pub use callgate_bpf::{Word, data, diagnostic, random, syscalls, verdict};
 pub use callgate_proof::{diagram, policy};
 #[cfg(feature = "trace")]
 #[doc(hidden)]
-pub use callgate_trace::{check, counts, generate, read, recording};
+pub use callgate_trace::{check, counts, denials, generate, read, recording};

@@ -35,7 +35,8 @@ pub struct Why<'s> {
     pub cause: Cause<'s>,
     /// The rules that apply as well, but have another verdict, which does not count.
     pub overruled: Vec<&'s Statement>,
-    /// The rules about this syscall whose conditions do not hold for its arguments.
+    /// The rules about this syscall whose conditions do not hold for its arguments, except further conditions at the place
+    /// of a rule that decides.
     pub unmet: Vec<&'s Statement>,
     /// The rules about a syscall of this name that are not in effect here.
     pub inactive: Vec<&'s Inactive>,
@@ -68,6 +69,9 @@ pub fn why<'s>(
     let builtin = statements.builtin.iter().find(|rule| {
         rule.token == data.arch && rule.syscalls.contains(data.nr) && rule.verdict == verdict
     });
+    let sites: Vec<&Site> = decisive.iter().map(|rule| &rule.site).collect();
+    let is_unmet = |rule: &&Statement| !rule.applies_to(data) && !sites.contains(&&rule.site);
+    let unmet = about().filter(is_unmet).collect();
     let has_section = policy.sections().iter().any(|section| section.token() == data.arch);
     let cause = match builtin {
         _ if !has_section => Cause::OtherArch,
@@ -80,13 +84,7 @@ pub fn why<'s>(
         Some(rule.name.as_str()) == name && !matches!(rule.reason, Inactivity::MissingOn(_))
     };
     let inactive = statements.inactive.iter().filter(is_about);
-    Why {
-        verdict,
-        cause,
-        overruled: distinct(overruled),
-        unmet: about().filter(|rule| !rule.applies_to(data)).collect(),
-        inactive: inactive.collect(),
-    }
+    Why { verdict, cause, overruled: distinct(overruled), unmet, inactive: inactive.collect() }
 }
 
 /// One rule for each place: a rule of the text may have several conditions that hold.

@@ -10,8 +10,10 @@ use callgate::explain::{self, ArchExplanation, Explanation, Group, Outcome};
 use callgate::policy::SyscallSet;
 use callgate::{Action, Arch, Verdict, Word};
 use callgate_requests::explanation::{explanation as explanation_json, keep_only};
+use callgate_requests::json::Json;
 use clap::ValueHint;
 
+use super::rule_places::RulePlaces;
 use crate::options::{Format, SourceOptions};
 use crate::outcome::{self, GOOD, UNUSUAL, argument_names, colored, complex};
 use crate::output::{self, width, wrap};
@@ -31,6 +33,7 @@ Examples:
   callgate explain
   callgate explain pid:1234
   callgate explain profile.json clone socket
+  callgate explain profile.json --why clone socket
   callgate explain filter.bpf --format json
 
 Exit status: 0 success, 2 error.")]
@@ -42,6 +45,10 @@ pub(crate) struct ExplainArgs {
     /// Show only these syscalls: names, or numbers as the filter sees them [default: all]
     #[arg(value_name = "SYSCALL")]
     calls: Vec<String>,
+
+    /// Show where the profile has the rules of each syscall: file, line and column
+    #[arg(long)]
+    why: bool,
 
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -57,7 +64,9 @@ const RANGES: usize = 6;
 const HEADING: Style = Style::new().bold();
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let reading = if args.why { args.reading.with_statements() } else { args.reading.clone() };
+    let filter = Source::parse(&args.source)?.read(&reading)?;
+    let places = args.why.then(|| RulePlaces::of(&filter));
     let mut store = Store::default();
     let root = filter.diagram(&mut store)?;
     let mut explanation = explain::explain(&store, root, &filter.arches());
@@ -66,31 +75,43 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     }
     let text = match args.format {
         Format::Text => {
-            let mut text = text(&explanation);
+            let mut text = text(&explanation, places.as_ref());
             if args.calls.is_empty() {
                 let asks = store.top_word(root) == Some(Word::ARCH);
                 other_arches(&mut text, explanation.other_arches, asks);
             }
             text
         }
-        Format::Json => format!("{}\n", explanation_json(&filter.name, &explanation)),
+        Format::Json => {
+            let mut json = explanation_json(&filter.name, &explanation);
+            if let (Json::Object(fields), Some(places)) = (&mut json, &places) {
+                let is_shown = |token, nr| {
+                    explanation.arches.iter().filter(|one| one.arch.token() == token).any(|one| {
+                        let mut shown = one.groups.iter().flat_map(|group| &group.syscalls);
+                        shown.any(|(own, _)| *own == nr)
+                    })
+                };
+                fields.push(("rules", places.json(is_shown)));
+            }
+            format!("{json}\n")
+        }
     };
     output::print(&text)?;
     Ok(0)
 }
 
-fn text(explanation: &Explanation) -> String {
+fn text(explanation: &Explanation, places: Option<&RulePlaces<'_>>) -> String {
     let mut text = String::new();
     let mut arches = explanation.arches.iter();
     let first = arches.next();
     if let Some(first) = first {
-        arch_text(&mut text, first, None);
+        arch_text(&mut text, first, None, places);
     }
     for (arch, first) in arches.zip(std::iter::repeat(first)) {
         text.push('\n');
         match first.and_then(|first| beside(first, arch).map(|others| (first.arch, others))) {
-            Some((first, others)) => arch_text(&mut text, &others, Some(first)),
-            None => arch_text(&mut text, arch, None),
+            Some((first, others)) => arch_text(&mut text, &others, Some(first), places),
+            None => arch_text(&mut text, arch, None, places),
         }
     }
     text
@@ -132,7 +153,12 @@ fn beside(first: &ArchExplanation, arch: &ArchExplanation) -> Option<ArchExplana
 }
 
 /// The table of an architecture; if `like` is given, it contains only the differences from that architecture.
-fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch>) {
+fn arch_text(
+    text: &mut String,
+    explanation: &ArchExplanation,
+    like: Option<Arch>,
+    places: Option<&RulePlaces<'_>>,
+) {
     let _ = write!(text, "{HEADING}{}{HEADING:#}", explanation.arch);
     match like {
         Some(first) if explanation.groups.is_empty() => {
@@ -151,14 +177,16 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
             Outcome::Always(verdict) => {
                 let _ =
                     writeln!(text, "  {} ({})", always(verdict), syscalls(group.syscalls.len()));
-                names(text, group);
+                names(text, group, explanation.arch, places);
             }
             // All conditional groups follow at the place of the first.
             _ if conditional.peek().is_some() => {
                 let number =
                     explanation.groups.iter().filter(depends).map(|g| g.syscalls.len()).sum();
                 let _ = writeln!(text, "  depends on arguments ({})", syscalls(number));
-                conditional.by_ref().for_each(|group| conditions(text, group, explanation.arch));
+                conditional
+                    .by_ref()
+                    .for_each(|group| conditions(text, group, explanation.arch, places));
             }
             _ => {}
         }
@@ -195,8 +223,8 @@ fn syscalls(number: usize) -> String {
 }
 
 /// The syscalls of a group with the conditions on their arguments.
-fn conditions(text: &mut String, group: &Group, arch: Arch) {
-    names(text, group);
+fn conditions(text: &mut String, group: &Group, arch: Arch, places: Option<&RulePlaces<'_>>) {
+    names(text, group, arch, places);
     let lines = outcome::lines(&group.outcome, arch, argument_names(&group.syscalls, arch));
     for line in lines {
         text.push_str("      ");
@@ -204,9 +232,28 @@ fn conditions(text: &mut String, group: &Group, arch: Arch) {
     }
 }
 
-fn names(text: &mut String, group: &Group) {
-    let mut names: Vec<&str> = group.syscalls.iter().map(|(_, name)| *name).collect();
-    names.sort_unstable();
+/// The syscalls of a group; with places, each that has rules in a line of its own.
+fn names(text: &mut String, group: &Group, arch: Arch, places: Option<&RulePlaces<'_>>) {
+    let mut named: Vec<(&str, Vec<String>)> = group
+        .syscalls
+        .iter()
+        .map(|(nr, name)| (*name, places.map_or(Vec::new(), |all| all.of_syscall(arch, *nr))))
+        .collect();
+    named.sort_unstable();
+    for (name, places) in named.iter().filter(|(_, places)| !places.is_empty()) {
+        text.push_str("    ");
+        wrap(text, &format!("{name}: {}", places.join(", ")), 4, 6);
+    }
+    named.retain(|(_, places)| places.is_empty());
+    let names: Vec<&str> = named.into_iter().map(|(name, _)| name).collect();
+    if names.is_empty() {
+        return;
+    }
+    let defaults = places.map_or(&[][..], RulePlaces::defaults);
+    if !defaults.is_empty() {
+        text.push_str("    ");
+        wrap(text, &format!("by default ({}):", defaults.join(", ")), 4, 6);
+    }
     text.push_str("    ");
     wrap(text, &names.join(" "), 4, 4);
 }

@@ -82,6 +82,11 @@ impl<S> SourceExpression<S> {
     }
 
     /// The sources in it.
+    /// The combination as it was given.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     pub(super) fn sources(&self) -> impl Iterator<Item = &S> {
         let others = self.steps.iter().filter_map(|(_, term)| match term {
             Term::Source(source) => Some(source),

@@ -9,6 +9,7 @@ use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::statements::Statements;
+use callgate::formats::systemd::Directive;
 use callgate::formats::{Listener, Profile};
 use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
@@ -30,6 +31,8 @@ pub(crate) struct Filter {
     pub(crate) installed: FilterFlags,
     /// Whether it is a filter of a unit of systemd.
     pub(crate) is_of_unit: bool,
+    /// The directive of a unit that installs it.
+    pub(crate) directive: Option<Directive>,
     /// For a program that was made of other sources: their kinds.
     pub(super) made_of: Option<Kinds>,
     /// How often syscalls occur according to the source; --weights replaces it.
@@ -85,8 +88,16 @@ impl Rules {
 impl Filter {
     pub(super) fn new(name: String, content: FilterContent) -> Filter {
         let installed = FilterFlags::NONE;
-        let (is_of_unit, made_of) = (false, None);
-        Filter { name, content, strict: false, installed, is_of_unit, made_of, weights: None }
+        Filter {
+            name,
+            content,
+            strict: false,
+            installed,
+            is_of_unit: false,
+            directive: None,
+            made_of: None,
+            weights: None,
+        }
     }
 
     /// The filter of a profile. Prints its warnings unless the options keep them.

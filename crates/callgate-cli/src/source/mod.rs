@@ -31,6 +31,7 @@ mod firecracker;
 mod format;
 mod included;
 mod kafel;
+mod loaded;
 mod lxc;
 mod minijail;
 mod named;
@@ -50,6 +51,7 @@ mod unit;
 mod violations;
 
 pub(crate) use filter::{Filter, FilterContent, failed};
+pub(crate) use loaded::{LoadedSource, Text};
 pub(crate) use named::Source;
 pub(crate) use place::Place;
 pub(crate) use process::{dump, stack_of};

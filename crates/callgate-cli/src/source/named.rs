@@ -137,12 +137,7 @@ impl Source {
     }
 
     fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Stack> {
-        let mut stack = self.read_stack(options)?;
-        for filter in &mut stack.filters {
-            filter.strict = options.strict;
-        }
-        warn_about_options(&stack.filters, options, counts);
-        Ok(stack)
+        Ok(checked(self.read_stack(options)?, options, counts))
     }
 
     /// Reads two sources with the same options and with `own` ones, which take precedence, after the end of their names.
@@ -209,10 +204,8 @@ impl Source {
             SourceKind::Combined(expression) => expression.read(filter).map(Stack::of),
             SourceKind::Part(part) => part.read(options).map(Stack::of),
             SourceKind::Android(lists) => lists.read(options).map(Stack::of),
-            SourceKind::At { place, format: Some(SourceFormat::Snap) } => {
-                let bytes = place.read()?;
-                check_encoding(place, &bytes)?;
-                read_snap_profile(place, &place.text(bytes, RAW_HELP)?, options)
+            SourceKind::At { place, format: Some(format @ SourceFormat::Snap) } => {
+                read_stack_in(place, *format, place.read()?, options)
             }
             SourceKind::At { place, format: None } => {
                 let bytes = read_detectable(place)?;
@@ -231,8 +224,31 @@ impl Source {
     }
 }
 
+/// A stack that was read with these options. Prints warnings about them.
+pub(super) fn checked(mut stack: Stack, options: &SourceOptions, counts: bool) -> Stack {
+    for filter in &mut stack.filters {
+        filter.strict = options.strict;
+    }
+    warn_about_options(&stack.filters, options, counts);
+    stack
+}
+
+/// Reads an input that may be several filters.
+pub(super) fn read_stack_in(
+    place: &Place,
+    format: SourceFormat,
+    bytes: Vec<u8>,
+    options: &SourceOptions,
+) -> Result<Stack> {
+    if format != SourceFormat::Snap {
+        return read_filter(place, format, bytes, options).map(Stack::of);
+    }
+    check_encoding(place, &bytes)?;
+    read_snap_profile(place, &place.text(bytes, RAW_HELP)?, options)
+}
+
 /// Reads an input in a detected format.
-fn read_detected(
+pub(super) fn read_detected(
     place: &Place,
     format: SourceFormat,
     bytes: Vec<u8>,

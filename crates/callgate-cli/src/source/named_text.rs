@@ -6,6 +6,7 @@ use callgate::formats::systemd::FileMessage;
 use crate::report::{self, Failure, Result};
 
 /// A text that is read, and its name in messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamedText {
     pub(super) name: String,
     pub(super) text: String,

@@ -51,13 +51,27 @@ impl PartSource {
     /// Reads the filter. Prints warnings.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
         let bytes = self.place.read()?;
-        let format = match self.format {
-            Some(format) => format,
+        self.read_bytes(self.detect(&bytes)?, bytes, options)
+    }
+
+    /// The format of the file with this content.
+    pub(super) fn detect(&self, bytes: &[u8]) -> Result<SourceFormat> {
+        match self.format {
+            Some(format) => Ok(format),
             None => {
-                check_not_empty(&self.place, &bytes)?;
-                detect(&self.place, &bytes)
+                check_not_empty(&self.place, bytes)?;
+                Ok(detect(&self.place, bytes))
             }
-        };
+        }
+    }
+
+    /// Reads the filter from the content of the file. Prints warnings.
+    pub(super) fn read_bytes(
+        &self,
+        format: SourceFormat,
+        bytes: Vec<u8>,
+        options: &SourceOptions,
+    ) -> Result<Filter> {
         let name = self.name.as_deref();
         match format {
             SourceFormat::Profile(dialect) => {

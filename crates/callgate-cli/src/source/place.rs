@@ -91,6 +91,29 @@ impl Place {
         result
     }
 
+    /// Reads a log, which may be larger than the memory, in pieces of bytes. Shows the progress.
+    pub(crate) fn read_pieces(&self, mut each: impl FnMut(&[u8])) -> Result<()> {
+        let mut input = self.open()?.take(MAX_LOG + 1);
+        let mut progress = Progress::new(Instant::now());
+        let (mut piece, mut read) = (vec![0; 256 << 10], 0);
+        let result = loop {
+            let count = match input.read(&mut piece) {
+                Ok(0) => break Ok(()),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => break Err(self.unreadable(&error)),
+            };
+            read += count as u64;
+            if read > MAX_LOG {
+                break Err(self.too_large(MAX_LOG, "split it, and give the parts one by one"));
+            }
+            each(piece.get(..count).unwrap_or_default());
+            progress.tell(|| format!("{}: {} MiB read", printable(&self.name()), read >> 20));
+        };
+        progress.clear();
+        result
+    }
+
     fn open(&self) -> Result<Box<dyn Read + Send>> {
         /// Whether standard input was already read.
         static STDIN_IS_TAKEN: AtomicBool = AtomicBool::new(false);

@@ -111,31 +111,57 @@ impl UnitSource {
 
     /// Reads the unit into the filters that systemd installs. Prints warnings.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
-        let mut reading = options.of_unit()?;
-        let (name, texts) = match self {
+        self.read_texts(&self.load()?, options)
+    }
+
+    /// Whether the text has values of `SystemCallFilter=`, not directives.
+    pub(super) fn is_filter(&self) -> bool {
+        matches!(self, UnitSource::Text(text) if !text.contains('='))
+    }
+
+    /// The texts of the unit and its drop-ins.
+    pub(super) fn load(&self) -> Result<Vec<NamedText>> {
+        let one = |name: String, text: &str| vec![NamedText { name, text: text.to_owned() }];
+        match self {
+            UnitSource::Text(text) => Ok(one(self.name(), text)),
+            UnitSource::Content { text, .. } => Ok(one(self.name(), text)),
+            UnitSource::At(place) => {
+                self.check_suffix()?;
+                read_files(place).map_err(|failure| self.explain(failure))
+            }
+        }
+    }
+
+    /// The name in messages.
+    fn name(&self) -> String {
+        match self {
             UnitSource::Text(text) => {
                 let short: String = text.chars().take(MAX_NAME).collect();
                 let more = if text.chars().nth(MAX_NAME).is_some() { "…" } else { "" };
-                let name = format!("systemd:{short}{more}");
-                (name.clone(), vec![NamedText { name, text: text.clone() }])
+                format!("systemd:{short}{more}")
             }
-            UnitSource::Content { place, text } => {
-                if let Place::File(path) = place {
-                    check_suffix(path)?;
-                }
-                let name = place.name();
-                (name.clone(), vec![NamedText { name, text: text.clone() }])
-            }
-            UnitSource::At(place) => {
-                if let Place::File(path) = place {
-                    reading.section = section(path);
-                    check_suffix(path)?;
-                }
-                (place.name(), read_files(place).map_err(|failure| self.explain(failure))?)
-            }
-        };
-        let is_filter = matches!(self, UnitSource::Text(text) if !text.contains('='));
-        let is_quoted = self.is_quoted(&texts);
+            UnitSource::Content { place, .. } | UnitSource::At(place) => place.name(),
+        }
+    }
+
+    fn check_suffix(&self) -> Result<()> {
+        match self {
+            UnitSource::Content { place: Place::File(path), .. }
+            | UnitSource::At(Place::File(path)) => check_suffix(path),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the unit from its texts. Prints warnings.
+    pub(super) fn read_texts(&self, texts: &[NamedText], options: &SourceOptions) -> Result<Stack> {
+        let mut reading = options.of_unit()?;
+        self.check_suffix()?;
+        let name = self.name();
+        if let UnitSource::At(Place::File(path)) = self {
+            reading.section = section(path);
+        }
+        let is_filter = self.is_filter();
+        let is_quoted = self.is_quoted(texts);
         if is_quoted {
             report::warn_about(
                 &name,
@@ -159,8 +185,8 @@ impl UnitSource {
             .collect();
         options.warn_about_containers(&name, "a unit of systemd", true);
         let unit = systemd::read(&unit_texts, &reading)
-            .map_err(|errors| failure(&texts, errors.into_vec()))?;
-        print(&texts, unit.warnings);
+            .map_err(|errors| failure(texts, errors.into_vec()))?;
+        print(texts, unit.warnings);
         if unit.filters.is_empty() {
             return Err(Failure::about(
                 name,
@@ -305,7 +331,8 @@ fn of_unit(name: &str, filter: UnitFilter, options: &SourceOptions) -> Filter {
     let rules = rules.with_statements(filter.statements);
     let content = FilterContent::Profile(Box::new(rules));
     let name = format!("{name}: {}={arch}", filter.directive);
-    Filter { is_of_unit: true, ..Filter::new(name, content) }
+    let directive = Some(filter.directive);
+    Filter { is_of_unit: true, directive, ..Filter::new(name, content) }
 }
 
 #[cfg(test)]

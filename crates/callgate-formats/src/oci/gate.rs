@@ -30,6 +30,11 @@ impl Gate {
             || self.on_kernel(options) == Some(true)
     }
 
+    /// The capabilities that an entry with these `includes` needs in addition to those that there are.
+    pub(super) fn missing_caps(&self, options: &ReadOptions) -> CapSet {
+        self.caps.without(options.caps)
+    }
+
     /// Why an entry with these `includes` does not apply, as a clause; `None` if it does.
     pub(super) fn missing(&self, options: &ReadOptions) -> Option<String> {
         if self.has_unknown_cap {

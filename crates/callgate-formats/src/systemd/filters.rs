@@ -27,8 +27,8 @@ pub struct UnitFilter {
     pub arch: Option<Arch>,
     /// What it does.
     pub policy: Policy,
-    /// The rules as the unit states them, if the options ask for them and the filter is of a list of syscalls or of a boolean
-    /// directive.
+    /// The rules as the unit states them, if the options ask for them. Those of all directives but the lists of syscalls have
+    /// the place of the last line with the directive.
     pub statements: Option<Statements>,
 }
 

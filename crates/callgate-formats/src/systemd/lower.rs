@@ -4,8 +4,6 @@
 //! of other architectures (`seccomp_init_for_arch` in `seccomp-util.c`). `SystemCallArchitectures=` is one filter for all
 //! architectures; after it, systemd installs no filters for those that it denies (`seccomp_restrict_archs`).
 
-use std::collections::BTreeSet;
-
 use super::arches;
 use super::directive::Directive;
 use super::filters::UnitFilter;
@@ -18,7 +16,7 @@ use crate::ruleset::{RuleSet, sections};
 use crate::statements::{Builtin, Site, Statement, Statements};
 use callgate_bpf::syscalls::{Arch, KernelVersion, known_name};
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Policy, PolicyError, SyscallSet};
+use callgate_proof::policy::{Condition, Policy, PolicyError, SyscallSet};
 
 /// The first kernel with `PR_SET_MDWE` (`prctl(2)`).
 const MDWE: KernelVersion = KernelVersion { major: 6, minor: 3 };
@@ -61,10 +59,11 @@ impl Lowering<'_> {
         report: &mut Report<'_>,
     ) -> Result<(), PolicyError> {
         let options = self.options;
+        let place = settings.place(directive);
         match directive {
             Directive::SystemCallFilter => self.syscall_filter(settings, report),
             Directive::SystemCallLog => self.syscall_log(settings, report),
-            Directive::SystemCallArchitectures => self.architectures(&settings.arches),
+            Directive::SystemCallArchitectures => self.architectures(settings, report),
             Directive::RestrictAddressFamilies => {
                 let families = &settings.families;
                 let listed = families.listed.clone().unwrap_or_default();
@@ -73,11 +72,13 @@ impl Lowering<'_> {
                 }
                 let rules =
                     |set: &mut _| rules::families(set, &listed, families.allows, options.native);
-                self.each_arch(directive, rules)
+                self.each_arch(directive, place, report, rules)
             }
             Directive::RestrictNamespaces => match settings.namespaces {
                 Some(retained) if !rules::retains_all(retained, options.version) => {
-                    self.each_arch(directive, |set| rules::namespaces(set, retained, options))
+                    self.each_arch(directive, place, report, |set| {
+                        rules::namespaces(set, retained, options)
+                    })
                 }
                 _ => Ok(()),
             },
@@ -85,9 +86,12 @@ impl Lowering<'_> {
             Directive::MemoryDenyWriteExecute if self.has_mdwe() => Ok(()),
             Directive::LockPersonality => {
                 let personality = settings.personality.unwrap_or(0);
-                self.each_arch(directive, |set| rules::personality(set, personality))
+                self.each_arch(directive, place, report, |set| rules::personality(set, personality))
             }
-            switch => self.each_arch(switch, |set| rules::switch(switch, set, options)),
+            switch => {
+                let rules = |set: &mut _| rules::switch(switch, set, options);
+                self.each_arch(switch, place, report, rules)
+            }
         }
     }
 
@@ -122,12 +126,16 @@ impl Lowering<'_> {
     fn each_arch(
         &mut self,
         directive: Directive,
+        place: Option<At>,
+        report: &Report<'_>,
         add: impl Fn(&mut RuleSet<()>) -> bool,
     ) -> Result<(), PolicyError> {
         for arch in self.arches.clone() {
             let mut set = RuleSet::new(arch);
             if add(&mut set) {
-                self.push(directive, &set, Verdict::ALLOW, None)?;
+                let stated = set.stated().map(|(nr, when, verdict, ())| (nr, when, verdict, place));
+                let statements = self.statements(arch, stated, place, report);
+                self.push(directive, &set, Verdict::ALLOW, statements)?;
             }
         }
         Ok(())
@@ -149,17 +157,17 @@ impl Lowering<'_> {
     /// for them.
     fn statements(
         &self,
-        set: &RuleSet<Option<At>>,
+        arch: Arch,
+        stated: impl Iterator<Item = (u32, Condition, Verdict, Option<At>)>,
         default: Option<At>,
         report: &Report<'_>,
     ) -> Option<Statements> {
-        let site = |at: At| {
-            let name = self.texts.get(at.file).and_then(|text| text.name);
-            Site { file: name.map(str::to_owned), position: report.position(at) }
-        };
-        let arch = set.arch();
+        if !self.options.statements {
+            return None;
+        }
+        let site = |at: At| self.site(at, report);
         let mut statements = Statements { default: default.map(site), ..Statements::default() };
-        for (nr, when, verdict, at) in set.stated().filter(|_| self.options.statements) {
+        for (nr, when, verdict, at) in stated {
             let name = || arch.syscall_name(nr).unwrap_or_default().to_owned();
             match at {
                 Some(at) => {
@@ -174,12 +182,21 @@ impl Lowering<'_> {
                 }),
             }
         }
-        self.options.statements.then_some(statements)
+        Some(statements)
+    }
+
+    fn site(&self, at: At, report: &Report<'_>) -> Site {
+        let name = self.texts.get(at.file).and_then(|text| text.name);
+        Site { file: name.map(str::to_owned), position: report.position(at) }
     }
 
     /// The native architecture is always allowed.
-    fn architectures(&mut self, allowed: &BTreeSet<Option<Arch>>) -> Result<(), PolicyError> {
-        let native = self.options.native;
+    fn architectures(
+        &mut self,
+        settings: &Settings,
+        report: &Report<'_>,
+    ) -> Result<(), PolicyError> {
+        let (native, allowed) = (self.options.native, &settings.arches);
         if allowed.is_empty() || self.arches.is_empty() {
             return Ok(());
         }
@@ -198,7 +215,10 @@ impl Lowering<'_> {
         let sections = sections(&sets, Verdict::ALLOW, Verdict::KILL_THREAD);
         let policy = Policy::new(sections, Verdict::KILL_THREAD)?;
         let directive = Directive::SystemCallArchitectures;
-        let filter = UnitFilter { directive, arch: None, policy, statements: None };
+        let place = settings.place(directive).map(|at| self.site(at, report));
+        let statements = self.options.statements;
+        let statements = statements.then(|| Statements { default: place, ..Statements::default() });
+        let filter = UnitFilter { directive, arch: None, policy, statements };
         self.filters.push(filter);
         Ok(())
     }
@@ -219,7 +239,7 @@ impl Lowering<'_> {
             for entry in list.entries.values() {
                 set.add_syscall_if_known(entry.name, &[], action, Some(entry.at));
             }
-            let statements = self.statements(&set, Some(list.at), report);
+            let statements = self.statements(arch, set.stated(), Some(list.at), report);
             self.push(Directive::SystemCallLog, &set, default, statements)?;
         }
         Ok(())
@@ -267,7 +287,7 @@ impl Lowering<'_> {
             for name in &known {
                 set.add_syscall_if_known(name, &[], rest, None);
             }
-            let statements = self.statements(&set, Some(list.at), report);
+            let statements = self.statements(arch, set.stated(), Some(list.at), report);
             self.push(Directive::SystemCallFilter, &set, default, statements)?;
         }
         Ok(())

@@ -10,6 +10,8 @@ use callgate_bpf::verdict::Verdict;
 /// The settings of a unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
+    /// The line of the last assignment of each directive.
+    pub(super) places: BTreeMap<Directive, At>,
     /// The values of the boolean directives.
     pub(super) switches: BTreeMap<Directive, Switch>,
     pub(super) dynamic_user: Option<Switch>,
@@ -28,6 +30,17 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The line that is the reason for the filters of a directive.
+    pub(super) fn place(&self, directive: Directive) -> Option<At> {
+        let own = self.places.get(&directive).copied();
+        let is_on = self.switches.get(&directive).is_some_and(|switch| switch.is_on);
+        let dynamic = self.dynamic_user.map(|user| user.at);
+        match directive {
+            Directive::RestrictSuidSgid if !is_on => dynamic,
+            _ => own,
+        }
+    }
+
     /// Whether a boolean directive is on.
     pub(super) fn is_on(&self, directive: Directive) -> bool {
         let dynamic = self.dynamic_user.filter(|_| directive == Directive::RestrictSuidSgid);

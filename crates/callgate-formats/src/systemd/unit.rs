@@ -177,7 +177,11 @@ impl<'o, 't> UnitReader<'o, 't> {
     }
 
     fn assignment(&mut self, key: &str, at: At, value: &Logical) {
-        match Directive::ALL.iter().find(|directive| directive.name() == key) {
+        let directive = Directive::ALL.iter().find(|directive| directive.name() == key);
+        if let Some(directive) = directive {
+            self.settings.places.insert(*directive, at);
+        }
+        match directive {
             Some(Directive::SystemCallFilter) => self.syscalls(Directive::SystemCallFilter, value),
             Some(Directive::SystemCallLog) => self.syscalls(Directive::SystemCallLog, value),
             Some(Directive::SystemCallArchitectures) => self.arches(value),

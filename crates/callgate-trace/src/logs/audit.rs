@@ -99,9 +99,9 @@ impl AuditLog {
 }
 
 /// A seccomp record.
-struct Record<'t> {
+pub(crate) struct Record<'t> {
     /// Whether it has the format of the journal.
-    is_of_journal: bool,
+    pub(crate) is_of_journal: bool,
     /// The values that are read, each with its byte offset in the line.
     arch: Option<(usize, &'t str)>,
     syscall: Option<(usize, &'t str)>,
@@ -109,7 +109,7 @@ struct Record<'t> {
 
 impl<'t> Record<'t> {
     /// Finds the fields of a record by their equals signs; `None` for other lines.
-    fn parse(line: &'t str) -> Option<Record<'t>> {
+    pub(crate) fn parse(line: &'t str) -> Option<Record<'t>> {
         let bytes = line.as_bytes();
         let (mut is_record, mut arch, mut syscall) = (false, None, None);
         // Whether the first `SECCOMP auid=` and the first `AUDIT1326 auid=` start a message.
@@ -163,6 +163,46 @@ fn value_at(line: &str, at: usize) -> Option<&str> {
     rest.get(..end)
 }
 
+/// Why the syscall of a record is not known.
+pub(crate) enum Unreadable<'t> {
+    Missing,
+    /// An unknown architecture, and its byte offset in the line.
+    Arch(usize, &'t str),
+    /// A syscall of other architectures.
+    NotOnArch(usize, Arch, &'t str),
+    /// An unknown name or number.
+    Syscall(usize, &'t str),
+}
+
+impl<'t> Record<'t> {
+    /// The syscall.
+    pub(crate) fn syscall(&self) -> Result<SyscallId, Unreadable<'t>> {
+        let (Some((arch_at, arch_text)), Some((nr_at, nr))) = (self.arch, self.syscall) else {
+            return Err(Unreadable::Missing);
+        };
+        // Raw records contain the token in hexadecimal.
+        let token = u32::from_str_radix(arch_text, 16).ok();
+        let token = token.or_else(|| Arch::from_name(arch_text).map(Arch::token));
+        let arch = token.and_then(|token| Arch::of_syscall(token, 0));
+        let arch = arch.ok_or(Unreadable::Arch(arch_at, arch_text))?;
+        // `ausearch -i` prints unknown-syscall(4000).
+        let digits =
+            nr.strip_prefix("unknown-syscall(").map_or(nr, |rest| rest.trim_end_matches(')'));
+        if let Ok(nr) = digits.parse::<i64>() {
+            let signed = || i32::try_from(nr).ok().map(|nr| nr as u32);
+            let narrow = u32::try_from(nr).ok().or_else(signed);
+            if let Some(syscall) = narrow.and_then(|nr| SyscallId::of(arch.token(), nr)) {
+                return Ok(syscall);
+            }
+        } else if let Some(number) = arch.number(nr) {
+            return Ok(SyscallId::new(arch, number));
+        } else if is_known_name(nr) {
+            return Err(Unreadable::NotOnArch(nr_at, arch, nr));
+        }
+        Err(Unreadable::Syscall(nr_at, nr))
+    }
+}
+
 /// The syscall of a record; reports why there is none.
 fn syscall(
     line: Line<'_>,
@@ -170,42 +210,27 @@ fn syscall(
     messages: &mut Messages,
     unknown: Severity,
 ) -> Option<SyscallId> {
-    let (Some((arch_at, arch)), Some((nr_at, nr))) = (record.arch, record.syscall) else {
-        if messages.leave_out(unknown) {
-            return None;
+    match record.syscall() {
+        Ok(syscall) => return Some(syscall),
+        Err(Unreadable::NotOnArch(at, arch, name)) => {
+            not_on_arch(messages, unknown, line.position(at), arch, name);
         }
-        let message = "missing or truncated `arch` or `syscall` in this record".to_owned();
-        messages.report(unknown, line.position(0), or_ignored(unknown, message)).help =
-            "check that the log is complete".to_owned();
-        return None;
-    };
-    // Raw records contain the token in hexadecimal.
-    let token = u32::from_str_radix(arch, 16).ok();
-    let token = token.or_else(|| Arch::from_name(arch).map(Arch::token));
-    let Some(arch) = token.and_then(|token| Arch::of_syscall(token, 0)) else {
-        if messages.leave_out(unknown) {
-            return None;
+        Err(Unreadable::Syscall(at, name)) => {
+            unknown_name(messages, unknown, line.position(at), name);
         }
-        let message = format!("unknown architecture \"{}\" in this record", shorten(arch));
-        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
-        messages.report(unknown, line.position(arch_at), or_ignored(unknown, message)).help =
-            format!("known architectures: {}", names.join(", "));
-        return None;
-    };
-    // `ausearch -i` prints unknown-syscall(4000).
-    let digits = nr.strip_prefix("unknown-syscall(").map_or(nr, |rest| rest.trim_end_matches(')'));
-    if let Ok(nr) = digits.parse::<i64>() {
-        let narrow = u32::try_from(nr).ok().or_else(|| i32::try_from(nr).ok().map(|nr| nr as u32));
-        if let Some(syscall) = narrow.and_then(|nr| SyscallId::of(arch.token(), nr)) {
-            return Some(syscall);
+        Err(Unreadable::Missing | Unreadable::Arch(..)) if messages.leave_out(unknown) => {}
+        Err(Unreadable::Missing) => {
+            let message = "missing or truncated `arch` or `syscall` in this record".to_owned();
+            messages.report(unknown, line.position(0), or_ignored(unknown, message)).help =
+                "check that the log is complete".to_owned();
         }
-    } else if let Some(number) = arch.number(nr) {
-        return Some(SyscallId::new(arch, number));
-    } else if is_known_name(nr) {
-        not_on_arch(messages, unknown, line.position(nr_at), arch, nr);
-        return None;
+        Err(Unreadable::Arch(at, arch)) => {
+            let message = format!("unknown architecture \"{}\" in this record", shorten(arch));
+            let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
+            messages.report(unknown, line.position(at), or_ignored(unknown, message)).help =
+                format!("known architectures: {}", names.join(", "));
+        }
     }
-    unknown_name(messages, unknown, line.position(nr_at), nr);
     None
 }
 

@@ -71,12 +71,20 @@ struct Comment {
     is_used: bool,
 }
 
-/// Removes the findings that are silenced by `options`, or by comments in the texts of filters: each has the index of its
-/// filter, and the text.
+/// A text with comments.
+#[derive(Clone, Copy, Debug)]
+pub struct AllowText<'t> {
+    /// Its name in the places of findings; `None` for the profile itself.
+    pub file: Option<&'t str>,
+    /// The text.
+    pub text: &'t str,
+}
+
+/// Removes the findings that are silenced by `options`, or by comments in these texts.
 ///
-/// The comment `callgate: allow(ID)` silences a check in its line and in the next one, `callgate: allow-file(ID)` in the whole text. Both
-/// accept several identifiers, separated by commas, and `ID=SYSCALL`. They are found anywhere in a line, because JSON has no comments but
-/// for example values of `comment`.
+/// The comment `callgate: allow(ID)` silences a check in its line and in the next one, `callgate: allow-file(ID)` in the
+/// whole text. Both accept several identifiers, separated by commas, and `ID=SYSCALL`. They are found anywhere in a line,
+/// because JSON has no comments but for example values of `comment`.
 ///
 /// ```
 /// use callgate::lint::{Allow, Check, Subject, allow, lint};
@@ -90,21 +98,17 @@ struct Comment {
 /// assert!(rest.findings.iter().all(|finding| finding.check != Check::NeededCall));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[(usize, &str)]) -> Allowed {
-    let mut comments: Vec<(usize, Vec<Comment>)> =
-        texts.iter().map(|(filter, text)| (*filter, read(text))).collect();
+pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[AllowText<'_>]) -> Allowed {
+    let mut comments: Vec<(Option<&str>, Comment)> = Vec::new();
+    for text in texts {
+        comments.extend(read(text.text).into_iter().map(|comment| (text.file, comment)));
+    }
     let mut kept = Vec::new();
     let mut silenced = 0;
     for finding in findings {
         let mut is_allowed = options.iter().any(|option| option.covers(&finding));
-        let own = comments.iter_mut().filter(|(filter, _)| *filter == finding.filter);
-        for comment in own.flat_map(|(_, comments)| comments) {
-            let line = finding.site.as_ref().map(|site| site.position.line);
-            let is_near = line.is_some_and(|line| {
-                line.checked_sub(comment.position.line).is_some_and(|far| far < 2)
-            });
-            let covers = comment.allow.as_ref().is_ok_and(|allow| allow.covers(&finding));
-            if covers && (is_near || comment.is_for_file) {
+        for (file, comment) in &mut comments {
+            if comment.covers(*file, &finding) {
                 comment.is_used = true;
                 is_allowed = true;
             }
@@ -114,18 +118,28 @@ pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[(usize, &str)])
             false => kept.push(finding),
         }
     }
-    for (filter, comments) in comments {
-        for comment in comments.into_iter().filter(|comment| !comment.is_used) {
-            let message = match &comment.allow {
-                Ok(allow) => format!("no finding of `{}` here", allow.check),
-                Err(error) => error.to_string(),
-            };
-            let site = Some(Site { file: None, position: comment.position });
-            let finding = Finding::new(Check::UnusedAllow, message).help("remove the comment");
-            kept.push(finding.at((filter, site)));
-        }
+    for (file, comment) in comments.into_iter().filter(|(_, comment)| !comment.is_used) {
+        let message = match &comment.allow {
+            Ok(allow) => format!("no finding of `{}` here", allow.check),
+            Err(error) => error.to_string(),
+        };
+        let site = Some(Site { file: file.map(str::to_owned), position: comment.position });
+        let finding = Finding::new(Check::UnusedAllow, message).help("remove the comment");
+        kept.push(finding.at((0, site)));
     }
     Allowed { findings: kept, silenced }
+}
+
+impl Comment {
+    /// Whether it silences a finding; a finding without a place, if it is for the whole text.
+    fn covers(&self, file: Option<&str>, finding: &Finding) -> bool {
+        if !self.allow.as_ref().is_ok_and(|allow| allow.covers(finding)) {
+            return false;
+        }
+        let Some(site) = &finding.site else { return self.is_for_file };
+        let lines = site.position.line.checked_sub(self.position.line);
+        site.file.as_deref() == file && (self.is_for_file || lines.is_some_and(|lines| lines < 2))
+    }
 }
 
 /// The comments of a text.
@@ -160,6 +174,10 @@ fn read(text: &str) -> Vec<Comment> {
 mod tests {
     use super::*;
 
+    fn of(text: &str) -> AllowText<'_> {
+        AllowText { file: None, text }
+    }
+
     fn finding(check: Check, line: u32, syscall: &'static str) -> Finding {
         let site = Site { file: None, position: Position { line, column: 9 } };
         Finding::new(check, "m").at((0, Some(site))).about([syscall])
@@ -170,7 +188,7 @@ mod tests {
         let text = "a\n# callgate: allow(io-uring, powerful-call=ptrace)\nb\nc";
         let lines = |check, syscall| -> Vec<u32> {
             let findings = (1..=4).map(|line| finding(check, line, syscall)).collect();
-            let rest = allow(findings, &[], &[(0, text)]).findings;
+            let rest = allow(findings, &[], &[of(text)]).findings;
             let rest = rest.iter().filter(|finding| finding.check == check);
             rest.filter_map(|finding| Some(finding.site.as_ref()?.position.line)).collect()
         };
@@ -183,12 +201,12 @@ mod tests {
     fn comments_for_the_file_and_options_silence_everything() {
         let findings = || vec![finding(Check::IoUring, 7, "a"), finding(Check::HighBits, 7, "a")];
         let text = r#"{"comment": "callgate:allow-file(io-uring)"}"#;
-        let rest = allow(findings(), &[], &[(0, text)]);
+        let rest = allow(findings(), &[], &[of(text)]);
         assert_eq!((rest.findings.len(), rest.silenced), (1, 1));
         let rest = allow(findings(), &["high-bits=a".parse().unwrap()], &[]);
         assert_eq!((rest.findings.len(), rest.silenced), (1, 1));
         assert_eq!(rest.findings[0].check, Check::IoUring);
-        let elsewhere = allow(findings(), &[], &[(1, text)]);
+        let elsewhere = allow(findings(), &[], &[AllowText { file: Some("x"), text }]);
         assert_eq!(elsewhere.silenced, 0);
     }
 
@@ -196,7 +214,7 @@ mod tests {
     fn unused_and_unknown_comments_are_found() {
         let text =
             "x # callgate: allow(io-urin)\n# callgate: allow(io-uring) callgate: allow(notify)";
-        let rest = allow(vec![finding(Check::IoUring, 3, "a")], &[], &[(0, text)]);
+        let rest = allow(vec![finding(Check::IoUring, 3, "a")], &[], &[of(text)]);
         let messages: Vec<_> =
             rest.findings.iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(

@@ -34,7 +34,7 @@ mod run;
 mod subject;
 mod view;
 
-pub use allow::{Allow, AllowError, Allowed, allow};
+pub use allow::{Allow, AllowError, AllowText, Allowed, allow};
 pub use check::{Check, Level};
 pub use finding::{Example, Finding};
 pub use run::lint;

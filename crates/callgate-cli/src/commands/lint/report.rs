@@ -4,6 +4,8 @@ use callgate::lint::{Finding, Level};
 
 /// The findings of a source.
 pub(super) struct Report {
+    /// Its name.
+    pub(super) name: String,
     /// The names of its filters.
     pub(super) names: Vec<String>,
     /// Those of the chosen level and above.
@@ -18,7 +20,7 @@ impl Report {
     /// The name of the file that a finding is about.
     pub(super) fn file<'r>(&'r self, finding: &'r Finding) -> &'r str {
         let named = finding.site.as_ref().and_then(|site| site.file.as_deref());
-        named.or_else(|| self.names.get(finding.filter).map(String::as_str)).unwrap_or_default()
+        named.unwrap_or(&self.name)
     }
 
     /// The names of its filters.

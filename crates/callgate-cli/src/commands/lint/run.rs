@@ -1,6 +1,6 @@
 //! Reads the sources and prints the findings.
 
-use callgate::lint::{self, Allowed, Check, Subject};
+use callgate::lint::{self, AllowText, Allowed, Check, Subject};
 use callgate_requests::json::Json;
 use callgate_requests::lint as as_json;
 
@@ -9,7 +9,7 @@ use super::report::Report;
 use super::{sarif, text};
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, FilterContent, Source, Stack};
+use crate::source::{Filter, FilterContent, LoadedSource, Source};
 
 pub(crate) fn run(args: &LintArgs) -> Result<u8> {
     if args.list {
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &LintArgs) -> Result<u8> {
     let mut failed = None;
     for source in &args.sources {
         let found = Source::parse(source)
-            .and_then(|source| source.read(&args.reading.for_lint()))
-            .and_then(|stack| report(&stack, args));
+            .and_then(|source| source.load())
+            .and_then(|loaded| report(&loaded, args));
         match found {
             Ok(report) => reports.push(report),
             Err(failure) => failed = Some(failure.print()),
@@ -48,16 +48,20 @@ pub(crate) fn run(args: &LintArgs) -> Result<u8> {
     Ok(failed.unwrap_or(u8::from(found)))
 }
 
-fn report(stack: &Stack, args: &LintArgs) -> Result<Report> {
+fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
+    let stack = loaded.read(&args.reading.for_lint())?;
     stack.filters.iter().try_for_each(Filter::check_values)?;
     let subjects: Vec<Subject<'_>> = stack.filters.iter().map(subject).collect();
     let findings = lint::lint(&subjects, &stack.arches())
         .map_err(|error| Failure::about(&stack.name, error.to_string()))?;
-    let Allowed { findings, silenced } = lint::allow(findings, &args.allow, &[]);
+    let texts = loaded.texts();
+    let texts: Vec<AllowText<'_>> =
+        texts.iter().map(|own| AllowText { file: own.file.as_deref(), text: own.text }).collect();
+    let Allowed { findings, silenced } = lint::allow(findings, &args.allow, &texts);
     let (findings, below): (Vec<_>, Vec<_>) =
         findings.into_iter().partition(|finding| finding.check.level() >= args.level);
     let names = stack.filters.iter().map(|filter| filter.name.clone()).collect();
-    Ok(Report { names, findings, below: below.len(), silenced })
+    Ok(Report { name: stack.name.clone(), names, findings, below: below.len(), silenced })
 }
 
 fn subject(filter: &Filter) -> Subject<'_> {

@@ -1,6 +1,7 @@
 //! The command line of `callgate why`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::ValueHint;
 
@@ -15,6 +16,18 @@ syscall that do not apply follow: those whose condition its arguments do not
 meet, and those that need another capability, kernel or architecture. In a
 program, the reason is the instruction that returns.
 
+If the syscall is denied, the smallest change that allows it follows, as a patch
+to the profile in its own language: with the given arguments only, or else with
+all. It is proved: the filter allows the syscall after the change, and nothing
+else in addition. If a capability is enough, it comes first.
+
+With --from, the syscalls are those that a log says were denied: audit records
+(auditd, dmesg, the journal as text or JSON), reports of SIGSYS (strace, gdb,
+minijail, Firecracker, Chromium, Android), and lines of strace with the error of
+the filter. Each distinct denial is shown with its count, the programs, the rule
+and the patch; one patch for all follows. Reports without an architecture are
+those of --arch. Logs are not kept in memory.
+
 A process or a unit of systemd can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.
 
@@ -22,8 +35,12 @@ Examples:
   callgate why profile.json ptrace
   callgate why profile.json clone CLONE_NEWUSER
   callgate why docker.json --caps docker,SYS_PTRACE ptrace
+  callgate why profile.json --patch ptrace.patch ptrace
   callgate why nginx.service --arch x86_64 mount
   callgate why pid:1234 personality 8
+  callgate why profile.json --from /var/log/audit/audit.log
+  journalctl -k -o json | callgate why nginx.service --from -
+  strace -f ./app 2>&1 | callgate why profile.json --from -
 
 Exit status: 0 success, for any verdict; 2 error.")]
 pub(crate) struct WhyArgs {
@@ -32,16 +49,24 @@ pub(crate) struct WhyArgs {
     pub(super) source: OsString,
 
     /// The syscall: its name, or its number as the filter sees it
-    #[arg(value_name = "SYSCALL")]
-    pub(super) call: String,
+    #[arg(value_name = "SYSCALL", required_unless_present = "from", conflicts_with = "from")]
+    pub(super) call: Option<String>,
 
     /// At most six arguments: numbers, or constants such as O_RDWR|O_CLOEXEC [default: 0]
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     pub(super) args: Vec<String>,
 
+    /// A log with denials, or - for standard input
+    #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath)]
+    pub(super) from: Option<PathBuf>,
+
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
+
+    /// Write the patch to a file, for `patch -p1` or `git apply`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) patch: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) reading: SourceOptions,

@@ -1,22 +1,60 @@
 //! Reasons as JSON.
 
+use callgate::change::SideEffect;
 use callgate::formats::statements::{Inactive, Site, Statement};
 use callgate::why::{Cause, Why};
 
 use super::answer::Answer;
+use super::change::Advice;
 use super::reason::{FilterReason, Reason, condition};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
 /// The syscall, the verdict, and each filter with its reason, the one that decides first.
-pub(super) fn answer(answer: &Answer<'_>) -> Json {
+pub(super) fn answer(answer: &Answer<'_>, advice: Option<&Advice>) -> Json {
+    Json::Object(answer_fields(answer, advice))
+}
+
+/// The fields of [`answer`].
+pub(super) fn answer_fields(
+    answer: &Answer<'_>,
+    advice: Option<&Advice>,
+) -> Vec<(&'static str, Json)> {
     let mut fields = syscall::fields(answer.arch, &answer.data);
     fields.extend([
         ("verdict", answer.verdict.to_string().into()),
         ("value", answer.verdict.0.into()),
         ("filters", Json::array(answer.filters.iter().map(|one| filter(answer, one)))),
+        ("change", advice.map(change).into()),
     ]);
+    fields
+}
+
+/// What allows the syscall.
+pub(super) fn change(advice: &Advice) -> Json {
+    let mut fields = vec![("capabilities", Json::array(advice.caps.names()))];
+    match &advice.change {
+        Ok(change) => fields.extend([
+            ("patch", change.patch.as_str().into()),
+            ("all_arguments", change.all_arguments.into()),
+            ("side_effect", change.side_effect.as_ref().map(side_effect).into()),
+            ("by_hand", Json::Null),
+        ]),
+        Err(by_hand) => fields.extend([
+            ("patch", Json::Null),
+            ("all_arguments", Json::Null),
+            ("side_effect", Json::Null),
+            ("by_hand", by_hand.as_str().into()),
+        ]),
+    }
+    Json::Object(fields)
+}
+
+/// A syscall that is denied otherwise after a change.
+fn side_effect(effect: &SideEffect) -> Json {
+    let mut fields = syscall::fields(syscall::arch_of(&effect.data), &effect.data);
+    fields.extend([("before", verdict_json(effect.before)), ("after", verdict_json(effect.after))]);
     Json::Object(fields)
 }
 

@@ -2,7 +2,11 @@
 
 mod answer;
 mod args;
+mod change;
 mod json;
+mod log;
+mod patch_file;
+mod patch_text;
 mod reason;
 mod run;
 mod text;

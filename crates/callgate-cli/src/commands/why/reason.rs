@@ -1,7 +1,8 @@
 //! The reason for the verdict of one filter.
 
 use callgate::bpf::LongProgram;
-use callgate::formats::statements::Statement;
+use callgate::formats::statements::{Statement, Statements};
+use callgate::formats::systemd::Directive;
 use callgate::policy::{Policy, Rule, Section, SyscallSet};
 use callgate::why::{Why, why};
 use callgate::{Arch, Endian, SeccompData, Verdict, compile, diagram, explain};
@@ -14,6 +15,10 @@ pub(super) struct FilterReason<'f> {
     pub(super) name: &'f str,
     pub(super) verdict: Verdict,
     pub(super) reason: Reason<'f>,
+    /// What the text states, if it is known.
+    pub(super) statements: Option<&'f Statements>,
+    /// The directive of systemd that installs it.
+    pub(super) directive: Option<Directive>,
 }
 
 /// Why a filter returns a verdict.
@@ -28,9 +33,11 @@ pub(super) enum Reason<'f> {
 
 impl<'f> FilterReason<'f> {
     pub(super) fn of(filter: &'f Filter, data: &SeccompData, call: Option<&str>) -> Self {
+        let mut known = None;
         let (verdict, reason) = match &filter.content {
             FilterContent::Profile(rules) => match &rules.statements {
                 Some(statements) => {
+                    known = Some(statements);
                     let found = why(&rules.policy, statements, data, call);
                     (found.verdict, Reason::Text(found))
                 }
@@ -38,7 +45,8 @@ impl<'f> FilterReason<'f> {
             },
             FilterContent::Program { program, endian, .. } => of_program(program, *endian, data),
         };
-        FilterReason { name: &filter.name, verdict, reason }
+        let (statements, directive) = (known, filter.directive);
+        FilterReason { name: &filter.name, verdict, reason, statements, directive }
     }
 }
 

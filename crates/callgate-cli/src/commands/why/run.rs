@@ -2,7 +2,11 @@
 
 use super::answer::Answer;
 use super::args::WhyArgs;
-use super::{json, text};
+use super::change::{Read, advise, permits};
+use super::patch_file::write_patch;
+use super::{json, log, text};
+use callgate::SeccompData;
+
 use crate::called::called;
 use crate::options::Format;
 use crate::output;
@@ -11,13 +15,29 @@ use crate::source::{Filter, Source};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let reading = args.reading.with_statements();
-    let stack = Source::parse(&args.source)?.read(&reading)?;
+    let read = Read::new(Source::parse(&args.source)?.load()?, &reading)?;
+    let stack = &read.stack;
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let (arch, data) = called(&args.call, &args.args, None, &reading, &stack.arches())?;
-    let answer = Answer::new(&stack, arch, data);
+    let Some(call) = &args.call else { return log::run(args, &read, &reading) };
+    let (arch, data) = called(call, &args.args, None, &reading, &stack.arches())?;
+    let answer = Answer::new(stack, arch, data);
+    let advice = (!permits(answer.verdict))
+        .then(|| advise(&read, arch, &data, given(&data, args.args.len()), &reading));
+    if let Some(path) = &args.patch {
+        let change = advice.as_ref().and_then(|advice| advice.change.as_ref().ok());
+        write_patch(path, change.map(|change| change.patch.as_str()))?;
+    }
     output::print(&match args.format {
-        Format::Text => text::answer(&answer),
-        Format::Json => format!("{}\n", json::answer(&answer)),
+        Format::Text => {
+            let advice = advice.as_ref().map(|advice| text::advice(&answer, advice));
+            text::answer(&answer) + &advice.unwrap_or_default()
+        }
+        Format::Json => format!("{}\n", json::answer(&answer, advice.as_ref())),
     })?;
     Ok(0)
+}
+
+/// The arguments of a syscall that are given on the command line.
+fn given(data: &SeccompData, count: usize) -> Vec<(u8, u64)> {
+    (0..).zip(data.args).take(count).collect()
 }

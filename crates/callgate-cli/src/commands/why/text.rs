@@ -3,15 +3,21 @@
 use std::fmt::Write;
 
 use callgate::Verdict;
+use callgate::formats::CapSet;
 use callgate::formats::statements::{Inactive, Site, Statement};
 use callgate::why::{Cause, Why};
 
 use super::answer::Answer;
+use super::change::{Advice, Change, call};
+use super::patch_text::patch_lines;
 use super::reason::{FilterReason, Reason, condition};
 use crate::outcome::colored;
 use crate::output::wrap;
 use crate::text::printable;
 use callgate_requests::syscall;
+
+/// The most conditions at one place that are listed one by one.
+const MAX_CONDITIONS: usize = 4;
 
 /// The most rules of a kind that are listed.
 const MAX_RULES: usize = 20;
@@ -71,10 +77,9 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
         }),
         Cause::Builtin(rule) => say(text, &format!("{}: {}", rule.verdict, rule.reason)),
         Cause::OtherArch => {
-            say(
-                text,
-                &format!("{}: the filter is not for this architecture", printable(filter.name)),
-            );
+            let default = filter.statements.and_then(|all| all.default.as_ref());
+            let at = default.map_or_else(|| printable(filter.name).to_string(), place);
+            say(text, &format!("{at}: the filter is not for this architecture"));
         }
         Cause::Default(site) => {
             let at = site.map_or_else(|| printable(filter.name).to_string(), place);
@@ -85,14 +90,86 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
         let when = describe(rule, answer).map_or(String::new(), |when| format!(" if {when}"));
         say(text, &format!("{}: {} {}{when}", place(&rule.site), rule.verdict, name(rule)));
     });
-    heading(text, "conditions that are not met:", &why.unmet, |text, rule| {
-        let when = describe(rule, answer).unwrap_or_default();
+    // A directive of systemd can have dozens of rules.
+    let places = by_place(&why.unmet);
+    heading(text, "conditions that are not met:", &places, |text, rules| {
+        let Some(rule) = rules.first() else { return };
+        let when = match rules.len() {
+            1 => describe(rule, answer).unwrap_or_default(),
+            count => format!("one of {count} conditions holds"),
+        };
         say(text, &format!("{}: {} {} if {when}", place(&rule.site), rule.verdict, name(rule)));
     });
     heading(text, "rules that are not in effect:", &why.inactive, |text, rule: &&Inactive| {
         let Inactive { verdict, name, reason, .. } = rule;
         say(text, &format!("{}: {verdict} {}: {reason}", place(&rule.site), printable(name)));
     });
+}
+
+/// What allows the syscall.
+pub(super) fn advice(answer: &Answer<'_>, advice: &Advice) -> String {
+    let mut text = String::new();
+    if advice.caps != CapSet::none() {
+        wrap(&mut text, &format!("to allow it: {}", capabilities(advice.caps)), 0, 2);
+    }
+    let or = if text.is_empty() { "to allow it" } else { "or without it" };
+    match &advice.change {
+        Ok(change) => {
+            let scope = scope(&answer_call(answer, change.all_arguments), change);
+            wrap(&mut text, &format!("{or}: this change, which {scope}"), 0, 2);
+            patch_lines(&mut text, &change.patch);
+        }
+        Err(by_hand) => wrap(&mut text, &format!("{or}: {}", printable(by_hand)), 0, 2),
+    }
+    text
+}
+
+/// How a container gets capabilities.
+pub(super) fn capabilities(caps: CapSet) -> String {
+    let names: Vec<&str> = caps.names().collect();
+    let option = |name: &&str| format!("--cap-add {}", name.trim_start_matches("CAP_"));
+    let options: Vec<String> = names.iter().map(option).collect();
+    format!("give the process {} ({})", names.join(" and "), options.join(" "))
+}
+
+fn answer_call(answer: &Answer<'_>, all_arguments: bool) -> String {
+    match all_arguments {
+        true => syscall::name(answer.arch, answer.data.nr),
+        false => syscall::show(answer.arch, &answer.data),
+    }
+}
+
+/// What a change is proved to do.
+pub(super) fn scope(allowed: &str, change: &Change) -> String {
+    let all = if change.all_arguments { " with all arguments" } else { "" };
+    let mut scope = format!("is proved to allow {allowed}{all} and nothing else");
+    if let Some(other) = &change.side_effect {
+        let (before, after) = (other.before, other.after);
+        let _ = write!(
+            scope,
+            "; {}, which remains denied, gets {after} instead of {before}",
+            call(&other.data)
+        );
+    }
+    scope
+}
+
+/// Rules with one verdict at one place, if they are more than a few; other rules alone.
+fn by_place<'s>(rules: &[&'s Statement]) -> Vec<Vec<&'s Statement>> {
+    let mut places: Vec<Vec<&Statement>> = Vec::new();
+    for rule in rules {
+        let is_same = |other: &Statement| other.site == rule.site && other.verdict == rule.verdict;
+        match places.iter_mut().find(|rules| rules.first().is_some_and(|first| is_same(first))) {
+            Some(rules) => rules.push(rule),
+            None => places.push(vec![rule]),
+        }
+    }
+    let is_few = |rules: &[&Statement]| rules.len() <= MAX_CONDITIONS;
+    let parts = places.into_iter().flat_map(|rules| match is_few(&rules) {
+        true => rules.into_iter().map(|rule| vec![rule]).collect(),
+        false => vec![rules],
+    });
+    parts.collect()
 }
 
 /// The syscall of a rule as the text names it.

@@ -93,6 +93,12 @@ impl SourceOptions {
         SourceOptions { keeps_warnings: true, ..self.with_statements() }
     }
 
+    /// Like `self`, for a process that has these capabilities as well.
+    pub(crate) fn with_caps(&self, more: CapSet) -> SourceOptions {
+        let caps = self.caps.unwrap_or_else(CapSet::docker).with(more);
+        SourceOptions { caps: Some(caps), ..self.clone() }
+    }
+
     /// Like `self`, but the default architecture is the native one alone.
     pub(crate) fn native(&self) -> Result<SourceOptions> {
         let mut options = self.clone();

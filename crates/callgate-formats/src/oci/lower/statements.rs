@@ -24,6 +24,7 @@ pub(super) fn statements(
             name: name.to_owned(),
             verdict,
             reason,
+            missing: entry.includes.missing_caps(options),
         };
         match reason(entry, model, options) {
             Some(reason) => {

@@ -1,0 +1,104 @@
+//! The denials of a log with their reasons and changes.
+
+use std::time::Instant;
+
+use callgate::SeccompData;
+use callgate::change::Allowed;
+use callgate::denials::{Denial, DenialLog};
+
+use super::super::answer::Answer;
+use super::super::change::{Advice, Read, advise, change, patch, permits, prove};
+use super::denied::denied;
+use crate::options::SourceOptions;
+use crate::progress::Progress;
+
+/// For how many distinct denials changes are searched, the most frequent first.
+pub(super) const MAX_CHANGES: usize = 200;
+
+/// A distinct denial.
+pub(super) struct Explained<'r> {
+    pub(super) denial: Denial,
+    pub(super) answer: Answer<'r>,
+    /// What allows it; `None` if the filter allows it, and beyond [`MAX_CHANGES`].
+    pub(super) advice: Option<Advice>,
+}
+
+/// One change for all denials.
+pub(super) struct Combined {
+    /// The patch.
+    pub(super) patch: String,
+    /// How many of the denials it allows.
+    pub(super) count: usize,
+}
+
+/// The denials with their reasons.
+pub(super) fn explain<'r>(
+    log: &DenialLog,
+    read: &'r Read,
+    options: &SourceOptions,
+) -> Vec<Explained<'r>> {
+    let mut progress = Progress::new(Instant::now());
+    let mut explained = Vec::new();
+    for denial in &log.denials {
+        let arch = Some(denial.call.syscall.arch);
+        let data = denied(&read.stack, &denial.call);
+        let answer = Answer::new(&read.stack, arch, data);
+        let is_searched = !permits(answer.verdict) && explained.len() < MAX_CHANGES;
+        let advice = is_searched.then(|| advise(read, arch, &data, known(denial), options));
+        explained.push(Explained { denial: denial.clone(), answer, advice });
+        let (done, all) = (explained.len(), log.denials.len());
+        progress.tell(|| format!("{done} of {all} denials explained"));
+    }
+    progress.clear();
+    explained
+}
+
+/// The arguments that the log contains.
+fn known(denial: &Denial) -> Vec<(u8, u64)> {
+    (0..).zip(denial.call.args).filter_map(|(index, arg)| Some((index, arg?))).collect()
+}
+
+/// One change for all denials that have a change of their own, which is proved as a whole.
+pub(super) fn combine(
+    explained: &[Explained<'_>],
+    read: &Read,
+    options: &SourceOptions,
+) -> Option<Combined> {
+    let mut progress = Progress::new(Instant::now());
+    let mut current: Option<Read> = None;
+    let mut allowed: Vec<Allowed> = Vec::new();
+    let with_change = explained
+        .iter()
+        .filter(|one| one.advice.as_ref().is_some_and(|advice| advice.change.is_ok()));
+    let mut count = 0;
+    for one in with_change {
+        let syscall = one.denial.call.syscall;
+        let Some(name) = syscall.name() else { continue };
+        let wanted =
+            Allowed { arch: syscall.arch, name: name.to_owned(), args: known(&one.denial) };
+        let before = current.as_ref().unwrap_or(read);
+        // A change for another denial may allow it, too.
+        if let Some(data) = still_denied(before, one) {
+            let Ok(change) = change(before, &wanted, &data, options) else { continue };
+            allowed.push(match change.all_arguments {
+                true => wanted.with_all_arguments(),
+                false => wanted,
+            });
+            current = Some(change.read);
+        }
+        count += 1;
+        progress.tell(|| format!("{count} changes combined"));
+    }
+    progress.clear();
+    let after = current?;
+    prove(&read.stack, &after.stack, &allowed).ok()?;
+    let patch = patch(&read.source.texts(), &after.source.texts());
+    Some(Combined { patch, count })
+}
+
+/// A syscall of a denial that the filters still deny.
+fn still_denied(read: &Read, one: &Explained<'_>) -> Option<SeccompData> {
+    let data = denied(&read.stack, &one.denial.call);
+    let arch = Some(one.denial.call.syscall.arch);
+    (!permits(Answer::new(&read.stack, arch, data).verdict)).then_some(data)
+}

@@ -1,0 +1,45 @@
+//! Reads the log and prints its denials.
+
+use callgate::denials::{DenialReader, LoggedCall};
+
+use super::super::args::WhyArgs;
+use super::super::change::Read;
+use super::super::patch_file::write_patch;
+use super::explained::{combine, explain};
+use super::relevant::relevant;
+use super::{json, text};
+use crate::called::one_arch;
+use crate::options::{Format, SourceOptions};
+use crate::output;
+use crate::report::{Failure, Result};
+use crate::source::Place;
+
+pub(in super::super) fn run(args: &WhyArgs, read: &Read, options: &SourceOptions) -> Result<u8> {
+    let Some(path) = &args.from else {
+        return Err(Failure::new("missing syscall or log").help("give a syscall, or --from LOG"));
+    };
+    let place = Place::of_path(path);
+    let arch = one_arch(options, &read.stack.arches())?;
+    let mut unrelated = 0_u64;
+    let relevant = |call: &LoggedCall| {
+        let found = relevant(&read.stack, call);
+        unrelated += u64::from(found.is_none());
+        found
+    };
+    let mut reader = DenialReader::new(arch, relevant);
+    place.read_pieces(|piece| reader.push(piece))?;
+    let log = reader.finish();
+    let explained = explain(&log, read, options);
+    let combined = combine(&explained, read, options);
+    if let Some(path) = &args.patch {
+        write_patch(path, combined.as_ref().map(|combined| combined.patch.as_str()))?;
+    }
+    let name = place.name();
+    output::print(&match args.format {
+        Format::Text => text::log(&name, &log, unrelated, &explained, combined.as_ref()),
+        Format::Json => {
+            format!("{}\n", json::log(&name, &log, unrelated, &explained, combined.as_ref()))
+        }
+    })?;
+    Ok(0)
+}

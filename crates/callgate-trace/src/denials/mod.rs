@@ -1,0 +1,33 @@
+//! Denials in logs: which syscalls a filter denied, how often, and to which programs.
+//!
+//! | form | example |
+//! |---|---|
+//! | audit record of auditd, `ausearch -i`, `dmesg`, the journal | `type=1326 audit(…): … comm="x" … arch=c000003e syscall=165 … code=0x50001` |
+//! | `journalctl -o json` | a record in `MESSAGE` |
+//! | `SIGSYS` in a log of strace | `--- SIGSYS {…, si_syscall=__NR_mount, si_arch=AUDIT_ARCH_X86_64} ---` |
+//! | `$_siginfo` of gdb | `_sigsys = {_call_addr = 0x…, _syscall = 165, _arch = 3221225534}` |
+//! | reports of programs | `blocked syscall: mount` (minijail), `bad syscall (165)` (Firecracker), `failure in syscall nr=0xa5 arg1=0x0` (Chromium), `disallowed x86_64 system call 165` (Android) |
+//! | a syscall in a log of strace | `mount("a", "b", …) = -1 EPERM (Operation not permitted)`, `mount(…) = ?` |
+//!
+//! A syscall that failed may have other reasons than a filter. Therefore the caller of [`DenialReader`] says which
+//! calls count, and which arguments matter for them; all other arguments are dropped, so that equal denials are one. The
+//! memory is bounded for any log: at most [`MAX_DENIALS`] distinct denials are kept, and lines of at most 1 MiB.
+//!
+//! Lines of other kinds are skipped. A line that is a report, but whose syscall is not known, is counted, with the reason for
+//! the first one. The text may contain any bytes.
+
+mod audit;
+mod journal;
+mod line;
+mod model;
+mod pieces;
+mod reader;
+mod report;
+mod strace;
+mod tally;
+
+pub use model::{Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, Unread};
+pub use reader::DenialReader;
+
+#[cfg(test)]
+mod tests;

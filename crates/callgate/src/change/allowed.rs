@@ -1,0 +1,105 @@
+//! The syscall that a change is to allow.
+
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::diagram::{DiagramError, Func, Pred, Split, Store};
+use callgate_proof::policy::{Cmp, Field, Test};
+
+use callgate_bpf::Word;
+
+/// A syscall, with all arguments or with some values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// The architecture.
+    pub arch: Arch,
+    /// The name.
+    pub name: String,
+    /// Indices and values of the arguments; none for all arguments.
+    pub args: Vec<(u8, u64)>,
+}
+
+/// The verdict for syscalls outside of a region: no other one is stricter.
+const OUTSIDE: Verdict = Verdict::KILL_PROCESS;
+
+impl Allowed {
+    /// A syscall with all arguments.
+    pub fn all(arch: Arch, name: impl Into<String>) -> Allowed {
+        Allowed { arch, name: name.into(), args: Vec::new() }
+    }
+
+    /// The same syscall with all arguments.
+    #[must_use]
+    pub fn with_all_arguments(&self) -> Allowed {
+        Allowed { args: Vec::new(), ..self.clone() }
+    }
+
+    /// The argument's width as the kernel reads it, 64 bits if it is not known.
+    pub(super) fn bits(&self, index: u8) -> u8 {
+        let argument = self.arch.argument_at(&self.name, index.into());
+        argument.ok().and_then(|argument| argument.bits).unwrap_or(64)
+    }
+
+    /// A function with ALLOW for the syscall on its architecture, with exactly these values, and KILL_PROCESS elsewhere.
+    pub(super) fn required(&self, store: &mut Store) -> Result<Func, DiagramError> {
+        let mut inside = store.verdict(Verdict::ALLOW)?;
+        let outside = store.verdict(OUTSIDE)?;
+        for (index, value) in &self.args {
+            let Some(field) = Field::arg(*index) else { continue };
+            let equal = equal(store, field, *value)?;
+            inside = store.select(equal, inside, outside)?;
+        }
+        match self.arch.number(&self.name) {
+            Some(nr) => at(store, self.arch, nr, inside, outside),
+            None => Ok(outside),
+        }
+    }
+
+    /// A function with ALLOW where a change may allow something: the syscall on every architecture, also behind a
+    /// multiplexer. Arguments of which the kernel reads 32 bits may have any upper half.
+    pub(super) fn permitted(&self, store: &mut Store) -> Result<Func, DiagramError> {
+        let (allow, outside) = (store.verdict(Verdict::ALLOW)?, store.verdict(OUTSIDE)?);
+        let mut region = outside;
+        for arch in Arch::ALL {
+            if let Some(nr) = arch.number(&self.name) {
+                let mut inside = allow;
+                for (index, value) in &self.args {
+                    let Some(mut field) = Field::arg(*index) else { continue };
+                    if self.bits(*index) <= 32 || !arch.is_64bit() {
+                        field = field.low32();
+                    }
+                    let equal = equal(store, field, *value & field.full_mask())?;
+                    inside = store.select(equal, inside, outside)?;
+                }
+                region = at(store, *arch, nr, inside, region)?;
+            }
+            // The arguments of a multiplexed syscall are in memory, so a rule is about all of them.
+            let Some((multiplexer, call)) = arch.multiplexed(&self.name) else { continue };
+            if let (Some(nr), Some(field)) = (arch.number(multiplexer), Field::arg(0)) {
+                // ipc(2) reads 16 bits.
+                let mask = if multiplexer == "ipc" { 0xffff } else { u64::from(u32::MAX) };
+                let test = Test { field, mask, cmp: Cmp::Eq, value: call.into() };
+                let equal = store.test(&test)?;
+                let inside = store.select(equal, allow, outside)?;
+                region = at(store, *arch, nr, inside, region)?;
+            }
+        }
+        Ok(region)
+    }
+}
+
+fn equal(store: &mut Store, field: Field, value: u64) -> Result<Pred, DiagramError> {
+    store.test(&Test { field, mask: field.full_mask(), cmp: Cmp::Eq, value })
+}
+
+/// The function `inside` for a syscall number of an architecture, and `elsewhere` for others.
+fn at(
+    store: &mut Store,
+    arch: Arch,
+    nr: u32,
+    inside: Func,
+    elsewhere: Func,
+) -> Result<Func, DiagramError> {
+    let of_arch = store.restrict(elsewhere, Word::ARCH, arch.token())?;
+    let of_arch = store.split(Word::NR, Split::Equal(nr), inside, of_arch)?;
+    store.split(Word::ARCH, Split::Equal(arch.token()), of_arch, elsewhere)
+}

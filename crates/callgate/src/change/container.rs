@@ -1,0 +1,137 @@
+//! Changes of container profiles.
+
+use callgate_formats::syntax::tree::Node;
+
+use super::edit::Edit;
+use super::entries::{self, Object, member};
+use super::input::Candidates;
+
+/// The action of the entries that are added.
+const ALLOW: &str = "SCMP_ACT_ALLOW";
+
+/// Edits, each of which may allow the syscall.
+pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+    let documents = entries::documents(input.text);
+    let Some(profile) = profile(input, &documents) else { return Vec::new() };
+    let items = profile.get("syscalls").map_or(&[][..], Node::items);
+    let is_narrow = !input.wanted.args.is_empty();
+    let added = appended(input, items).filter(|_| !is_narrow);
+    let new = new_entry(input, profile, items);
+    let removed = removed(input, items);
+    let mut found: Vec<Vec<Edit>> = Vec::new();
+    if !is_narrow && !removed.is_empty() {
+        found.push(removed.clone());
+    }
+    if !is_narrow {
+        found.extend(permitted(input, items));
+    }
+    let added = || added.iter().chain(&new);
+    if !removed.is_empty() {
+        found.extend(added().map(|edit| removed.iter().chain([edit]).cloned().collect()));
+    }
+    found.extend(added().map(|edit| vec![edit.clone()]));
+    found
+}
+
+/// The map that is the profile: the one with the default action.
+fn profile<'n>(input: &Candidates<'_>, documents: &'n [Node]) -> Option<&'n Node> {
+    let maps = entries::maps(documents);
+    let with_default: Vec<&Node> =
+        maps.into_iter().filter(|map| member(map, "defaultAction").is_some()).collect();
+    let default = input.default_at();
+    let has_default = |map: &&&Node| {
+        let found = member(map, "defaultAction");
+        found.is_some_and(|found| Some(found.value.at) == default || Some(found.key_at) == default)
+    };
+    match with_default.as_slice() {
+        [only] => Some(only),
+        several => several.iter().find(has_default).copied(),
+    }
+}
+
+/// Whether an entry allows its syscalls always, everywhere.
+fn is_plain(entry: &Node) -> bool {
+    let is_set = |key| {
+        entry.get(key).is_some_and(|node| !node.items().is_empty() || !node.members().is_empty())
+    };
+    entry.get("action").and_then(Node::text) == Some(ALLOW)
+        && !["args", "includes", "excludes"].into_iter().any(is_set)
+}
+
+/// The name at the end of the first list of names that are always allowed.
+fn appended(input: &Candidates<'_>, items: &[Node]) -> Option<Edit> {
+    let names = |entry: &'_ &Node| entry.get("names").map_or(0, |names| names.items().len());
+    let entry = items.iter().find(|entry| is_plain(entry) && names(entry) > 0)?;
+    entries::append_string(input.text, entry.get("names")?.items(), &input.wanted.name)
+}
+
+/// A new entry.
+fn new_entry(input: &Candidates<'_>, profile: &Node, items: &[Node]) -> Option<Edit> {
+    let name = &input.wanted.name;
+    // Docker's first format has one name per entry.
+    let is_single = items.iter().any(|entry| member(entry, "name").is_some())
+        && items.iter().all(|entry| member(entry, "names").is_none());
+    let mut object = match is_single {
+        true => Object {
+            json: format!("{{ \"name\": \"{name}\", \"action\": \"{ALLOW}\""),
+            yaml: vec![format!("name: {name}"), format!("action: {ALLOW}")],
+        },
+        false => Object {
+            json: format!("{{ \"names\": [\"{name}\"], \"action\": \"{ALLOW}\""),
+            yaml: vec![format!("names: [{name}]"), format!("action: {ALLOW}")],
+        },
+    };
+    if !input.wanted.args.is_empty() {
+        let args = input.wanted.args.iter().map(|(index, value)| {
+            format!("{{ \"index\": {index}, \"value\": {value}, \"op\": \"SCMP_CMP_EQ\" }}")
+        });
+        let args = args.collect::<Vec<_>>().join(", ");
+        object.json.push_str(&format!(", \"args\": [{args}]"));
+        object.yaml.push(format!("args: [{args}]"));
+    }
+    object.json.push_str(" }");
+    match (items.first(), member(profile, "syscalls")) {
+        (Some(first), _) => entries::insert_before(input.text, first.at, &object),
+        (None, Some(list)) => entries::insert_into_empty(input.text, &list.value, &object),
+        (None, None) => {
+            let default = member(profile, "defaultAction")?;
+            entries::insert_member(input.text, default.key_at, "syscalls", &object)
+        }
+    }
+}
+
+/// The entries that deny the syscall, and the index of the name in their lists.
+fn denying<'n>(input: &Candidates<'_>, items: &'n [Node]) -> Vec<(usize, &'n Node, usize)> {
+    let at = input.denying();
+    let mut found = Vec::new();
+    for (index, entry) in items.iter().enumerate() {
+        let names = entry.get("names").map_or(&[][..], Node::items);
+        let single = entry.get("name").filter(|name| at.contains(&name.at));
+        found.extend(single.map(|_| (index, entry, 0)));
+        let here = names.iter().position(|name| at.contains(&name.at));
+        found.extend(here.map(|name| (index, entry, name)));
+    }
+    found
+}
+
+/// The name removed from the entries that deny it; entries without other names are removed. Empty if one cannot be.
+fn removed(input: &Candidates<'_>, items: &[Node]) -> Vec<Edit> {
+    let edits = denying(input, items).into_iter().map(|(index, entry, name)| {
+        let names = entry.get("names").map_or(&[][..], Node::items);
+        match names.len() {
+            0 | 1 => entries::remove_item(input.text, items, index),
+            _ => entries::remove_string(input.text, names, name),
+        }
+    });
+    edits.collect::<Option<Vec<Edit>>>().unwrap_or_default()
+}
+
+/// The action of entries that deny only this syscall, replaced.
+fn permitted(input: &Candidates<'_>, items: &[Node]) -> Option<Vec<Edit>> {
+    let edits = denying(input, items).into_iter().map(|(_, entry, _)| {
+        let names = entry.get("names").map_or(1, |names| names.items().len());
+        let action = entry.get("action").filter(|_| names == 1)?;
+        entries::replace_scalar(input.text, action.at, ALLOW)
+    });
+    edits.collect::<Option<Vec<Edit>>>().filter(|edits| !edits.is_empty())
+}

@@ -1,0 +1,206 @@
+//! Items of lists in JSON and YAML.
+
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::tree::{Member, Node};
+#[cfg(feature = "yaml")]
+use callgate_formats::syntax::yaml;
+
+use super::edit::Edit;
+
+/// The documents of a text.
+pub(super) fn documents(text: &str) -> Vec<Node> {
+    let content = text.trim_start_matches('\u{feff}').trim_start();
+    match content.starts_with(['{', '[']) {
+        true => json::parse(text).into_iter().collect(),
+        #[cfg(feature = "yaml")]
+        false => yaml::parse_all(text).unwrap_or_default(),
+        #[cfg(not(feature = "yaml"))]
+        false => Vec::new(),
+    }
+}
+
+/// All maps of documents.
+pub(super) fn maps(documents: &[Node]) -> Vec<&Node> {
+    let mut open: Vec<&Node> = documents.iter().rev().collect();
+    let mut maps = Vec::new();
+    while let Some(node) = open.pop() {
+        if !node.members().is_empty() {
+            maps.push(node);
+        }
+        open.extend(node.members().iter().rev().map(|member| &member.value));
+        open.extend(node.items().iter().rev());
+    }
+    maps
+}
+
+/// The member of a map with this key.
+pub(super) fn member<'n>(map: &'n Node, key: &str) -> Option<&'n Member> {
+    map.members().iter().find(|member| *member.key == *key)
+}
+
+/// The end of a string or a plain scalar without blanks.
+fn end_of_scalar(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let quote = rest.chars().next()?;
+    if quote != '"' && quote != '\'' {
+        let end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        return Some(at + rest.find(end).unwrap_or(rest.len()));
+    }
+    let mut is_escaped = false;
+    for (offset, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if quote == '"' => is_escaped = true,
+            _ if c == quote => return Some(at + offset + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Replaces a string by another one, with the same quotes.
+pub(super) fn replace_scalar(text: &str, at: usize, new: &str) -> Option<Edit> {
+    let end = end_of_scalar(text, at)?;
+    Some(Edit::replace(at, end, quoted_like(text, at, new)))
+}
+
+fn quoted_like(text: &str, at: usize, new: &str) -> String {
+    match text.get(at..).and_then(|rest| rest.chars().next()) {
+        Some(quote @ ('"' | '\'')) => format!("{quote}{new}{quote}"),
+        _ => new.to_owned(),
+    }
+}
+
+/// How an item of a list is introduced: the text between the previous delimiter and the item.
+enum Lead<'t> {
+    /// In brackets: the blanks after `[` or `,`.
+    Flow(&'t str),
+    /// In a list of YAML with dashes: the line up to the item.
+    Block(&'t str),
+}
+
+fn lead(text: &str, at: usize) -> Option<Lead<'_>> {
+    let before = text.get(..at)?;
+    let blanks = before.len() - before.trim_end().len();
+    match before.trim_end().chars().next_back()? {
+        '[' | ',' | '{' => Some(Lead::Flow(before.get(at - blanks..)?)),
+        _ => {
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            let line = before.get(start..)?;
+            line.chars().all(|c| c == ' ' || c == '-').then_some(Lead::Block(line))
+        }
+    }
+}
+
+/// An object, in the forms of JSON and of YAML.
+pub(super) struct Object {
+    /// In one line, with quotes.
+    pub(super) json: String,
+    /// Lines of members.
+    pub(super) yaml: Vec<String>,
+}
+
+/// Inserts an object before an item of a list.
+pub(super) fn insert_before(text: &str, at: usize, object: &Object) -> Option<Edit> {
+    match lead(text, at)? {
+        Lead::Flow(gap) => {
+            let gap = if gap.is_empty() { " " } else { gap };
+            Some(Edit::insert(at, format!("{},{gap}", object.json)))
+        }
+        Lead::Block(line) => Some(Edit::insert(at, block(line, &object.yaml) + "\n" + line)),
+    }
+}
+
+/// The first item of an empty list in brackets.
+pub(super) fn insert_into_empty(text: &str, list: &Node, object: &Object) -> Option<Edit> {
+    let rest = text.get(list.at..)?.strip_prefix('[')?;
+    rest.trim_start().starts_with(']').then(|| Edit::insert(list.at + 1, object.json.clone()))
+}
+
+/// Inserts a list with one object as a member before another member, whose key is at this offset.
+pub(super) fn insert_member(text: &str, key_at: usize, key: &str, object: &Object) -> Option<Edit> {
+    match lead(text, key_at) {
+        Some(Lead::Flow(gap)) => {
+            let gap = if gap.is_empty() { " " } else { gap };
+            Some(Edit::insert(key_at, format!("\"{key}\": [{}],{gap}", object.json)))
+        }
+        _ => {
+            let start = text.get(..key_at)?.rfind('\n').map_or(0, |at| at + 1);
+            let indent = " ".repeat(text.get(start..key_at)?.chars().count());
+            let item = block(&format!("{indent}- "), &object.yaml);
+            Some(Edit::insert(key_at, format!("{key}:\n{indent}- {item}\n{indent}")))
+        }
+    }
+}
+
+/// Members in lines; the first one follows `line`, which ends in a dash.
+fn block(line: &str, members: &[String]) -> String {
+    let indent: String = line.chars().map(|_| ' ').collect();
+    members.join(&format!("\n{indent}"))
+}
+
+/// Appends a string to a list of strings, with the separator and the quotes that the list has.
+pub(super) fn append_string(text: &str, items: &[Node], new: &str) -> Option<Edit> {
+    let last = items.last()?;
+    let end = end_of_scalar(text, last.at)?;
+    let between = items
+        .len()
+        .checked_sub(2)
+        .and_then(|at| items.get(at))
+        .and_then(|before| text.get(end_of_scalar(text, before.at)?..last.at))
+        .filter(|between| between.chars().all(|c| c.is_whitespace() || matches!(c, ',' | '-')));
+    let separator = match (between, lead(text, last.at)?) {
+        (Some(between), _) => between.to_owned(),
+        (None, Lead::Flow(gap)) if gap.contains('\n') => format!(",{gap}"),
+        (None, Lead::Flow(_)) => ", ".to_owned(),
+        (None, Lead::Block(line)) => {
+            let dash = line.rfind('-')?;
+            format!("\n{}{}", " ".repeat(dash), line.get(dash..)?)
+        }
+    };
+    Some(Edit::insert(end, format!("{separator}{}", quoted_like(text, last.at, new))))
+}
+
+/// Removes a string from a list that has others.
+pub(super) fn remove_string(text: &str, items: &[Node], index: usize) -> Option<Edit> {
+    let item = items.get(index)?;
+    if let Some(next) = items.get(index + 1) {
+        return Some(Edit::remove(item.at, next.at));
+    }
+    let before = items.get(index.checked_sub(1)?)?;
+    Some(Edit::remove(end_of_scalar(text, before.at)?, end_of_scalar(text, item.at)?))
+}
+
+/// Removes an item from a list that has others.
+pub(super) fn remove_item(text: &str, items: &[Node], index: usize) -> Option<Edit> {
+    let item = items.get(index)?;
+    if let Some(next) = items.get(index + 1) {
+        return Some(Edit::remove(item.at, next.at));
+    }
+    let before = items.get(index.checked_sub(1)?)?;
+    Some(Edit::remove(end_of_object(text, before.at)?, end_of_object(text, item.at)?))
+}
+
+/// Replaces an object in braces.
+pub(super) fn replace_object(text: &str, at: usize, object: &Object) -> Option<Edit> {
+    Some(Edit::replace(at, end_of_object(text, at)?, object.json.clone()))
+}
+
+/// The end of an object in braces.
+fn end_of_object(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..).filter(|rest| rest.starts_with('{'))?;
+    let (mut depth, mut end) = (0usize, 0);
+    while let Some(next) = rest.get(end..)?.find(['{', '}', '"']) {
+        let found = end + next;
+        end = found + 1;
+        match rest.as_bytes().get(found)? {
+            b'{' => depth += 1,
+            b'}' => depth = depth.checked_sub(1)?,
+            _ => end = end_of_scalar(rest, found)?,
+        }
+        if depth == 0 {
+            return Some(at + end);
+        }
+    }
+    None
+}

@@ -1,0 +1,41 @@
+//! Changes of policies of minijail.
+
+use super::edit::Edit;
+use super::input::Candidates;
+use super::input::number;
+use super::lines;
+
+/// Edits, each of which may allow the syscall.
+pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+    let (text, wanted) = (input.text, input.wanted);
+    let tests =
+        wanted.args.iter().map(|(index, value)| format!("arg{index} == {}", number(*value)));
+    let tests = tests.collect::<Vec<_>>().join(" && ");
+    let condition = if wanted.args.is_empty() { "1" } else { &tests };
+    let line = format!("{}: {condition}", wanted.name);
+    let mut found = Vec::new();
+    // A line about the syscall, of which there may be only one.
+    let about = input.why.unmet.iter().filter_map(|rule| input.offset(&rule.site));
+    for at in input.denying().into_iter().chain(about) {
+        let range = lines::logical_line(text, at);
+        let old = text.get(range.clone()).unwrap_or_default();
+        let is_own = old.split(':').next().is_some_and(|name| name.trim() == wanted.name);
+        if !is_own {
+            continue;
+        }
+        let is_plain = !old.contains(['#', ';', '\\']) && !old.contains("return");
+        if is_plain && !wanted.args.is_empty() {
+            let end = range.start + old.trim_end().len();
+            found.push(vec![Edit::insert(end, format!(" || {tests}"))]);
+        }
+        found.push(vec![Edit::replace(range.start, range.end, line.clone())]);
+        if wanted.args.is_empty() {
+            found.push(vec![lines::without(text, range)]);
+        }
+    }
+    if let Some(at) = input.allowing().pop() {
+        found.push(vec![lines::after(text, &lines::logical_line(text, at), &line)]);
+    }
+    found.push(vec![lines::at_end(text, &line)]);
+    found
+}
