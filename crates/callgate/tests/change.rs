@@ -6,10 +6,10 @@ use callgate::change::{
 use callgate::diagram::Store;
 use callgate::formats::statements::Statements;
 use callgate::formats::{firecracker, kafel, lxc, minijail, oci};
-use callgate::policy::Policy;
+use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
 use callgate::syscalls::KernelVersion;
 use callgate::why::why;
-use callgate::{Action, Arch, SeccompData, compile};
+use callgate::{Action, Arch, SeccompData, Verdict, compile};
 
 const ARCH: Arch = Arch::X86_64;
 
@@ -253,4 +253,28 @@ fn only_the_wanted_change_is_proved() {
     );
     let effect = check(&trap).unwrap().side_effect.unwrap();
     assert_eq!(effect.data.nr, 165);
+}
+
+/// On another architecture, where the syscall may be allowed in addition, it must not be denied.
+#[test]
+fn no_architecture_loses_the_syscall() {
+    let policy = |allowed: &[Arch]| {
+        let section = |arch: Arch| {
+            let nr = arch.number("write").filter(|_| allowed.contains(&arch));
+            let rule = nr.map(|nr| Rule {
+                syscalls: SyscallSet::one(nr),
+                when: Condition::always(),
+                verdict: Verdict::ALLOW,
+            });
+            Section::new(arch, rule.into_iter().collect(), Verdict::errno(1))
+        };
+        let sections = vec![section(ARCH), section(Arch::X86)];
+        Policy::new(sections, Verdict::KILL_PROCESS).unwrap()
+    };
+    let before = policy(&[Arch::X86]);
+    let wanted = [Allowed::all(ARCH, "write")];
+    assert!(proved(&before, &policy(&[ARCH, Arch::X86]), &wanted).is_ok());
+    assert!(matches!(proved(&before, &policy(&[ARCH]), &wanted), Err(Unverified::Other(_))));
+    // It may gain it.
+    assert!(proved(&policy(&[]), &policy(&[ARCH, Arch::X86]), &wanted).is_ok());
 }
