@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::arguments;
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
-    man, merge, optimize, record, run, sets, simulate, subset, why,
+    man, merge, optimize, record, report, run, sets, simulate, subset, why,
 };
 use crate::output;
 use crate::report::Result;
@@ -98,6 +98,7 @@ enum Command {
     Subset(subset::SubsetArgs),
     Explain(explain::ExplainArgs),
     Why(why::WhyArgs),
+    Report(report::ReportArgs),
     Generate(generate::GenerateArgs),
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
@@ -148,6 +149,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Subset(args) => subset::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Why(args) => why::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),

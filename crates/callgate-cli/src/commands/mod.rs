@@ -16,6 +16,7 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod optimize;
 pub(crate) mod record;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sets;
 pub(crate) mod simulate;

@@ -1,0 +1,278 @@
+//! The summary in words: the default, what a process can do, dangerous syscalls, and the groups.
+
+use callgate::explain::{ArchExplanation, Outcome};
+use callgate::purposes::{Purpose, danger};
+use callgate::syscalls::SyscallSet;
+
+use super::abilities::{ABILITIES, Ability};
+use super::filter::Subject;
+use crate::class::Permission;
+use crate::describe::{Entry, counted, effect, entries};
+use crate::markup::Markup;
+use crate::page::Section;
+
+/// The summary of a filter.
+pub fn summary(subject: &Subject<'_>) -> Section {
+    Section::new("summary", "Summary", |body| {
+        let Some(first) = subject.explanation.arches.first() else {
+            body.leaf("p", &[], "The filter is for none of the architectures that Callgate knows.");
+            return;
+        };
+        headline(body, subject, first);
+        can(body, subject);
+        dangerous(body, subject);
+        groups(body, first);
+    })
+}
+
+/// How many syscalls are permitted, and what happens to the others.
+fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
+    let entries = entries(first);
+    let of = |wanted: Permission| {
+        entries.iter().filter(|(.., outcome)| Permission::of(outcome) == wanted).count()
+    };
+    let (always, sometimes, delegated) =
+        (of(Permission::Always), of(Permission::Sometimes), of(Permission::Delegated));
+    body.element("p", &[("class", "headline")], |line| {
+        line.text(&format!(
+            "On {}, the filter allows {always} of {} and {sometimes} for some arguments only",
+            first.arch,
+            counted(entries.len(), "syscall")
+        ));
+        if delegated > 0 {
+            line.text(&format!("; another process decides about {delegated}"));
+        }
+        line.text(". ");
+        line.text(&default(first));
+    });
+    let mut others: Vec<String> = subject.explanation.arches.iter().skip(1).map(short).collect();
+    others.push(match (subject.explanation.other_arches, subject.checks_arch) {
+        (Some(verdict), _) => format!("on any other architecture, every syscall {}", effect(verdict)),
+        (None, true) => "on other architectures, it depends on the syscall".to_owned(),
+        (None, false) => {
+            "the filter does not check the architecture, so numbers of other ABIs mean other syscalls".to_owned()
+        }
+    });
+    body.element("ul", &[], |list| {
+        others.iter().for_each(|other| list.leaf("li", &[], &format!("{}.", capitalized(other))));
+    });
+    body.leaf(
+        "p",
+        &[("class", "quiet")],
+        "A filter only decides whether a syscall runs. A syscall that it allows can still fail, because the process \
+         lacks a capability or permission.",
+    );
+}
+
+/// What happens to a syscall without a name on this architecture.
+fn default(arch: &ArchExplanation) -> String {
+    let size = |set: &SyscallSet| -> u64 {
+        set.ranges().iter().map(|(first, last)| u64::from(last - first) + 1).sum()
+    };
+    match arch.unnamed.iter().max_by_key(|(_, set)| size(set)) {
+        Some((Outcome::Always(verdict), _)) => {
+            format!("A number that no syscall has {}.", effect(*verdict))
+        }
+        _ => "What happens to a number that no syscall has depends on its arguments.".to_owned(),
+    }
+}
+
+/// An architecture in a line.
+fn short(arch: &ArchExplanation) -> String {
+    let entries = entries(arch);
+    let permits = |(.., outcome): &&Entry<'_>| Permission::of(outcome) >= Permission::Sometimes;
+    let permitted = entries.iter().filter(permits).count();
+    match entries.iter().map(|(.., outcome)| *outcome).next() {
+        Some(Outcome::Always(verdict))
+            if entries.iter().all(|(.., own)| **own == Outcome::Always(*verdict)) =>
+        {
+            format!("on {}, every syscall {}", arch.arch, effect(*verdict))
+        }
+        _ => format!(
+            "on {}, it allows {permitted} of {}, some of them for some arguments only",
+            arch.arch,
+            counted(entries.len(), "syscall")
+        ),
+    }
+}
+
+/// What a process can do.
+fn can(body: &mut Markup, subject: &Subject<'_>) {
+    body.leaf("h3", &[], "What a process can do");
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[("class", "words")], |table| {
+            header(table, &["It can …", "", "because of"]);
+            ABILITIES.iter().for_each(|ability| row(table, subject, ability));
+        });
+    });
+}
+
+fn row(table: &mut Markup, subject: &Subject<'_>, ability: &Ability) {
+    let mut answers = subject.explanation.arches.iter().filter_map(|arch| {
+        let answer = ability.answer(arch)?;
+        Some((arch.arch, answer))
+    });
+    let Some((_, first)) = answers.next() else { return };
+    // An answer that a process gets on another architecture of the filter is as good for it.
+    let more: Vec<String> = answers
+        .filter(|(_, other)| other.permission > first.permission)
+        .map(|(arch, other)| format!("{arch}: {}", word(other.permission).1))
+        .collect();
+    table.element("tr", &[], |tr| {
+        tr.leaf("td", &[], ability.what);
+        tr.element("td", &[], |td| {
+            let (style, text) = word(first.permission);
+            td.leaf("span", &[("class", &format!("chip {style}"))], text);
+            more.iter().for_each(|more| {
+                td.text(" ");
+                td.leaf("span", &[("class", "chip conditional")], more);
+            });
+        });
+        tr.leaf("td", &[("class", "names")], &first.because.join(", "));
+    });
+}
+
+/// The style and text of an answer.
+fn word(permission: Permission) -> (&'static str, &'static str) {
+    match permission {
+        Permission::Never => ("denied", "no"),
+        Permission::Delegated => ("notified", "another process decides"),
+        Permission::Sometimes => ("conditional", "for some arguments"),
+        Permission::Always => ("allowed", "yes"),
+    }
+}
+
+/// Dangerous syscalls that are allowed, with reasons.
+fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
+    let mut found: Vec<(&'static str, Permission, &'static str, Vec<&'static str>)> = Vec::new();
+    for arch in &subject.explanation.arches {
+        for (_, name, outcome) in entries(arch) {
+            let permission = Permission::of(outcome);
+            let Some(danger) = danger(name) else { continue };
+            let is_dangerous = match danger.condition_helps {
+                true => permission == Permission::Always,
+                false => permission >= Permission::Sometimes,
+            };
+            if !is_dangerous {
+                continue;
+            }
+            match found.iter_mut().find(|(other, own, ..)| *other == name && *own == permission) {
+                Some((.., arches)) => arches.push(arch.arch.name()),
+                None => found.push((name, permission, danger.reason, vec![arch.arch.name()])),
+            }
+        }
+    }
+    body.leaf("h3", &[], "Dangerous syscalls that are allowed");
+    if found.is_empty() {
+        body.leaf("p", &[], "None of the syscalls that Callgate knows to be dangerous is allowed.");
+        return;
+    }
+    let of_all = subject.explanation.arches.len();
+    found.sort_unstable_by_key(|(name, ..)| *name);
+    body.element("ul", &[], |list| {
+        for (name, permission, reason, arches) in &found {
+            list.element("li", &[], |item| {
+                item.leaf("code", &[], name);
+                let mut notes = Vec::new();
+                if *permission == Permission::Sometimes {
+                    notes.push("for some arguments".to_owned());
+                }
+                if arches.len() < of_all {
+                    notes.push(format!("on {}", arches.join(", ")));
+                }
+                if !notes.is_empty() {
+                    item.text(&format!(" ({})", notes.join(", ")));
+                }
+                item.text(&format!(": {reason}"));
+            });
+        }
+    });
+}
+
+/// The groups of the first architecture, with what each allows.
+fn groups(body: &mut Markup, arch: &ArchExplanation) {
+    let entries = entries(arch);
+    body.leaf("h3", &[], &format!("Groups of syscalls on {}", arch.arch));
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[("class", "words")], |table| {
+            header(table, &["Group", "Allowed", "What it is for, and what is not allowed"]);
+            for purpose in Purpose::ALL {
+                let members: Vec<&Entry<'_>> = entries
+                    .iter()
+                    .filter(|(_, name, _)| Purpose::of(name) == Some(purpose))
+                    .collect();
+                if !members.is_empty() {
+                    group(table, purpose, &members);
+                }
+            }
+        });
+    });
+}
+
+fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
+    let with = |wanted: Permission| -> Vec<&str> {
+        let own = members.iter().filter(|(.., outcome)| Permission::of(outcome) == wanted);
+        own.map(|(_, name, _)| *name).collect()
+    };
+    let (always, sometimes) = (with(Permission::Always), with(Permission::Sometimes));
+    let not: Vec<&str> = [with(Permission::Never), with(Permission::Delegated)].concat();
+    table.element("tr", &[], |tr| {
+        tr.leaf("th", &[("scope", "row")], purpose.title());
+        tr.element("td", &[], |td| {
+            let style = match (always.len(), sometimes.len(), not.len()) {
+                (_, 0, 0) => "allowed",
+                (0, 0, _) => "denied",
+                _ => "conditional",
+            };
+            let text = match style {
+                "allowed" => format!("all {}", members.len()),
+                "denied" => format!("none of {}", members.len()),
+                _ => format!("{} of {}", always.len() + sometimes.len(), members.len()),
+            };
+            td.leaf("span", &[("class", &format!("chip {style}"))], &text);
+        });
+        tr.element("td", &[], |td| {
+            td.text(&format!("{}.", capitalized(purpose.description())));
+            let mut also = |what: &str, names: &[&str]| {
+                if !names.is_empty() {
+                    td.text(" ");
+                    td.element("span", &[("class", "names")], |span| {
+                        span.leaf("b", &[], what);
+                        span.text(&format!(" {}", names_of(names)));
+                    });
+                }
+            };
+            also("Depends on arguments:", &sometimes);
+            match (always.len() + sometimes.len(), not.len()) {
+                // The opposite is shorter.
+                (allowed, denied) if allowed > 0 && denied > 2 * allowed => {
+                    also("Only:", &always);
+                }
+                (0, _) => {}
+                _ => also("Not:", &not),
+            }
+        });
+    });
+}
+
+/// Names; the first of many.
+fn names_of(names: &[&str]) -> String {
+    /// The maximum number of names in a cell.
+    const MAX: usize = 40;
+    let shown: Vec<&str> = names.iter().copied().take(MAX).collect();
+    match names.len().saturating_sub(MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more (see the map)", shown.join(", ")),
+    }
+}
+
+fn header(table: &mut Markup, titles: &[&str]) {
+    table.element("tr", &[], |tr| {
+        titles.iter().for_each(|title| tr.leaf("th", &[("scope", "col")], title));
+    });
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
