@@ -80,12 +80,12 @@ impl Class {
         match self {
             Class::Allowed => "allowed",
             Class::Logged => "allowed and logged",
-            Class::Conditional => "depends on arguments",
-            Class::Notified => "a supervisor decides",
-            Class::Traced => "a tracer decides",
-            Class::Denied => "fails with an error",
-            Class::Trapped => "signal SIGSYS",
-            Class::Killed => "kills",
+            Class::Conditional => "depending on arguments",
+            Class::Notified => "decided by a supervisor",
+            Class::Traced => "decided by a tracer",
+            Class::Denied => "denied with an error",
+            Class::Trapped => "denied with SIGSYS",
+            Class::Killed => "killed",
         }
     }
 }

@@ -9,7 +9,7 @@ pub const STYLE: &str = include_str!("style.css");
 #[derive(Clone, Debug)]
 pub struct Section {
     /// A word that is unique on the page, for links to the section.
-    pub id: &'static str,
+    pub id: String,
     /// The heading.
     pub title: String,
     /// The content, without the heading.
@@ -17,12 +17,13 @@ pub struct Section {
 }
 
 impl Section {
-    pub(crate) fn new(
-        id: &'static str,
+    /// A section with the markup that a function writes.
+    pub fn new(
+        id: impl Into<String>,
         title: impl Into<String>,
         body: impl FnOnce(&mut Markup),
     ) -> Section {
-        Section { id, title: title.into(), body: Markup::of(body) }
+        Section { id: id.into(), title: title.into(), body: Markup::of(body) }
     }
 
     /// The section with its heading.
@@ -31,7 +32,7 @@ impl Section {
         Markup::of(|markup| {
             markup.element(
                 "section",
-                &[("id", self.id), ("aria-labelledby", &heading)],
+                &[("id", &self.id), ("aria-labelledby", &heading)],
                 |markup| {
                     markup.leaf("h2", &[("id", &heading)], &self.title);
                     markup.append(&self.body);

@@ -63,10 +63,8 @@ pub(super) const ABILITIES: &[Ability] = &[
     ),
     ability("use io_uring, whose operations no filter sees", &["io_uring_setup", "io_uring_enter"]),
     ability("create or enter namespaces", &["unshare", "setns", "clone", "clone3"]),
-    ability(
-        "mount file systems or change the root",
-        &["mount", "move_mount", "fsmount", "pivot_root", "chroot"],
-    ),
+    ability("mount file systems", &["mount", "move_mount", "fsmount"]),
+    ability("change the root directory", &["chroot", "pivot_root"]),
     ability(
         "trace other processes or access their memory",
         &["ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"],

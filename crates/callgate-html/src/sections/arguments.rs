@@ -65,7 +65,7 @@ fn table(body: &mut Markup, group: &Group, arch: Arch) {
     names.sort_unstable();
     body.leaf("h3", &[("class", "names")], &names.join(", "));
     body.element("div", &[("class", "wide")], |wide| {
-        wide.element("table", &[("class", "words")], |table| {
+        wide.element("table", &[("class", "words rules")], |table| {
             table.element("tr", &[], |tr| {
                 tr.leaf("th", &[("scope", "col")], "If");
                 tr.leaf("th", &[("scope", "col")], "Then");

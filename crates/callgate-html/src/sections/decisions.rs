@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::describe::counted;
 use crate::markup::Markup;
 use crate::page::Section;
-use crate::tree::{End, Node, Placed, Tree, hot_path, place};
+use crate::tree::{End, Node, Placed, Tree, place};
 
 /// The size of a node, and the distances between nodes.
 const WIDTH: f64 = 172.0;
@@ -28,12 +28,12 @@ pub fn decisions(
 ) -> Section {
     let tree = Tree::new(program, endian, arches.first().copied(), weighted);
     let placed = place(&tree);
-    let hot = weighted.map(|weighted| hot_path(program, weighted)).unwrap_or_default();
+    let hot = tree.hot_nodes();
     Section::new("decisions", "Decision tree", |body| {
         body.leaf(
             "p",
             &[],
-            "The questions that the compiled program asks, from left to right: solid lines for yes, dashed lines for no.",
+            "The questions that the compiled program asks, from the upper left corner on: to the right for yes, down along the dashed line for no.",
         );
         if weighted.is_some() {
             body.leaf(
@@ -106,7 +106,7 @@ fn picture(body: &mut Markup, tree: &Tree, placed: &Placed, hot: &[usize]) {
 /// The upper left corner of a node.
 fn corner(placed: &Placed, at: usize, node: &Node) -> (f64, f64) {
     let row = placed.rows.get(at).copied().unwrap_or_default();
-    (node.depth as f64 * COLUMN + 1.0, row * ROW + 2.0)
+    (node.column as f64 * COLUMN + 2.0, row as f64 * ROW + 2.0)
 }
 
 /// The lines from a node to its sides.
@@ -119,15 +119,14 @@ fn edges(
 ) {
     let End::Branch { yes, no, .. } = node.end else { return };
     let (x, y) = corner(placed, at, node);
-    let (x, y) = (x + WIDTH, y + HEIGHT / 2.0);
     for (side, style) in [(yes, "yes"), (no, "no")] {
         let Some(child) = tree.nodes.get(side) else { continue };
         let (to_x, to_y) = corner(placed, side, child);
-        let to_y = to_y + HEIGHT / 2.0;
-        let middle = f64::midpoint(x, to_x);
-        let line =
-            format!("M{x:.0} {y:.1}C{middle:.0} {y:.1} {middle:.0} {to_y:.1} {to_x:.0} {to_y:.1}");
-        let is_hot = node.share.is_some() && hot.contains(&node.at) && hot.contains(&child.at);
+        let line = match style {
+            "yes" => format!("M{:.0} {:.0}H{to_x:.0}", x + WIDTH, y + HEIGHT / 2.0),
+            _ => format!("M{:.0} {:.0}V{to_y:.0}", x + 12.0, y + HEIGHT),
+        };
+        let is_hot = hot.contains(&at) && hot.contains(&side);
         let style = if is_hot { format!("edge {style} hot") } else { format!("edge {style}") };
         let width = format!("{:.1}", 1.0 + 5.0 * child.share.unwrap_or(0.0));
         svg.empty("path", &[("class", &style), ("d", &line), ("stroke-width", &width)]);
@@ -142,7 +141,7 @@ fn draw(svg: &mut Markup, at: usize, node: &Node, (x, y): (f64, f64), hot: &[usi
         End::Shared(_) => ("shared", format!("as at {}", node.at)),
         End::LeftOut => ("shared", "…".to_owned()),
     };
-    let is_hot = node.share.is_some() && hot.contains(&node.at);
+    let is_hot = hot.contains(&at);
     let style = format!("node {style}{}", if is_hot { " hot" } else { "" });
     let mut tip = format!("{}: {text}", node.at);
     if let Some(share) = node.share {

@@ -2,7 +2,6 @@
 
 use callgate::explain::{ArchExplanation, Outcome};
 use callgate::purposes::{Purpose, danger};
-use callgate::syscalls::SyscallSet;
 
 use super::abilities::{ABILITIES, Ability};
 use super::filter::Subject;
@@ -31,20 +30,19 @@ fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
     let of = |wanted: Permission| {
         entries.iter().filter(|(.., outcome)| Permission::of(outcome) == wanted).count()
     };
-    let (always, sometimes, delegated) =
-        (of(Permission::Always), of(Permission::Sometimes), of(Permission::Delegated));
-    body.element("p", &[("class", "headline")], |line| {
-        line.text(&format!(
-            "On {}, the filter allows {always} of {} and {sometimes} for some arguments only",
-            first.arch,
-            counted(entries.len(), "syscall")
-        ));
-        if delegated > 0 {
-            line.text(&format!("; another process decides about {delegated}"));
-        }
-        line.text(". ");
-        line.text(&default(first));
-    });
+    let mut text = format!(
+        "On {}, the filter always allows {} of {}.",
+        first.arch,
+        of(Permission::Always),
+        counted(entries.len(), "syscall")
+    );
+    let some = of(Permission::Sometimes);
+    if some > 0 {
+        text += &format!(" It allows {some} for some arguments only.");
+    }
+    text += &denials(&entries);
+    text += &default(first);
+    body.leaf("p", &[("class", "headline")], &text);
     let mut others: Vec<String> = subject.explanation.arches.iter().skip(1).map(short).collect();
     others.push(match (subject.explanation.other_arches, subject.checks_arch) {
         (Some(verdict), _) => format!("on any other architecture, every syscall {}", effect(verdict)),
@@ -64,16 +62,49 @@ fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
     );
 }
 
-/// What happens to a syscall without a name on this architecture.
-fn default(arch: &ArchExplanation) -> String {
-    let size = |set: &SyscallSet| -> u64 {
-        set.ranges().iter().map(|(first, last)| u64::from(last - first) + 1).sum()
-    };
-    match arch.unnamed.iter().max_by_key(|(_, set)| size(set)) {
-        Some((Outcome::Always(verdict), _)) => {
-            format!("A number that no syscall has {}.", effect(*verdict))
+/// What happens to the syscalls that are not allowed, as sentences.
+fn denials(entries: &[Entry<'_>]) -> String {
+    let mut effects: Vec<(String, usize)> = Vec::new();
+    for (.., outcome) in entries {
+        if Permission::of(outcome) >= Permission::Sometimes {
+            continue;
         }
-        _ => "What happens to a number that no syscall has depends on its arguments.".to_owned(),
+        let text = match outcome {
+            Outcome::Always(verdict) => effect(*verdict),
+            _ => "is denied depending on its arguments".to_owned(),
+        };
+        match effects.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, count)) => *count += 1,
+            None => effects.push((text, 1)),
+        }
+    }
+    effects.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    match effects.as_slice() {
+        [] => String::new(),
+        [(effect, _)] => format!(" Every other syscall {effect}."),
+        effects => {
+            let parts: Vec<String> =
+                effects.iter().map(|(effect, count)| format!("{effect} ({count})")).collect();
+            format!(" Every other syscall either {}.", parts.join(" or "))
+        }
+    }
+}
+
+/// What happens to the syscalls of later kernels.
+fn default(arch: &ArchExplanation) -> String {
+    let numbers = || arch.groups.iter().flat_map(|group| group.syscalls.iter().map(|(nr, _)| *nr));
+    // Without the private ones of Arm.
+    let block = numbers().min().map(|first| first >> 16);
+    let ordinary = numbers().filter(|nr| Some(nr >> 16) == block);
+    let Some(next) = ordinary.max().and_then(|last| last.checked_add(1)) else {
+        return String::new();
+    };
+    let later = arch.unnamed.iter().find(|(_, numbers)| numbers.contains(next));
+    match later {
+        Some((Outcome::Always(verdict), _)) => {
+            format!(" A syscall of a later kernel (number {next}) {}.", effect(*verdict))
+        }
+        _ => String::new(),
     }
 }
 

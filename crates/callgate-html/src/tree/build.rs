@@ -9,9 +9,9 @@ use callgate::{Arch, Endian, Verdict};
 
 use super::label::Path;
 
-/// The maximum number of nodes, and of branches on a path.
+/// The maximum number of nodes and columns.
 const MAX_NODES: usize = 1200;
-const MAX_DEPTH: usize = 40;
+const MAX_COLUMNS: usize = 40;
 
 /// A tree, in an arena; the first node is the root.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ pub(crate) struct Node {
     pub(crate) at: usize,
     /// The share of syscalls that reach it over this edge; `None` without weights.
     pub(crate) share: Option<f64>,
-    /// The number of branches before it.
-    pub(crate) depth: usize,
+    /// The number of branches before it whose condition holds.
+    pub(crate) column: usize,
     pub(crate) end: End,
 }
 
@@ -62,21 +62,21 @@ impl Tree {
         weighted: Option<&Execution>,
     ) -> Tree {
         let mut nodes =
-            vec![Node { at: 0, share: weighted.map(|_| 1.0), depth: 0, end: End::LeftOut }];
+            vec![Node { at: 0, share: weighted.map(|_| 1.0), column: 0, end: End::LeftOut }];
         let mut built: HashMap<usize, usize> = HashMap::new();
         let mut seen = vec![false; program.len()];
         let path = Path::start(endian, assumed);
         let mut pending = VecDeque::from([Pending { node: 0, start: 0, path }]);
         while let Some(Pending { node, start, path }) = pending.pop_front() {
             let (at, path) = run(program, start, path, &mut seen);
-            let depth = nodes.get(node).map_or(0, |node| node.depth);
+            let column = nodes.get(node).map_or(0, |node| node.column);
             let insn = program.insns().get(at).copied();
             let branch = insn.map(|insn| (insn, insn.successors(at)));
             let end = match branch {
                 Some((insn, Successors::Branch { taken, otherwise })) => {
                     if let Some(other) = built.get(&at) {
                         End::Shared(*other)
-                    } else if nodes.len() + 2 > MAX_NODES || depth >= MAX_DEPTH {
+                    } else if nodes.len() + 2 > MAX_NODES || column + 1 >= MAX_COLUMNS {
                         if let Some(seen) = seen.get_mut(at) {
                             *seen = false;
                         }
@@ -90,7 +90,7 @@ impl Tree {
                             nodes.push(Node {
                                 at: start,
                                 share,
-                                depth: depth + 1,
+                                column: column + usize::from(holds),
                                 end: End::LeftOut,
                             });
                             let path = path.after_branch(insn, holds);
@@ -108,6 +108,27 @@ impl Tree {
         }
         let left_out = seen.iter().filter(|seen| !**seen).count();
         Tree { nodes, left_out }
+    }
+}
+
+impl Tree {
+    /// The nodes of the path that follows the more frequent side of each branch; none without weights.
+    pub(crate) fn hot_nodes(&self) -> Vec<usize> {
+        let share = |at: usize| self.nodes.get(at).and_then(|node| node.share).unwrap_or(0.0);
+        let mut path: Vec<usize> = Vec::new();
+        let mut next = Some(0);
+        while let Some((at, node)) = next.and_then(|at| Some((at, self.nodes.get(at)?))) {
+            if node.share.is_none() {
+                break;
+            }
+            path.push(at);
+            next = match node.end {
+                End::Branch { yes, no, .. } => Some(if share(yes) > share(no) { yes } else { no }),
+                End::Shared(other) => Some(other),
+                End::Return(_) | End::LeftOut => None,
+            };
+        }
+        path
     }
 }
 
