@@ -94,7 +94,7 @@ impl Markup {
 fn is_block(name: &str) -> bool {
     [
         "p", "tr", "table", "li", "ul", "section", "details", "summary", "div", "svg", "g", "h1",
-        "h2", "h3", "dd",
+        "h2", "h3", "h4", "dd",
     ]
     .contains(&name)
 }

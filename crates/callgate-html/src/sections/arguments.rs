@@ -19,7 +19,8 @@ pub fn arguments(subject: &Subject<'_>) -> Section {
         let mut tables: Vec<(&ArchExplanation, Vec<&Group>)> = Vec::new();
         for arch in shown {
             let depends = |group: &&Group| !matches!(group.outcome, Outcome::Always(_));
-            let groups: Vec<&Group> = arch.groups.iter().filter(depends).collect();
+            let mut groups: Vec<&Group> = arch.groups.iter().filter(depends).collect();
+            groups.sort_by_key(|group| group.syscalls.iter().map(|(_, name)| *name).min());
             if !groups.is_empty() {
                 tables.push((arch, groups));
             }
@@ -45,11 +46,11 @@ pub fn arguments(subject: &Subject<'_>) -> Section {
                 );
                 groups.iter().take(MAX_TABLES).for_each(|group| table(details, group, arch.arch));
                 if let Some(more @ 1..) = groups.len().checked_sub(MAX_TABLES) {
-                    let more = counted(more, "table");
+                    let more = counted(more, "more table");
                     details.leaf(
                         "p",
                         &[],
-                        &format!("{more} more are left out; `callgate explain` prints all."),
+                        &format!("{more} are left out; `callgate explain` prints all."),
                     );
                 }
             });
@@ -94,7 +95,9 @@ fn row(table: &mut Markup, clause: &Clause, arch: Arch, syscall: Option<&str>) {
                 if at > 0 {
                     td.text(" and ");
                 }
-                td.leaf("code", &[], &condition.describe_on(arch, syscall));
+                let text = condition.describe_on(arch, syscall);
+                let is_ambiguous = clause.conditions.len() > 1 && text.contains(" or ");
+                td.leaf("code", &[], &if is_ambiguous { format!("({text})") } else { text });
             }
         });
         verdict_cell(tr, clause.verdict);

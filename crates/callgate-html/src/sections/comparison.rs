@@ -5,7 +5,7 @@ use callgate::explain::{ArchExplanation, Explanation, Outcome};
 use callgate::{Arch, Word};
 
 use super::filter::{MAX_ARCHES, left_out};
-use crate::class::Permission;
+use crate::class::{Class, Permission};
 use crate::describe::{counted, entries, lines};
 use crate::markup::Markup;
 use crate::page::Section;
@@ -204,6 +204,11 @@ fn of_kind(body: &mut Markup, kind: Kind, arch: Arch, changes: &[Change]) {
 fn outcome_cell(td: &mut Markup, outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) {
     /// The maximum number of lines of a cell.
     const MAX: usize = 12;
+    if let Outcome::Always(verdict) = outcome {
+        let style = format!("chip {}", Class::of_verdict(*verdict).style());
+        td.leaf("span", &[("class", &style)], &verdict.to_string());
+        return;
+    }
     let lines = lines(outcome, arch, syscalls);
     lines.iter().take(MAX).for_each(|line| td.leaf("div", &[], line));
     if let Some(more @ 1..) = lines.len().checked_sub(MAX) {

@@ -100,7 +100,7 @@ fn syscalls(body: &mut Markup, program: &ProgramCost<'_>) {
         });
     });
     if let Some(more @ 1..) = all.len().checked_sub(MAX_SYSCALLS) {
-        body.leaf("p", &[], &format!("{} more are left out.", counted(more, "syscall")));
+        body.leaf("p", &[], &format!("{} are left out.", counted(more, "more syscall")));
     }
 }
 

@@ -47,11 +47,11 @@ pub fn program(
                 }
             });
             if let Some(more @ 1..) = lines.len().checked_sub(MAX_INSNS) {
-                let more = counted(more, "instruction");
+                let more = counted(more, "more instruction");
                 details.leaf(
                     "p",
                     &[],
-                    &format!("{more} more are left out; `callgate disasm` prints all."),
+                    &format!("{more} are left out; `callgate disasm` prints all."),
                 );
             }
         });

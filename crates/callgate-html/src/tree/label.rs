@@ -15,12 +15,13 @@ pub(super) struct Path {
     a: Option<(Word, u32)>,
     x: Option<(Word, u32)>,
     token: Option<u32>,
-    nr: Option<u32>,
+    /// The smallest and the largest number that the path permits.
+    nr: (u32, u32),
 }
 
 impl Path {
     pub(super) fn start(endian: Endian, assumed: Option<Arch>) -> Path {
-        Path { endian, assumed, a: None, x: None, token: None, nr: None }
+        Path { endian, assumed, a: None, x: None, token: None, nr: (0, u32::MAX) }
     }
 
     /// After an instruction that is not a branch.
@@ -47,12 +48,22 @@ impl Path {
 
     /// After a branch.
     pub(super) fn after_branch(mut self, insn: Insn, holds: bool) -> Path {
-        if insn.op == Op::JeqK && holds {
-            match self.a {
-                Some((Word::ARCH, u32::MAX)) => self.token = Some(insn.k),
-                Some((Word::NR, u32::MAX)) => self.nr = Some(insn.k),
-                _ => {}
+        let (k, (first, last)) = (insn.k, self.nr);
+        match (self.a, insn.op, holds) {
+            (Some((Word::ARCH, u32::MAX)), Op::JeqK, true) => self.token = Some(k),
+            (Some((Word::NR, u32::MAX)), op, holds) => {
+                self.nr = match (op, holds) {
+                    (Op::JeqK, true) => (k, k),
+                    (Op::JeqK, false) if k == first => (first.saturating_add(1), last),
+                    (Op::JeqK, false) if k == last => (first, last.saturating_sub(1)),
+                    (Op::JgeK, true) => (first.max(k), last),
+                    (Op::JgeK, false) => (first, last.min(k.saturating_sub(1))),
+                    (Op::JgtK, true) => (first.max(k.saturating_add(1)), last),
+                    (Op::JgtK, false) => (first, last.min(k)),
+                    _ => self.nr,
+                };
             }
+            _ => {}
         }
         self
     }
@@ -62,6 +73,12 @@ impl Path {
             Some(token) => Arch::with_token(token).collect(),
             None => self.assumed.into_iter().collect(),
         }
+    }
+
+    /// The only syscall that the path permits.
+    fn only_syscall(&self) -> Option<(Arch, &'static str)> {
+        let (first, last) = self.nr;
+        if first == last { self.syscall(first) } else { None }
     }
 
     /// The syscall with a number, on this path.
@@ -75,14 +92,14 @@ impl Path {
             Op::JeqK => "=",
             Op::JgeK => "≥",
             Op::JgtK => ">",
-            Op::JsetK => "&",
+            Op::JsetK => "≠",
             _ => return insn.to_string(),
         };
         let Some((word, mask)) = self.a else { return insn.to_string() };
         let name = self.word(word);
         let value = self.value(word, mask, insn);
         match (insn.op, mask) {
-            (Op::JsetK, u32::MAX) => format!("{name} has {value}"),
+            (Op::JsetK, _) => format!("{name} & {value} {relation} 0"),
             (_, u32::MAX) => format!("{name} {relation} {value}"),
             (_, mask) => format!("{name} & {mask:#x} {relation} {value}"),
         }
@@ -97,7 +114,7 @@ impl Path {
             return "nr".to_owned();
         }
         let Some((index, is_high)) = word.argument() else { return "ip".to_owned() };
-        let facts = self.nr.and_then(|nr| self.syscall(nr)).and_then(|(_, name)| facts(name));
+        let facts = self.only_syscall().and_then(|(_, name)| facts(name));
         let named = facts.and_then(|facts| facts.args.get(usize::from(index)));
         let name = named.map_or(format!("args[{index}]"), |arg| arg.name.to_owned());
         if is_high { format!("{name}.high") } else { name }
@@ -123,7 +140,7 @@ impl Path {
     /// The name of the constant that an argument is compared with.
     fn constant(&self, word: Word, mask: u32, insn: Insn) -> Option<String> {
         let (index, is_high) = word.argument()?;
-        let (arch, syscall) = self.syscall(self.nr?)?;
+        let (arch, syscall) = self.only_syscall()?;
         let family = Family::of(arch, syscall, index).filter(|_| !is_high)?;
         match (insn.op, mask) {
             (Op::JeqK, u32::MAX) => family.name(arch, insn.k.into()),

@@ -85,7 +85,8 @@ impl Execution {
 
     fn mean_of(&self, executes: impl Fn(&SyscallCost) -> bool) -> Option<f64> {
         let executed = self.syscalls.iter().filter(|cost| executes(cost));
-        let sum = executed.map(|cost| cost.syscall.weight * cost.executed).sum();
+        // Not `sum`, which is -0 of nothing.
+        let sum = executed.fold(0.0, |sum, cost| sum + cost.syscall.weight * cost.executed);
         (!self.syscalls.is_empty()).then_some(sum)
     }
 }

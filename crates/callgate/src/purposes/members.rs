@@ -3,7 +3,7 @@
 //! A name belongs to the purpose that people would look for first: `mq_open` opens a descriptor, but for message queues.
 //! A syscall that changes the whole machine belongs to its administration, whatever it changes (`settimeofday`).
 
-use super::Purpose;
+use super::purpose::Purpose;
 
 /// All names of the tables, grouped.
 #[rustfmt::skip]
@@ -119,3 +119,70 @@ pub(super) static MEMBERS: &[(Purpose, &[&str])] = &[
         "tuxcall", "ulimit", "vserver",
     ]),
 ];
+
+impl Purpose {
+    /// The group of a syscall. `None` if this is not one of [`known_names`](crate::syscalls::known_names).
+    pub fn of(syscall: &str) -> Option<Purpose> {
+        let mut groups = MEMBERS.iter();
+        let (purpose, _) = groups.find(|(_, names)| names.contains(&syscall))?;
+        Some(*purpose)
+    }
+
+    /// The syscalls of the group, on all architectures.
+    pub fn members(self) -> impl Iterator<Item = &'static str> {
+        let groups = MEMBERS.iter().filter(move |(purpose, _)| *purpose == self);
+        groups.flat_map(|(_, names)| names.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syscalls::known_names;
+
+    #[test]
+    fn every_syscall_has_exactly_one_purpose() {
+        let groups = |name: &str| {
+            MEMBERS.iter().flat_map(|(_, names)| *names).filter(|member| **member == name).count()
+        };
+        let wrong: Vec<&str> = known_names().filter(|name| groups(name) != 1).collect();
+        assert!(wrong.is_empty(), "syscalls with no group or several: {wrong:?}");
+    }
+
+    #[test]
+    fn groups_contain_only_syscalls_of_the_tables() {
+        let known: Vec<&str> = known_names().collect();
+        let members = MEMBERS.iter().flat_map(|(_, names)| *names);
+        let unknown: Vec<&&str> = members.filter(|name| !known.contains(name)).collect();
+        assert!(unknown.is_empty(), "not in the tables: {unknown:?}");
+    }
+
+    #[test]
+    fn every_group_is_listed_once_and_has_members() {
+        for (place, purpose) in Purpose::ALL.into_iter().enumerate() {
+            assert_eq!(purpose as usize, place, "{purpose:?}");
+            assert!(purpose.members().next().is_some(), "{purpose:?}");
+            assert!(!purpose.title().is_empty() && !purpose.description().is_empty());
+            assert!(purpose.id().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+        }
+    }
+
+    #[test]
+    fn well_known_syscalls_are_where_people_look_for_them() {
+        for (name, purpose) in [
+            ("openat", Purpose::Files),
+            ("write", Purpose::InputOutput),
+            ("connect", Purpose::Network),
+            ("execve", Purpose::Processes),
+            ("mmap", Purpose::Memory),
+            ("kill", Purpose::Signals),
+            ("ptrace", Purpose::Observation),
+            ("init_module", Purpose::Administration),
+            ("setuid", Purpose::Credentials),
+            ("unshare", Purpose::Mounts),
+        ] {
+            assert_eq!(Purpose::of(name), Some(purpose), "{name}");
+        }
+        assert_eq!(Purpose::of("frobnicate"), None);
+    }
+}

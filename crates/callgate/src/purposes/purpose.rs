@@ -1,7 +1,5 @@
 //! The groups of syscalls that people know.
 
-use super::members::MEMBERS;
-
 /// What a syscall is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Purpose {
@@ -62,19 +60,6 @@ impl Purpose {
         Purpose::Processor,
         Purpose::Unused,
     ];
-
-    /// The group of a syscall. `None` if this is not one of [`known_names`](crate::syscalls::known_names).
-    pub fn of(syscall: &str) -> Option<Purpose> {
-        let mut groups = MEMBERS.iter();
-        let (purpose, _) = groups.find(|(_, names)| names.contains(&syscall))?;
-        Some(*purpose)
-    }
-
-    /// The syscalls of the group, on all architectures.
-    pub fn members(self) -> impl Iterator<Item = &'static str> {
-        let groups = MEMBERS.iter().filter(move |(purpose, _)| *purpose == self);
-        groups.flat_map(|(_, names)| names.iter().copied())
-    }
 
     /// A word for machines: lower-case letters and hyphens. It does not change with the title.
     pub fn id(self) -> &'static str {
@@ -154,57 +139,5 @@ impl Purpose {
             Purpose::Processor => "use features that only some processors have",
             Purpose::Unused => "call numbers that no mainline kernel implements",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::syscalls::known_names;
-
-    #[test]
-    fn every_syscall_has_exactly_one_purpose() {
-        let groups = |name: &str| {
-            MEMBERS.iter().flat_map(|(_, names)| *names).filter(|member| **member == name).count()
-        };
-        let wrong: Vec<&str> = known_names().filter(|name| groups(name) != 1).collect();
-        assert!(wrong.is_empty(), "syscalls with no group or several: {wrong:?}");
-    }
-
-    #[test]
-    fn groups_contain_only_syscalls_of_the_tables() {
-        let known: Vec<&str> = known_names().collect();
-        let members = MEMBERS.iter().flat_map(|(_, names)| *names);
-        let unknown: Vec<&&str> = members.filter(|name| !known.contains(name)).collect();
-        assert!(unknown.is_empty(), "not in the tables: {unknown:?}");
-    }
-
-    #[test]
-    fn every_group_is_listed_once_and_has_members() {
-        for (place, purpose) in Purpose::ALL.into_iter().enumerate() {
-            assert_eq!(purpose as usize, place, "{purpose:?}");
-            assert!(purpose.members().next().is_some(), "{purpose:?}");
-            assert!(!purpose.title().is_empty() && !purpose.description().is_empty());
-            assert!(purpose.id().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
-        }
-    }
-
-    #[test]
-    fn well_known_syscalls_are_where_people_look_for_them() {
-        for (name, purpose) in [
-            ("openat", Purpose::Files),
-            ("write", Purpose::InputOutput),
-            ("connect", Purpose::Network),
-            ("execve", Purpose::Processes),
-            ("mmap", Purpose::Memory),
-            ("kill", Purpose::Signals),
-            ("ptrace", Purpose::Observation),
-            ("init_module", Purpose::Administration),
-            ("setuid", Purpose::Credentials),
-            ("unshare", Purpose::Mounts),
-        ] {
-            assert_eq!(Purpose::of(name), Some(purpose), "{name}");
-        }
-        assert_eq!(Purpose::of("frobnicate"), None);
     }
 }

@@ -250,7 +250,7 @@ fn named(names: &[String]) -> Result<Vec<MeasurableSyscall>> {
 }
 
 /// Measures and shows the progress.
-fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
+pub(crate) fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     callgate_measure::on_ctrl_c();
     let mut progress = Progress::new(Instant::now());
     let samples = measure(plan, &mut |share| progress.tell(|| bar(share)));

@@ -24,6 +24,7 @@ Examples:
   callgate report old.json new.json -o changes.html
   callgate report nginx.service --arch x86_64 -o nginx.html
   callgate report profile.json --weights recording.json -o page.html
+  callgate report profile.json --measure 10 -o page.html
   callgate report pid:1234 -o process.html
 
 Exit status: 0 success, 2 error.")]
@@ -39,6 +40,10 @@ pub(crate) struct ReportArgs {
     /// Write the page to this file, atomically [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
+
+    /// Measure for about this time what the filter costs on the running kernel
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(super) measure: Option<u32>,
 
     #[command(flatten)]
     pub(super) reading: SourceOptions,

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod args;
+mod measured;
 mod programs;
 mod run;
 

@@ -1,5 +1,7 @@
 //! The programs of a page: the compiled one, and the given one if the source is a program.
 
+use std::time::Duration;
+
 use callgate::bpf::{LongProgram, Program, is_constant_allow};
 use callgate::codegen::WeightedSyscall;
 use callgate::compile::{self, Compiled, Execution};
@@ -8,7 +10,9 @@ use callgate::{Arch, Endian};
 use callgate_html::Section;
 use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program};
 
-use crate::options::{CompileOptions, PROMPT};
+use super::args::ReportArgs;
+use super::measured::measured;
+use crate::options::PROMPT;
 use crate::report::Result;
 use crate::source::{FilterContent, Stack, failed, merge};
 use crate::stopwatch::Stopwatch;
@@ -17,17 +21,16 @@ use crate::stopwatch::Stopwatch;
 pub(super) fn sections(
     store: &Store,
     (stack, root): (&Stack, Func),
-    options: &CompileOptions,
-    strict: bool,
+    args: &ReportArgs,
 ) -> Result<Vec<Section>> {
     let (arches, endian) = (stack.arches(), stack.endian());
-    let mut read = options.read(&arches, strict)?;
-    let mut weights = options.weights_name();
-    if let ([only], None) = (stack.filters.as_slice(), &weights) {
-        if let Some(own) = &only.weights {
-            read.weights = own.clone();
-            weights = Some(only.name.clone());
-        }
+    let mut read = args.compiling.read(&arches, args.reading.strict)?;
+    let mut weights = args.compiling.weights_name();
+    if let ([only], None) = (stack.filters.as_slice(), &weights)
+        && let Some(own) = &only.weights
+    {
+        read.weights = own.clone();
+        weights = Some(only.name.clone());
     }
     let compiled = match compiled(stack, &arches, &read) {
         Ok(compiled) => compiled,
@@ -53,12 +56,21 @@ pub(super) fn sections(
         execution: &execution,
         cached: compiled.stats.constant_allow,
     });
+    let measured = match args.measure {
+        Some(seconds) => {
+            let mut stacks: Vec<_> = given_programs(stack).map(|own| ("as given", own)).collect();
+            stacks.push(("compiled", vec![compiled.program.clone()]));
+            let time = Duration::from_secs(seconds.into());
+            Some(measured(stacks, &arches, time)?)
+        }
+        None => None,
+    };
     let hot = weights.is_some().then_some(&execution);
     let weights = weights.as_deref();
     Ok(vec![
         decisions(&compiled.program, endian, &arches, hot),
         program(&compiled.program, endian, &arches, hot),
-        cost(&Cost { programs: &programs, weights, measured: None }),
+        cost(&Cost { programs: &programs, weights, measured: measured.as_ref() }),
     ])
 }
 
@@ -86,6 +98,15 @@ fn given(stack: &Stack) -> Option<&LongProgram> {
         },
         _ => None,
     }
+}
+
+/// The programs of a stack of which all filters are programs that the kernel takes.
+fn given_programs(stack: &Stack) -> impl Iterator<Item = Vec<Program>> {
+    let programs = stack.filters.iter().map(|filter| match &filter.content {
+        FilterContent::Program { program, .. } => Program::try_from(program.clone()).ok(),
+        FilterContent::Profile(_) => None,
+    });
+    programs.collect::<Option<Vec<Program>>>().into_iter()
 }
 
 /// The execution of a program that Callgate did not compile: the kernel may not recognize always-allowed syscalls.

@@ -7,7 +7,7 @@ use super::analysis::Analysis;
 use super::args::ReportArgs;
 use super::programs;
 use crate::options::SourceOptions;
-use crate::output;
+use crate::output::{self, NewFile};
 use crate::page_facts;
 use crate::report::{Failure, Result};
 use crate::source::{Source, Stack};
@@ -16,12 +16,15 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     let mut origin = page_facts::origin()?;
     let stacks = read(args)?;
     let analysis = Analysis::new(&stacks)?;
+    // A measurement takes long, so first check that the page can be written.
+    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    let file = output.map(NewFile::prepare).transpose()?;
     let sections = sections(args, &analysis)?;
     let mut facts = facts(&stacks);
     facts.append(&mut origin);
     let page = Page { title: title(&stacks), facts, warnings: page_facts::warnings(), sections };
-    match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
-        Some(path) => output::write_file(path, page.html().as_bytes())?,
+    match file {
+        Some(file) => file.finish(page.html().as_bytes())?,
         None => output::print_bytes(page.html().as_bytes())?,
     }
     Ok(0)
@@ -48,12 +51,7 @@ fn sections(args: &ReportArgs, analysis: &Analysis<'_>) -> Result<Vec<Section>> 
     sections.push(summary(&subject));
     sections.push(map(&subject, compared.as_ref()));
     sections.push(arguments(&subject));
-    sections.extend(programs::sections(
-        &analysis.store,
-        last,
-        &args.compiling,
-        args.reading.strict,
-    )?);
+    sections.extend(programs::sections(&analysis.store, last, args)?);
     Ok(sections)
 }
 
