@@ -17,7 +17,7 @@ const HEIGHT: f64 = 22.0;
 const COLUMN: f64 = 214.0;
 const ROW: f64 = 27.0;
 /// The maximum number of characters of a node.
-const CHARS: usize = 25;
+const CHARS: usize = 23;
 
 /// The decision tree of a program. With weights, edges are as thick as they are frequent, and the hot path is marked.
 pub fn decisions(
@@ -39,7 +39,7 @@ pub fn decisions(
             body.leaf(
                 "p",
                 &[],
-                "Lines are as thick as syscalls take them often; the hot path is coloured.",
+                "More syscalls take thicker lines; the hot path is coloured and has thick frames.",
             );
         }
         if tree.left_out > 0 {
