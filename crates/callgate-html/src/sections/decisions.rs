@@ -33,7 +33,8 @@ pub fn decisions(
         body.leaf(
             "p",
             &[],
-            "The questions that the compiled program asks, from the upper left corner on: to the right for yes, down along the dashed line for no.",
+            "The questions that the compiled program asks, from the upper left corner on: to the right for yes, down along \
+             the dashed line for no.",
         );
         if weighted.is_some() {
             body.leaf(

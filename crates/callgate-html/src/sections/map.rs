@@ -84,7 +84,7 @@ fn legend(body: &mut Markup, used: &[Class], marks_changes: bool) {
     body.leaf(
         "p",
         &[("class", "quiet")],
-        "Point at a square for the name of the syscall and what happens to it; the table below each map lists the same.",
+        "Point at a square for the name of the syscall and what happens to it; the table below each map has the same.",
     );
 }
 
