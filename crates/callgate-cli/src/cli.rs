@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::arguments;
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
-    lint, man, merge, optimize, record, run, sets, simulate, subset, why,
+    lint, man, merge, optimize, record, report, run, sets, simulate, subset, why,
 };
 use crate::output;
 use crate::report::Result;
@@ -99,6 +99,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     Why(why::WhyArgs),
     Lint(lint::LintArgs),
+    Report(report::ReportArgs),
     Generate(generate::GenerateArgs),
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
@@ -150,6 +151,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Explain(args) => explain::run(&args),
         Command::Why(args) => why::run(&args),
         Command::Lint(args) => lint::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),

@@ -7,6 +7,7 @@
 //! - [`emit`]: writes programs with their figures; [`generating`]: the options of subcommands that do so.
 //! - [`smt2`]: scripts for SMT solvers.
 //! - [`recordings`]: reads recordings and logs of syscalls.
+//! - [`page_facts`]: where a page is from.
 //! - [`report`], [`output`], [`text`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
@@ -22,6 +23,7 @@ mod options;
 mod outcome;
 mod output;
 mod packets;
+mod page_facts;
 mod progress;
 mod recordings;
 mod report;

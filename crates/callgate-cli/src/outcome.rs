@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use callgate::explain::Outcome;
+pub(crate) use callgate::explain::argument_names;
 use callgate::{Arch, Verdict};
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
@@ -27,16 +28,6 @@ pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscall: Option<&str>) -> Vec
             lines
         }
         Outcome::Complex { verdicts } => vec![complex(verdicts)],
-    }
-}
-
-/// The syscall of a group that gives arguments their names: if it is the only one.
-pub(crate) fn argument_names<'n>(syscalls: &[(u32, &'n str)], arch: Arch) -> Option<&'n str> {
-    match syscalls {
-        // CONFIG_CLONE_BACKWARDS2 swaps the first two arguments.
-        [(_, "clone")] if matches!(arch, Arch::S390x | Arch::S390) => None,
-        [(_, name)] => Some(*name),
-        _ => None,
     }
 }
 

@@ -11,6 +11,7 @@
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use callgate::diagnostic::{Diagnostic, Severity};
@@ -95,6 +96,14 @@ impl Failure {
         self
     }
 
+    /// Prints the first message as a warning, for a command that continues, with the effect in its help.
+    pub(crate) fn print_as_warning(&self, effect: &str) {
+        if let Some(first) = self.messages.first() {
+            let first_line = first.message.lines().next().unwrap_or_default();
+            print(self.origin.as_deref(), &Diagnostic::warning(None, first_line).help(effect));
+        }
+    }
+
     /// Prints the messages and returns the exit status.
     pub(crate) fn print(&self) -> u8 {
         for message in &self.messages {
@@ -147,10 +156,26 @@ pub(crate) fn muted<T>(run: impl FnOnce() -> T) -> T {
     result
 }
 
+/// The printed warnings, each with its input, for pages.
+static PRINTED: Mutex<Vec<(Option<String>, Diagnostic)>> = Mutex::new(Vec::new());
+
+/// The maximum number of warnings that are kept.
+const MAX_PRINTED: usize = 1000;
+
+/// The warnings that were printed so far, each with its input. Of many, only the first.
+pub(crate) fn printed_warnings() -> Vec<(Option<String>, Diagnostic)> {
+    PRINTED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 fn print(origin: Option<&str>, message: &Diagnostic) {
     if IS_MUTED.load(Ordering::Relaxed) {
         return;
     }
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if printed.len() < MAX_PRINTED {
+        printed.push((origin.map(str::to_owned), message.clone()));
+    }
+    drop(printed);
     note(&Rendered { origin, message, is_multiline: false }.to_string());
 }
 

@@ -7,7 +7,7 @@
 //! - [`experiment`]: published experiments.
 //! - [`workload`]: real servers under filters, driven by their usual clients.
 //! - [`engines`]: the engines that run programs in user space.
-//! - [`page`], [`chart`]: results as an HTML page with charts.
+//! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
 //!
 //! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
 //!

@@ -1,125 +1,125 @@
-//! A report as an HTML page: a single file without scripts, fonts or links, with a light and a dark palette.
+//! A report as an HTML page, and as sections of other pages.
 
-use std::fmt::Write;
+use callgate_html::{Markup, Page, Section as PageSection, Warning};
 
-use crate::chart::{bars, boxes, escape};
-use crate::report::{Known, Report, Section};
+use crate::chart::{bars, boxes};
+use crate::report::{Finding, Known, Report, Row, Section};
+use crate::subject::Treatment;
 
-/// Both palettes have a contrast of 4.5 or more for text, and of 3 or more for bars.
-const STYLE: &str = "\
-:root { color-scheme: light dark; --ink: #1b1f24; --quiet: #57606a; --paper: #ffffff; --line: #d0d7de;
-  --bar: #2f6fb3; --box: #9cc2e8; --mark: #7a1f1f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --quiet: #a3adb8; --paper: #14181d;
-  --line: #3a424b; --bar: #5a9fe0; --box: #2f5c8a; --mark: #ffb4a2; } }
-body { background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
-  max-width: 760px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-/* What is wider than the window is scrolled by itself. */
-.wide { overflow-x: auto; margin: .5em 0; }
-svg { width: 100%; min-width: 34em; height: auto; display: block; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9em; }
-th, td { text-align: right; padding: .2em .5em; border-bottom: 1px solid var(--line); }
-td { white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; white-space: normal;
-  min-width: 9em; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; } dt { color: var(--quiet); }
-dd { margin: 0; } .warning { border-left: 4px solid var(--mark); padding-left: 1em; }
-text { font: 12px system-ui, sans-serif; fill: var(--ink); }
-.name { text-anchor: end; } .tick, .unit { text-anchor: middle; fill: var(--quiet); }
-.bar { fill: var(--bar); } .box { fill: var(--box); stroke: var(--bar); }
-.median { stroke: var(--mark); stroke-width: 2; }
-.whisker { stroke: var(--ink); stroke-width: 1.2; fill: none; } .grid { stroke: var(--line); }
-";
+/// The page, with the warnings that were printed before.
+pub fn page(report: &Report, printed: &[Warning]) -> String {
+    let warnings = warnings(report.noisy.as_deref(), report.interrupted, printed);
+    let (title, facts) = (report.title.clone(), report.setting.clone());
+    Page { title, facts, warnings, sections: sections(report) }.html()
+}
 
-/// The page.
-pub fn page(report: &Report) -> String {
-    let noisy = report.noisy.as_deref();
-    let mut page = start(&report.title, &report.setting, noisy, report.interrupted);
-    if !report.findings.is_empty() {
-        page.push_str("<h2>Findings</h2>\n<div class=\"wide\"><table>\n");
-        for finding in &report.findings {
-            let (text, unit) = (escape(finding.text), escape(finding.unit));
-            let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
-                let resolved = if is_resolved { "resolved" } else { "not resolved" };
-                format!("{:.1} … {:.1}, {resolved}", interval.low, interval.high)
+/// The findings and the sections of a report.
+fn sections(report: &Report) -> Vec<PageSection> {
+    let findings = (!report.findings.is_empty()).then(|| {
+        PageSection::new("findings", "Findings", |body| {
+            table(body, &["finding", "value", "95 %"], |table| {
+                report.findings.iter().for_each(|finding| row(table, &of_finding(finding)));
             });
-            let value = finding.value;
-            let _ = writeln!(
-                page,
-                "<tr><td>{text}</td><td>{value:.2} {unit}</td><td>{known}</td></tr>"
-            );
+        })
+    });
+    let sections = report.sections.iter().enumerate();
+    let measured = sections.map(|(at, section)| {
+        PageSection::new(format!("measured-{at}"), section.title.as_str(), |body| {
+            body.append(&figures(section));
+        })
+    });
+    findings.into_iter().chain(measured).collect()
+}
+
+/// The charts and the table of a section.
+pub fn figures(section: &Section) -> Markup {
+    const TITLES: [&str; 8] = [
+        "subject",
+        "filters",
+        "instructions",
+        "call",
+        "minimum ns",
+        "median ns",
+        "overhead ns",
+        "95 %",
+    ];
+    Markup::of(|body| {
+        body.append(&bars(section));
+        body.append(&boxes(section));
+        table(body, &TITLES, |table| {
+            section.rows.iter().enumerate().for_each(|(at, own)| row(table, &of_row(own, at == 0)));
+        });
+        let noise = section.noise;
+        let noise = format!(
+            "Noise: two identical children without filter differ by {:.2} ns ({:.2} … {:.2}).",
+            noise.median, noise.low, noise.high
+        );
+        body.leaf("p", &[], &noise);
+        if section.rows.iter().any(|row| row.treatment == Some(Treatment::Denied)) {
+            let why = "A denied call can be faster than the same call without a filter, because the kernel skips it: \
+                       compare denied calls only with each other.";
+            body.leaf("p", &[], why);
         }
-        page.push_str("</table></div>\n");
-    }
-    for section in &report.sections {
-        let _ = writeln!(page, "<h2>{}</h2>", escape(&section.title));
-        page.push_str(&bars(section));
-        page.push_str(&boxes(section));
-        table(&mut page, section);
-    }
-    page + END
+    })
 }
 
-/// The end of a page.
-pub(crate) const END: &str = "</body>\n</html>\n";
-
-/// The start of a page: title, warnings, and facts about the measurement.
-pub(crate) fn start(
-    title: &str,
-    setting: &[(&'static str, String)],
+/// Warnings about the figures, and those that were printed.
+pub(crate) fn warnings(
     noisy: Option<&str>,
-    interrupted: bool,
-) -> String {
-    let title = escape(title);
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-    );
-    if let Some(why) = noisy {
-        let _ = writeln!(page, "<p class=\"warning\">Too noisy: {}.</p>", escape(why));
-    }
-    if interrupted {
-        page.push_str(
-            "<p class=\"warning\">Stopped early: the figures are from fewer rounds.</p>\n",
-        );
-    }
-    page.push_str("<dl>\n");
-    for (label, text) in setting {
-        let _ = writeln!(page, "<dt>{}</dt><dd>{}</dd>", escape(label), escape(text));
-    }
-    page + "</dl>\n"
+    is_interrupted: bool,
+    printed: &[Warning],
+) -> Vec<Warning> {
+    let noisy = noisy.map(|why| format!("Too noisy: {why}."));
+    let interrupted =
+        is_interrupted.then(|| "Stopped early: the figures are from fewer rounds.".to_owned());
+    let own = noisy.into_iter().chain(interrupted).map(|message| Warning {
+        place: String::new(),
+        message,
+        help: String::new(),
+    });
+    own.chain(printed.iter().cloned()).collect()
 }
 
-fn table(page: &mut String, section: &Section) {
-    page.push_str(
-        "<div class=\"wide\"><table>\n<tr><th>subject</th><th>filters</th><th>instructions</th><th>call</th>\
-         <th>minimum ns</th><th>median ns</th><th>overhead ns</th><th>95 %</th></tr>\n",
-    );
-    for (at, row) in section.rows.iter().enumerate() {
-        let estimate = &row.estimate;
-        let over = estimate.overhead;
-        let (overhead, interval) = match at {
-            0 => (String::new(), String::new()),
-            _ => (format!("{:.1}", over.median), format!("{:.1} … {:.1}", over.low, over.high)),
-        };
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td>{:.1}</td>\
-             <td>{overhead}</td><td>{interval}</td></tr>",
-            escape(&row.name),
-            row.filters,
-            row.insns,
-            row.treatment.map_or("", |treatment| treatment.name()),
-            estimate.minimum,
-            estimate.median
-        );
-    }
-    let noise = section.noise;
-    let _ = writeln!(
-        page,
-        "</table></div>\n<p>Noise: two identical children without filter differ by {:.2} ns \
-         ({:.2} … {:.2}).</p>",
-        noise.median, noise.low, noise.high
-    );
+/// A table of figures, which is scrolled if it is wider than the window.
+pub(crate) fn table(body: &mut Markup, titles: &[&str], rows: impl FnOnce(&mut Markup)) {
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[], |table| {
+            table.element("tr", &[], |tr| {
+                titles.iter().for_each(|title| tr.leaf("th", &[("scope", "col")], title));
+            });
+            rows(table);
+        });
+    });
+}
+
+/// A row of a table.
+pub(crate) fn row(table: &mut Markup, cells: &[String]) {
+    table.element("tr", &[], |tr| cells.iter().for_each(|cell| tr.leaf("td", &[], cell)));
+}
+
+fn of_finding(finding: &Finding) -> [String; 3] {
+    let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
+        let resolved = if is_resolved { "resolved" } else { "not resolved" };
+        format!("{:.1} … {:.1}, {resolved}", interval.low, interval.high)
+    });
+    [finding.text.to_owned(), format!("{:.2} {}", finding.value, finding.unit), known]
+}
+
+fn of_row(row: &Row, is_first: bool) -> [String; 8] {
+    let estimate = &row.estimate;
+    let over = estimate.overhead;
+    let (overhead, interval) = match is_first {
+        true => (String::new(), String::new()),
+        false => (format!("{:.1}", over.median), format!("{:.1} … {:.1}", over.low, over.high)),
+    };
+    [
+        row.name.clone(),
+        row.filters.to_string(),
+        row.insns.to_string(),
+        row.treatment.map_or("", |treatment| treatment.name()).to_owned(),
+        format!("{:.1}", estimate.minimum),
+        format!("{:.1}", estimate.median),
+        overhead,
+        interval,
+    ]
 }

@@ -36,6 +36,7 @@
 //! | compare two filters | [`diff`] |
 //! | optimize an existing program | [`optimize`](fn@optimize) |
 //! | merge several filters into one program | [`stack`], [`merge`] |
+//! | what a syscall is for, and whether it is dangerous | [`purposes`] |
 //! | convert a filter to a policy language | `callgate::convert`, with the feature `oci` |
 //! | read a container profile | `callgate::formats`, with the feature `oci` |
 //!
@@ -78,6 +79,7 @@ pub mod fuzz;
 pub mod lint;
 pub mod optimize;
 mod plain_program;
+pub mod purposes;
 pub mod sets;
 pub mod stack;
 #[cfg(feature = "oci")]

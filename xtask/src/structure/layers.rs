@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "callgate-trace",
         ],
     ),
+    ("callgate-html", &["callgate"]),
     ("callgate-build", &["callgate"]),
     ("callgate-macros", &["callgate-build"]),
     ("callgate-example-build-time", &[]),
@@ -36,11 +37,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-linux", &["callgate"]),
     ("callgate-c", &["callgate", "callgate-linux", "callgate-requests"]),
     ("callgate-record", &["callgate", "callgate-linux"]),
-    ("callgate-measure", &["callgate", "callgate-linux", "callgate-vm"]),
+    ("callgate-measure", &["callgate", "callgate-html", "callgate-linux", "callgate-vm"]),
     (
         "callgate-cli",
         &[
             "callgate",
+            "callgate-html",
             "callgate-linux",
             "callgate-measure",
             "callgate-record",

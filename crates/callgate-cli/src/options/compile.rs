@@ -134,6 +134,11 @@ impl CompileOptions {
         }
     }
 
+    /// The name of the file of --weights.
+    pub(crate) fn weights_name(&self) -> Option<String> {
+        self.weights.as_deref().map(|path| Place::of_path(path).name())
+    }
+
     /// Whether --weights is given.
     pub(crate) fn has_weights(&self) -> bool {
         self.weights.is_some()

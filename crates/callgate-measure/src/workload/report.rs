@@ -1,12 +1,12 @@
 //! The report of a workload, as text and as a page.
 
-use std::fmt::Write;
+use callgate_html::{Markup, Page, Section, Warning};
 
 use super::definition::Workload;
 use super::results::{Measured, Runs};
 use super::rounds::Plan;
-use crate::chart::{escape, intervals};
-use crate::page;
+use crate::chart::intervals;
+use crate::page::{row, table, warnings};
 use crate::stats::Interval;
 
 /// The contents of a report.
@@ -69,54 +69,47 @@ impl Report<'_> {
         variants.chain(noise.map(|noise| ("no filter again (noise)", None, noise))).collect()
     }
 
-    /// A page without scripts.
-    pub fn page(&self) -> String {
-        let mut page = page::start(&self.title(), &self.setting, self.noisy, self.runs.interrupted);
-        for (number, measure) in self.runs.measures().iter().enumerate() {
-            let rows = self.rows(number);
-            let ratios: Vec<(&str, Interval)> =
-                rows.iter().skip(1).map(|(name, _, own)| (*name, own.ratio)).collect();
-            let unit = "throughput relative to no filter, median and its 95 % confidence interval";
-            let title = format!("{}, {}", measure.name, measure.unit);
-            let _ = writeln!(page, "<h2>{}</h2>", escape(&title));
-            page.push_str(&intervals(&format!("Ratio: {title}"), unit, &ratios, 1.0, 3));
-            page.push_str(
-                "<div class=\"wide\"><table>\n<tr><th>variant</th><th>instructions</th><th>median</th><th>ratio</th>\
-                 <th>95 %</th></tr>\n",
-            );
+    /// A page without scripts, with the warnings that were printed before.
+    pub fn page(&self, printed: &[Warning]) -> String {
+        let measures = self.runs.measures().iter().enumerate();
+        let mut sections: Vec<Section> = measures
+            .map(|(number, measure)| {
+                let title = format!("{}, {}", measure.name, measure.unit);
+                Section::new(format!("measure-{number}"), title.as_str(), |body| {
+                    self.measure(body, number, &title);
+                })
+            })
+            .collect();
+        sections.push(Section::new("reference", "Relative to the reference", |body| {
+            table(body, &["variant", "over", "measure", "ratio", "95 %"], |table| {
+                for gain in self.gains() {
+                    let names = [gain.variant, gain.over, gain.measure].map(str::to_owned);
+                    row(table, &names.into_iter().chain(cells(gain.ratio)).collect::<Vec<_>>());
+                }
+            });
+        }));
+        let warnings = warnings(self.noisy, self.runs.interrupted, printed);
+        Page { title: self.title(), facts: self.setting.clone(), warnings, sections }.html()
+    }
+
+    /// The chart and the table of a measure.
+    fn measure(&self, body: &mut Markup, number: usize, title: &str) {
+        let rows = self.rows(number);
+        let ratios: Vec<(&str, Interval)> =
+            rows.iter().skip(1).map(|(name, _, own)| (*name, own.ratio)).collect();
+        let unit = "throughput relative to no filter, median and its 95 % confidence interval";
+        body.append(&intervals(&format!("Ratio: {title}"), unit, &ratios, 1.0, 3));
+        table(body, &["variant", "instructions", "median", "ratio", "95 %"], |table| {
             for (at, (name, insns, own)) in rows.iter().enumerate() {
                 let insns = insns.map_or(String::new(), |insns| insns.to_string());
-                let ratio = match at {
-                    0 => "<td></td><td></td>".to_owned(),
-                    _ => cells(own.ratio),
-                };
-                let _ = writeln!(
-                    page,
-                    "<tr><td>{}</td><td>{insns}</td><td>{:.0}</td>{ratio}</tr>",
-                    escape(name),
-                    own.throughput
-                );
+                let ratio = if at == 0 { Default::default() } else { cells(own.ratio) };
+                let first = [(*name).to_owned(), insns, format!("{:.0}", own.throughput)];
+                row(table, &first.into_iter().chain(ratio).collect::<Vec<_>>());
             }
-            page.push_str("</table></div>\n");
-        }
-        page.push_str(
-            "<h2>Relative to the reference</h2>\n<div class=\"wide\"><table>\n<tr><th>variant</th><th>over</th><th></th>\
-             <th>ratio</th><th>95 %</th></tr>\n",
-        );
-        for gain in self.gains() {
-            let _ = writeln!(
-                page,
-                "<tr><td>{}</td><td>{}</td><td>{}</td>{}</tr>",
-                escape(gain.variant),
-                escape(gain.over),
-                escape(gain.measure),
-                cells(gain.ratio)
-            );
-        }
-        page + "</table></div>\n" + page::END
+        });
     }
 }
 
-fn cells(ratio: Interval) -> String {
-    format!("<td>{:.3}</td><td>{:.3} … {:.3}</td>", ratio.median, ratio.low, ratio.high)
+fn cells(ratio: Interval) -> [String; 2] {
+    [format!("{:.3}", ratio.median), format!("{:.3} … {:.3}", ratio.low, ratio.high)]
 }

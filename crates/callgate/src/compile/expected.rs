@@ -61,12 +61,16 @@ pub(crate) fn executed(
     syscall: &WeightedSyscall,
     endian: Endian,
 ) -> f64 {
-    let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
+    let samples = samples(store, numbers, syscall);
+    let executed = samples.iter().map(|data| program.run(data, endian).executed as f64);
+    executed.sum::<f64>() / samples.len() as f64
+}
+
+/// Syscalls with this number that stand for all, as defined by [`expected_insns`]; at least one.
+pub(super) fn samples(store: &Store, numbers: Func, syscall: &WeightedSyscall) -> Vec<SeccompData> {
     if store.as_verdict(store.follow(numbers, Word::NR, syscall.nr)).is_some() {
-        return executed(&first_data(syscall));
+        return vec![first_data(syscall)];
     }
-    match permitted(store, numbers, syscall).as_slice() {
-        [] => executed(&first_data(syscall)),
-        syscalls => syscalls.iter().map(executed).sum::<f64>() / syscalls.len() as f64,
-    }
+    let permitted = permitted(store, numbers, syscall);
+    if permitted.is_empty() { vec![first_data(syscall)] } else { permitted }
 }

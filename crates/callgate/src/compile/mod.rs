@@ -21,6 +21,7 @@
 
 mod diagram;
 mod error;
+mod execution;
 mod expected;
 mod generate;
 mod options;
@@ -31,6 +32,7 @@ mod uncached;
 
 pub use diagram::diagram;
 pub use error::CompileError;
+pub use execution::{Execution, InsnShare, SyscallCost};
 pub(crate) use expected::executed;
 pub use expected::expected_insns;
 pub(crate) use generate::generate;

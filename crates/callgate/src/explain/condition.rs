@@ -249,6 +249,16 @@ impl Clause {
     }
 }
 
+/// The syscall that gives arguments their names in a condition of several syscalls: if it is the only one.
+pub fn argument_names<'n>(syscalls: &[(u32, &'n str)], arch: Arch) -> Option<&'n str> {
+    match syscalls {
+        // CONFIG_CLONE_BACKWARDS2 swaps the first two arguments.
+        [(_, "clone")] if matches!(arch, Arch::S390x | Arch::S390) => None,
+        [(_, name)] => Some(*name),
+        _ => None,
+    }
+}
+
 /// Numbers less than 4096 in decimal, others in hexadecimal.
 fn number(value: u64) -> String {
     if value < 4096 { value.to_string() } else { format!("{value:#x}") }

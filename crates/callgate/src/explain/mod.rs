@@ -11,6 +11,6 @@ mod read;
 
 #[cfg(feature = "oci")]
 pub(crate) use branches::branches;
-pub use condition::{ArgPart, Clause, ValueCondition, ValueSet};
+pub use condition::{ArgPart, Clause, ValueCondition, ValueSet, argument_names};
 pub use explanation::{ArchExplanation, Explanation, Group, Outcome};
 pub use read::explain;

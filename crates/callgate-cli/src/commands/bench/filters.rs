@@ -15,6 +15,7 @@ use super::sources::read;
 use super::status::{self, INTERRUPTED};
 use crate::options::{Format, SourceOptions, native_arch};
 use crate::output::{self, NewFile};
+use crate::page_facts;
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Filter, FilterContent, Source, Stack};
@@ -40,8 +41,13 @@ pub(super) fn repeat_experiment(args: &FiltersArgs, experiment: Experiment) -> R
 fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Report>) -> Result<u8> {
     // The measurement may take long, so first check that the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
+    let origin = page_facts::origin()?;
     let report = measure()?;
-    let written = page.map_or(Ok(()), |file| file.finish(page::page(&report).as_bytes()));
+    let written = page.map_or(Ok(()), |file| {
+        let setting = report.setting.iter().cloned().chain(origin).collect();
+        let on_page = Report { setting, ..report.clone() };
+        file.finish(page::page(&on_page, &page_facts::warnings()).as_bytes())
+    });
     output::print(&match args.format {
         Format::Text => shown::text(&report),
         Format::Json => shown::json(&report),
@@ -244,7 +250,7 @@ fn named(names: &[String]) -> Result<Vec<MeasurableSyscall>> {
 }
 
 /// Measures and shows the progress.
-fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
+pub(crate) fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     callgate_measure::on_ctrl_c();
     let mut progress = Progress::new(Instant::now());
     let samples = measure(plan, &mut |share| progress.tell(|| bar(share)));

@@ -12,3 +12,4 @@ mod throughput;
 mod workload;
 
 pub(crate) use command::{BenchArgs, run};
+pub(crate) use filters::take;

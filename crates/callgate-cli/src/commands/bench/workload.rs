@@ -11,6 +11,7 @@ use super::status::{self, INTERRUPTED};
 use super::throughput;
 use crate::options::Format;
 use crate::output::{self, NewFile};
+use crate::page_facts;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::source::{FilterContent, Stack};
@@ -50,7 +51,7 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
-    let result = Report {
+    let mut result = Report {
         workload,
         setting: facts(&plan, &runs),
         plan: &plan,
@@ -63,7 +64,8 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         Format::Json => throughput::json(&result),
     })?;
     if let Some(page) = page {
-        page.finish(result.page().as_bytes())?;
+        result.setting.extend(page_facts::origin()?);
+        page.finish(result.page(&page_facts::warnings()).as_bytes())?;
     }
     Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
 }

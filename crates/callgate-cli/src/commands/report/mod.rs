@@ -1,0 +1,10 @@
+//! `callgate report`: a page that shows people what a filter does, or what changed between two.
+
+mod analysis;
+mod args;
+mod measured;
+mod programs;
+mod run;
+
+pub(crate) use args::ReportArgs;
+pub(crate) use run::run;

@@ -1,0 +1,131 @@
+//! The programs of a page: the compiled one, and the given one if the source is a program.
+
+use std::time::Duration;
+
+use callgate::bpf::{LongProgram, Program, is_constant_allow};
+use callgate::codegen::WeightedSyscall;
+use callgate::compile::{self, Compiled, Execution};
+use callgate::diagram::{Func, Store};
+use callgate::{Arch, Endian};
+use callgate_html::Section;
+use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program};
+
+use super::args::ReportArgs;
+use super::measured::measured;
+use crate::options::PROMPT;
+use crate::report::Result;
+use crate::source::{FilterContent, Stack, failed, merge};
+use crate::stopwatch::Stopwatch;
+
+/// The decision tree, the program and its cost. If there is no program, a warning says why, and there are no sections.
+pub(super) fn sections(
+    store: &Store,
+    (stack, root): (&Stack, Func),
+    args: &ReportArgs,
+) -> Result<Vec<Section>> {
+    let (arches, endian) = (stack.arches(), stack.endian());
+    let mut read = args.compiling.read(&arches, args.reading.strict)?;
+    let mut weights = args.compiling.weights_name();
+    if let ([only], None) = (stack.filters.as_slice(), &weights)
+        && let Some(own) = &only.weights
+    {
+        read.weights = own.clone();
+        weights = Some(only.name.clone());
+    }
+    let compiled = match compiled(stack, &arches, &read) {
+        Ok(compiled) => compiled,
+        Err(error) => {
+            error.print_as_warning("the page has no decision tree, program and cost");
+            return Ok(Vec::new());
+        }
+    };
+    let weighted = read.weights.resolve(store, root, &arches);
+    let execution = Execution::new(store, root, &compiled.program, &weighted, endian);
+    let given = given(stack).map(|given| {
+        let (execution, cached) = cost_of_given(store, root, given, &weighted, endian);
+        (given, execution, cached)
+    });
+    let mut programs: Vec<ProgramCost<'_>> = Vec::new();
+    programs.extend(given.iter().map(|(_, execution, cached)| ProgramCost {
+        name: "as given",
+        execution,
+        cached: *cached,
+    }));
+    programs.push(ProgramCost {
+        name: "compiled",
+        execution: &execution,
+        cached: compiled.stats.constant_allow,
+    });
+    let measured = match args.measure {
+        Some(seconds) => {
+            let mut stacks: Vec<_> = given_programs(stack).map(|own| ("as given", own)).collect();
+            stacks.push(("compiled", vec![compiled.program.clone()]));
+            let time = Duration::from_secs(seconds.into());
+            Some(measured(stacks, &arches, time)?)
+        }
+        None => None,
+    };
+    let hot = weights.is_some().then_some(&execution);
+    let weights = weights.as_deref();
+    Ok(vec![
+        decisions(&compiled.program, endian, &arches, hot),
+        program(&compiled.program, endian, &arches, hot),
+        cost(&Cost { programs: &programs, weights, measured: measured.as_ref() }),
+    ])
+}
+
+/// The proved program of a filter, or to which a stack merges.
+fn compiled(stack: &Stack, arches: &[Arch], options: &compile::Options) -> Result<Compiled> {
+    let mut stopwatch = Stopwatch::start();
+    match stack.filters.as_slice() {
+        [only] => {
+            only.try_compile(options, &mut stopwatch).map_err(|error| failed(&only.name, &error))
+        }
+        filters => {
+            let options = compile::Options { budget: PROMPT, ..options.clone() };
+            let merged = merge(filters, arches, &options, &mut stopwatch);
+            merged.map(|(merged, _)| merged.compiled)
+        }
+    }
+}
+
+/// The program of a source that is one.
+fn given(stack: &Stack) -> Option<&LongProgram> {
+    match stack.filters.as_slice() {
+        [only] => match &only.content {
+            FilterContent::Program { program, .. } => Some(program),
+            FilterContent::Profile(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// The programs of a stack of which all filters are programs that the kernel takes.
+fn given_programs(stack: &Stack) -> impl Iterator<Item = Vec<Program>> {
+    let programs = stack.filters.iter().map(|filter| match &filter.content {
+        FilterContent::Program { program, .. } => Program::try_from(program.clone()).ok(),
+        FilterContent::Profile(_) => None,
+    });
+    programs.collect::<Option<Vec<Program>>>().into_iter()
+}
+
+/// The execution of a program that Callgate did not compile: the kernel may not recognize always-allowed syscalls.
+fn cost_of_given(
+    store: &Store,
+    root: Func,
+    given: &LongProgram,
+    weighted: &[WeightedSyscall],
+    endian: Endian,
+) -> (Execution, usize) {
+    let for_the_kernel = Program::try_from(given.clone()).ok();
+    let is_cached = |syscall: &WeightedSyscall| {
+        let program = for_the_kernel.as_ref();
+        program.is_some_and(|program| is_constant_allow(program, syscall.token, syscall.nr))
+    };
+    let weighted: Vec<WeightedSyscall> = weighted
+        .iter()
+        .map(|syscall| WeightedSyscall { always_allowed: is_cached(syscall), ..*syscall })
+        .collect();
+    let cached = weighted.iter().filter(|syscall| syscall.always_allowed).count();
+    (Execution::new(store, root, given, &weighted, endian), cached)
+}

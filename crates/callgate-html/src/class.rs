@@ -1,0 +1,128 @@
+//! Classes of outcomes, each with a colour and a letter.
+
+use callgate::explain::Outcome;
+use callgate::{Action, Verdict};
+
+/// What happens to a syscall, roughly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    Allowed,
+    Logged,
+    Conditional,
+    Notified,
+    Traced,
+    Denied,
+    Trapped,
+    Killed,
+}
+
+impl Class {
+    pub(crate) const ALL: [Class; 8] = [
+        Class::Allowed,
+        Class::Logged,
+        Class::Conditional,
+        Class::Notified,
+        Class::Traced,
+        Class::Denied,
+        Class::Trapped,
+        Class::Killed,
+    ];
+
+    pub(crate) fn of(outcome: &Outcome) -> Class {
+        match outcome {
+            Outcome::Always(verdict) => Class::of_verdict(*verdict),
+            Outcome::Depends { .. } | Outcome::Complex { .. } => Class::Conditional,
+        }
+    }
+
+    pub(crate) fn of_verdict(verdict: Verdict) -> Class {
+        match verdict.action() {
+            Action::Allow => Class::Allowed,
+            Action::Log => Class::Logged,
+            Action::UserNotif(_) => Class::Notified,
+            Action::Trace(_) => Class::Traced,
+            Action::Errno(_) => Class::Denied,
+            Action::Trap(_) => Class::Trapped,
+            _ => Class::Killed,
+        }
+    }
+
+    /// The class of elements in the style sheet.
+    pub(crate) fn style(self) -> &'static str {
+        match self {
+            Class::Allowed => "allowed",
+            Class::Logged => "logged",
+            Class::Conditional => "conditional",
+            Class::Notified => "notified",
+            Class::Traced => "traced",
+            Class::Denied => "denied",
+            Class::Trapped => "trapped",
+            Class::Killed => "killed",
+        }
+    }
+
+    /// The letter in its squares; allowed syscalls have none, so that all others stand out.
+    pub(crate) fn letter(self) -> &'static str {
+        match self {
+            Class::Allowed => "",
+            Class::Logged => "L",
+            Class::Conditional => "?",
+            Class::Notified => "N",
+            Class::Traced => "T",
+            Class::Denied => "E",
+            Class::Trapped => "S",
+            Class::Killed => "K",
+        }
+    }
+
+    /// The text in legends and headings.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Class::Allowed => "allowed",
+            Class::Logged => "allowed and logged",
+            Class::Conditional => "depending on arguments",
+            Class::Notified => "decided by a supervisor",
+            Class::Traced => "decided by a tracer",
+            Class::Denied => "denied with an error",
+            Class::Trapped => "denied with SIGSYS",
+            Class::Killed => "killed",
+        }
+    }
+}
+
+/// How far an outcome permits a syscall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Permission {
+    /// For no arguments.
+    Never,
+    /// Another process decides about some or all calls.
+    Delegated,
+    /// For some arguments.
+    Sometimes,
+    /// For all arguments.
+    Always,
+}
+
+impl Permission {
+    pub(crate) fn of(outcome: &Outcome) -> Permission {
+        let verdicts: Vec<Verdict> = match outcome {
+            Outcome::Always(verdict) => vec![*verdict],
+            Outcome::Depends { clauses, otherwise } => {
+                clauses.iter().map(|clause| clause.verdict).chain([*otherwise]).collect()
+            }
+            Outcome::Complex { verdicts } => verdicts.clone(),
+        };
+        let delegates = |verdict: &Verdict| {
+            matches!(Class::of_verdict(*verdict), Class::Notified | Class::Traced)
+        };
+        if verdicts.iter().all(|verdict| verdict.permits()) {
+            Permission::Always
+        } else if verdicts.iter().any(|verdict| verdict.permits()) {
+            Permission::Sometimes
+        } else if verdicts.iter().any(delegates) {
+            Permission::Delegated
+        } else {
+            Permission::Never
+        }
+    }
+}

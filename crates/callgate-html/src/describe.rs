@@ -1,0 +1,86 @@
+//! Outcomes and verdicts in words.
+
+use callgate::explain::{ArchExplanation, Outcome, argument_names};
+use callgate::{Action, Arch, Verdict, verdict::errno_name};
+
+/// A syscall with its number and outcome.
+pub(crate) type Entry<'a> = (u32, &'static str, &'a Outcome);
+
+/// The syscalls of an architecture, sorted by name.
+pub(crate) fn entries(arch: &ArchExplanation) -> Vec<Entry<'_>> {
+    let groups = arch.groups.iter();
+    let mut entries: Vec<Entry<'_>> = groups
+        .flat_map(|group| group.syscalls.iter().map(|(nr, name)| (*nr, *name, &group.outcome)))
+        .collect();
+    entries.sort_unstable_by_key(|(nr, name, _)| (*name, *nr));
+    entries
+}
+
+/// What a verdict does, as a predicate: "fails with EPERM".
+pub(crate) fn effect(verdict: Verdict) -> String {
+    match verdict.action() {
+        Action::Allow => "is allowed".to_owned(),
+        Action::Log => "is allowed and logged".to_owned(),
+        Action::Errno(errno) => match errno_name(errno) {
+            Some(name) => format!("fails with {name}"),
+            None if errno == 0 => "is skipped and returns 0".to_owned(),
+            None => format!("fails with error {errno}"),
+        },
+        Action::Trap(_) => "sends the signal SIGSYS".to_owned(),
+        Action::UserNotif(_) => "is decided by a supervisor".to_owned(),
+        Action::Trace(_) => "is decided by a tracer".to_owned(),
+        Action::KillThread => "kills the thread".to_owned(),
+        _ => "kills the process".to_owned(),
+    }
+}
+
+/// The verdict, or the verdicts with their conditions, a line each; arguments have the names that they have in these
+/// syscalls. The first line whose condition holds decides.
+pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) -> Vec<String> {
+    let names = argument_names(syscalls, arch);
+    match outcome {
+        Outcome::Always(verdict) => vec![verdict.to_string()],
+        Outcome::Depends { clauses, otherwise } => {
+            let conditions = clauses
+                .iter()
+                .map(|clause| format!("{} if {}", clause.verdict, clause.describe_on(arch, names)));
+            conditions.chain([format!("else {otherwise}")]).collect()
+        }
+        Outcome::Complex { verdicts } => {
+            let list: Vec<String> = verdicts.iter().map(Verdict::to_string).collect();
+            vec![format!("{}, too complex to list", list.join(" or "))]
+        }
+    }
+}
+
+/// The lines of an outcome as one text of limited length, for tooltips.
+pub(crate) fn tooltip(outcome: &Outcome, arch: Arch, syscall: (u32, &str)) -> String {
+    /// The maximum number of lines of a tooltip.
+    const MAX: usize = 6;
+    let mut lines = lines(outcome, arch, &[syscall]);
+    let more = lines.len().saturating_sub(MAX);
+    if more > 0 {
+        lines.truncate(MAX);
+        lines.push(format!("… {more} more"));
+    }
+    lines.join("; ")
+}
+
+/// `1 syscall`, `2 syscalls`, with a comma between thousands.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
+}
+
+/// A number with a comma between thousands.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

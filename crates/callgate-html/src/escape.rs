@@ -1,0 +1,56 @@
+//! The escaping of all text of a page.
+
+use std::fmt::Write;
+
+/// Escapes text for the content of elements and for attributes in double quotes, of HTML and XML.
+///
+/// Unprintable characters become visible escapes such as `\u{1b}`: control characters, which terminals execute when a
+/// page is printed there, and format characters, among them the bidirectional controls that reorder text. Line breaks are
+/// escaped as well, so text cannot imitate the structure around it.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c if is_printable(c) => escaped.push(c),
+            c => {
+                let _ = write!(escaped, "{}", c.escape_default());
+            }
+        }
+    }
+    escaped
+}
+
+/// Whether a character is printable according to the standard library, and allowed in XML.
+fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return matches!(c, ' '..='~');
+    }
+    // After a letter, because `escape_debug` escapes a combining mark at the start of a text.
+    String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_leave_its_place() {
+        for (text, escaped) in [
+            ("a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;"),
+            ("\u{1b}[2J\u{7f}\u{9b}", r"\u{1b}[2J\u{7f}\u{9b}"),
+            ("a\nb\tc\0", r"a\nb\tc\u{0}"),
+            (
+                "\u{202e}\u{2066}\u{feff}\u{200b}\u{fffe}",
+                r"\u{202e}\u{2066}\u{feff}\u{200b}\u{fffe}",
+            ),
+            ("é日本e\u{301}😀", "é日本e\u{301}😀"),
+        ] {
+            assert_eq!(escape(text), escaped);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What filters do, as HTML and SVG: sections for people, and the page around them.
+//!
+//! A section is a function from results of the analysis to a [`Section`], a fragment of HTML; [`Page`] wraps sections
+//! to one self-contained document. Fragments can also be inserted into other pages that have the
+//! [style sheet](STYLE).
+//!
+//! # Invariants
+//!
+//! - Text reaches a page only through [`Markup`], which escapes it: HTML, control characters and characters that reorder
+//!   text. Elements are closed where they were opened, so every page is well-formed, also as XML.
+//! - There are no scripts, links to other documents, fonts or pictures outside of the page. Tooltips are `<title>`
+//!   elements, what can be opened is `<details>`, and zooming is a choice of style.
+//! - Everything that a picture shows is also in the text beside it; colours are never the only difference.
+//! - Each section has limits for large filters, and says what it leaves out.
+//!
+//! This crate does no I/O and reads no clock.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod class;
+mod describe;
+mod escape;
+mod markup;
+mod page;
+pub mod sections;
+mod tree;
+
+pub use escape::escape;
+pub use markup::Markup;
+pub use page::{Page, STYLE, Section, Warning};

@@ -1,0 +1,119 @@
+//! Tables of the conditions on arguments.
+
+use callgate::explain::{ArchExplanation, Clause, Group, Outcome, argument_names};
+use callgate::{Arch, Verdict};
+
+use super::filter::{Subject, left_out};
+use crate::class::Class;
+use crate::describe::counted;
+use crate::markup::Markup;
+use crate::page::Section;
+
+/// The maximum number of tables per architecture.
+const MAX_TABLES: usize = 100;
+
+/// The conditions of a filter on arguments.
+pub fn arguments(subject: &Subject<'_>) -> Section {
+    Section::new("arguments", "Arguments", |body| {
+        let (shown, others) = subject.shown_arches();
+        let mut tables: Vec<(&ArchExplanation, Vec<&Group>)> = Vec::new();
+        for arch in shown {
+            let depends = |group: &&Group| !matches!(group.outcome, Outcome::Always(_));
+            let mut groups: Vec<&Group> = arch.groups.iter().filter(depends).collect();
+            groups.sort_by_key(|group| group.syscalls.iter().map(|(_, name)| *name).min());
+            if !groups.is_empty() {
+                tables.push((arch, groups));
+            }
+        }
+        if tables.is_empty() {
+            body.leaf("p", &[], "No syscall depends on its arguments.");
+            return;
+        }
+        body.leaf(
+            "p",
+            &[("class", "quiet")],
+            "The first row of a table whose condition is met decides. A filter sees numbers only: it cannot read what \
+             pointers refer to, such as names of files.",
+        );
+        for (at, (arch, groups)) in tables.iter().enumerate() {
+            let open: &[(&str, &str)] = if at == 0 { &[("open", "open")] } else { &[] };
+            body.element("details", open, |details| {
+                let syscalls: usize = groups.iter().map(|group| group.syscalls.len()).sum();
+                details.leaf(
+                    "summary",
+                    &[],
+                    &format!("{}: {}", arch.arch, counted(syscalls, "syscall")),
+                );
+                groups.iter().take(MAX_TABLES).for_each(|group| table(details, group, arch.arch));
+                if let Some(more @ 1..) = groups.len().checked_sub(MAX_TABLES) {
+                    let more = counted(more, "more table");
+                    details.leaf(
+                        "p",
+                        &[],
+                        &format!("{more} are left out; `callgate explain` prints all."),
+                    );
+                }
+            });
+        }
+        if !others.is_empty() {
+            body.leaf("p", &[], &left_out("The tables", &others));
+        }
+    })
+}
+
+fn table(body: &mut Markup, group: &Group, arch: Arch) {
+    let mut names: Vec<&str> = group.syscalls.iter().map(|(_, name)| *name).collect();
+    names.sort_unstable();
+    body.leaf("h3", &[("class", "names")], &names.join(", "));
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[("class", "words rules")], |table| {
+            table.element("tr", &[], |tr| {
+                tr.leaf("th", &[("scope", "col")], "If");
+                tr.leaf("th", &[("scope", "col")], "Then");
+            });
+            match &group.outcome {
+                Outcome::Always(verdict) => last(table, "always", *verdict),
+                Outcome::Depends { clauses, otherwise } => {
+                    let names = argument_names(&group.syscalls, arch);
+                    clauses.iter().for_each(|clause| row(table, clause, arch, names));
+                    last(table, "otherwise", *otherwise);
+                }
+                Outcome::Complex { verdicts } => {
+                    verdicts.iter().enumerate().for_each(|(at, verdict)| {
+                        last(table, if at == 0 { "too complex to list" } else { "" }, *verdict);
+                    })
+                }
+            }
+        });
+    });
+}
+
+fn row(table: &mut Markup, clause: &Clause, arch: Arch, syscall: Option<&str>) {
+    table.element("tr", &[], |tr| {
+        tr.element("td", &[], |td| {
+            for (at, condition) in clause.conditions.iter().enumerate() {
+                if at > 0 {
+                    td.text(" and ");
+                }
+                let text = condition.describe_on(arch, syscall);
+                let is_ambiguous = clause.conditions.len() > 1 && text.contains(" or ");
+                td.leaf("code", &[], &if is_ambiguous { format!("({text})") } else { text });
+            }
+        });
+        verdict_cell(tr, clause.verdict);
+    });
+}
+
+fn last(table: &mut Markup, condition: &str, verdict: Verdict) {
+    table.element("tr", &[], |tr| {
+        tr.leaf("td", &[("class", "quiet")], condition);
+        verdict_cell(tr, verdict);
+    });
+}
+
+fn verdict_cell(tr: &mut Markup, verdict: Verdict) {
+    tr.element("td", &[], |td| {
+        let style = format!("chip {}", Class::of_verdict(verdict).style());
+        td.leaf("span", &[("class", &style)], &verdict.to_string());
+    });
+}

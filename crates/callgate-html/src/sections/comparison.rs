@@ -1,0 +1,217 @@
+//! The comparison of two filters: what was added, removed and changed.
+
+use callgate::diagram::{Func, Store};
+use callgate::explain::{ArchExplanation, Explanation, Outcome};
+use callgate::{Arch, Word};
+
+use super::filter::{MAX_ARCHES, left_out};
+use crate::class::{Class, Permission};
+use crate::describe::{counted, entries, lines};
+use crate::markup::Markup;
+use crate::page::Section;
+
+/// Two filters, and the syscalls that they treat differently.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    names: [String; 2],
+    is_equal: bool,
+    arches: Vec<(Arch, Vec<Change>)>,
+}
+
+/// A syscall that two filters treat differently.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The number.
+    pub nr: u32,
+    /// The name.
+    pub name: &'static str,
+    /// What the first filter does with it.
+    pub before: Outcome,
+    /// What the second filter does with it.
+    pub after: Outcome,
+}
+
+/// The kind of a change, in the order of the page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Added,
+    Removed,
+    Wider,
+    Denial,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::Added, Kind::Removed, Kind::Wider, Kind::Denial];
+
+    fn title(self) -> &'static str {
+        match self {
+            Kind::Added => "Added: newly allowed",
+            Kind::Removed => "Removed: no longer allowed",
+            Kind::Wider => "Changed: allowed under other conditions, or with another effect",
+            Kind::Denial => "Changed: denied in another way",
+        }
+    }
+}
+
+impl Change {
+    fn kind(&self) -> Kind {
+        let permits = |outcome| Permission::of(outcome) >= Permission::Sometimes;
+        match (permits(&self.before), permits(&self.after)) {
+            (false, true) => Kind::Added,
+            (true, false) => Kind::Removed,
+            (true, true) => Kind::Wider,
+            (false, false) => Kind::Denial,
+        }
+    }
+}
+
+impl Comparison {
+    /// Compares two filters of one store, both explained for the same architectures.
+    pub fn new(
+        store: &Store,
+        roots: [Func; 2],
+        explanations: [&Explanation; 2],
+        names: [&str; 2],
+    ) -> Comparison {
+        let [before, after] = explanations.map(|explanation| explanation.arches.as_slice());
+        let arches = after.iter().filter_map(|after| {
+            let before = before.iter().find(|before| before.arch == after.arch)?;
+            Some((after.arch, changes(store, roots, before, after)))
+        });
+        let [a, b] = roots;
+        Comparison { names: names.map(str::to_owned), is_equal: a == b, arches: arches.collect() }
+    }
+
+    /// What the first filter does with a syscall, if the second does something else.
+    pub(super) fn before(&self, arch: Arch, nr: u32) -> Option<&Outcome> {
+        let (_, changes) = self.arches.iter().find(|(own, _)| *own == arch)?;
+        let change = changes.iter().find(|change| change.nr == nr)?;
+        Some(&change.before)
+    }
+}
+
+fn changes(
+    store: &Store,
+    roots: [Func; 2],
+    before: &ArchExplanation,
+    after: &ArchExplanation,
+) -> Vec<Change> {
+    let [a, b] = roots.map(|root| store.follow(root, Word::ARCH, after.arch.token()));
+    let (before, after) = (entries(before), entries(after));
+    // Both are all syscalls of the architecture in the same order.
+    let pairs = before
+        .into_iter()
+        .zip(after)
+        .filter(|((nr, ..), _)| store.follow(a, Word::NR, *nr) != store.follow(b, Word::NR, *nr));
+    pairs
+        .map(|((nr, name, before), (.., after))| Change {
+            nr,
+            name,
+            before: before.clone(),
+            after: after.clone(),
+        })
+        .collect()
+}
+
+/// The section of a comparison.
+pub fn comparison(compared: &Comparison) -> Section {
+    Section::new("comparison", "Comparison", |body| {
+        let [before, after] = &compared.names;
+        body.element("p", &[], |line| {
+            line.text("Before: ");
+            line.leaf("code", &[], before);
+            line.text("; after: ");
+            line.leaf("code", &[], after);
+            line.text(".");
+        });
+        if compared.is_equal {
+            body.leaf(
+                "p",
+                &[("class", "headline")],
+                "Both filters do the same for every possible syscall: their canonical forms are the same node.",
+            );
+            return;
+        }
+        let changed: Vec<&(Arch, Vec<Change>)> =
+            compared.arches.iter().filter(|(_, changes)| !changes.is_empty()).collect();
+        if changed.is_empty() {
+            body.leaf(
+                "p",
+                &[("class", "headline")],
+                "The filters do the same with every syscall that has a name. They differ for numbers without a name or \
+                 for other architectures; `callgate diff` prints an example.",
+            );
+            return;
+        }
+        for (at, (arch, changes)) in changed.iter().take(MAX_ARCHES).enumerate() {
+            let open: &[(&str, &str)] = if at == 0 { &[("open", "open")] } else { &[] };
+            body.element("details", open, |details| {
+                details.leaf("summary", &[], &format!("{arch}: {}", counts(changes)));
+                Kind::ALL.iter().for_each(|kind| of_kind(details, *kind, *arch, changes));
+            });
+        }
+        let others: Vec<&str> =
+            changed.iter().skip(MAX_ARCHES).map(|(arch, _)| arch.name()).collect();
+        if !others.is_empty() {
+            body.leaf("p", &[], &left_out("The changes", &others));
+        }
+    })
+}
+
+fn counts(changes: &[Change]) -> String {
+    let of = |kind: Kind| changes.iter().filter(|change| change.kind() == kind).count();
+    let changed = of(Kind::Wider) + of(Kind::Denial);
+    format!("{} added, {} removed, {changed} changed", of(Kind::Added), of(Kind::Removed))
+}
+
+/// A table of changes of one kind, a row for all that change in the same way.
+fn of_kind(body: &mut Markup, kind: Kind, arch: Arch, changes: &[Change]) {
+    let mut rows: Vec<(&Change, Vec<(u32, &str)>)> = Vec::new();
+    for change in changes.iter().filter(|change| change.kind() == kind) {
+        let same = |(other, _): &&mut (&Change, Vec<_>)| {
+            other.before == change.before && other.after == change.after
+        };
+        match rows.iter_mut().find(same) {
+            Some((_, names)) => names.push((change.nr, change.name)),
+            None => rows.push((change, vec![(change.nr, change.name)])),
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    let count = rows.iter().map(|(_, names)| names.len()).sum();
+    body.leaf("h3", &[], &format!("{} ({})", kind.title(), counted(count, "syscall")));
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[("class", "words")], |table| {
+            table.element("tr", &[], |tr| {
+                for title in ["Syscalls", "Before", "After"] {
+                    tr.leaf("th", &[("scope", "col")], title);
+                }
+            });
+            for (change, syscalls) in rows {
+                table.element("tr", &[], |tr| {
+                    let names: Vec<&str> = syscalls.iter().map(|(_, name)| *name).collect();
+                    tr.leaf("td", &[("class", "names")], &names.join(", "));
+                    for outcome in [&change.before, &change.after] {
+                        tr.element("td", &[], |td| outcome_cell(td, outcome, arch, &syscalls));
+                    }
+                });
+            }
+        });
+    });
+}
+
+fn outcome_cell(td: &mut Markup, outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) {
+    /// The maximum number of lines of a cell.
+    const MAX: usize = 12;
+    if let Outcome::Always(verdict) = outcome {
+        let style = format!("chip {}", Class::of_verdict(*verdict).style());
+        td.leaf("span", &[("class", &style)], &verdict.to_string());
+        return;
+    }
+    let lines = lines(outcome, arch, syscalls);
+    lines.iter().take(MAX).for_each(|line| td.leaf("div", &[], line));
+    if let Some(more @ 1..) = lines.len().checked_sub(MAX) {
+        td.leaf("div", &[("class", "quiet")], &format!("and {more} more conditions"));
+    }
+}

@@ -1,0 +1,127 @@
+//! What the filter costs: instructions, by the cost models of kernels, and as measured.
+
+use callgate::compile::{Execution, SyscallCost};
+use callgate::syscalls::Arch;
+
+use crate::describe::{counted, grouped};
+use crate::markup::Markup;
+use crate::page::Section;
+
+/// The cost of the programs of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost<'a> {
+    /// The programs, the compiled one last.
+    pub programs: &'a [ProgramCost<'a>],
+    /// Where the weights are from; `None` without given weights.
+    pub weights: Option<&'a str>,
+    /// What was measured, as a fragment of a page.
+    pub measured: Option<&'a Markup>,
+}
+
+/// The cost of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramCost<'a> {
+    /// What it is: "as given", "compiled".
+    pub name: &'a str,
+    /// Its execution under the weights.
+    pub execution: &'a Execution,
+    /// The number of syscalls that the kernel's cache allows without executing it.
+    pub cached: usize,
+}
+
+/// The maximum number of syscalls that are listed.
+const MAX_SYSCALLS: usize = 20;
+
+/// The section about cost.
+pub fn cost(cost: &Cost<'_>) -> Section {
+    Section::new("cost", "Cost", |body| {
+        body.leaf("p", &[], &match cost.weights {
+            Some(weights) => format!("Means are over syscalls as frequent as in {weights}."),
+            None => "Means are over all always-allowed syscalls of the first architecture, as if they were equally \
+                     frequent; --weights gives frequencies."
+                .to_owned(),
+        });
+        body.element("div", &[("class", "wide")], |wide| {
+            wide.element("table", &[], |table| {
+                table.element("tr", &[], |tr| {
+                    for title in [
+                        "Program",
+                        "Instructions",
+                        "Executed, Linux before 5.11",
+                        "Executed, Linux 5.11 and later",
+                        "Cached syscalls",
+                    ] {
+                        tr.leaf("th", &[("scope", "col")], title);
+                    }
+                });
+                cost.programs.iter().for_each(|program| row(table, program));
+            });
+        });
+        body.leaf(
+            "p",
+            &[("class", "quiet")],
+            "Executed: the mean number of instructions per syscall. Linux 5.11 and later caches which syscalls are \
+             always allowed and executes nothing for them; Linux before 5.11 executes the filter for each syscall. \
+             What an instruction costs depends on the machine; `callgate bench` measures it.",
+        );
+        if let (Some(_), Some(program)) = (cost.weights, cost.programs.last()) {
+            syscalls(body, program);
+        }
+        if let Some(measured) = cost.measured {
+            body.leaf("h3", &[], "Measured");
+            body.append(measured);
+        }
+    })
+}
+
+fn row(table: &mut Markup, program: &ProgramCost<'_>) {
+    let number = |mean: Option<f64>| mean.map_or("unknown".to_owned(), |mean| format!("{mean:.2}"));
+    table.element("tr", &[], |tr| {
+        tr.leaf("th", &[("scope", "row")], program.name);
+        tr.leaf("td", &[], &grouped(program.execution.insns.len()));
+        tr.leaf("td", &[], &number(program.execution.mean()));
+        tr.leaf("td", &[], &number(program.execution.mean_with_cache()));
+        tr.leaf("td", &[], &grouped(program.cached));
+    });
+}
+
+/// The most frequent syscalls.
+fn syscalls(body: &mut Markup, program: &ProgramCost<'_>) {
+    let all = &program.execution.syscalls;
+    body.leaf("h3", &[], "The most frequent syscalls");
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[], |table| {
+            table.element("tr", &[], |tr| {
+                for title in ["Syscall", "Share", "Executed instructions", "Cached"] {
+                    tr.leaf("th", &[("scope", "col")], title);
+                }
+            });
+            all.iter().take(MAX_SYSCALLS).for_each(|cost| syscall(table, cost));
+        });
+    });
+    if let Some(more @ 1..) = all.len().checked_sub(MAX_SYSCALLS) {
+        body.leaf("p", &[], &format!("{} are left out.", counted(more, "more syscall")));
+    }
+}
+
+fn syscall(table: &mut Markup, cost: &SyscallCost) {
+    let (token, nr) = (cost.syscall.token, cost.syscall.nr);
+    let arch = Arch::of_syscall(token, nr);
+    let name = arch.and_then(|arch| arch.syscall_name(nr)).map_or(nr.to_string(), str::to_owned);
+    table.element("tr", &[], |tr| {
+        tr.element("th", &[("scope", "row")], |th| th.leaf("code", &[], &name));
+        tr.leaf("td", &[], &percent(cost.syscall.weight));
+        tr.leaf("td", &[], &format!("{:.1}", cost.executed));
+        tr.leaf("td", &[], if cost.syscall.always_allowed { "yes" } else { "no" });
+    });
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        few if few < 0.01 => "< 0.01 %".to_owned(),
+        few if few < 10.0 => format!("{few:.2} %"),
+        many => format!("{many:.0} %"),
+    }
+}

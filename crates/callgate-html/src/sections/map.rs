@@ -1,0 +1,215 @@
+//! The map: all syscalls of an architecture as coloured squares, grouped by purpose.
+
+use callgate::explain::{ArchExplanation, Outcome};
+use callgate::purposes::Purpose;
+
+use super::comparison::Comparison;
+use super::filter::{Subject, left_out};
+use crate::class::Class;
+use crate::describe::{Entry, entries, tooltip};
+use crate::markup::Markup;
+use crate::page::Section;
+
+/// The size of a square and its distance from the next.
+const SQUARE: usize = 17;
+const STEP: usize = 20;
+/// The squares of a row. A group is then 320 pixels wide, which fits on the smallest screens.
+const COLUMNS: usize = 16;
+
+/// The map of a filter; with a comparison, what has changed is marked.
+pub fn map(subject: &Subject<'_>, compared: Option<&Comparison>) -> Section {
+    Section::new("map", "Map of all syscalls", |body| {
+        let (shown, others) = subject.shown_arches();
+        let used: Vec<Class> = Class::ALL
+            .into_iter()
+            .filter(|class| {
+                let mut groups = shown.iter().flat_map(|arch| &arch.groups);
+                groups.any(|group| Class::of(&group.outcome) == *class)
+            })
+            .collect();
+        legend(body, &used, compared.is_some());
+        for (at, arch) in shown.iter().enumerate() {
+            let open: &[(&str, &str)] = if at == 0 { &[("open", "open")] } else { &[] };
+            body.element("details", open, |details| {
+                let entries = entries(arch);
+                details.leaf("summary", &[], &format!("{}: {}", arch.arch, counts(&entries)));
+                details.element("div", &[("class", "map")], |cards| {
+                    for purpose in Purpose::ALL {
+                        let own = entries
+                            .iter()
+                            .filter(|(_, name, _)| Purpose::of(name) == Some(purpose));
+                        let own: Vec<&Entry<'_>> = own.collect();
+                        if !own.is_empty() {
+                            card(cards, arch, purpose, &own, compared);
+                        }
+                    }
+                });
+                table(details, arch, &entries);
+            });
+        }
+        if !others.is_empty() {
+            body.leaf("p", &[], &left_out("The maps", &others));
+        }
+    })
+}
+
+/// How many squares there are of each class.
+fn counts(entries: &[Entry<'_>]) -> String {
+    let of = |class: &Class| entries.iter().filter(|(.., own)| Class::of(own) == *class).count();
+    let all = Class::ALL.iter().map(|class| (of(class), class.title()));
+    let parts: Vec<String> = all
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, title)| format!("{count} {title}"))
+        .collect();
+    parts.join(", ")
+}
+
+fn legend(body: &mut Markup, used: &[Class], marks_changes: bool) {
+    body.element("ul", &[("class", "legend")], |list| {
+        for class in used {
+            list.element("li", &[], |item| {
+                svg(item, (SQUARE, SQUARE), "", |svg| square(svg, *class, (0, 0), "", false));
+                item.text(&format!(" {}", class.title()));
+            });
+        }
+        if marks_changes {
+            list.element("li", &[], |item| {
+                svg(item, (SQUARE, SQUARE), "", |svg| {
+                    square(svg, Class::Allowed, (0, 0), "", true)
+                });
+                item.text(" thick frame: changed");
+            });
+        }
+    });
+    body.leaf(
+        "p",
+        &[("class", "quiet")],
+        "Point at a square for the name of the syscall and what happens to it; the table below each map has the same.",
+    );
+}
+
+/// The squares of a group.
+fn card(
+    cards: &mut Markup,
+    arch: &ArchExplanation,
+    purpose: Purpose,
+    entries: &[&Entry<'_>],
+    compared: Option<&Comparison>,
+) {
+    cards.element("div", &[("class", "card")], |card| {
+        card.leaf("h3", &[], purpose.title());
+        let rows = entries.len().div_ceil(COLUMNS);
+        let size = (COLUMNS.min(entries.len()) * STEP, rows * STEP);
+        let title = format!("{} on {}: {}", purpose.title(), arch.arch, {
+            let entries: Vec<Entry<'_>> = entries.iter().map(|entry| **entry).collect();
+            counts(&entries)
+        });
+        svg(card, size, &title, |svg| {
+            for (at, (nr, name, outcome)) in entries.iter().enumerate() {
+                let place = (at % COLUMNS * STEP, at / COLUMNS * STEP);
+                let mut tip =
+                    format!("{name} ({nr}): {}", tooltip(outcome, arch.arch, (*nr, name)));
+                let before = compared.and_then(|compared| compared.before(arch.arch, *nr));
+                if let Some(before) = before {
+                    tip += &format!(". Before: {}", tooltip(before, arch.arch, (*nr, name)));
+                }
+                square(svg, Class::of(outcome), place, &tip, before.is_some());
+            }
+        });
+    });
+}
+
+/// A picture of this size; without a title it is decoration.
+fn svg(
+    body: &mut Markup,
+    (width, height): (usize, usize),
+    title: &str,
+    content: impl FnOnce(&mut Markup),
+) {
+    let (box_, width, height) =
+        (format!("0 0 {width} {height}"), width.to_string(), height.to_string());
+    let mut attributes = vec![
+        ("xmlns", "http://www.w3.org/2000/svg"),
+        ("viewBox", box_.as_str()),
+        ("width", width.as_str()),
+        ("height", height.as_str()),
+    ];
+    match title {
+        "" => attributes.push(("aria-hidden", "true")),
+        title => attributes.extend([("role", "img"), ("aria-label", title)]),
+    }
+    body.element("svg", &attributes, content);
+}
+
+fn square(svg: &mut Markup, class: Class, (x, y): (usize, usize), tip: &str, is_changed: bool) {
+    let changed = if is_changed { " changed" } else { "" };
+    let style = format!("sq {}{changed}", class.style());
+    let place = format!("translate({x} {y})");
+    svg.element("g", &[("class", &style), ("transform", &place)], |g| {
+        if !tip.is_empty() {
+            g.leaf("title", &[], tip);
+        }
+        let size = (SQUARE - 1).to_string();
+        g.empty(
+            "rect",
+            &[("x", ".5"), ("y", ".5"), ("width", &size), ("height", &size), ("rx", "2")],
+        );
+        if class == Class::Conditional {
+            g.empty("path", &[("d", &format!("M1 {size}L{size} 1V{size}Z"))]);
+        }
+        if !class.letter().is_empty() {
+            g.leaf("text", &[("x", "8.5"), ("y", "13")], class.letter());
+        }
+    });
+}
+
+/// The same as text.
+fn table(details: &mut Markup, arch: &ArchExplanation, entries: &[Entry<'_>]) {
+    details.element("details", &[], |details| {
+        details.leaf("summary", &[], &format!("The map of {} as a table", arch.arch));
+        details.element("div", &[("class", "wide")], |wide| {
+            wide.element("table", &[("class", "words")], |table| {
+                table.element("tr", &[], |tr| {
+                    for title in ["Group", "What happens", "Syscalls"] {
+                        tr.leaf("th", &[("scope", "col")], title);
+                    }
+                });
+                for purpose in Purpose::ALL {
+                    rows(table, purpose, entries);
+                }
+            });
+        });
+    });
+}
+
+fn rows(table: &mut Markup, purpose: Purpose, entries: &[Entry<'_>]) {
+    // What happens, and to which syscalls.
+    let mut outcomes: Vec<(Class, String, Vec<&str>)> = Vec::new();
+    for (_, name, outcome) in entries {
+        if Purpose::of(name) != Some(purpose) {
+            continue;
+        }
+        let (class, text) = (Class::of(outcome), label(outcome));
+        match outcomes.iter_mut().find(|(_, other, _)| *other == text) {
+            Some((.., names)) => names.push(name),
+            None => outcomes.push((class, text, vec![name])),
+        }
+    }
+    outcomes.sort_by_key(|(class, ..)| *class);
+    for (at, (class, text, names)) in outcomes.iter().enumerate() {
+        table.element("tr", &[], |tr| {
+            tr.leaf("th", &[("scope", "row")], if at == 0 { purpose.title() } else { "" });
+            tr.element("td", &[], |td| {
+                td.leaf("span", &[("class", &format!("chip {}", class.style()))], text);
+            });
+            tr.leaf("td", &[("class", "names")], &names.join(", "));
+        });
+    }
+}
+
+fn label(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Always(verdict) => verdict.to_string(),
+        _ => Class::Conditional.title().to_owned(),
+    }
+}

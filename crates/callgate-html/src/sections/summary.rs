@@ -1,0 +1,330 @@
+//! The summary in words: the default, what a process can do, dangerous syscalls, and the groups.
+
+use std::collections::BTreeMap;
+
+use callgate::explain::{ArchExplanation, Outcome};
+use callgate::purposes::{Purpose, danger};
+
+use super::abilities::{ABILITIES, Ability};
+use super::filter::Subject;
+use crate::class::Permission;
+use crate::describe::{Entry, counted, effect, entries};
+use crate::markup::Markup;
+use crate::page::Section;
+
+/// The summary of a filter.
+pub fn summary(subject: &Subject<'_>) -> Section {
+    Section::new("summary", "Summary", |body| {
+        let Some(first) = subject.explanation.arches.first() else {
+            body.leaf("p", &[], "The filter is for none of the architectures that Callgate knows.");
+            return;
+        };
+        headline(body, subject, first);
+        can(body, subject);
+        dangerous(body, subject);
+        groups(body, first);
+    })
+}
+
+/// How many syscalls are permitted, and what happens to the others.
+fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
+    let entries = entries(first);
+    let of = |wanted: Permission| {
+        entries.iter().filter(|(.., outcome)| Permission::of(outcome) == wanted).count()
+    };
+    let mut text = format!(
+        "On {}, the filter always allows {} of {}.",
+        first.arch,
+        of(Permission::Always),
+        counted(entries.len(), "syscall")
+    );
+    let some = of(Permission::Sometimes);
+    if some > 0 {
+        text += &format!(" It allows {some} for some arguments only.");
+    }
+    text += &denials(&entries);
+    text += &default(first);
+    body.leaf("p", &[("class", "headline")], &text);
+    let mut others: Vec<String> = subject.explanation.arches.iter().skip(1).map(short).collect();
+    others.push(match (subject.explanation.other_arches, subject.checks_arch) {
+        (Some(verdict), _) => format!("on any other architecture, every syscall {}", effect(verdict)),
+        (None, true) => "on other architectures, it depends on the syscall".to_owned(),
+        (None, false) => {
+            "the filter does not check the architecture, so numbers of other ABIs mean other syscalls".to_owned()
+        }
+    });
+    body.element("ul", &[], |list| {
+        others.iter().for_each(|other| list.leaf("li", &[], &format!("{}.", capitalized(other))));
+    });
+    body.leaf(
+        "p",
+        &[("class", "quiet")],
+        "A filter only decides whether a syscall runs. A syscall that it allows can still fail, because the process \
+         lacks a capability or permission.",
+    );
+}
+
+/// What happens to the syscalls that are not allowed, as sentences.
+fn denials(entries: &[Entry<'_>]) -> String {
+    let mut effects: Vec<(String, usize)> = Vec::new();
+    for (.., outcome) in entries {
+        if Permission::of(outcome) >= Permission::Sometimes {
+            continue;
+        }
+        let text = match outcome {
+            Outcome::Always(verdict) => effect(*verdict),
+            _ => "is denied depending on its arguments".to_owned(),
+        };
+        match effects.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, count)) => *count += 1,
+            None => effects.push((text, 1)),
+        }
+    }
+    effects.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    match effects.as_slice() {
+        [] => String::new(),
+        [(effect, _)] => format!(" Every other syscall {effect}."),
+        effects => {
+            let parts: Vec<String> =
+                effects.iter().map(|(effect, count)| format!("{effect} ({count})")).collect();
+            format!(" Every other syscall either {}.", parts.join(" or "))
+        }
+    }
+}
+
+/// What happens to the syscalls of later kernels.
+fn default(arch: &ArchExplanation) -> String {
+    let numbers = || arch.groups.iter().flat_map(|group| group.syscalls.iter().map(|(nr, _)| *nr));
+    // Without the private ones of Arm.
+    let block = numbers().min().map(|first| first >> 16);
+    let ordinary = numbers().filter(|nr| Some(nr >> 16) == block);
+    let Some(next) = ordinary.max().and_then(|last| last.checked_add(1)) else {
+        return String::new();
+    };
+    let later = arch.unnamed.iter().find(|(_, numbers)| numbers.contains(next));
+    match later {
+        Some((Outcome::Always(verdict), _)) => {
+            format!(" A syscall of a later kernel (number {next}) {}.", effect(*verdict))
+        }
+        _ => String::new(),
+    }
+}
+
+/// An architecture in a line.
+fn short(arch: &ArchExplanation) -> String {
+    let entries = entries(arch);
+    let permits = |(.., outcome): &&Entry<'_>| Permission::of(outcome) >= Permission::Sometimes;
+    let permitted = entries.iter().filter(permits).count();
+    match entries.iter().map(|(.., outcome)| *outcome).next() {
+        Some(Outcome::Always(verdict))
+            if entries.iter().all(|(.., own)| **own == Outcome::Always(*verdict)) =>
+        {
+            format!("on {}, every syscall {}", arch.arch, effect(*verdict))
+        }
+        _ => format!(
+            "on {}, it allows {permitted} of {}, some of them for some arguments only",
+            arch.arch,
+            counted(entries.len(), "syscall")
+        ),
+    }
+}
+
+/// What a process can do.
+fn can(body: &mut Markup, subject: &Subject<'_>) {
+    body.leaf("h3", &[], "What a process can do");
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[("class", "words")], |table| {
+            header(table, &["It can …", "", "because of"]);
+            ABILITIES.iter().for_each(|ability| row(table, subject, ability));
+        });
+    });
+}
+
+fn row(table: &mut Markup, subject: &Subject<'_>, ability: &Ability) {
+    let mut answers = subject.explanation.arches.iter().filter_map(|arch| {
+        let answer = ability.answer(arch)?;
+        Some((arch.arch, answer))
+    });
+    let Some((_, first)) = answers.next() else { return };
+    // An answer that a process gets on another architecture of the filter is as good for it.
+    let more: Vec<String> = answers
+        .filter(|(_, other)| other.permission > first.permission)
+        .map(|(arch, other)| format!("{arch}: {}", word(other.permission).1))
+        .collect();
+    table.element("tr", &[], |tr| {
+        tr.leaf("td", &[], ability.what);
+        tr.element("td", &[], |td| {
+            let (style, text) = word(first.permission);
+            td.leaf("span", &[("class", &format!("chip {style}"))], text);
+            more.iter().for_each(|more| {
+                td.text(" ");
+                td.leaf("span", &[("class", "chip conditional")], more);
+            });
+        });
+        tr.leaf("td", &[("class", "names")], &first.because.join(", "));
+    });
+}
+
+/// The style and text of an answer.
+fn word(permission: Permission) -> (&'static str, &'static str) {
+    match permission {
+        Permission::Never => ("denied", "no"),
+        Permission::Delegated => ("notified", "another process decides"),
+        Permission::Sometimes => ("conditional", "for some arguments"),
+        Permission::Always => ("allowed", "yes"),
+    }
+}
+
+/// Syscalls that are dangerous for the same reason.
+#[derive(PartialEq)]
+struct Dangerous {
+    reason: &'static str,
+    /// Whether they are allowed for some arguments only.
+    is_partial: bool,
+    /// The architectures on which they are allowed.
+    arches: Vec<&'static str>,
+}
+
+/// Dangerous syscalls that are allowed, with reasons.
+fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
+    body.leaf("h3", &[], "Dangerous syscalls that are allowed");
+    let found = find_dangerous(subject);
+    if found.is_empty() {
+        body.leaf("p", &[], "None of the syscalls that Callgate knows to be dangerous is allowed.");
+        return;
+    }
+    let of_all = subject.explanation.arches.len();
+    body.element("ul", &[], |list| {
+        for (danger, names) in &found {
+            list.element("li", &[], |item| {
+                item.leaf("code", &[], &names.join(", "));
+                let mut notes = Vec::new();
+                if danger.is_partial {
+                    notes.push("for some arguments".to_owned());
+                }
+                if danger.arches.len() < of_all {
+                    notes.push(format!("on {}", danger.arches.join(", ")));
+                }
+                if !notes.is_empty() {
+                    item.text(&format!(" ({})", notes.join(", ")));
+                }
+                item.text(&format!(": {}", danger.reason));
+            });
+        }
+    });
+}
+
+/// Dangers with the names of their syscalls, sorted by the first name.
+fn find_dangerous(subject: &Subject<'_>) -> Vec<(Dangerous, Vec<&'static str>)> {
+    let mut by_name: BTreeMap<(&'static str, bool), Dangerous> = BTreeMap::new();
+    for arch in &subject.explanation.arches {
+        for (_, name, outcome) in entries(arch) {
+            let permission = Permission::of(outcome);
+            let Some(danger) = danger(name) else { continue };
+            let least =
+                if danger.condition_helps { Permission::Always } else { Permission::Sometimes };
+            if permission < least {
+                continue;
+            }
+            let (reason, is_partial) = (danger.reason, permission != Permission::Always);
+            let new = || Dangerous { reason, is_partial, arches: Vec::new() };
+            by_name.entry((name, is_partial)).or_insert_with(new).arches.push(arch.arch.name());
+        }
+    }
+    let mut found: Vec<(Dangerous, Vec<&'static str>)> = Vec::new();
+    for ((name, _), danger) in by_name {
+        match found.iter_mut().find(|(other, _)| *other == danger) {
+            Some((_, names)) => names.push(name),
+            None => found.push((danger, vec![name])),
+        }
+    }
+    found
+}
+
+/// The groups of the first architecture, with what each allows.
+fn groups(body: &mut Markup, arch: &ArchExplanation) {
+    let entries = entries(arch);
+    body.leaf("h3", &[], &format!("Groups of syscalls on {}", arch.arch));
+    body.element("div", &[("class", "wide")], |wide| {
+        wide.element("table", &[("class", "words")], |table| {
+            header(table, &["Group", "Allowed", "What it is for, and what is not allowed"]);
+            for purpose in Purpose::ALL {
+                let members: Vec<&Entry<'_>> = entries
+                    .iter()
+                    .filter(|(_, name, _)| Purpose::of(name) == Some(purpose))
+                    .collect();
+                if !members.is_empty() {
+                    group(table, purpose, &members);
+                }
+            }
+        });
+    });
+}
+
+fn group(table: &mut Markup, purpose: Purpose, members: &[&Entry<'_>]) {
+    let with = |wanted: Permission| -> Vec<&str> {
+        let own = members.iter().filter(|(.., outcome)| Permission::of(outcome) == wanted);
+        own.map(|(_, name, _)| *name).collect()
+    };
+    let (always, sometimes) = (with(Permission::Always), with(Permission::Sometimes));
+    let not: Vec<&str> = [with(Permission::Never), with(Permission::Delegated)].concat();
+    table.element("tr", &[], |tr| {
+        tr.leaf("th", &[("scope", "row")], purpose.title());
+        tr.element("td", &[], |td| {
+            let style = match (always.len(), sometimes.len(), not.len()) {
+                (_, 0, 0) => "allowed",
+                (0, 0, _) => "denied",
+                _ => "conditional",
+            };
+            let text = match style {
+                "allowed" => format!("all {}", members.len()),
+                "denied" => format!("none of {}", members.len()),
+                _ => format!("{} of {}", always.len() + sometimes.len(), members.len()),
+            };
+            td.leaf("span", &[("class", &format!("chip {style}"))], &text);
+        });
+        tr.element("td", &[], |td| {
+            td.text(&format!("{}.", capitalized(purpose.description())));
+            let mut also = |what: &str, names: &[&str]| {
+                if !names.is_empty() {
+                    td.text(" ");
+                    td.element("span", &[("class", "names")], |span| {
+                        span.leaf("b", &[], what);
+                        span.text(&format!(" {}", names_of(names)));
+                    });
+                }
+            };
+            also("Depends on arguments:", &sometimes);
+            match (always.len() + sometimes.len(), not.len()) {
+                // The opposite is shorter.
+                (allowed, denied) if allowed > 0 && denied > 2 * allowed => {
+                    also("Only:", &always);
+                }
+                (0, _) => {}
+                _ => also("Not:", &not),
+            }
+        });
+    });
+}
+
+/// Names; the first of many.
+fn names_of(names: &[&str]) -> String {
+    /// The maximum number of names in a cell.
+    const MAX: usize = 40;
+    let shown: Vec<&str> = names.iter().copied().take(MAX).collect();
+    match names.len().saturating_sub(MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more (see the map)", shown.join(", ")),
+    }
+}
+
+fn header(table: &mut Markup, titles: &[&str]) {
+    table.element("tr", &[], |tr| {
+        titles.iter().for_each(|title| tr.leaf("th", &[("scope", "col")], title));
+    });
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,139 @@
+//! What a program executes under weights: which instructions, and how many for each syscall.
+
+use callgate_bpf::LongProgram;
+use callgate_bpf::data::{Endian, Word};
+use callgate_codegen::WeightedSyscall;
+use callgate_proof::diagram::{Func, Store};
+
+use super::expected::samples;
+
+/// The execution of a program under weights. The arguments of a syscall are those of
+/// [`expected_insns`](super::expected_insns).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Execution {
+    /// Per instruction.
+    pub insns: Vec<InsnShare>,
+    /// The syscalls with a weight, the most frequent first.
+    pub syscalls: Vec<SyscallCost>,
+}
+
+/// How often an instruction is executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InsnShare {
+    /// The share of the syscalls that execute it, from 0 to 1.
+    pub executed: f64,
+    /// Of a branch, the share of the syscalls for which its condition holds; at most `executed`.
+    pub taken: f64,
+}
+
+/// The cost of a syscall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SyscallCost {
+    /// The syscall. The sum of all weights is 1.
+    pub syscall: WeightedSyscall,
+    /// The mean number of executed instructions.
+    pub executed: f64,
+}
+
+impl Execution {
+    /// Executes a program, which has this meaning, for all syscalls with a weight. Without any, nothing is executed.
+    pub fn new(
+        store: &Store,
+        meaning: Func,
+        program: &LongProgram,
+        weighted: &[WeightedSyscall],
+        endian: Endian,
+    ) -> Execution {
+        let total: f64 = weighted.iter().map(|syscall| syscall.weight).sum();
+        let mut insns = vec![InsnShare::default(); program.len()];
+        let mut syscalls = Vec::new();
+        for of_arch in weighted.chunk_by(|a, b| a.token == b.token) {
+            let Some(first) = of_arch.first() else { continue };
+            let numbers = store.follow(meaning, Word::ARCH, first.token);
+            for syscall in of_arch.iter().filter(|syscall| syscall.weight > 0.0) {
+                let samples = samples(store, numbers, syscall);
+                let weight = syscall.weight / total;
+                let each = weight / samples.len() as f64;
+                let mut executed = 0;
+                for data in &samples {
+                    let run = program.trace(data, endian, |step| {
+                        if let Some(insn) = insns.get_mut(step.index) {
+                            insn.executed += each;
+                            insn.taken += if step.holds() == Some(true) { each } else { 0.0 };
+                        }
+                    });
+                    executed += run.executed;
+                }
+                let executed = executed as f64 / samples.len() as f64;
+                let syscall = WeightedSyscall { weight, ..*syscall };
+                syscalls.push(SyscallCost { syscall, executed });
+            }
+        }
+        syscalls.sort_by(|a, b| b.syscall.weight.total_cmp(&a.syscall.weight));
+        Execution { insns, syscalls }
+    }
+
+    /// The mean number of executed instructions per syscall; `None` without weights.
+    pub fn mean(&self) -> Option<f64> {
+        self.mean_of(|_| true)
+    }
+
+    /// The same, if the kernel's cache answers always-allowed syscalls without executing the filter.
+    pub fn mean_with_cache(&self) -> Option<f64> {
+        self.mean_of(|cost| !cost.syscall.always_allowed)
+    }
+
+    fn mean_of(&self, executes: impl Fn(&SyscallCost) -> bool) -> Option<f64> {
+        let executed = self.syscalls.iter().filter(|cost| executes(cost));
+        // Not `sum`, which is -0 of nothing.
+        let sum = executed.fold(0.0, |sum, cost| sum + cost.syscall.weight * cost.executed);
+        (!self.syscalls.is_empty()).then_some(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::{Options, compile, diagram, expected_insns};
+    use crate::{Arch, Filter, Verdict, arg};
+    use callgate_codegen::Weights;
+
+    #[test]
+    fn shares_and_means_are_those_of_the_weights() {
+        let filter = Filter::builder(Arch::X86_64)
+            .default(Verdict::errno(1))
+            .allow(["read", "write"])
+            .unwrap()
+            .allow_if("fcntl", arg("cmd").eq(3))
+            .unwrap()
+            .build()
+            .unwrap();
+        let policy = filter.policy();
+        let program = compile(policy, &Options::default()).unwrap().program;
+        let mut store = Store::default();
+        let meaning = diagram(&mut store, policy).unwrap();
+        let counts = [("read", 6.0), ("fcntl", 3.0), ("mount", 1.0)];
+        let counts = counts.map(|(name, count)| (name.to_owned(), count));
+        let weights = Weights::counts(counts).unwrap();
+        let weighted = weights.resolve(&store, meaning, &[Arch::X86_64]);
+        let endian = policy.endian();
+        let execution = Execution::new(&store, meaning, &program, &weighted, endian);
+        let shares: Vec<f64> = execution.syscalls.iter().map(|cost| cost.syscall.weight).collect();
+        assert!(
+            shares.iter().zip([0.6, 0.3, 0.1]).all(|(a, b)| (a - b).abs() < 1e-9),
+            "{shares:?}"
+        );
+        let mean = execution.mean().unwrap();
+        let expected = expected_insns(&store, meaning, &program, &weighted, endian).unwrap();
+        assert!((mean - expected).abs() < 1e-9, "{mean} {expected}");
+        let of_insns: f64 = execution.insns.iter().map(|insn| insn.executed).sum();
+        assert!((mean - of_insns).abs() < 1e-9, "{mean} {of_insns}");
+        assert!((execution.insns[0].executed - 1.0).abs() < 1e-9);
+        assert!(execution.insns.iter().all(|insn| insn.taken <= insn.executed));
+        let cached = execution.mean_with_cache().unwrap();
+        let read = execution.syscalls[0].executed;
+        assert!((mean - cached - 0.6 * read).abs() < 1e-9, "{mean} {cached} {read}");
+        let nothing = Execution::new(&store, meaning, &program, &[], endian);
+        assert_eq!((nothing.mean(), nothing.mean_with_cache()), (None, None));
+    }
+}
