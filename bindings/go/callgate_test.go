@@ -119,6 +119,34 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestLint(t *testing.T) {
+	text := strings.Replace(small, `"read"`, `"read", "ptrace"`, 1)
+	found, err := Lint(profile(text), LintOptions{Allow: []string{"needed-call"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var powerful []Finding
+	for _, finding := range found.Findings {
+		if finding.ID == "powerful-call" {
+			powerful = append(powerful, finding)
+		}
+	}
+	if len(powerful) != 1 || powerful[0].Line == 0 || powerful[0].Syscalls[0] != "ptrace" ||
+		powerful[0].Examples[0].Verdict.Verdict != "ALLOW" || powerful[0].Examples[0].Number != 101 {
+		t.Errorf("%+v", found)
+	}
+	if found.Silenced == 0 {
+		t.Errorf("nothing is silenced: %+v", found)
+	}
+	strict, err := Lint(profile(text), LintOptions{Level: "error"})
+	if err != nil || len(strict.Findings) != 0 || strict.BelowLevel < 2 {
+		t.Errorf("%+v, %v", strict, err)
+	}
+	if _, err := Lint(profile(text), LintOptions{Allow: []string{"powerful"}}); err == nil {
+		t.Error("an unknown check is allowed")
+	}
+}
+
 func TestSimulate(t *testing.T) {
 	simulated, err := Simulate(profile(small), Syscall{Name: "personality", Args: []string{"8"}})
 	if err != nil || simulated.Verdict.Verdict != "ALLOW" || simulated.ConstantAllow {

@@ -32,6 +32,17 @@ test("an error has a position", () => {
   );
 });
 
+test("lint finds mistakes, with examples", () => {
+  const source = { text: "ALLOW { ptrace } DEFAULT KILL", name: "p.kafel" };
+  const options = { machine: "x86_64", allow: ["needed-call"] };
+  const { findings, silenced } = callgate.lint(source, options);
+  assert.deepEqual(findings.map(({ id, line, column }) => [id, line, column]), [["powerful-call", 1, 9]]);
+  assert.equal(findings[0].examples[0].text, "ptrace()");
+  assert.equal(silenced, 4);
+  assert.deepEqual(callgate.lint(source, { ...options, level: "error" }).findings, []);
+  assert.throws(() => callgate.lint(source, { ...options, allow: ["ptrace"] }), CallgateError);
+});
+
 const sandbox = {
   text: "ALLOW { write { fd == $log }, read { count <= $limit }, mmap { (prot & ~$prot) == 0 } } DEFAULT KILL",
 };

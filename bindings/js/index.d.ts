@@ -127,6 +127,35 @@ export interface Simulated extends Call, Warned, Verdict {
   constant_allow: boolean;
 }
 
+export type Level = "note" | "warning" | "error";
+
+export interface Finding {
+  /** The identifier of the check, which does not change, such as high-bits. */
+  id: string;
+  /** An error means that a program can evade a rule. */
+  level: Level;
+  filter: string;
+  file: string;
+  /** Null if the finding is about the filter as a whole. */
+  line: number | null;
+  column: number | null;
+  arches: string[];
+  syscalls: string[];
+  title: string;
+  message: string;
+  help: string;
+  /** Syscalls that show it, with the verdicts of the filter. */
+  examples: (Call & Verdict & { text: string })[];
+}
+
+/** What lint found; the warnings of the reader are among the findings. */
+export interface Findings extends Warned {
+  source: string;
+  findings: Finding[];
+  below_level: number;
+  silenced: number;
+}
+
 export class CallgateError extends Error {
   diagnostics: Diagnostic[];
 }
@@ -149,6 +178,8 @@ export class Callgate {
   optimize(source: Source, options: Compiling): Optimized;
   merge(sources: Source[], options: Compiling): Program;
   explain(source: Source, options: Machine & { syscalls?: (string | number)[] }): Explanation;
+  /** Mistakes in a filter, and ways to evade it, of this level (default: warning) and above. Checks are silenced by ID or ID=SYSCALL. */
+  lint(source: Source, options: Machine & { level?: Level; allow?: string[] }): Findings;
   diff(a: Source, b: Source, options: Machine & { max?: number }): Warned & {
     same: boolean;
     more: boolean;

@@ -90,6 +90,10 @@ export class Callgate {
     return this.request({ request: "explain", machine, source, syscalls });
   }
 
+  lint(source, { machine, level, allow }) {
+    return this.request({ request: "lint", machine, source, level, allow });
+  }
+
   diff(a, b, { machine, max }) {
     return this.request({ request: "diff", machine, a, b, max });
   }

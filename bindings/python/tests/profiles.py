@@ -12,6 +12,9 @@ SMALL = """{
 DENY_GETPPID = """{"defaultAction": "SCMP_ACT_ALLOW",
   "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_ERRNO", "errnoRet": 18}]}"""
 
+# With a syscall that lint warns about.
+WITH_PTRACE = SMALL.replace('"read"', '"read", "ptrace"')
+
 # A program that loads the number twice.
 LONG = [(0x20, 0, 0, 0), (0x15, 2, 0, 39), (0x20, 0, 0, 0), (0x15, 0, 1, 40), (6, 0, 0, 0x7FFF0000), (6, 0, 0, 0)]
 

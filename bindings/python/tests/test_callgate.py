@@ -8,7 +8,7 @@ from pathlib import Path
 
 import callgate
 
-from .profiles import HERE, LONG, SMALL
+from .profiles import HERE, LONG, SMALL, WITH_PTRACE
 
 
 class Compile(unittest.TestCase):
@@ -132,6 +132,29 @@ class Compare(unittest.TestCase):
         self.assertTrue(better.proved)
         again = callgate.optimize(better, machine="x86_64")
         self.assertEqual((again.insns, again.proved, bool(again.reason)), (better.insns, False, True))
+
+
+class Lint(unittest.TestCase):
+    def test_findings(self):
+        found = callgate.lint(WITH_PTRACE, allow=["needed-call"], **HERE)
+        (powerful,) = [one for one in found if one.id == "powerful-call"]
+        self.assertEqual((powerful.level, powerful.syscalls, powerful.arches), ("warning", ("ptrace",), ("x86_64",)))
+        self.assertIn(f"source:{powerful.line}:{powerful.column}: warning[powerful-call]: ", str(powerful))
+        (example,) = powerful.examples
+        self.assertEqual((str(example), example.nr, example.value), ("x86_64 ptrace(): ALLOW", 101, 0x7FFF0000))
+        self.assertGreater(found.silenced, 0)
+        self.assertEqual([row["id"] for row in found.rows()], [one.id for one in found])
+
+    def test_levels(self):
+        errors = callgate.lint(WITH_PTRACE, level="error", **HERE)
+        self.assertFalse(errors)
+        self.assertEqual(errors.below_level, len(callgate.lint(WITH_PTRACE, level="note", **HERE)))
+
+    def test_misuse(self):
+        self.assertRaisesRegex(TypeError, "allow", callgate.lint, WITH_PTRACE, allow="notify", **HERE)
+        for wrong in ({"allow": ["powerful"]}, {"level": "info"}):
+            self.assertRaises(callgate.CallgateError, callgate.lint, WITH_PTRACE, **wrong, **HERE)
+        self.assertRaises(TypeError, callgate.lint, WITH_PTRACE, model="cached")
 
 
 class Explain(unittest.TestCase):

@@ -338,6 +338,24 @@ CALLGATE_CHECKED int callgate_subset(const callgate_source *a, const callgate_so
 				     uint32_t max, bool *subset, callgate_text **json,
 				     callgate_error **error);
 
+/* How serious a finding of callgate_lint() is. */
+enum callgate_level {
+	CALLGATE_LEVEL_NOTE = 0,	/* advice */
+	CALLGATE_LEVEL_WARNING = 1,	/* the filter probably does not do what its author wants */
+	CALLGATE_LEVEL_ERROR = 2,	/* a program can evade a rule */
+};
+
+/*
+ * Mistakes in a filter, and ways to evade it: `findings` is how many there are of
+ * `level` (enum callgate_level) and above. `json` may be NULL; otherwise it has
+ * all of them, each with a place, a syscall that shows it and advice, as an item
+ * of `sources` of `callgate lint --format json`. `allow` silences checks, each
+ * "ID" or "ID=SYSCALL"; comments in the text of the source do, too.
+ */
+CALLGATE_CHECKED int callgate_lint(const callgate_source *source, uint32_t level,
+				   const callgate_string *allow, size_t count, size_t *findings,
+				   callgate_text **json, callgate_error **error);
+
 /*
  * Answers a request in JSON, as all bindings of Callgate do; the documentation of
  * the crate callgate-requests describes requests. An error in a request is an

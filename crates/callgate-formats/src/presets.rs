@@ -82,7 +82,7 @@ const CLONE_NEWTIME: u64 = 0x80;
 const CLONE_THREAD: u64 = 0x1_0000;
 
 /// What `pure-compute` allows.
-const COMPUTE: [&str; 64] = [
+const COMPUTE: [&str; 67] = [
     "arch_prctl",
     "brk",
     "clock_getres",
@@ -94,6 +94,7 @@ const COMPUTE: [&str; 64] = [
     "close",
     "dup",
     "epoll_pwait",
+    "epoll_pwait2",
     "epoll_wait",
     "exit",
     "exit_group",
@@ -126,8 +127,10 @@ const COMPUTE: [&str; 64] = [
     "ppoll_time64",
     "pread64",
     "preadv",
+    "preadv2",
     "pwrite64",
     "pwritev",
+    "pwritev2",
     "read",
     "readv",
     "restart_syscall",

@@ -43,8 +43,8 @@ impl Profile {
     /// If the number of values is not that of the variables, or a value does not fit.
     pub fn given(mut self, values: &[u64]) -> Result<Profile, ValueError> {
         self.policy = self.policy.given(values)?;
-        for rule in self.statements.iter_mut().flat_map(|statements| &mut statements.rules) {
-            rule.when = rule.when.given(values);
+        if let Some(statements) = &mut self.statements {
+            statements.give(values);
         }
         Ok(self)
     }

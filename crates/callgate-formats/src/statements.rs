@@ -128,6 +128,13 @@ pub struct Statements {
 }
 
 impl Statements {
+    /// Gives the variables of all conditions these values.
+    pub fn give(&mut self, values: &[u64]) {
+        for rule in &mut self.rules {
+            rule.when = rule.when.given(values);
+        }
+    }
+
     /// The same, where the profile itself is a file with this name.
     #[must_use]
     pub fn of_file(mut self, name: &str) -> Statements {

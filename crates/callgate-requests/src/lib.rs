@@ -17,14 +17,15 @@
 //!
 //! | key | in | value |
 //! |---|---|---|
-//! | `request` | all | `compile`, `template`, `optimize`, `merge`, `explain`, `diff`, `subset`, `simulate` or `recording` |
+//! | `request` | all | `compile`, `template`, `optimize`, `merge`, `explain`, `diff`, `subset`, `simulate`, `lint` or `recording` |
 //! | `machine` | all | the architecture of the machine: the default where a source names none |
-//! | `source` | `compile`, `template`, `optimize`, `explain`, `simulate` | a source |
+//! | `source` | `compile`, `template`, `optimize`, `explain`, `simulate`, `lint` | a source |
 //! | `sources` | `merge` | a list of sources, the oldest filter first |
 //! | `a`, `b` | `diff`, `subset` | two sources |
 //! | `options` | `compile`, `template`, `optimize`, `merge`, `simulate` | `model`, `optimize`, `instructions`: as the options of `callgate compile`; `weights`: the text of a file of weights |
 //! | `syscalls` | `explain` | names or numbers; all without it |
 //! | `max` | `diff`, `subset` | the maximum number of differences; all without it |
+//! | `level`, `allow` | `lint` | the least serious findings that count, `note`, `warning` (the default) or `error`; a list of silenced checks, each `ID` or `ID=SYSCALL` |
 //! | `text`, `name`, `strict`, `partial` | `recording` | a recording as text, in any format of `callgate check`; its name in messages; whether unknown names are errors; whether the complete entries of truncated JSON are read |
 //! | `syscall`, `args`, `arch`, `instruction_pointer` | `simulate` | a name or a number; numbers or strings such as `O_RDWR`; the ABI |
 //!

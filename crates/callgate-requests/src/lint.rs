@@ -1,34 +1,100 @@
-//! Findings of lint as JSON.
+//! Findings of lint: the chosen ones, and JSON.
 
-use callgate::lint::{Check, Example, Finding, Level};
+use callgate::diagnostic::Diagnostic;
+use callgate::lint::{self, Allow, AllowText, Allowed, Check, Example, Finding, Level, Subject};
+use callgate::{Arch, ErrorKind};
 
 use crate::json::Json;
+use crate::source::{Message, Messages, SourceContent, SourceText, Stack, read};
 use crate::syscall;
 
-/// A finding; `names` are those of the filters.
-pub fn finding(finding: &Finding, names: &[&str]) -> Json {
-    let name = names.get(finding.filter).copied().unwrap_or_default();
-    let mut fields = vec![
-        ("id", finding.check.id().into()),
-        ("level", finding.check.level().name().into()),
-        ("filter", name.into()),
-    ];
-    if let Some(site) = &finding.site {
-        fields.extend([
-            ("file", site.file.as_deref().unwrap_or(name).into()),
-            ("line", site.position.line.into()),
-            ("column", site.position.column.into()),
-        ]);
+/// Which findings count.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The least serious findings that count.
+    pub level: Level,
+    /// Silenced checks.
+    pub allow: Vec<Allow>,
+}
+
+impl Default for Choice {
+    /// Warnings and errors.
+    fn default() -> Choice {
+        Choice { level: Level::Warning, allow: Vec::new() }
     }
-    fields.extend([
-        ("arches", Json::array(finding.arches.iter().map(|arch| arch.name()))),
-        ("syscalls", Json::array(finding.syscalls.iter().copied())),
-        ("title", finding.check.title().into()),
-        ("message", finding.message.as_str().into()),
-        ("help", finding.help.as_str().into()),
-        ("examples", Json::array(finding.examples.iter().map(example))),
-    ]);
-    Json::Object(fields)
+}
+
+/// What was found in one source.
+pub struct Report {
+    /// Its name.
+    pub name: String,
+    /// The names of its filters.
+    pub filters: Vec<String>,
+    /// Those of the chosen level and above.
+    pub findings: Vec<Finding>,
+    /// The number of those below.
+    pub below: usize,
+    /// The number of those that options or comments silence.
+    pub silenced: usize,
+}
+
+impl Report {
+    /// The chosen findings for filters, whose texts may have comments. Each filter has a name.
+    ///
+    /// # Errors
+    /// As [`lint::lint`].
+    pub fn new(
+        name: &str,
+        filters: &[(&str, Subject<'_>)],
+        arches: &[Arch],
+        texts: &[AllowText<'_>],
+        choice: &Choice,
+    ) -> callgate::Result<Report> {
+        let subjects: Vec<Subject<'_>> = filters.iter().map(|(_, subject)| *subject).collect();
+        let findings = lint::lint(&subjects, arches)?;
+        let Allowed { findings, silenced } = lint::allow(findings, &choice.allow, texts);
+        let (findings, below): (Vec<_>, Vec<_>) =
+            findings.into_iter().partition(|finding| finding.check.level() >= choice.level);
+        let filters = filters.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Ok(Report { name: name.to_owned(), filters, findings, below: below.len(), silenced })
+    }
+
+    /// The name of the file that a finding is about.
+    pub fn file<'r>(&'r self, finding: &'r Finding) -> &'r str {
+        finding.site.as_ref().and_then(|site| site.file.as_deref()).unwrap_or(&self.name)
+    }
+
+    /// All of it.
+    pub fn json(&self) -> Json {
+        Json::Object(vec![
+            ("source", self.name.as_str().into()),
+            ("findings", Json::array(self.findings.iter().map(|finding| self.finding(finding)))),
+            ("below_level", self.below.into()),
+            ("silenced", self.silenced.into()),
+        ])
+    }
+
+    fn finding(&self, finding: &Finding) -> Json {
+        let filter = self.filters.get(finding.filter).unwrap_or(&self.name);
+        let mut fields = vec![
+            ("id", finding.check.id().into()),
+            ("level", finding.check.level().name().into()),
+            ("filter", filter.as_str().into()),
+        ];
+        let position = finding.site.as_ref().map(|site| site.position);
+        fields.extend([
+            ("file", self.file(finding).into()),
+            ("line", position.map(|position| position.line).into()),
+            ("column", position.map(|position| position.column).into()),
+            ("arches", Json::array(finding.arches.iter().map(|arch| arch.name()))),
+            ("syscalls", Json::array(finding.syscalls.iter().copied())),
+            ("title", finding.check.title().into()),
+            ("message", finding.message.as_str().into()),
+            ("help", finding.help.as_str().into()),
+            ("examples", Json::array(finding.examples.iter().map(example))),
+        ]);
+        Json::Object(fields)
+    }
 }
 
 fn example(example: &Example) -> Json {
@@ -51,7 +117,27 @@ pub fn check(check: Check) -> Json {
     ])
 }
 
-/// The level with a name.
-pub fn level(name: &str) -> Option<Level> {
-    Level::ALL.into_iter().find(|level| level.name() == name)
+/// The findings for a source. The warnings of its reader are among them.
+pub(crate) fn run(source: &SourceText, choice: &Choice) -> Result<Json, Messages> {
+    let mut source = source.clone();
+    source.reading.statements = true;
+    let mut warnings = Messages::new();
+    let stack: Stack = read(&source, &mut warnings)?;
+    let warnings: Vec<Diagnostic> =
+        warnings.into_iter().map(|Message { diagnostic, .. }| diagnostic).collect();
+    let mut filters: Vec<_> =
+        stack.filters.iter().map(|filter| (filter.name.as_str(), filter.subject())).collect();
+    if let Some((_, first)) = filters.first_mut() {
+        *first = first.with_warnings(&warnings);
+    }
+    let text = match &source.content {
+        SourceContent::Text(text) => Some(AllowText { file: None, text }),
+        _ => None,
+    };
+    Report::new(&stack.name, &filters, &stack.arches(), text.as_slice(), choice)
+        .map(|report| report.json())
+        .map_err(|error| match error.kind() {
+            ErrorKind::Compile(error) => Message::failed(&stack.name, error),
+            _ => Message::all(&stack.name, [Diagnostic::error(None, error.to_string())]),
+        })
 }

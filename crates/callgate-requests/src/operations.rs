@@ -13,6 +13,7 @@ use callgate::{Arch, Endian, SeccompData, explain, sets};
 use crate::differences::{self, Differences};
 use crate::explanation::{explanation, keep_only};
 use crate::json::Json;
+use crate::lint;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
 use crate::source::{Content, Filter, Message, Messages, SourceText, Stack, read};
@@ -51,6 +52,7 @@ pub fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages>
         Operation::Simulate { source, compiling, call } => {
             simulate(source, compiling, call, request.machine, warnings)
         }
+        Operation::Lint { source, choice } => lint::run(source, choice),
         Operation::Recording(recorded) => recording(recorded, request.machine, warnings),
     }
 }

@@ -463,6 +463,17 @@ fn examples_have_the_verdicts_of_the_stack() {
     }
 }
 
+#[test]
+fn the_documentation_has_all_checks() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lint.md"));
+    let page = page.unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    for check in Check::ALL {
+        let row = format!("| `{}` | {} | ", check.id(), check.level());
+        assert!(rows.iter().any(|line| line.starts_with(&row)), "{row}");
+    }
+}
+
 /// The findings for our own profile, each of which docs/lint.md explains.
 #[test]
 fn container_default_has_known_findings() {

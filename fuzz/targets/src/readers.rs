@@ -10,6 +10,7 @@ use callgate::formats::minijail;
 use callgate::formats::oci;
 use callgate::formats::snap;
 use callgate::formats::systemd::{self, SystemdVersion, UnitText};
+use callgate::lint::{Subject, lint};
 use callgate::syscalls::KernelVersion;
 use callgate::why::{Cause, why};
 use callgate::{Arch, Endian, SeccompData, Verdict};
@@ -31,6 +32,9 @@ pub fn profile(input: &[u8]) {
     options.statements = true;
     match oci::read(&String::from_utf8_lossy(text), &options) {
         Ok(profile) => {
+            if let Err(error) = lint(&[Subject::profile(&profile)], &[Arch::X86_64, Arch::X86]) {
+                assert!(!error.to_string().contains("defect"), "{error}");
+            }
             let section = profile.policy.sections().first().expect("an architecture");
             let statements = profile.statements.expect("they were asked for");
             for nr in 0..16 {

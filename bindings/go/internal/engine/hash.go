@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "402c18a22f673dc6e9fd35a2d1acfac949ce8226d23fa1a4518d83e8db64494d"
+const ModuleSHA256 = "adbf3b83c03fcbd9825870247659fcabab658ad57aa6b40b9713c930c14f651f"

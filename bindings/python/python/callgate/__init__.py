@@ -14,6 +14,7 @@ from ._engine import answer
 from ._errors import CallgateError, Diagnostic, InstallError
 from ._explanation import ArchExplanation, Clause, Condition, Explanation, Group, Outcome, Unnamed
 from ._functions import compile, compile_template, diff, merge, optimize, subset
+from ._lint import Example, Finding, Findings, lint
 from ._options import CompileOptions, SourceOptions
 from ._program import Program, explain, simulate
 from ._recording import Recording, recording
@@ -36,7 +37,10 @@ __all__ = [
     "Diagnostic",
     "Difference",
     "Differences",
+    "Example",
     "Explanation",
+    "Finding",
+    "Findings",
     "Group",
     "InstallError",
     "Instruction",
@@ -57,6 +61,7 @@ __all__ = [
     "compile_template",
     "diff",
     "explain",
+    "lint",
     "merge",
     "optimize",
     "preset",

@@ -143,7 +143,7 @@ def running_kernel() -> Dict[str, str]:
 
 def request_of(kind: str, sources: Mapping[str, Any], options: Mapping[str, Any]) -> Dict[str, Any]:
     """A request about one or several sources (SourceLike), whose options are overridden by these."""
-    can_compile = kind not in ("explain", "diff", "subset")
+    can_compile = kind not in ("explain", "lint", "diff", "subset")
     check_names(options, READING | COMPILING if can_compile else READING)
     reading: Any = {key: value for key, value in options.items() if key in READING}
     compiling = {key: value for key, value in options.items() if key in COMPILING and value is not None}

@@ -20,7 +20,7 @@ const MAX_SYSCALLS: usize = 4096;
 const ALL: u32 = u32::MAX;
 
 /// Executes an operation on sources, the first of which says what the machine is.
-fn execute(first: &SourceText, operation: Operation) -> Result<(Json, Messages)> {
+pub(super) fn execute(first: &SourceText, operation: Operation) -> Result<(Json, Messages)> {
     let mut warnings = Messages::new();
     let request = Request { machine: first.reading.machine, operation };
     match run(&request, &mut warnings) {

@@ -12,6 +12,7 @@ mod compare;
 mod compile;
 mod error;
 mod input;
+mod lint;
 mod options;
 mod program;
 mod source;
@@ -25,6 +26,7 @@ pub use error::{
     callgate_error_diagnostics, callgate_error_errno, callgate_error_free, callgate_error_text,
 };
 pub use input::CString;
+pub use lint::callgate_lint;
 pub use options::{Options, callgate_options_free, callgate_options_new, callgate_options_set};
 pub use program::{
     CSeccompData, callgate_install, callgate_program_flags, callgate_program_free,

@@ -262,6 +262,23 @@ static void compares(void)
 	REFUSED(callgate_explain(a, names, 1, &json, &error), CALLGATE_SOURCE, "writ");
 	CHECK(json == NULL);
 
+	OK(callgate_lint(a, CALLGATE_LEVEL_NOTE, NULL, 0, &length, &json, &error));
+	CHECK(length > 1 && strstr(callgate_text_data(json, NULL), "\"needed-call\"") != NULL);
+	callgate_text_free(json);
+	names[0].data = "needed-call";
+	names[0].length = 11;
+	OK(callgate_lint(a, CALLGATE_LEVEL_WARNING, names, 1, &length, &json, &error));
+	CHECK(length == 0 && strstr(callgate_text_data(json, NULL), "\"silenced\": 4") != NULL);
+	callgate_text_free(json);
+	OK(callgate_lint(a, CALLGATE_LEVEL_ERROR, NULL, 0, &length, NULL, &error));
+	CHECK(length == 0);
+	names[0].length = 10;
+	REFUSED(callgate_lint(a, CALLGATE_LEVEL_NOTE, names, 1, &length, &json, &error), CALLGATE_ARGUMENT,
+		"did you mean `needed-call`?");
+	CHECK(json == NULL);
+	REFUSED(callgate_lint(a, 3, NULL, 0, &length, NULL, &error), CALLGATE_ARGUMENT, "level is 3");
+	REFUSED(callgate_lint(a, 0, NULL, 0, NULL, NULL, &error), CALLGATE_ARGUMENT, "NULL");
+
 	both[0] = a;
 	both[1] = b;
 	OK(callgate_merge(both, 2, NULL, &program, &error));

@@ -186,7 +186,13 @@ impl UnitSource {
         options.warn_about_containers(&name, "a unit of systemd", true);
         let unit = systemd::read(&unit_texts, &reading)
             .map_err(|errors| failure(texts, errors.into_vec()))?;
-        print(texts, unit.warnings);
+        // With drop-ins, the place of a warning is more than a line.
+        let keeps = options.keeps_warnings && texts.len() == 1;
+        let mut kept = Vec::new();
+        match keeps {
+            true => kept.extend(unit.warnings.into_iter().map(|warning| warning.diagnostic)),
+            false => print(texts, unit.warnings),
+        }
         if unit.filters.is_empty() {
             return Err(Failure::about(
                 name,
@@ -195,7 +201,13 @@ impl UnitSource {
             .help("directives such as SystemCallFilter= install filters; see docs/systemd.md"));
         }
         let filters = unit.filters.into_iter().map(|filter| of_unit(&name, filter, options));
-        Ok(Stack { filters: filters.collect(), name })
+        let mut filters: Vec<Filter> = filters.collect();
+        if let Some(FilterContent::Profile(rules)) =
+            filters.first_mut().map(|filter| &mut filter.content)
+        {
+            rules.warnings = kept;
+        }
+        Ok(Stack { filters, name })
     }
 }
 

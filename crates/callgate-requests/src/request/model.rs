@@ -3,6 +3,7 @@
 use callgate::Arch;
 use callgate::codegen::{Aim, Instructions, Model};
 
+use crate::lint::Choice;
 use crate::source::SourceText;
 
 /// A request.
@@ -24,6 +25,7 @@ pub enum Operation {
     Diff { filters: [SourceText; 2], max: Option<u32> },
     Subset { filters: [SourceText; 2], max: Option<u32> },
     Simulate { source: SourceText, compiling: Compiling, call: Call },
+    Lint { source: SourceText, choice: Choice },
     Recording(Recorded),
 }
 

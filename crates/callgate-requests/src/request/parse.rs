@@ -6,11 +6,13 @@ use callgate::formats::syntax::json;
 use callgate::formats::syntax::keys::KeyMatching;
 use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
+use callgate::lint::{AllowError, Level};
 
 use super::model::{Call, Operation, Recorded, Request};
 use super::options::compiling;
 use super::source::source;
 use super::values::{arch, boolean, named, word};
+use crate::lint::Choice;
 use crate::source::SourceText;
 
 /// The maximum number of sources to merge.
@@ -26,6 +28,7 @@ enum Kind {
     Diff,
     Subset,
     Simulate,
+    Lint,
     Recording,
 }
 
@@ -39,6 +42,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("diff", Kind::Diff),
     ("subset", Kind::Subset),
     ("simulate", Kind::Simulate),
+    ("lint", Kind::Lint),
     ("recording", Kind::Recording),
 ];
 
@@ -53,6 +57,7 @@ impl Kind {
             Kind::Simulate => {
                 &["source", "options", "syscall", "args", "arch", "instruction_pointer"]
             }
+            Kind::Lint => &["source", "level", "allow"],
             Kind::Recording => &["text", "name", "strict", "partial"],
         }
     }
@@ -140,6 +145,10 @@ fn operation(
             compiling: compiling(reader, fields.get("options"))?,
             call: call(reader, fields)?,
         },
+        Kind::Lint => Operation::Lint {
+            source: one_source(reader, fields, "source", machine)?,
+            choice: choice(reader, fields)?,
+        },
         Kind::Recording => Operation::Recording(recorded(reader, fields)?),
     })
 }
@@ -193,6 +202,26 @@ fn call(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Call> {
         call.instruction_pointer = reader.integer(node, "`instruction_pointer`", u64::MAX)?;
     }
     Some(call)
+}
+
+fn choice(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Choice> {
+    let mut choice = Choice::default();
+    if let Some(node) = fields.get("level") {
+        let levels = Level::ALL.map(|level| (level.name(), level));
+        choice.level = named(reader, node, "level", &levels)?;
+    }
+    if let Some(node) = fields.get("allow") {
+        for item in reader.list(node, "`allow`")? {
+            match reader.text(item, "each item of `allow`")?.parse() {
+                Ok(allow) => choice.allow.push(allow),
+                Err(error) => {
+                    reader.error(item.at, AllowError::to_string(&error));
+                    return None;
+                }
+            }
+        }
+    }
+    Some(choice)
 }
 
 fn recorded(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Recorded> {

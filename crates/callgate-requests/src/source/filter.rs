@@ -6,6 +6,8 @@ use callgate::compile::{self, CompileError, Compiled, Options};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Func, Store};
 use callgate::formats::Profile;
+use callgate::formats::statements::Statements;
+use callgate::lint::Subject;
 use callgate::policy::Policy;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Arch, Description, Endian, Verdict};
@@ -22,6 +24,8 @@ pub(crate) struct Filter {
     pub(crate) arches: Vec<Arch>,
     /// How often syscalls occur according to the source.
     pub(crate) weights: Option<Weights>,
+    /// The rules as the text states them, if they were asked for.
+    pub(crate) statements: Option<Statements>,
 }
 
 pub(crate) enum Content {
@@ -36,14 +40,14 @@ impl Filter {
             arches = policy.arches().collect();
         }
         let content = Content::Policy(Box::new(policy));
-        let flags = FilterFlags::NONE;
-        Filter { name, content, flags, has_listener: false, arches, weights: None }
+        Filter::new(name, content, arches)
     }
 
     /// A profile, without its warnings.
     pub(crate) fn of_profile(name: String, profile: Profile) -> Filter {
-        let (flags, has_listener) = (profile.flags, profile.listener.is_some());
-        Filter { flags, has_listener, ..Filter::of_policy(name, profile.policy, Vec::new()) }
+        let Profile { policy, flags, listener, statements, .. } = profile;
+        let has_listener = listener.is_some();
+        Filter { flags, has_listener, statements, ..Filter::of_policy(name, policy, Vec::new()) }
     }
 
     /// A program for these architectures.
@@ -53,9 +57,35 @@ impl Filter {
         endian: Endian,
         arches: Vec<Arch>,
     ) -> Filter {
-        let content = Content::Program(program, endian);
+        Filter::new(name, Content::Program(program, endian), arches)
+    }
+
+    fn new(name: String, content: Content, arches: Vec<Arch>) -> Filter {
         let flags = FilterFlags::NONE;
-        Filter { name, content, flags, has_listener: false, arches, weights: None }
+        Filter {
+            name,
+            content,
+            flags,
+            has_listener: false,
+            arches,
+            weights: None,
+            statements: None,
+        }
+    }
+
+    /// The same, with the rules as the text states them.
+    pub(crate) fn with_statements(self, statements: Option<Statements>) -> Filter {
+        Filter { statements, ..self }
+    }
+
+    /// What lint checks.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        match &self.content {
+            Content::Policy(policy) => {
+                Subject::new(&**policy).with_statements(self.statements.as_ref())
+            }
+            Content::Program(program, endian) => Subject::program(program, *endian),
+        }
     }
 
     /// The byte order of its machines.

@@ -20,7 +20,7 @@ use super::format::{ProgramForm, SourceFormat};
 use super::listing::listing_warnings;
 use super::message::{Message, Messages};
 use super::options::Reading;
-use super::variables::given;
+use super::variables::values_of;
 use super::violations::violations;
 use crate::value::Value;
 
@@ -128,8 +128,13 @@ fn set_variables(mut stack: Stack, values: &[(String, Value)]) -> Read<Stack> {
     }
     let named = values.iter().map(|(name, value)| (name.as_str(), *value));
     let set = match stack.filters.as_mut_slice() {
-        [Filter { content: super::filter::Content::Policy(policy), .. }] => {
-            given(policy, named).map(|given| **policy = given)
+        [Filter { content: super::filter::Content::Policy(policy), statements, .. }] => {
+            values_of(policy, named).and_then(|values| {
+                if let Some(statements) = statements {
+                    statements.give(&values);
+                }
+                policy.given(&values).map(|given| **policy = given)
+            })
         }
         // Neither programs nor sources of several filters have variables.
         _ => values_by_name(&[], named.map(|(name, value)| (name, value.bits()))).map(drop),
@@ -224,9 +229,12 @@ fn of_snap(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
     let filters = snap::read(text, &source.reading.of_snap(), &mut ids)?;
     warnings.extend(filters.warnings);
     let name = &source.name;
-    let filter =
-        |what: &str, policy| Filter::of_policy(format!("{name} ({what})"), policy, Vec::new());
-    let filters = vec![filter("deny", filters.deny), filter("allow", filters.allow)];
+    let filter = |what: &str, policy, statements| {
+        let own = Filter::of_policy(format!("{name} ({what})"), policy, Vec::new());
+        own.with_statements(statements)
+    };
+    let [deny, allow] = filters.statements.map_or_else(Default::default, |both| both.map(Some));
+    let filters = vec![filter("deny", filters.deny, deny), filter("allow", filters.allow, allow)];
     Ok(Stack { name: name.clone(), filters })
 }
 
@@ -269,6 +277,7 @@ fn of_unit(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
         let name = format!("{name}: {}={arch}", filter.directive);
         Filter::of_policy(name, filter.policy, source.reading.arches.clone())
+            .with_statements(filter.statements)
     };
     let filters = unit.filters.into_iter().map(filter).collect();
     Ok(Stack { name: name.clone(), filters })

@@ -1,10 +1,11 @@
 //! `callgate lint`: finds rules that do not mean what they seem to mean, and filters that can be evaded.
 
 mod args;
-mod report;
 mod run;
 mod sarif;
+mod subject;
 mod text;
 
 pub(crate) use args::LintArgs;
 pub(crate) use run::run;
+pub(crate) use subject::subject;

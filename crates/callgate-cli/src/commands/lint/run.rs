@@ -1,22 +1,22 @@
 //! Reads the sources and prints the findings.
 
-use callgate::lint::{self, AllowText, Allowed, Check, Subject};
+use callgate::lint::{AllowText, Check};
 use callgate_requests::json::Json;
-use callgate_requests::lint as as_json;
+use callgate_requests::lint::{self, Choice, Report};
 
 use super::args::{LintArgs, LintFormat};
-use super::report::Report;
+use super::subject::subject;
 use super::{sarif, text};
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, FilterContent, LoadedSource, Source};
+use crate::source::{Filter, LoadedSource, Source};
 
 pub(crate) fn run(args: &LintArgs) -> Result<u8> {
     if args.list {
         output::print(&match args.format {
             LintFormat::Text => text::list(),
             LintFormat::Json => {
-                format!("{}\n", Json::array(Check::ALL.iter().copied().map(as_json::check)))
+                format!("{}\n", Json::array(Check::ALL.iter().copied().map(lint::check)))
             }
             LintFormat::Sarif => {
                 return Err(Failure::new("--list has no SARIF; use --format json"));
@@ -51,38 +51,16 @@ pub(crate) fn run(args: &LintArgs) -> Result<u8> {
 fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
     let stack = loaded.read(&args.reading.for_lint())?;
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let subjects: Vec<Subject<'_>> = stack.filters.iter().map(subject).collect();
-    let findings = lint::lint(&subjects, &stack.arches())
-        .map_err(|error| Failure::about(&stack.name, error.to_string()))?;
+    let filters: Vec<_> =
+        stack.filters.iter().map(|filter| (filter.name.as_str(), subject(filter))).collect();
     let texts = loaded.texts();
     let texts: Vec<AllowText<'_>> =
         texts.iter().map(|own| AllowText { file: own.file.as_deref(), text: own.text }).collect();
-    let Allowed { findings, silenced } = lint::allow(findings, &args.allow, &texts);
-    let (findings, below): (Vec<_>, Vec<_>) =
-        findings.into_iter().partition(|finding| finding.check.level() >= args.level);
-    let names = stack.filters.iter().map(|filter| filter.name.clone()).collect();
-    Ok(Report { name: stack.name.clone(), names, findings, below: below.len(), silenced })
-}
-
-fn subject(filter: &Filter) -> Subject<'_> {
-    match &filter.content {
-        FilterContent::Profile(rules) => Subject::new(&rules.policy)
-            .with_statements(rules.statements.as_ref())
-            .with_warnings(&rules.warnings),
-        FilterContent::Program { program, endian, .. } => Subject::program(program, *endian),
-    }
+    let choice = Choice { level: args.level, allow: args.allow.clone() };
+    Report::new(&stack.name, &filters, &stack.arches(), &texts, &choice)
+        .map_err(|error| Failure::about(&stack.name, error.to_string()))
 }
 
 fn json(reports: &[Report]) -> Json {
-    let sources = reports.iter().map(|report| {
-        let names = report.filters();
-        let findings = report.findings.iter().map(|finding| as_json::finding(finding, &names));
-        Json::Object(vec![
-            ("filters", Json::array(names.iter().copied())),
-            ("findings", Json::array(findings)),
-            ("below_level", (report.below as u64).into()),
-            ("silenced", (report.silenced as u64).into()),
-        ])
-    });
-    Json::Object(vec![("sources", Json::array(sources))])
+    Json::Object(vec![("sources", Json::array(reports.iter().map(Report::json)))])
 }

@@ -4,7 +4,7 @@ use callgate::lint::{Check, Finding};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
-use super::report::Report;
+use callgate_requests::lint::Report;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";

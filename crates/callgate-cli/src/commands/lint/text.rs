@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use callgate::lint::{Check, Finding, Level};
+use callgate_requests::lint::Report;
 use callgate_requests::syscall;
 
-use super::report::{Report, count};
 use crate::outcome::colored;
 use crate::output::{width, wrap};
 use crate::text::{counted, printable};
@@ -39,6 +39,12 @@ pub(super) fn findings(reports: &[Report]) -> String {
     }
     wrap(&mut text, &summary, 0, 0);
     text
+}
+
+/// The number of findings of a level.
+fn count(reports: &[Report], level: Level) -> u64 {
+    let all = reports.iter().flat_map(|report| &report.findings);
+    all.filter(|finding| finding.check.level() == level).count() as u64
 }
 
 fn finding(text: &mut String, report: &Report, finding: &Finding) {

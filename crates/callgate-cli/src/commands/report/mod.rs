@@ -2,6 +2,7 @@
 
 mod analysis;
 mod args;
+mod findings;
 mod measured;
 mod programs;
 mod run;

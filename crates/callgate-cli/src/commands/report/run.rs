@@ -5,6 +5,7 @@ use callgate_html::{Page, Section};
 
 use super::analysis::Analysis;
 use super::args::ReportArgs;
+use super::findings::findings;
 use super::programs;
 use crate::options::SourceOptions;
 use crate::output::{self, NewFile};
@@ -32,13 +33,14 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
 
 /// Reads one or two filters.
 fn read(args: &ReportArgs) -> Result<Vec<Stack>> {
+    let reading = args.reading.with_statements();
     let first = Source::parse(&args.source)?;
     let Some(after) = &args.after else {
-        return Source::read_each(&[first], &args.reading, &args.compiling);
+        return Source::read_each(&[first], &reading, &args.compiling);
     };
     let after = Source::parse(after)?;
     let own = SourceOptions::default();
-    let (a, b) = Source::read_both([&first, &after], &args.reading, [("", &own), ("", &own)])?;
+    let (a, b) = Source::read_both([&first, &after], &reading, [("", &own), ("", &own)])?;
     Ok(vec![a, b])
 }
 
@@ -51,6 +53,7 @@ fn sections(args: &ReportArgs, analysis: &Analysis<'_>) -> Result<Vec<Section>> 
     sections.push(summary(&subject));
     sections.push(map(&subject, compared.as_ref()));
     sections.push(arguments(&subject));
+    sections.push(findings(last.0)?);
     sections.extend(programs::sections(&analysis.store, last, args)?);
     Ok(sections)
 }

@@ -24,6 +24,9 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
     Ok(())
 }
 
+/// The length of conditions in characters up to which a message has them.
+const MAX_CONDITIONS: usize = 200;
+
 /// Reports the first argument that an alternative tests and another one does not.
 fn uneven(
     view: &View<'_>,
@@ -44,11 +47,17 @@ fn uneven(
             callgate_bpf::syscalls::facts(name).and_then(|facts| facts.args.get(usize::from(arg)));
         let argument =
             known.map_or_else(|| format!("argument {arg}"), |known| format!("`{}`", known.name));
-        let message = format!(
-            "`{name}` is allowed if {}, but if {}, {argument} is not checked",
-            strict.describe_on(arch, Some(name)),
-            free.describe_on(arch, Some(name))
-        );
+        let [checked, unchecked] =
+            [*strict, *free].map(|clause| clause.describe_on(arch, Some(name)));
+        let message = if checked.len() + unchecked.len() <= MAX_CONDITIONS {
+            format!(
+                "`{name}` is allowed if {checked}, but if {unchecked}, {argument} is not checked"
+            )
+        } else {
+            format!(
+                "`{name}` is allowed in a case in which {argument} is not checked, which it is in others"
+            )
+        };
         let at = view.place(arch, name, |rule| rule.verdict.permits() && !rule.when.is_always());
         let help = "check that the argument does not matter there";
         let finding = Finding::new(Check::UnevenAlternatives, message).help(help).at(at).on(arch);

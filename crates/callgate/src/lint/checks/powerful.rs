@@ -15,7 +15,10 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
         if view.permits(numbers)? == Pred::ALWAYS {
             continue;
         }
-        powerful(view, findings, arch)?;
+        match view.is_denylist(arch)? {
+            true => forgotten(view, findings, arch)?,
+            false => powerful(view, findings, arch)?,
+        }
         io_uring(view, findings, arch)?;
         same_effect(view, findings, arch)?;
     }
@@ -77,6 +80,26 @@ fn powerful(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<
             .on(arch);
         findings.add(finding.about(permitted).examples([example]));
     }
+    Ok(())
+}
+
+/// A filter that lists what it denies permits most of them; one finding says so, for the first architecture.
+fn forgotten(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
+    if view.arches.first() != Some(&arch) {
+        return Ok(());
+    }
+    let names: Vec<&'static str> =
+        POWERFUL.iter().flat_map(|(names, _, _)| names.iter().copied()).collect();
+    let permitted = permitted_of(view, arch, &names)?;
+    let Some(first) = permitted.first().copied() else { return Ok(()) };
+    let message = format!(
+        "the filter lists what it denies, and permits {}, which control other processes or the kernel",
+        listed(&permitted)
+    );
+    let example = view.permitted_example(arch, first)?;
+    let help = "deny them as well, or list what is allowed; in addition to another filter, this may be intended";
+    let finding = Finding::new(Check::PowerfulCall, message).help(help).on(arch);
+    findings.add(finding.about(permitted).examples([example]));
     Ok(())
 }
 
@@ -177,7 +200,6 @@ const SAME_EFFECT: &[(&str, &[&str])] = &[
     ("clock_adjtime", &["adjtimex"]),
     ("sched_setscheduler", &["sched_setattr"]),
     ("setrlimit", &["prlimit64"]),
-    ("prlimit64", &["setrlimit"]),
     ("mprotect", &["pkey_mprotect"]),
     ("mmap", &["mmap2", "remap_file_pages"]),
     ("setxattr", &["fsetxattr", "lsetxattr", "setxattrat"]),
