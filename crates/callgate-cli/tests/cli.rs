@@ -1,4 +1,4 @@
-//! Runs the commands in the files of `sessions/` and in the examples of `README.md`, and compares their output. Each
+//! Runs the commands in the files of `sessions/` and in the examples of `README.md` and of some pages in `docs/`, and compares their output. Each
 //! file and each example is a test; `cargo test -p callgate-cli --test cli -- NAME` runs those whose name contains
 //! `NAME`.
 //!
@@ -18,7 +18,7 @@
 //!
 //! In an expected line, `[..]` matches any text. `BLESS=1 cargo test -p callgate-cli` writes the output of the
 //! commands into the files, except for lines that match with `[..]`; read the difference before you commit it.
-//! `session/readme.rs` describes how examples in `README.md` are compared.
+//! `session/readme.rs` and `session/page.rs` describe how examples in `README.md` and in pages are compared.
 
 mod session;
 
@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         test(name, move || matches_its_output(&path))
     }));
     tests.extend(session::readme::tests());
+    tests.extend(session::page::tests());
     callgate_testing::run(tests)
 }
 

@@ -1,6 +1,7 @@
 //! A session: commands with their output, run in an empty directory.
 
 mod compare;
+pub(crate) mod page;
 pub(crate) mod readme;
 
 use std::fs;
