@@ -139,7 +139,7 @@ class Lint(unittest.TestCase):
         found = callgate.lint(WITH_PTRACE, allow=["needed-call"], **HERE)
         (powerful,) = [one for one in found if one.id == "powerful-call"]
         self.assertEqual((powerful.level, powerful.syscalls, powerful.arches), ("warning", ("ptrace",), ("x86_64",)))
-        self.assertIn(f"source:{powerful.line}:{powerful.column}: warning[powerful-call]: ", str(powerful))
+        self.assertIn(f"profile:{powerful.line}:{powerful.column}: warning[powerful-call]: ", str(powerful))
         (example,) = powerful.examples
         self.assertEqual((str(example), example.nr, example.value), ("x86_64 ptrace(): ALLOW", 101, 0x7FFF0000))
         self.assertGreater(found.silenced, 0)

@@ -268,7 +268,7 @@ static void compares(void)
 	names[0].data = "needed-call";
 	names[0].length = 11;
 	OK(callgate_lint(a, CALLGATE_LEVEL_WARNING, names, 1, &length, &json, &error));
-	CHECK(length == 0 && strstr(callgate_text_data(json, NULL), "\"silenced\": 4") != NULL);
+	CHECK(length == 0 && strstr(callgate_text_data(json, NULL), "\"silenced\": 3") != NULL);
 	callgate_text_free(json);
 	OK(callgate_lint(a, CALLGATE_LEVEL_ERROR, NULL, 0, &length, NULL, &error));
 	CHECK(length == 0);
@@ -277,7 +277,7 @@ static void compares(void)
 		"did you mean `needed-call`?");
 	CHECK(json == NULL);
 	REFUSED(callgate_lint(a, 3, NULL, 0, &length, NULL, &error), CALLGATE_ARGUMENT, "level is 3");
-	REFUSED(callgate_lint(a, 0, NULL, 0, NULL, NULL, &error), CALLGATE_ARGUMENT, "NULL");
+	REFUSED(callgate_lint(a, 0, NULL, 0, NULL, NULL, &error), CALLGATE_ARGUMENT, "null pointer");
 
 	both[0] = a;
 	both[1] = b;
