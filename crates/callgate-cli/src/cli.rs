@@ -67,8 +67,8 @@ Examples:
   callgate diff profile.json filter.bpf
 
 Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
-(check), not expressible (convert) or findings (lint), 2 error, 3 too noisy (bench); run and
-record return the exit status of the command."
+(check), not expressible (convert) or findings (lint), 2 error, 3 too noisy
+(bench); run and record return the exit status of the command."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -8,7 +8,7 @@
 //! - [`smt2`]: scripts for SMT solvers.
 //! - [`recordings`]: reads recordings and logs of syscalls.
 //! - [`page_facts`]: where a page is from.
-//! - [`report`], [`output`], [`text`]: messages, results and their formats.
+//! - [`report`], [`output`], [`text`], [`markdown`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
 mod arguments;
@@ -19,6 +19,7 @@ mod comparison;
 mod differences;
 mod emit;
 mod generating;
+mod markdown;
 mod options;
 mod outcome;
 mod output;

@@ -9,7 +9,7 @@ use super::report::Report;
 use super::{sarif, text};
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, FilterContent, LoadedSource, Source};
+use crate::source::{Filter, LoadedSource, Source};
 
 pub(crate) fn run(args: &LintArgs) -> Result<u8> {
     if args.list {
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &LintArgs) -> Result<u8> {
 fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
     let stack = loaded.read(&args.reading.for_lint())?;
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let subjects: Vec<Subject<'_>> = stack.filters.iter().map(subject).collect();
+    let subjects: Vec<Subject<'_>> = stack.filters.iter().map(Filter::subject_of_lint).collect();
     let findings = lint::lint(&subjects, &stack.arches())
         .map_err(|error| Failure::about(&stack.name, error.to_string()))?;
     let texts = loaded.texts();
@@ -62,15 +62,6 @@ fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
         findings.into_iter().partition(|finding| finding.check.level() >= args.level);
     let names = stack.filters.iter().map(|filter| filter.name.clone()).collect();
     Ok(Report { name: stack.name.clone(), names, findings, below: below.len(), silenced })
-}
-
-fn subject(filter: &Filter) -> Subject<'_> {
-    match &filter.content {
-        FilterContent::Profile(rules) => Subject::new(&rules.policy)
-            .with_statements(rules.statements.as_ref())
-            .with_warnings(&rules.warnings),
-        FilterContent::Program { program, endian, .. } => Subject::program(program, *endian),
-    }
 }
 
 fn json(reports: &[Report]) -> Json {
