@@ -6,12 +6,15 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{Command, FromArgMatches};
 
 /// Parses the words, the first of which is the name of the program.
-pub(crate) fn parse<P: Parser>(words: Vec<OsString>) -> Result<P, clap::Error> {
-    P::try_parse_from(&words).or_else(|error| {
-        let mut changed = words;
+pub(crate) fn parse<P: FromArgMatches>(
+    command: &Command,
+    words: &[OsString],
+) -> Result<P, clap::Error> {
+    try_parse(command, words).or_else(|error| {
+        let mut changed = words.to_vec();
         let end = changed.iter().position(|word| word == "--").unwrap_or(changed.len());
         let mut has_combination = false;
         for word in changed.iter_mut().take(end) {
@@ -24,8 +27,14 @@ pub(crate) fn parse<P: Parser>(words: Vec<OsString>) -> Result<P, clap::Error> {
             return Err(error);
         }
         let is_help = |second: &clap::Error| !second.use_stderr();
-        P::try_parse_from(changed).map_err(|second| if is_help(&second) { second } else { error })
+        try_parse(command, &changed).map_err(|second| if is_help(&second) { second } else { error })
     })
+}
+
+fn try_parse<P: FromArgMatches>(command: &Command, words: &[OsString]) -> Result<P, clap::Error> {
+    let mut command = command.clone();
+    let matches = command.try_get_matches_from_mut(words)?;
+    P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// Whether a text combines standard input, `-`, with something: an operator between blanks follows.
@@ -36,6 +45,8 @@ fn begins_with_stdin(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     /// A subset of the real command line.
@@ -51,7 +62,8 @@ mod tests {
     }
 
     fn parsed(words: &[&str]) -> Option<Words> {
-        parse(["x"].iter().chain(words).map(OsString::from).collect()).ok()
+        let words: Vec<OsString> = ["x"].iter().chain(words).map(OsString::from).collect();
+        parse(&Words::command(), &words).ok()
     }
 
     #[test]

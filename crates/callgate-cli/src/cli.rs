@@ -1,7 +1,9 @@
 //! The command line as a whole.
 
+use std::ffi::OsString;
+
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::arguments;
@@ -9,8 +11,9 @@ use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
     lint, man, merge, optimize, record, report, run, sets, simulate, subset, why,
 };
+use crate::help;
 use crate::output;
-use crate::report::Result;
+use crate::report::{ERROR_STATUS, Result, note};
 use crate::text::printable;
 
 /// Compile, prove, run, explain and compare seccomp filters
@@ -67,8 +70,8 @@ Examples:
   callgate diff profile.json filter.bpf
 
 Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
-(check), not expressible (convert) or findings (lint), 2 error, 3 too noisy (bench); run and
-record return the exit status of the command."
+(check), not expressible (convert) or findings (lint), 2 error, 3 too noisy
+(bench); run and record return the exit status of the command."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -117,14 +120,10 @@ enum Color {
 
 /// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
-    let cli: Cli = match arguments::parse(std::env::args_os().collect()) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let cli: Cli = match arguments::parse(&command(), &words) {
         Ok(cli) => cli,
-        // clap ignores errors when it writes help and the version to standard output.
-        Err(help) if !help.use_stderr() => {
-            output::print(&help.render().ansi().to_string())?;
-            return Ok(0);
-        }
-        Err(error) => escaped(error).exit(),
+        Err(error) => return help_or_exit(error, &words),
     };
     match cli.color {
         Color::Auto => anstream::ColorChoice::Auto,
@@ -156,9 +155,34 @@ pub(crate) fn run() -> Result<u8> {
         Command::Check(args) => check::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => completions::run(&args, Cli::command()),
-        Command::Man(args) => man::run(&args, Cli::command()),
+        Command::Completions(args) => completions::run(&args, command()),
+        Command::Man(args) => man::run(&args, command()),
     }
+}
+
+/// The command line with options under headings.
+pub(crate) fn command() -> clap::Command {
+    help::with_headings(Cli::command())
+}
+
+/// Prints the help or the version that the words ask for; otherwise, ends the process with an error.
+fn help_or_exit(error: clap::Error, words: &[OsString]) -> Result<u8> {
+    let short = || {
+        let mut root = command();
+        root.build();
+        help::short_help(help::asked_command(&root, words))
+    };
+    match error.kind() {
+        ErrorKind::DisplayHelp if help::is_short(words) => output::print(&short())?,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            note(&short());
+            return Ok(ERROR_STATUS);
+        }
+        // clap ignores errors when it writes help and the version to standard output.
+        _ if !error.use_stderr() => output::print(&error.render().ansi().to_string())?,
+        _ => escaped(error).exit(),
+    }
+    Ok(0)
 }
 
 /// Escapes the words of the command line that a message quotes; see [`printable`].

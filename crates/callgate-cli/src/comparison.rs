@@ -6,8 +6,8 @@ use callgate::codegen::query::Difference;
 use callgate::diagram::{Func, Store};
 use clap::ValueHint;
 
-use crate::differences;
-use crate::options::{Format, OptionsOfA, OptionsOfB, SourceOptions, native_arch, parse_u32};
+use crate::differences::{self, Titles};
+use crate::options::{OptionsOfA, OptionsOfB, SourceOptions, TextFormat, native_arch, parse_u32};
 use crate::output;
 use crate::report::Result;
 use crate::source::{Source, Stack};
@@ -29,13 +29,13 @@ pub(crate) struct ComparisonArgs {
     #[arg(long, value_name = "N", value_parser = parse_u32, allow_negative_numbers = true)]
     max: Option<u32>,
 
-    /// Also print N syscalls before and after each difference, by number, for which A and B do the same
+    /// In text, also print N syscalls before and after each difference, by number, for which A and B do the same
     #[arg(long, value_name = "N", value_parser = parse_u32, default_value = "0", hide_default_value = true)]
     context: u32,
 
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: TextFormat,
 
     #[command(flatten)]
     reading: SourceOptions,
@@ -72,29 +72,31 @@ impl ComparisonArgs {
         Source::read_both([&a, &b], &self.reading, own)
     }
 
-    /// Prints the differences, and in JSON whether there are none, each with its key. Returns the exit status.
+    /// Prints the differences, in JSON with whether there are none, each with its key. Returns the exit status.
     pub(crate) fn print(
         &self,
         filters: [&Stack; 2],
         functions: &Functions,
         (none_key, is_none): (&'static str, bool),
         (key, all): (&'static str, Vec<Difference>),
+        titles: Titles,
     ) -> Result<u8> {
         let differences = Differences::new(all, native_arch().ok(), self.max);
         let roots = [functions.a, functions.b];
         let compared = Compared::new(&functions.store, roots, &differences);
+        let [a, b] = filters.map(|filter| filter.name.as_str());
+        let names = [header(a, &self.of_a.own()), header(b, &self.of_b.own())];
         let text = match self.format {
-            Format::Json => {
+            TextFormat::Json => {
                 let mut fields = vec![(none_key, is_none.into())];
                 fields.extend(differences.fields(key, &compared));
                 format!("{}\n", Json::Object(fields))
             }
-            Format::Text if is_none => String::new(),
-            Format::Text => {
-                let [a, b] = filters.map(|filter| filter.name.as_str());
-                let names = [header(a, &self.of_a.own()), header(b, &self.of_b.own())];
-                differences::text(&differences, &names, &compared, self.context)
+            TextFormat::Markdown => {
+                differences::markdown(&differences, &names, &compared, titles, is_none)
             }
+            TextFormat::Text if is_none => String::new(),
+            TextFormat::Text => differences::text(&differences, &names, &compared, self.context),
         };
         output::print(&text)?;
         Ok(u8::from(!is_none))

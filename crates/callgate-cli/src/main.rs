@@ -1,6 +1,7 @@
 //! The `callgate` command: reads sources, calls the `callgate` library, and prints results and errors.
 //!
 //! - [`cli`]: the command line as a whole; [`arguments`]: the parser of its words; each file of [`commands`] holds one subcommand.
+//! - [`help`]: the headings of options, and the short help of `-h`.
 //! - [`options`]: the options that subcommands share.
 //! - [`comparison`]: the command line of the subcommands that compare two filters.
 //! - [`source`]: reads profiles, programs and the filters of processes.
@@ -8,7 +9,7 @@
 //! - [`smt2`]: scripts for SMT solvers.
 //! - [`recordings`]: reads recordings and logs of syscalls.
 //! - [`page_facts`]: where a page is from.
-//! - [`report`], [`output`], [`text`]: messages, results and their formats.
+//! - [`report`], [`output`], [`text`], [`markdown`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
 mod arguments;
@@ -19,6 +20,8 @@ mod comparison;
 mod differences;
 mod emit;
 mod generating;
+mod help;
+mod markdown;
 mod options;
 mod outcome;
 mod output;

@@ -5,7 +5,9 @@ mod place;
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use callgate_linux::error_text;
 
@@ -16,8 +18,11 @@ pub(crate) use new_file::{
 };
 pub(crate) use place::Directory;
 
-/// The maximum width of output in columns.
+/// The width of output in columns, unless `COLUMNS` is set.
 const WIDTH: usize = 80;
+
+/// The widths that `COLUMNS` can select: narrower tables cannot be read, and neither can longer lines.
+const WIDTHS: RangeInclusive<usize> = 40..=200;
 
 /// Writes text to standard output; keeps styles only on a terminal.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -25,13 +30,25 @@ pub(crate) fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stdout_failed)
 }
 
+/// The maximum width of output in columns: `COLUMNS` within bounds, or 80.
+pub(crate) fn columns() -> usize {
+    static COLUMNS: OnceLock<usize> = OnceLock::new();
+    *COLUMNS.get_or_init(|| columns_of(std::env::var("COLUMNS").ok().as_deref()))
+}
+
+fn columns_of(variable: Option<&str>) -> usize {
+    let given = variable.and_then(|text| text.parse::<usize>().ok()).filter(|columns| *columns > 0);
+    given.map_or(WIDTH, |columns| columns.clamp(*WIDTHS.start(), *WIDTHS.end()))
+}
+
 /// Appends wrapped text and a line break. In the first line, `used` columns are taken; the others start with `indent`
 /// blanks.
 pub(crate) fn wrap(text: &mut String, words: &str, used: usize, indent: usize) {
+    let columns = columns();
     let mut column = used;
     for (i, word) in words.split(' ').enumerate() {
         let length = width(word);
-        if i > 0 && column + 1 + length > WIDTH {
+        if i > 0 && column + 1 + length > columns {
             let _ = write!(text, "\n{:indent$}", "");
             column = indent;
         } else if i > 0 {
@@ -68,5 +85,25 @@ pub(crate) fn write_program(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
                 .help("write to a file with -o FILE, or to a pipe"))
         }
         None => print_bytes(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_is_within_bounds() {
+        for (variable, columns) in [
+            (None, 80),
+            (Some(""), 80),
+            (Some("wide"), 80),
+            (Some("0"), 80),
+            (Some("20"), 40),
+            (Some("120"), 120),
+            (Some("100000"), 200),
+        ] {
+            assert_eq!(columns_of(variable), columns, "{variable:?}");
+        }
     }
 }

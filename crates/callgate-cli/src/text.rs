@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use callgate::bpf::suggest::nearest;
+
 /// Escapes text from an input, a file name or a process for messages and tables: see [`Printable`].
 pub(crate) fn printable<T: AsRef<str> + ?Sized>(text: &T) -> Printable<'_> {
     Printable(text.as_ref())
@@ -37,6 +39,12 @@ fn is_printable(c: char) -> bool {
     }
     // After a letter, because `escape_debug` escapes a combining mark at the start of a text.
     String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
+}
+
+/// The end of a message about a mistyped word: `; did you mean "docker"?`, or nothing if no known word is similar.
+pub(crate) fn did_you_mean(word: &str, known: &[&str]) -> String {
+    let near = nearest(word, known.iter().copied());
+    near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"))
 }
 
 /// `1 filter`, `2 processes`.

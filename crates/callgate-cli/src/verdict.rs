@@ -1,7 +1,9 @@
 //! Verdicts on the command line.
 
 use callgate::Verdict;
-use callgate::verdict::errno_number;
+use callgate::verdict::{errno_name, errno_number};
+
+use crate::text::did_you_mean;
 
 /// The largest error number that the kernel returns (`MAX_ERRNO` in `include/linux/err.h`).
 const MAX_ERRNO: u16 = 4095;
@@ -14,9 +16,12 @@ pub(crate) fn parse_denial(word: &str) -> Result<Verdict, String> {
         "KILL_THREAD" => Ok(Verdict::KILL_THREAD),
         "TRAP" => Ok(Verdict::trap(0)),
         _ => errno_number(word).or_else(number).map(Verdict::errno).ok_or_else(|| {
+            let errors = (1..=MAX_ERRNO).filter_map(errno_name);
+            let known: Vec<&str> = ["KILL_PROCESS", "KILL_THREAD", "TRAP"].into_iter().chain(errors).collect();
             format!(
                 "expected KILL_PROCESS, KILL_THREAD, TRAP, the name of an error such as EPERM, or its number \
-                 from 1 to {MAX_ERRNO}"
+                 from 1 to {MAX_ERRNO}{}",
+                did_you_mean(word, &known)
             )
         }),
     }

@@ -70,6 +70,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
+mod arch;
 pub mod differences;
 pub mod explanation;
 pub mod json;
@@ -84,6 +85,7 @@ pub mod template;
 mod value;
 
 pub use answer::{MAX_REQUEST, answer, not_utf8};
+pub use arch::arch_named;
 pub use operations::run;
 pub use request::{Call, Compiling, MAX_SOURCES, Operation, Recorded, Request};
 pub use value::Value;

@@ -61,40 +61,48 @@ impl Report {
 
     /// The name of the file that a finding is about.
     pub fn file<'r>(&'r self, finding: &'r Finding) -> &'r str {
-        finding.site.as_ref().and_then(|site| site.file.as_deref()).unwrap_or(&self.name)
+        file(finding, &self.name)
     }
 
     /// All of it.
     pub fn json(&self) -> Json {
         Json::Object(vec![
             ("source", self.name.as_str().into()),
-            ("findings", Json::array(self.findings.iter().map(|finding| self.finding(finding)))),
+            (
+                "findings",
+                Json::array(
+                    self.findings.iter().map(|found| finding(found, &self.name, &self.filters)),
+                ),
+            ),
             ("below_level", self.below.into()),
             ("silenced", self.silenced.into()),
         ])
     }
+}
 
-    fn finding(&self, finding: &Finding) -> Json {
-        let filter = self.filters.get(finding.filter).unwrap_or(&self.name);
-        let mut fields = vec![
-            ("id", finding.check.id().into()),
-            ("level", finding.check.level().name().into()),
-            ("filter", filter.as_str().into()),
-        ];
-        let position = finding.site.as_ref().map(|site| site.position);
-        fields.extend([
-            ("file", self.file(finding).into()),
-            ("line", position.map(|position| position.line).into()),
-            ("column", position.map(|position| position.column).into()),
-            ("arches", Json::array(finding.arches.iter().map(|arch| arch.name()))),
-            ("syscalls", Json::array(finding.syscalls.iter().copied())),
-            ("title", finding.check.title().into()),
-            ("message", finding.message.as_str().into()),
-            ("help", finding.help.as_str().into()),
-            ("examples", Json::array(finding.examples.iter().map(example))),
-        ]);
-        Json::Object(fields)
-    }
+/// The name of the file that a finding about a source is about.
+fn file<'f>(finding: &'f Finding, source: &'f str) -> &'f str {
+    finding.site.as_ref().and_then(|site| site.file.as_deref()).unwrap_or(source)
+}
+
+/// A finding about a source, whose filters have these names.
+pub fn finding(finding: &Finding, source: &str, filters: &[String]) -> Json {
+    let filter = filters.get(finding.filter).map_or(source, String::as_str);
+    let position = finding.site.as_ref().map(|site| site.position);
+    Json::Object(vec![
+        ("id", finding.check.id().into()),
+        ("level", finding.check.level().name().into()),
+        ("filter", filter.into()),
+        ("file", file(finding, source).into()),
+        ("line", position.map(|position| position.line).into()),
+        ("column", position.map(|position| position.column).into()),
+        ("arches", Json::array(finding.arches.iter().map(|arch| arch.name()))),
+        ("syscalls", Json::array(finding.syscalls.iter().copied())),
+        ("title", finding.check.title().into()),
+        ("message", finding.message.as_str().into()),
+        ("help", finding.help.as_str().into()),
+        ("examples", Json::array(finding.examples.iter().map(example))),
+    ])
 }
 
 fn example(example: &Example) -> Json {

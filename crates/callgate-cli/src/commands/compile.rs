@@ -9,7 +9,7 @@ use clap::ValueHint;
 use super::targets;
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::options::parse_arch;
+use crate::options::ArchParser;
 use crate::report::{self, Failure, Result};
 use crate::smt2::Smt2Option;
 use crate::source::{BUILT_IN, Filter};
@@ -49,7 +49,7 @@ pub(crate) struct CompileArgs {
 
     /// Write source code with a program for each of these architectures, of which the compiler of the
     /// language takes that of its target; may be repeated
-    #[arg(long, value_name = "ARCH", value_parser = parse_arch, conflicts_with = "arch")]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true, conflicts_with = "arch")]
     target: Vec<Arch>,
 
     #[command(flatten)]

@@ -3,6 +3,7 @@
 use callgate::codegen::query;
 
 use crate::comparison::{ComparisonArgs, Functions};
+use crate::differences::Titles;
 use crate::report::{Failure, Result};
 use crate::smt2::Smt2Option;
 
@@ -13,7 +14,8 @@ Two filters are equivalent if they return the same verdict for all syscall
 numbers, arguments and instruction pointers of every architecture. If they are
 equivalent, prints nothing; otherwise, prints all differences, each with a
 syscall that shows it. Lines with - are from A, lines with + from B: the verdict
-for this syscall, and the conditions if it depends on arguments.
+for this syscall, and the conditions if it depends on arguments. As Markdown,
+what B allows more than A comes first, with the reasons why it is dangerous.
 
 In JSON, a and b contain the verdict, and as outcome what the filter does with
 any arguments, in the form of `callgate explain --format json`; outcome is null
@@ -27,6 +29,7 @@ Examples:
   callgate diff profile.json filter.bpf
   callgate diff docker.json docker.json --caps-b docker,CAP_SYS_ADMIN
   callgate diff old.json new.json --context 3
+  callgate diff old.json new.json --format markdown > comment.md
   callgate diff --max 100 --format json old.json new.json
   callgate diff profile.json filter.bpf --smt2 check.smt2; z3 check.smt2
 
@@ -47,5 +50,5 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     let all = query::differences(&functions.store, functions.a, functions.b, usize::MAX)
         .map_err(|error| Failure::new(error.to_string()))?;
     let same = ("same", functions.a == functions.b);
-    args.comparison.print([&a, &b], &functions, same, ("differences", all))
+    args.comparison.print([&a, &b], &functions, same, ("differences", all), Titles::Changes)
 }

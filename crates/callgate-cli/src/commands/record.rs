@@ -13,7 +13,7 @@ use callgate_record::{
 };
 use clap::{ValueEnum, ValueHint};
 
-use crate::options::{Format, parse_arch};
+use crate::options::{ArchParser, Format};
 use crate::output::{self, NewFile};
 use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
@@ -89,7 +89,7 @@ pub(crate) struct RecordArgs {
     from: Vec<PathBuf>,
 
     /// The architecture of logs that do not contain it [default: this machine's]
-    #[arg(long, value_name = "ARCH", value_parser = parse_arch, requires = "from", conflicts_with = "command")]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true, requires = "from", conflicts_with = "command")]
     arch: Option<Arch>,
 
     /// Treat unknown syscall names in logs as errors
@@ -147,7 +147,7 @@ struct MergeArgs {
     output: Option<PathBuf>,
 
     /// The architecture of logs that do not contain it [default: this machine's]
-    #[arg(long, value_name = "ARCH", value_parser = parse_arch)]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
     arch: Option<Arch>,
 
     /// Treat unknown syscall names in logs as errors

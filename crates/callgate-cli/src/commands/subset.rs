@@ -3,6 +3,7 @@
 use callgate::sets;
 
 use crate::comparison::{ComparisonArgs, Functions};
+use crate::differences::Titles;
 use crate::report::{Failure, Result};
 
 /// Check that a filter allows nothing that another one does not
@@ -36,5 +37,5 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<u8> {
     let all = sets::not_in_func(&mut functions.store, functions.a, functions.b, usize::MAX)
         .map_err(|error| Failure::new(error.to_string()))?;
     let is_subset = ("subset", all.is_empty());
-    args.comparison.print([&a, &b], &functions, is_subset, ("witnesses", all))
+    args.comparison.print([&a, &b], &functions, is_subset, ("witnesses", all), Titles::Excess)
 }

@@ -11,6 +11,17 @@ pub(crate) enum Format {
     Json,
 }
 
+/// The format of results that people discuss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// Text for people
+    Text,
+    /// Markdown for pull requests
+    Markdown,
+    /// JSON with stable keys
+    Json,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Switch {
     On,

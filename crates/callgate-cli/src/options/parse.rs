@@ -1,6 +1,13 @@
 //! Parsers of values on the command line.
 
+use std::ffi::OsStr;
+
 use callgate::Arch;
+use callgate_requests::arch_named;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command, Error};
+
+use crate::text::did_you_mean;
 
 /// Parses a number without a sign, at most `max`.
 fn parse_at_most(text: &str, max: u64) -> std::result::Result<u64, String> {
@@ -19,9 +26,32 @@ pub(crate) fn parse_u32(text: &str) -> std::result::Result<u32, String> {
     parse_at_most(text, u32::MAX.into()).map(|number| number as u32)
 }
 
-pub(crate) fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
-    Arch::from_name(name).ok_or_else(|| {
+/// Parser of architectures, whose names shells complete.
+#[derive(Clone, Debug)]
+pub(crate) struct ArchParser;
+
+impl TypedValueParser for ArchParser {
+    type Value = Arch;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Arch, Error> {
+        let parser = StringValueParser::new().try_map(|text| parse_arch(&text));
+        parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Arch::ALL.iter().map(|arch| PossibleValue::new(arch.name()))))
+    }
+}
+
+/// Parses the name of an architecture, also as other tools spell it.
+fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
+    arch_named(name).ok_or_else(|| {
         let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
-        format!("the architectures are {}", names.join(", "))
+        format!("the architectures are {}{}", names.join(", "), did_you_mean(name, &names))
     })
 }

@@ -11,6 +11,7 @@ use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::statements::Statements;
 use callgate::formats::systemd::Directive;
 use callgate::formats::{Listener, Profile};
+use callgate::lint;
 use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
 use callgate_requests::source::arches_in;
@@ -293,6 +294,18 @@ impl Filter {
                 .with_listener(profile.listener.is_some()),
             FilterContent::Program { program, endian, .. } => {
                 Description::program(program, *endian).with_flags(self.installed)
+            }
+        }
+    }
+
+    /// The filter as a subject of lint.
+    pub(crate) fn subject_of_lint(&self) -> lint::Subject<'_> {
+        match &self.content {
+            FilterContent::Profile(rules) => lint::Subject::new(&rules.policy)
+                .with_statements(rules.statements.as_ref())
+                .with_warnings(&rules.warnings),
+            FilterContent::Program { program, endian, .. } => {
+                lint::Subject::program(program, *endian)
             }
         }
     }

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use callgate_requests::source::FORMATS;
 
 use crate::report::Failure;
+use crate::text::did_you_mean;
 
 /// The format of the filters of a running process.
 pub(super) const PROCESS: &str = "pid";
@@ -27,11 +28,12 @@ pub(super) fn is_word(prefix: &str) -> bool {
 pub(super) fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
     let mut names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
     names.extend([UNIT, PRESET, PROCESS]);
+    let meant = did_you_mean(prefix, &names);
     Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
         format!(
-            "the formats are {}; for a file with this name, write ./{}",
+            "for a file with this name, write ./{}; the formats are {}{meant}",
+            text.display(),
             names.join(", "),
-            text.display()
         ),
     )
 }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use callgate::bpf::suggest::nearest;
 use callgate::convert::Target;
 use callgate::syscalls;
 use callgate_requests::source::{FORMATS, SourceFormat};
@@ -274,11 +275,19 @@ pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Adds to the message about a missing file that operators stand between blanks.
+/// Adds to the message about a missing file that it may be a mistyped name of the built-in profile, and that operators stand
+/// between blanks.
 fn explain_missing(failure: Failure, place: &Place) -> Failure {
     match place {
         Place::File(path) if !path.exists() && path.as_os_str().as_bytes().contains(&b'+') => {
             failure.more_help("to combine sources, put blanks around the operators: 'A + B'")
+        }
+        Place::File(path) if !path.exists() => {
+            let meant = path.to_str().and_then(|name| nearest(name, [BUILT_IN]));
+            match meant {
+                Some(_) => failure.help(format!("did you mean {BUILT_IN}?")),
+                None => failure,
+            }
         }
         _ => failure,
     }

@@ -6,6 +6,7 @@ use super::filter::{Filter, FilterContent, Rules};
 use super::format::PRESET;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
+use crate::text::did_you_mean;
 
 /// The name of a preset that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +17,11 @@ impl PresetSource {
     pub(super) fn parse(name: &str) -> Result<PresetSource> {
         let known = PRESETS.into_iter().find(|known| *known == name);
         known.map(PresetSource).ok_or_else(|| {
-            Failure::new(format!("unknown preset \"{name}\""))
-                .help(format!("the presets are {}", PRESETS.join(", ")))
+            Failure::new(format!("unknown preset \"{name}\"")).help(format!(
+                "the presets are {}{}",
+                PRESETS.join(", "),
+                did_you_mean(name, &PRESETS)
+            ))
         })
     }
 

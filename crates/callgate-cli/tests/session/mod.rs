@@ -97,6 +97,7 @@ fn needs(what: &str) -> TestResult {
             let refused = String::from_utf8_lossy(&recorded.stderr).contains("cannot be");
             (Need::Ptrace, !refused)
         }
+        "bash" => return needs_program(Need::Tool, "bash"),
         // A compiler and an emulator for aarch64.
         "aarch64" => {
             needs_program(Need::Qemu, "aarch64-linux-gnu-gcc")?;

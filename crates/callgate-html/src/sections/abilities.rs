@@ -1,8 +1,7 @@
 //! What a process can do under a filter, as answers to questions that people ask.
 
-use callgate::explain::ArchExplanation;
+use callgate::explain::{ArchExplanation, Permission};
 
-use crate::class::Permission;
 use crate::describe::entries;
 
 /// A question, as the end of "It can …", and the syscalls of which one is enough.

@@ -1,11 +1,11 @@
 //! The comparison of two filters: what was added, removed and changed.
 
 use callgate::diagram::{Func, Store};
-use callgate::explain::{ArchExplanation, Explanation, Outcome};
+use callgate::explain::{ArchExplanation, Explanation, Outcome, Permission};
 use callgate::{Arch, Word};
 
 use super::filter::{MAX_ARCHES, left_out};
-use crate::class::{Class, Permission};
+use crate::class::Class;
 use crate::describe::{counted, entries, lines};
 use crate::markup::Markup;
 use crate::page::Section;

@@ -1,13 +1,10 @@
 //! The summary in words: the default, what a process can do, dangerous syscalls, and the groups.
 
-use std::collections::BTreeMap;
-
-use callgate::explain::{ArchExplanation, Outcome};
-use callgate::purposes::{Purpose, danger};
+use callgate::explain::{ArchExplanation, Outcome, Permission};
+use callgate::purposes::{Purpose, allowed_dangers};
 
 use super::abilities::{ABILITIES, Ability};
 use super::filter::Subject;
-use crate::class::Permission;
 use crate::describe::{Entry, counted, effect, entries};
 use crate::markup::Markup;
 use crate::page::Section;
@@ -175,35 +172,26 @@ fn word(permission: Permission) -> (&'static str, &'static str) {
     }
 }
 
-/// Syscalls that are dangerous for the same reason.
-#[derive(PartialEq)]
-struct Dangerous {
-    reason: &'static str,
-    /// Whether they are allowed for some arguments only.
-    is_partial: bool,
-    /// The architectures on which they are allowed.
-    arches: Vec<&'static str>,
-}
-
 /// Dangerous syscalls that are allowed, with reasons.
 fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
     body.leaf("h3", &[], "Dangerous syscalls that are allowed");
-    let found = find_dangerous(subject);
+    let found = allowed_dangers(subject.explanation);
     if found.is_empty() {
         body.leaf("p", &[], "None of the syscalls that Callgate knows to be dangerous is allowed.");
         return;
     }
     let of_all = subject.explanation.arches.len();
     body.element("ul", &[], |list| {
-        for (danger, names) in &found {
+        for danger in &found {
             list.element("li", &[], |item| {
-                item.leaf("code", &[], &names.join(", "));
+                item.leaf("code", &[], &danger.syscalls.join(", "));
                 let mut notes = Vec::new();
                 if danger.is_partial {
                     notes.push("for some arguments".to_owned());
                 }
                 if danger.arches.len() < of_all {
-                    notes.push(format!("on {}", danger.arches.join(", ")));
+                    let arches: Vec<&str> = danger.arches.iter().map(|arch| arch.name()).collect();
+                    notes.push(format!("on {}", arches.join(", ")));
                 }
                 if !notes.is_empty() {
                     item.text(&format!(" ({})", notes.join(", ")));
@@ -212,33 +200,6 @@ fn dangerous(body: &mut Markup, subject: &Subject<'_>) {
             });
         }
     });
-}
-
-/// Dangers with the names of their syscalls, sorted by the first name.
-fn find_dangerous(subject: &Subject<'_>) -> Vec<(Dangerous, Vec<&'static str>)> {
-    let mut by_name: BTreeMap<(&'static str, bool), Dangerous> = BTreeMap::new();
-    for arch in &subject.explanation.arches {
-        for (_, name, outcome) in entries(arch) {
-            let permission = Permission::of(outcome);
-            let Some(danger) = danger(name) else { continue };
-            let least =
-                if danger.condition_helps { Permission::Always } else { Permission::Sometimes };
-            if permission < least {
-                continue;
-            }
-            let (reason, is_partial) = (danger.reason, permission != Permission::Always);
-            let new = || Dangerous { reason, is_partial, arches: Vec::new() };
-            by_name.entry((name, is_partial)).or_insert_with(new).arches.push(arch.arch.name());
-        }
-    }
-    let mut found: Vec<(Dangerous, Vec<&'static str>)> = Vec::new();
-    for ((name, _), danger) in by_name {
-        match found.iter_mut().find(|(other, _)| *other == danger) {
-            Some((_, names)) => names.push(name),
-            None => found.push((danger, vec![name])),
-        }
-    }
-    found
 }
 
 /// The groups of the first architecture, with what each allows.

@@ -8,6 +8,7 @@ use callgate::{Arch, Endian};
 use super::format::FORMATS;
 use super::options::Reading;
 use super::read::{Format, SourceText};
+use crate::arch::arch_named;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 
@@ -42,7 +43,7 @@ pub(crate) fn named<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> Re
 
 /// An architecture, by any of its names.
 pub(crate) fn arch(what: &str, given: &str) -> Result<Arch> {
-    if let Some(arch) = Arch::from_name(given) {
+    if let Some(arch) = arch_named(given) {
         return Ok(arch);
     }
     let known: Vec<(&str, Arch)> = Arch::ALL.iter().map(|arch| (arch.name(), *arch)).collect();

@@ -7,10 +7,12 @@
 mod branches;
 mod condition;
 mod explanation;
+mod permission;
 mod read;
 
 #[cfg(feature = "oci")]
 pub(crate) use branches::branches;
 pub use condition::{ArgPart, Clause, ValueCondition, ValueSet, argument_names};
 pub use explanation::{ArchExplanation, Explanation, Group, Outcome};
+pub use permission::Permission;
 pub use read::explain;

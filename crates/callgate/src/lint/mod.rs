@@ -37,5 +37,5 @@ mod view;
 pub use allow::{Allow, AllowError, AllowText, Allowed, allow};
 pub use check::{Check, Level};
 pub use finding::{Example, Finding};
-pub use run::lint;
+pub use run::{evasions, lint};
 pub use subject::Subject;

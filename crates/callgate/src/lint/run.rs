@@ -3,7 +3,7 @@
 use callgate_bpf::{Arch, Verdict};
 use callgate_proof::diagram::DiagramError;
 
-use super::checks;
+use super::checks::{self, Group};
 use super::finding::Finding;
 use super::findings::Findings;
 use super::subject::Subject;
@@ -16,9 +16,22 @@ use crate::error::Result;
 /// # Errors
 /// If a filter is too complex for the default budget, or compares variables whose values are not set.
 pub fn lint(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
+    run(subjects, arches, checks::ALL)
+}
+
+/// Like [`lint`], but only the findings about other ways to denied syscalls: another ABI of the same machine, or a
+/// multiplexer such as `socketcall`.
+///
+/// # Errors
+/// As [`lint`].
+pub fn evasions(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
+    run(subjects, arches, checks::EVASIONS)
+}
+
+fn run(subjects: &[Subject<'_>], arches: &[Arch], groups: &[Group]) -> Result<Vec<Finding>> {
     let mut view = View::new(subjects, arches)?;
     let mut findings = Findings::default();
-    for check in checks::ALL {
+    for check in groups {
         check(&mut view, &mut findings)?;
     }
     let findings = findings.sorted();

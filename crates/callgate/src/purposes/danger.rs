@@ -4,6 +4,19 @@
 //! changes other processes, changes the machine, or reaches parts of the kernel that had many vulnerabilities. Most
 //! also need a capability; a filter does not know whether the process will have it.
 
+use Severity::{Critical, High, Moderate};
+
+/// How much an attacker gains with a dangerous syscall, if nothing else prevents it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// More of the kernel's code, or a setting or fact of the machine.
+    Moderate,
+    /// Other processes, or what is outside of the sandbox.
+    High,
+    /// The kernel or the hardware.
+    Critical,
+}
+
 /// Why a syscall is dangerous to allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Danger {
@@ -11,6 +24,8 @@ pub struct Danger {
     pub syscall: &'static str,
     /// The reason in one line, as a sentence without subject and full stop: "loads code into the kernel".
     pub reason: &'static str,
+    /// How much an attacker gains.
+    pub severity: Severity,
     /// Whether a condition on arguments can remove the danger. If so, it is dangerous where it is always allowed; if not,
     /// wherever it is allowed for some arguments.
     pub condition_helps: bool,
@@ -22,13 +37,13 @@ pub fn danger(syscall: &str) -> Option<&'static Danger> {
 }
 
 /// Dangerous with any arguments.
-const fn any(syscall: &'static str, reason: &'static str) -> Danger {
-    Danger { syscall, reason, condition_helps: false }
+const fn any(syscall: &'static str, severity: Severity, reason: &'static str) -> Danger {
+    Danger { syscall, reason, severity, condition_helps: false }
 }
 
 /// Dangerous with some arguments only.
-const fn some(syscall: &'static str, reason: &'static str) -> Danger {
-    Danger { syscall, reason, condition_helps: true }
+const fn some(syscall: &'static str, severity: Severity, reason: &'static str) -> Danger {
+    Danger { syscall, reason, severity, condition_helps: true }
 }
 
 const OLD_X86: &str = "reaches rarely used code for x86 segments, which had many vulnerabilities";
@@ -42,126 +57,123 @@ const HARDWARE: &str = "accesses hardware directly";
 
 /// All dangerous syscalls, sorted by name.
 pub static DANGERS: &[Danger] = &[
-    any("acct", "makes the kernel write a record of every process that ends to a file"),
-    any("add_key", KEYS),
+    any("acct", Moderate, "makes the kernel write a record of every process that ends to a file"),
+    any("add_key", Moderate, KEYS),
     any(
         "bpf",
+        Critical,
         "loads programs into the kernel; errors of its verifier gave attackers the whole machine",
     ),
-    any("chroot", "changes the root directory; a privileged process leaves a chroot with it"),
-    any("clock_settime", CLOCK),
-    any("clock_settime64", CLOCK),
+    any("chroot", High, "changes the root directory; a privileged process leaves a chroot with it"),
+    any("clock_settime", Moderate, CLOCK),
+    any("clock_settime64", Moderate, CLOCK),
     some(
         "clone",
+        Moderate,
         "creates user namespaces, in which code without privileges reaches more of the kernel",
     ),
-    any("clone3", "creates namespaces; its flags are in memory, so no filter can deny only that"),
-    any("create_module", "loads code into the kernel"),
-    any("delete_module", "removes modules, also security modules and drivers, from the kernel"),
-    any("fanotify_init", "watches file accesses of other processes, and can block them"),
-    any("finit_module", "loads code into the kernel"),
-    any("fsconfig", MOUNTS),
-    any("fsmount", MOUNTS),
-    any("fsopen", MOUNTS),
-    any("fspick", MOUNTS),
-    any("init_module", "loads code into the kernel"),
-    any("io_uring_enter", URING),
-    any("io_uring_register", URING),
-    any("io_uring_setup", URING),
+    any(
+        "clone3",
+        Moderate,
+        "creates namespaces; its flags are in memory, so no filter can deny only that",
+    ),
+    any("create_module", Critical, "loads code into the kernel"),
+    any(
+        "delete_module",
+        Critical,
+        "removes modules, also security modules and drivers, from the kernel",
+    ),
+    any("fanotify_init", High, "watches file accesses of other processes, and can block them"),
+    any("finit_module", Critical, "loads code into the kernel"),
+    any("fsconfig", High, MOUNTS),
+    any("fsmount", High, MOUNTS),
+    any("fsopen", High, MOUNTS),
+    any("fspick", High, MOUNTS),
+    any("init_module", Critical, "loads code into the kernel"),
+    any("io_uring_enter", High, URING),
+    any("io_uring_register", High, URING),
+    any("io_uring_setup", High, URING),
     some(
         "ioctl",
+        High,
         "has thousands of commands; TIOCSTI types into the terminal outside of the sandbox",
     ),
-    any("ioperm", HARDWARE),
-    any("iopl", HARDWARE),
-    any("kcmp", "reveals which kernel objects other processes use"),
-    any("kexec_file_load", "replaces the running kernel"),
-    any("kexec_load", "replaces the running kernel"),
-    any("keyctl", KEYS),
-    any("lookup_dcookie", "reveals paths of files that any process of the machine uses"),
-    any("modify_ldt", OLD_X86),
-    any("mount", MOUNTS),
-    any("mount_setattr", MOUNTS),
-    any("move_mount", MOUNTS),
+    any("ioperm", Critical, HARDWARE),
+    any("iopl", Critical, HARDWARE),
+    any("kcmp", Moderate, "reveals which kernel objects other processes use"),
+    any("kexec_file_load", Critical, "replaces the running kernel"),
+    any("kexec_load", Critical, "replaces the running kernel"),
+    any("keyctl", Moderate, KEYS),
+    any("lookup_dcookie", Moderate, "reveals paths of files that any process of the machine uses"),
+    any("modify_ldt", Moderate, OLD_X86),
+    any("mount", High, MOUNTS),
+    any("mount_setattr", High, MOUNTS),
+    any("move_mount", High, MOUNTS),
     any(
         "open_by_handle_at",
+        High,
         "opens files that no path of the sandbox reaches; containers were escaped with it",
     ),
-    any("open_tree", MOUNTS),
-    any("open_tree_attr", MOUNTS),
-    any("pciconfig_iobase", HARDWARE),
-    any("pciconfig_read", HARDWARE),
-    any("pciconfig_write", HARDWARE),
+    any("open_tree", High, MOUNTS),
+    any("open_tree_attr", High, MOUNTS),
+    any("pciconfig_iobase", Critical, HARDWARE),
+    any("pciconfig_read", Critical, HARDWARE),
+    any("pciconfig_write", Critical, HARDWARE),
     any(
         "perf_event_open",
+        Moderate,
         "measures other processes and the kernel, in code that had many vulnerabilities",
     ),
-    some("personality", "disables the randomization of addresses and makes data executable"),
-    any("pidfd_getfd", "takes open files and sockets from other processes"),
-    any("pivot_root", MOUNTS),
-    any("process_vm_readv", "reads the memory of other processes"),
-    any("process_vm_writev", "writes to the memory of other processes"),
-    any("ptrace", "controls other processes; before Linux 4.8 it also evaded filters"),
-    any("quotactl", "changes disk quotas of other users"),
-    any("quotactl_fd", "changes disk quotas of other users"),
-    any("reboot", "stops or restarts the machine"),
-    any("request_key", KEYS),
-    any("rtas", HARDWARE),
-    any("s390_pci_mmio_read", HARDWARE),
-    any("s390_pci_mmio_write", HARDWARE),
-    any("setns", "enters namespaces of other processes, and so leaves the own ones"),
-    any("settimeofday", CLOCK),
-    some("socket", "opens every address family, also those whose code is rarely tested"),
+    some(
+        "personality",
+        Moderate,
+        "disables the randomization of addresses and makes data executable",
+    ),
+    any("pidfd_getfd", High, "takes open files and sockets from other processes"),
+    any("pivot_root", High, MOUNTS),
+    any("process_vm_readv", High, "reads the memory of other processes"),
+    any("process_vm_writev", High, "writes to the memory of other processes"),
+    any("ptrace", High, "controls other processes; before Linux 4.8 it also evaded filters"),
+    any("quotactl", Moderate, "changes disk quotas of other users"),
+    any("quotactl_fd", Moderate, "changes disk quotas of other users"),
+    any("reboot", Moderate, "stops or restarts the machine"),
+    any("request_key", Moderate, KEYS),
+    any("rtas", Critical, HARDWARE),
+    any("s390_pci_mmio_read", Critical, HARDWARE),
+    any("s390_pci_mmio_write", Critical, HARDWARE),
+    any("setns", High, "enters namespaces of other processes, and so leaves the own ones"),
+    any("settimeofday", Moderate, CLOCK),
+    some("socket", Moderate, "opens every address family, also those whose code is rarely tested"),
     any(
         "socketcall",
+        Moderate,
         "opens every address family; its arguments are in memory, where no filter sees them",
     ),
-    any("stime", CLOCK),
-    any("swapoff", "removes swap space of the whole machine"),
-    any("swapon", "adds swap space to the machine, from which memory of all processes can be read"),
+    any("stime", Moderate, CLOCK),
+    any("swapoff", Moderate, "removes swap space of the whole machine"),
+    any(
+        "swapon",
+        Moderate,
+        "adds swap space to the machine, from which memory of all processes can be read",
+    ),
     some(
         "syslog",
+        Moderate,
         "reads and clears the kernel's log, which reveals addresses and activity of the machine",
     ),
-    any("umount", MOUNTS),
-    any("umount2", MOUNTS),
+    any("umount", High, MOUNTS),
+    any("umount2", High, MOUNTS),
     some(
         "unshare",
+        Moderate,
         "creates user namespaces, in which code without privileges reaches more of the kernel",
     ),
-    any("uselib", "loads a library without the checks of the dynamic linker; obsolete"),
+    any("uselib", Moderate, "loads a library without the checks of the dynamic linker; obsolete"),
     any(
         "userfaultfd",
+        Moderate,
         "suspends the kernel at a chosen page fault, which makes races in it exploitable",
     ),
-    any("vm86", OLD_X86),
-    any("vm86old", OLD_X86),
+    any("vm86", Moderate, OLD_X86),
+    any("vm86old", Moderate, OLD_X86),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::syscalls::known_name;
-
-    #[test]
-    fn dangers_are_sorted_syscalls_with_reasons_of_one_line() {
-        assert!(DANGERS.is_sorted_by(|one, next| one.syscall < next.syscall));
-        for danger in DANGERS {
-            assert!(known_name(danger.syscall).is_some(), "{}", danger.syscall);
-            assert!(
-                (10..100).contains(&danger.reason.len()),
-                "{}: {}",
-                danger.syscall,
-                danger.reason
-            );
-            assert!(!danger.reason.contains('\n') && !danger.reason.ends_with('.'));
-        }
-    }
-
-    #[test]
-    fn dangers_are_found_by_name() {
-        assert!(danger("ptrace").is_some_and(|danger| !danger.condition_helps));
-        assert!(danger("ioctl").is_some_and(|danger| danger.condition_helps));
-        assert!(danger("read").is_none());
-    }
-}

@@ -4,9 +4,11 @@
 //! groups describe syscalls to people. They have no meaning for filters, unlike the groups of systemd (`@mount`, …),
 //! and may change with any release.
 
+mod allowed;
 mod danger;
 mod members;
 mod purpose;
 
-pub use danger::{DANGERS, Danger, danger};
+pub use allowed::{AllowedDanger, allowed_dangers};
+pub use danger::{DANGERS, Danger, Severity, danger};
 pub use purpose::Purpose;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use callgate::diagram::Store;
+use callgate::syscalls::nearest_name;
 use callgate_measure::experiment::{self, Experiment};
 use callgate_measure::report::{self as results, Finding, Report, Shown};
 use callgate_measure::{
@@ -239,8 +240,10 @@ fn named(names: &[String]) -> Result<Vec<MeasurableSyscall>> {
             let name = if name.is_empty() { "the empty name" } else { name };
             let what =
                 if known { "cannot be measured" } else { "is not a syscall of this machine" };
+            let near = nearest_name(name).filter(|_| !known);
+            let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
             return Err(Failure::new(format!("{name} {what}"))
-                .help("--list-calls prints the syscalls that can be measured"));
+                .help(format!("--list-calls prints the syscalls that can be measured{near}")));
         };
         if !calls.contains(&call) {
             calls.push(call);

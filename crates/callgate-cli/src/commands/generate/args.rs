@@ -10,7 +10,7 @@ use callgate::generate::{
 };
 use clap::{ValueEnum, ValueHint};
 
-use crate::options::{Format, Switch, parse_arch};
+use crate::options::{ArchParser, Format, Switch};
 
 /// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]
@@ -99,7 +99,7 @@ pub(crate) struct GenerateArgs {
 
     /// The architecture of the profile, and of logs that do not name one; may be repeated [default: those with
     /// recorded syscalls]
-    #[arg(long, value_name = "ARCH", value_parser = parse_arch)]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
     pub(super) arch: Vec<Arch>,
 
     /// Treat unknown names of syscalls in logs as errors

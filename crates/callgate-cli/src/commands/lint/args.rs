@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use callgate::lint::{Allow, Level};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::SourceOptions;
@@ -36,8 +37,8 @@ pub(crate) struct LintArgs {
     #[arg(value_name = "SOURCE", default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     pub(super) sources: Vec<OsString>,
 
-    /// The least serious findings that count: note, warning or error
-    #[arg(long, value_name = "LEVEL", default_value = "warning", value_parser = parse_level)]
+    /// The least serious findings that count
+    #[arg(long, value_name = "LEVEL", default_value = "warning", value_parser = level_parser())]
     pub(super) level: Level,
 
     /// Silence a check, for one syscall or for all; may be repeated
@@ -67,9 +68,11 @@ pub(super) enum LintFormat {
     Sarif,
 }
 
-fn parse_level(name: &str) -> Result<Level, String> {
-    let found = Level::ALL.into_iter().find(|level| level.name() == name);
-    found.ok_or_else(|| "the levels are note, warning and error".to_owned())
+/// Parses a level; help, completions and messages list all of them.
+fn level_parser() -> impl TypedValueParser<Value = Level> {
+    let names = PossibleValuesParser::new(Level::ALL.map(Level::name));
+    let named = |name: String| Level::ALL.into_iter().find(|level| level.name() == name);
+    names.try_map(move |name| named(name).ok_or("unknown level"))
 }
 
 fn parse_allow(text: &str) -> Result<Allow, String> {

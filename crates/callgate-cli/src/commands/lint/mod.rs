@@ -3,9 +3,7 @@
 mod args;
 mod run;
 mod sarif;
-mod subject;
 mod text;
 
 pub(crate) use args::LintArgs;
 pub(crate) use run::run;
-pub(crate) use subject::subject;

@@ -5,7 +5,6 @@ use callgate_requests::json::Json;
 use callgate_requests::lint::{self, Choice, Report};
 
 use super::args::{LintArgs, LintFormat};
-use super::subject::subject;
 use super::{sarif, text};
 use crate::output;
 use crate::report::{Failure, Result};
@@ -51,8 +50,11 @@ pub(crate) fn run(args: &LintArgs) -> Result<u8> {
 fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
     let stack = loaded.read(&args.reading.for_lint())?;
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let filters: Vec<_> =
-        stack.filters.iter().map(|filter| (filter.name.as_str(), subject(filter))).collect();
+    let filters: Vec<_> = stack
+        .filters
+        .iter()
+        .map(|filter| (filter.name.as_str(), filter.subject_of_lint()))
+        .collect();
     let texts = loaded.texts();
     let texts: Vec<AllowText<'_>> =
         texts.iter().map(|own| AllowText { file: own.file.as_deref(), text: own.text }).collect();

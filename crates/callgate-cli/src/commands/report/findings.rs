@@ -5,14 +5,13 @@ use callgate_html::Section;
 use callgate_html::sections::{self, Finding, Severity};
 use callgate_requests::syscall;
 
-use crate::commands::lint::subject;
 use crate::report::{Failure, Result};
 use crate::source::{Filter, Stack};
 
 /// The section with the findings for the filters of a source.
 pub(super) fn findings(stack: &Stack) -> Result<Section> {
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let subjects: Vec<_> = stack.filters.iter().map(subject).collect();
+    let subjects: Vec<_> = stack.filters.iter().map(Filter::subject_of_lint).collect();
     let found = lint::lint(&subjects, &stack.arches())
         .map_err(|error| Failure::about(&stack.name, error.to_string()))?;
     let found: Vec<Finding> = found.iter().map(|finding| shown(finding, stack)).collect();

@@ -16,7 +16,7 @@ use super::base::BaseFile;
 use super::setting::{self, Setting};
 use super::values::{EndianArg, EnosysArg, KernelArg};
 use crate::options::machine::native_arch;
-use crate::options::parse::parse_arch;
+use crate::options::parse::ArchParser;
 use crate::report::{Failure, Result};
 
 /// How sources are read. Warns about options that affect none of the sources.
@@ -24,7 +24,7 @@ use crate::report::{Failure, Result};
 pub(crate) struct SourceOptions {
     /// The architecture of the filter; may be repeated [default: those of the source that this machine
     /// supports, including its 32-bit ABIs]
-    #[arg(long, value_name = "ARCH", value_parser = parse_arch, help_heading = "Reading")]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true, help_heading = "Reading")]
     pub(crate) arch: Vec<Arch>,
 
     /// The kernel version for the conditions of a profile, or "running" [default: running]

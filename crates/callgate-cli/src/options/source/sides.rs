@@ -9,7 +9,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use super::base::BaseFile;
 use super::options::SourceOptions;
 use super::values::{EnosysArg, KernelArg};
-use crate::options::parse::parse_arch;
+use crate::options::parse::ArchParser;
 
 /// The options of one filter, which take precedence over those of both. A sentence of the help replaces them there;
 /// completions list them.
@@ -20,7 +20,7 @@ macro_rules! side_options {
         pub(crate) struct $name {
             #[arg(id = concat!("arch", $suffix), long = concat!("arch", $suffix), hide = true,
                   help = concat!("As --arch, for filter ", $filter, " only"),
-                  value_name = "ARCH", value_parser = parse_arch)]
+                  value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
             arch: Vec<Arch>,
             #[arg(id = concat!("kernel", $suffix), long = concat!("kernel", $suffix), hide = true,
                   help = concat!("As --kernel, for filter ", $filter, " only"), value_name = "X.Y")]

@@ -27,3 +27,6 @@ pub(in crate::lint) const ALL: &[Group] = &[
     reader::check,
     cost::check,
 ];
+
+/// Those that find other ways to syscalls that the filter denies: other ABIs and multiplexers.
+pub(in crate::lint) const EVASIONS: &[Group] = &[abis::check, multiplexers::check];

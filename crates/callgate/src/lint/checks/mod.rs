@@ -15,4 +15,4 @@ mod rules;
 mod siblings;
 mod verdicts;
 
-pub(in crate::lint) use all::ALL;
+pub(in crate::lint) use all::{ALL, EVASIONS, Group};

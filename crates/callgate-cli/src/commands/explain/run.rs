@@ -1,0 +1,25 @@
+//! Reads the source and prints its explanation.
+
+use super::args::ExplainArgs;
+use super::explained::Explained;
+use super::{headline, json, markdown, table};
+use crate::options::TextFormat;
+use crate::output;
+use crate::report::Result;
+use crate::source::Source;
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
+    let reading = if args.why { args.reading.with_statements() } else { args.reading.clone() };
+    let stack = Source::parse(&args.source)?.read(&reading)?;
+    let explained = Explained::new(&stack, args)?;
+    output::print(&match args.format {
+        TextFormat::Text => {
+            let mut text = headline::text(&explained);
+            text += &table::text(&explained);
+            text
+        }
+        TextFormat::Markdown => markdown::text(&explained),
+        TextFormat::Json => format!("{}\n", json::json(&explained)),
+    })?;
+    Ok(0)
+}

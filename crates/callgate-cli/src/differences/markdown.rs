@@ -1,0 +1,166 @@
+//! Differences as Markdown, for pull requests: what is allowed newly comes first.
+
+use std::fmt::Write;
+
+use callgate::codegen::query::Difference;
+use callgate::explain::Permission;
+use callgate::purposes::danger;
+use callgate::syscalls::list_syscalls;
+use callgate::{Arch, Verdict};
+
+use super::shared::{by_abi, conditions};
+use crate::markdown::{code, codes, styled_code};
+use callgate_requests::differences::{Compared, Differences, Side};
+use callgate_requests::syscall;
+
+/// What the differences are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Titles {
+    /// Changes from A to B.
+    Changes,
+    /// What A allows and B does not.
+    Excess,
+}
+
+/// The most names of further syscalls in a line; more can be opened.
+const MAX_NAMES: usize = 12;
+
+pub(crate) fn markdown(
+    differences: &Differences,
+    names: &[String; 2],
+    compared: &Compared<'_>,
+    titles: Titles,
+    is_none: bool,
+) -> String {
+    let [a, b] = names.each_ref().map(|name| code(name));
+    let (title, none) = match titles {
+        Titles::Changes => (
+            format!("Changes from {a} to {b}"),
+            "None: both return the same verdict for every syscall and all arguments.",
+        ),
+        Titles::Excess => {
+            (format!("What {a} allows and {b} does not"), "Nothing, for any syscall and arguments.")
+        }
+    };
+    let mut text = format!("### {title}\n\n");
+    if is_none {
+        let _ = writeln!(text, "{none}");
+        return text;
+    }
+    let kinds: &[(Change, &str)] = match titles {
+        Titles::Changes => &[
+            (Change::More, "More is allowed"),
+            (Change::Less, "Less is allowed"),
+            (Change::Other, "Other verdicts"),
+        ],
+        Titles::Excess => &[(Change::Less, "")],
+    };
+    for (kind, title) in kinds {
+        let all: Vec<&Difference> = differences
+            .list()
+            .iter()
+            .filter(|one| matches!(titles, Titles::Excess) || Change::of(one) == *kind)
+            .collect();
+        if all.is_empty() {
+            continue;
+        }
+        if !title.is_empty() {
+            let _ = writeln!(text, "**{title}**\n");
+        }
+        all.into_iter().for_each(|one| group(&mut text, one, compared, titles));
+        text.push('\n');
+    }
+    if differences.has_more() {
+        text.push_str("… and more; omit `--max` to print all\n");
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+/// How B changes the verdict of A.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    More,
+    Less,
+    Other,
+}
+
+impl Change {
+    fn of(difference: &Difference) -> Change {
+        match [difference.left, difference.right].map(Verdict::permits) {
+            [false, true] => Change::More,
+            [true, false] => Change::Less,
+            _ => Change::Other,
+        }
+    }
+}
+
+fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, titles: Titles) {
+    let data = &difference.data;
+    let arch = syscall::arch_of(data);
+    let call = code(&syscall::show(arch, data));
+    let side = |side: Side, verdict: Verdict| {
+        let conditions = arch.and_then(|arch| conditions(compared, side, arch, difference));
+        match conditions {
+            Some(conditions) => {
+                format!("{} ({})", code(&verdict.to_string()), styled_code(&conditions))
+            }
+            None => code(&verdict.to_string()),
+        }
+    };
+    let [a, b] = [side(Side::A, difference.left), side(Side::B, difference.right)];
+    let arch_name = syscall::arch_name(arch, data.arch);
+    let _ = match titles {
+        Titles::Changes => writeln!(text, "- {arch_name} {call}: {a} → {b}"),
+        Titles::Excess => writeln!(text, "- {arch_name} {call}: {a}, not {b}"),
+    };
+    for (title, syscalls) in by_abi(arch, difference) {
+        let others = list_syscalls(data.arch, &syscalls, Some(data.nr), usize::MAX);
+        let others: Vec<&str> = others.split(", ").filter(|name| !name.is_empty()).collect();
+        match others.len() {
+            0 => {}
+            count if count <= MAX_NAMES => {
+                let _ = writeln!(text, "  - {title}: {}", codes(others));
+            }
+            count => {
+                let names = codes(others);
+                let _ = writeln!(
+                    text,
+                    "  - <details><summary>{title}: {count} others</summary>\n\n    {names}\n\n    </details>"
+                );
+            }
+        }
+    }
+    let granted = match titles {
+        Titles::Changes => (Change::of(difference) == Change::More).then_some(Side::B),
+        Titles::Excess => Some(Side::A),
+    };
+    if let (Some(arch), Some(side)) = (arch, granted) {
+        for (reason, names) in dangers(arch, difference, side, compared) {
+            let _ = writeln!(text, "  - dangerous: {}: {reason}", codes(names));
+        }
+    }
+}
+
+/// The dangerous syscalls of a group that a filter allows, by reason.
+fn dangers(
+    arch: Arch,
+    difference: &Difference,
+    side: Side,
+    compared: &Compared<'_>,
+) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (nr, name) in arch.syscalls().filter(|(nr, _)| difference.syscalls.contains(*nr)) {
+        let Some(danger) = danger(name) else { continue };
+        let permission = compared.outcome(side, arch, nr).map(Permission::of);
+        if danger.condition_helps && permission != Some(Permission::Always) {
+            continue;
+        }
+        match found.iter_mut().find(|(reason, _)| *reason == danger.reason) {
+            Some((_, names)) => names.push(name),
+            None => found.push((danger.reason, vec![name])),
+        }
+    }
+    found
+}

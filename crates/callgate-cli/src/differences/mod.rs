@@ -1,0 +1,8 @@
+//! Syscalls for which two filters differ, as text and as Markdown.
+
+mod markdown;
+mod shared;
+mod text;
+
+pub(crate) use markdown::{Titles, markdown};
+pub(crate) use text::text;

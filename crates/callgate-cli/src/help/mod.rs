@@ -1,0 +1,9 @@
+//! Help: options under headings, and the short help of `-h`.
+
+mod asked;
+mod headings;
+mod short;
+
+pub(crate) use asked::{asked_command, is_short};
+pub(crate) use headings::with_headings;
+pub(crate) use short::short_help;
