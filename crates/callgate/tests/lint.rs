@@ -269,8 +269,11 @@ fn rings_and_powerful_syscalls() {
     let ring = entry(&["io_uring_setup", "io_uring_enter"], "ALLOW", &[]);
     let finding = only(found("ERRNO", &[&ring], Check::IoUring), 2);
     assert!(finding.syscalls.contains(&"openat"));
+    // A ring can work without io_uring_enter, but not without io_uring_setup.
     let half = entry(&["io_uring_enter"], "ALLOW", &[]);
     assert_eq!(found("ERRNO", &[&half], Check::IoUring), []);
+    let polled = entry(&["io_uring_setup"], "ALLOW", &[]);
+    assert_eq!(found("ERRNO", &[&polled], Check::IoUring).len(), 1);
 
     let ptrace = entry(&["ptrace"], "ALLOW", &[]);
     assert_eq!(only(found("ERRNO", &[&ptrace], Check::PowerfulCall), 2).syscalls, ["ptrace"]);

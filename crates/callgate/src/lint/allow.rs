@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use rustc_hash::FxHashMap as HashMap;
+
 use callgate_bpf::diagnostic::Position;
 use callgate_bpf::suggest::nearest;
 use callgate_formats::statements::Site;
 
 use super::check::Check;
 use super::finding::Finding;
+use super::findings::sort;
 
 /// A check that is silenced, for all syscalls or for one: `powerful-call`, `powerful-call=ptrace`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +50,30 @@ impl std::str::FromStr for Allow {
     }
 }
 
-impl Allow {
-    fn covers(&self, finding: &Finding) -> bool {
-        let is_about = |syscall: &String| finding.syscalls.iter().any(|name| name == syscall);
-        self.check == finding.check && self.syscall.as_ref().is_none_or(is_about)
+/// Whether a finding lists syscalls each of which is a case of its own; the subject of others is their first syscall.
+fn is_list(check: Check) -> bool {
+    matches!(
+        check,
+        Check::PowerfulCall
+            | Check::Multiplexer
+            | Check::OtherAbi
+            | Check::X32NotDenied
+            | Check::ArchNotChecked
+            | Check::Notify
+            | Check::NotCached
+            | Check::EqualsDefault
+    )
+}
+
+/// Whether options for its check silence a finding: all of its subjects, if they name syscalls.
+fn is_silenced<'a>(finding: &Finding, options: impl Iterator<Item = &'a Allow> + Clone) -> bool {
+    let covers = |name: &str| {
+        options.clone().any(|option| option.syscall.as_ref().is_none_or(|own| own == name))
+    };
+    match finding.syscalls.as_slice() {
+        [] => options.clone().any(|option| option.syscall.is_none()),
+        [first, ..] if !is_list(finding.check) => covers(first),
+        names => names.iter().all(|name| covers(name)),
     }
 }
 
@@ -64,11 +87,11 @@ pub struct Allowed {
 }
 
 /// A comment in a text.
-struct Comment {
+struct Comment<'t> {
+    file: Option<&'t str>,
     position: Position,
     allow: Result<Allow, AllowError>,
     is_for_file: bool,
-    is_used: bool,
 }
 
 /// A text with comments.
@@ -99,53 +122,74 @@ pub struct AllowText<'t> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[AllowText<'_>]) -> Allowed {
-    let mut comments: Vec<(Option<&str>, Comment)> = Vec::new();
+    let mut comments: Vec<Comment<'_>> = Vec::new();
     for text in texts {
-        comments.extend(read(text.text).into_iter().map(|comment| (text.file, comment)));
+        comments.extend(read(text));
     }
-    let mut kept = Vec::new();
-    let mut silenced = 0;
-    for finding in findings {
-        let mut is_allowed = options.iter().any(|option| option.covers(&finding));
-        for (file, comment) in &mut comments {
-            if comment.covers(*file, &finding) {
-                comment.is_used = true;
-                is_allowed = true;
+    // The comments for a check: in a line of a text, and in the whole text.
+    let mut near: HashMap<(Option<&str>, Check, u32), Vec<usize>> = HashMap::default();
+    let mut whole: HashMap<Check, Vec<usize>> = HashMap::default();
+    for (index, comment) in comments.iter().enumerate() {
+        let Ok(allow) = &comment.allow else { continue };
+        match comment.is_for_file {
+            true => whole.entry(allow.check).or_default().push(index),
+            false => {
+                for line in [comment.position.line, comment.position.line + 1] {
+                    near.entry((comment.file, allow.check, line)).or_default().push(index);
+                }
             }
         }
-        match is_allowed {
-            true => silenced += 1,
-            false => kept.push(finding),
-        }
     }
-    for (file, comment) in comments.into_iter().filter(|(_, comment)| !comment.is_used) {
+    let mut used = vec![false; comments.len()];
+    let mut silences = |finding: &Finding| {
+        let line = finding.site.as_ref().map(|site| site.position.line);
+        let file = finding.site.as_ref().map(|site| site.file.as_deref());
+        let here = line.zip(file).and_then(|(line, file)| near.get(&(file, finding.check, line)));
+        let in_file = |index: &usize| {
+            comments.get(*index).is_some_and(|own| file.is_none_or(|file| file == own.file))
+        };
+        let for_file = whole.get(&finding.check).into_iter().flatten().copied();
+        let found: Vec<usize> =
+            for_file.filter(in_file).chain(here.into_iter().flatten().copied()).collect();
+        let own = found.iter().filter_map(|index| comments.get(*index)?.allow.as_ref().ok());
+        let given = options.iter().filter(|option| option.check == finding.check);
+        let is_silenced = is_silenced(finding, own.chain(given));
+        if is_silenced {
+            for index in found {
+                if let Some(used) = used.get_mut(index) {
+                    *used = true;
+                }
+            }
+        }
+        is_silenced
+    };
+    let count = findings.len();
+    let mut kept: Vec<Finding> =
+        findings.into_iter().filter(|finding| !silences(finding)).collect();
+    let mut silenced = count - kept.len();
+    let is_unused = |(_, used): &(&Comment<'_>, &bool)| !**used;
+    for (comment, _) in comments.iter().zip(&used).filter(is_unused) {
         let message = match &comment.allow {
             Ok(allow) => format!("no finding of `{}` here", allow.check),
             Err(error) => error.to_string(),
         };
-        let site = Some(Site { file: file.map(str::to_owned), position: comment.position });
+        let site = Some(Site { file: comment.file.map(str::to_owned), position: comment.position });
         let finding = Finding::new(Check::UnusedAllow, message).help("remove the comment");
-        kept.push(finding.at((0, site)));
+        let finding = finding.at((0, site));
+        let given = options.iter().filter(|option| option.check == Check::UnusedAllow);
+        match is_silenced(&finding, given) {
+            true => silenced += 1,
+            false => kept.push(finding),
+        }
     }
+    sort(&mut kept);
     Allowed { findings: kept, silenced }
 }
 
-impl Comment {
-    /// Whether it silences a finding; a finding without a place, if it is for the whole text.
-    fn covers(&self, file: Option<&str>, finding: &Finding) -> bool {
-        if !self.allow.as_ref().is_ok_and(|allow| allow.covers(finding)) {
-            return false;
-        }
-        let Some(site) = &finding.site else { return self.is_for_file };
-        let lines = site.position.line.checked_sub(self.position.line);
-        site.file.as_deref() == file && (self.is_for_file || lines.is_some_and(|lines| lines < 2))
-    }
-}
-
 /// The comments of a text.
-fn read(text: &str) -> Vec<Comment> {
+fn read<'t>(text: &AllowText<'t>) -> Vec<Comment<'t>> {
     let mut comments = Vec::new();
-    for (line, content) in (1..).zip(text.lines()) {
+    for (line, content) in (1..).zip(text.text.lines()) {
         let mut rest = content;
         while let Some((before, after)) = rest.split_once("callgate:") {
             let column = content.len() - rest.len() + before.len();
@@ -159,12 +203,9 @@ fn read(text: &str) -> Vec<Comment> {
                 None => (false, after.strip_prefix("allow(")),
             };
             let Some((list, _)) = after.and_then(|after| after.split_once(')')) else { continue };
-            comments.extend(list.split(',').map(|id| Comment {
-                position,
-                allow: id.parse(),
-                is_for_file,
-                is_used: false,
-            }));
+            let file = text.file;
+            let comment = |id: &str| Comment { file, position, allow: id.parse(), is_for_file };
+            comments.extend(list.split(',').map(comment));
         }
     }
     comments
@@ -195,6 +236,18 @@ mod tests {
         assert_eq!(lines(Check::IoUring, "socket"), [1, 4]);
         assert_eq!(lines(Check::PowerfulCall, "ptrace"), [1, 4]);
         assert_eq!(lines(Check::PowerfulCall, "bpf"), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_list_of_syscalls_is_silenced_as_a_whole() {
+        let two = || vec![finding(Check::PowerfulCall, 1, "ptrace").about(["ptrace", "bpf"])];
+        let rest = |options: &[&str]| {
+            let options: Vec<Allow> = options.iter().map(|one| one.parse().unwrap()).collect();
+            allow(two(), &options, &[]).findings.len()
+        };
+        assert_eq!(rest(&["powerful-call=ptrace"]), 1);
+        assert_eq!(rest(&["powerful-call=ptrace", "powerful-call=bpf"]), 0);
+        assert_eq!(rest(&["powerful-call"]), 0);
     }
 
     #[test]

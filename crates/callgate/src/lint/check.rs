@@ -129,7 +129,7 @@ impl Check {
         match self {
             Check::HighBits => const { &row("high-bits", Error, "The filter compares 64 bits of an argument of 32 bits",
                 "The kernel reads only the low 32 bits of the argument. A program sets a bit of the high half, and the kernel \
-                 executes a syscall that the filter denies with the high half 0.") },
+                 executes the syscall, which the filter would deny if the high half were 0.") },
             Check::ArchNotChecked => const { &row("arch-not-checked", Error, "Another architecture of the same machine is not restricted",
                 "A 64-bit kernel also executes 32-bit syscalls, whose numbers mean something else. A program makes the denied \
                  syscall through the other architecture.") },
@@ -176,7 +176,7 @@ impl Check {
             Check::Duplicate => const { &row("duplicate", Note, "A rule repeats another one",
                 "Without it, the filter is the same.") },
             Check::EqualsDefault => const { &row("equals-default", Note, "A rule has the default action",
-                "runc and libseccomp do not accept such rules or ignore them, also where they look like exceptions from other rules.") },
+                "runc and libseccomp reject or ignore such rules, even where they look like exceptions from other rules.") },
             Check::UnevenAlternatives => const { &row("uneven-alternatives", Note, "Alternatives for a syscall test different arguments",
                 "An argument that one alternative restricts is free in another one.") },
             Check::Capability => const { &row("capability", Note, "A rule depends on a capability with which the syscall still fails",

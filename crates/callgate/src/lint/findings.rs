@@ -1,5 +1,9 @@
 //! The list of findings while checks run.
 
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
+
 use callgate_bpf::Arch;
 use callgate_formats::statements::Site;
 
@@ -8,7 +12,11 @@ use super::finding::{Example, Finding};
 
 /// What the checks found so far.
 #[derive(Default)]
-pub(super) struct Findings(Vec<Finding>);
+pub(super) struct Findings {
+    all: Vec<Finding>,
+    /// The index of each, by a hash of what makes it the same on another architecture.
+    known: HashMap<u64, Vec<usize>>,
+}
 
 impl Finding {
     /// A finding without a place, examples and advice.
@@ -50,28 +58,61 @@ impl Findings {
     /// Adds a finding, or its architectures to the same finding on another one.
     pub(super) fn add(&mut self, finding: Finding) {
         // systemd installs a filter for each architecture, from the same line.
-        let is_same = |other: &&mut Finding| {
-            (other.check, &other.site, &other.syscalls, &other.message)
-                == (finding.check, &finding.site, &finding.syscalls, &finding.message)
-                && (other.filter == finding.filter || other.site.is_some())
+        let key = |one: &Finding| {
+            let filter = if one.site.is_some() { 0 } else { one.filter };
+            let place = one.site.as_ref().map(|site| (site.file.clone(), site.position));
+            (one.check, filter, place, one.syscalls.clone(), one.message.clone())
         };
-        match self.0.iter_mut().rev().find(is_same) {
-            Some(same) => same.arches.extend(finding.arches),
-            None => self.0.push(finding),
+        let own = key(&finding);
+        let same = self.known.entry(FxBuildHasher.hash_one(&own)).or_default();
+        match same
+            .iter()
+            .find_map(|index| self.all.get(*index).filter(|one| key(one) == own).map(|_| *index))
+        {
+            Some(index) => {
+                if let Some(same) = self.all.get_mut(index) {
+                    same.arches.extend(finding.arches);
+                }
+            }
+            None => {
+                same.push(self.all.len());
+                self.all.push(finding);
+            }
         }
     }
 
-    /// All, the most serious first, then in the order of the text.
+    /// All, the most serious first, then in the order of the text; of each check at most [`MAX_OF_CHECK`].
     pub(super) fn sorted(mut self) -> Vec<Finding> {
-        let place = |finding: &Finding| {
-            let site = finding.site.as_ref();
-            (finding.filter, site.is_none(), site.map(|site| (site.file.clone(), site.position)))
-        };
-        self.0.sort_by_cached_key(|finding| {
-            (std::cmp::Reverse(finding.check.level()), place(finding), finding.check)
+        sort(&mut self.all);
+        let mut counts: HashMap<Check, usize> = HashMap::default();
+        self.all.retain(|finding| {
+            let count = counts.entry(finding.check).or_default();
+            *count += 1;
+            *count <= MAX_OF_CHECK
         });
-        self.0
+        for (check, count) in counts {
+            if let Some(more @ 1..) = count.checked_sub(MAX_OF_CHECK) {
+                let message = format!("{more} more findings of `{check}` are left out");
+                self.all.push(Finding::new(check, message));
+            }
+        }
+        sort(&mut self.all);
+        self.all
     }
+}
+
+/// The most findings of one check.
+const MAX_OF_CHECK: usize = 1000;
+
+/// Sorts by level, place and check.
+pub(super) fn sort(findings: &mut [Finding]) {
+    let place = |finding: &Finding| {
+        let site = finding.site.as_ref();
+        (finding.filter, site.is_none(), site.map(|site| (site.file.clone(), site.position)))
+    };
+    findings.sort_by_cached_key(|finding| {
+        (std::cmp::Reverse(finding.check.level()), place(finding), finding.check)
+    });
 }
 
 /// The most names that a message lists.
@@ -103,6 +144,19 @@ mod tests {
         assert_eq!(listed(&names[..3]), "`0`, `1` and `2`");
         assert_eq!(listed(&names[..9]), "`0`, `1`, `2`, `3`, `4`, `5`, `6`, `7` and `8`");
         assert!(listed(&names).ends_with("`7` and 4 more"));
+    }
+
+    #[test]
+    fn of_many_findings_the_first_are_kept() {
+        let mut findings = Findings::default();
+        for i in 0..MAX_OF_CHECK + 5 {
+            findings.add(Finding::new(Check::Duplicate, i.to_string()));
+        }
+        let all = findings.sorted();
+        assert_eq!(all.len(), MAX_OF_CHECK + 1);
+        assert!(
+            all.iter().any(|finding| finding.message.starts_with("5 more findings of `duplicate`"))
+        );
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A number, relative to the first of an architecture, that no syscall will have for long.
+/// A number, relative to the first of an architecture, far above those in use.
 pub(super) const UNKNOWN: u32 = 4000;
 
 /// The predicate that the verdict of a function meets a test.

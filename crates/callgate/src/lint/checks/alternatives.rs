@@ -54,9 +54,7 @@ fn uneven(
                 "`{name}` is allowed if {checked}, but if {unchecked}, {argument} is not checked"
             )
         } else {
-            format!(
-                "`{name}` is allowed in a case in which {argument} is not checked, which it is in others"
-            )
+            format!("one alternative for `{name}` does not check {argument}, others do")
         };
         let at = view.place(arch, name, |rule| rule.verdict.permits() && !rule.when.is_always());
         let help = "check that the argument does not matter there";

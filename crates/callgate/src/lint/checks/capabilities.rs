@@ -10,7 +10,6 @@ use crate::lint::view::View;
 
 /// Syscalls that always fail without one of these capabilities (capabilities(7)).
 const REQUIRED: &[(&[&str], &[&str])] = &[
-    (&["open_by_handle_at"], &["CAP_DAC_READ_SEARCH"]),
     (
         &[
             "mount",
@@ -33,11 +32,9 @@ const REQUIRED: &[(&[&str], &[&str])] = &[
     (&["chroot"], &["CAP_SYS_CHROOT"]),
     (&["reboot", "kexec_load", "kexec_file_load"], &["CAP_SYS_BOOT"]),
     (&["init_module", "finit_module", "delete_module"], &["CAP_SYS_MODULE"]),
-    (&["iopl", "ioperm"], &["CAP_SYS_RAWIO"]),
-    (&["settimeofday", "stime", "clock_settime", "clock_settime64"], &["CAP_SYS_TIME"]),
+    (&["settimeofday", "stime"], &["CAP_SYS_TIME"]),
     (&["acct"], &["CAP_SYS_PACCT"]),
     (&["vhangup"], &["CAP_SYS_TTY_CONFIG"]),
-    (&["syslog"], &["CAP_SYSLOG", "CAP_SYS_ADMIN"]),
 ];
 
 pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {

@@ -14,7 +14,7 @@ const FALLBACKS: [(&str, &str); 25] = [
     ("faccessat2", "faccessat"),
     ("fchmodat2", "fchmodat"),
     ("statx", "fstatat64"),
-    ("epoll_pwait2", "epoll_pwait"),
+    ("statx", "newfstatat"),
     ("clock_gettime64", "clock_gettime"),
     ("clock_getres_time64", "clock_getres"),
     ("clock_nanosleep_time64", "clock_nanosleep"),

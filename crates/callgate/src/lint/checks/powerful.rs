@@ -138,9 +138,8 @@ const IN_RINGS: [&str; 30] = [
 ];
 
 fn io_uring(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
-    if !(view.may_be_permitted(arch, "io_uring_setup")?
-        && view.may_be_permitted(arch, "io_uring_enter")?)
-    {
+    // A ring with IORING_SETUP_SQPOLL works without `io_uring_enter` (io_uring_setup(2)).
+    if !view.may_be_permitted(arch, "io_uring_setup")? {
         return Ok(());
     }
     let mut denied = Vec::new();
@@ -181,8 +180,8 @@ const SAME_EFFECT: &[(&str, &[&str])] = &[
     ("mknodat", &["mknod"]),
     ("chmod", &["fchmodat", "fchmodat2", "fchmod"]),
     ("fchmodat", &["chmod", "fchmodat2", "fchmod"]),
-    ("chown", &["fchownat", "lchown", "fchown"]),
-    ("truncate", &["ftruncate"]),
+    ("chown", &["chown32", "fchownat", "lchown", "lchown32", "fchown", "fchown32"]),
+    ("truncate", &["truncate64", "ftruncate", "ftruncate64"]),
     ("mount", &["move_mount"]),
     ("umount", &["umount2"]),
     ("ptrace", &["process_vm_writev"]),
@@ -192,18 +191,23 @@ const SAME_EFFECT: &[(&str, &[&str])] = &[
     ("finit_module", &["init_module"]),
     ("kexec_load", &["kexec_file_load"]),
     ("kexec_file_load", &["kexec_load"]),
-    ("setuid", &["setreuid", "setresuid"]),
-    ("setgid", &["setregid", "setresgid"]),
+    ("setuid", &["setuid32", "setreuid", "setreuid32", "setresuid", "setresuid32"]),
+    ("setgid", &["setgid32", "setregid", "setregid32", "setresgid", "setresgid32"]),
     ("settimeofday", &["clock_settime", "clock_settime64"]),
     ("clock_settime", &["settimeofday", "clock_settime64", "clock_adjtime"]),
-    ("adjtimex", &["clock_adjtime"]),
+    ("adjtimex", &["clock_adjtime", "clock_adjtime64"]),
     ("clock_adjtime", &["adjtimex"]),
     ("sched_setscheduler", &["sched_setattr"]),
     ("setrlimit", &["prlimit64"]),
     ("mprotect", &["pkey_mprotect"]),
-    ("mmap", &["mmap2", "remap_file_pages"]),
+    ("mmap", &["mmap2"]),
     ("setxattr", &["fsetxattr", "lsetxattr", "setxattrat"]),
-    ("sysctl", &["_sysctl"]),
+    ("unlinkat", &["unlink", "rmdir"]),
+    ("renameat", &["rename", "renameat2"]),
+    ("renameat2", &["rename", "renameat"]),
+    ("mkdirat", &["mkdir"]),
+    ("linkat", &["link"]),
+    ("symlinkat", &["symlink"]),
 ];
 
 fn same_effect(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {

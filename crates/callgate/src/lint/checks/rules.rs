@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::FxHashSet as HashSet;
 
 use callgate_bpf::Arch;
 use callgate_bpf::syscalls::known_name;
@@ -46,7 +46,7 @@ fn without_effect<'a>(
     filter: usize,
     text: &'a Statements,
 ) -> Result<()> {
-    let mut calls: HashMap<(Arch, u32), Vec<&Statement>> = HashMap::default();
+    let mut calls: BTreeMap<(Arch, u32), Vec<&Statement>> = BTreeMap::new();
     for rule in &text.rules {
         calls.entry((rule.arch, rule.nr)).or_default().push(rule);
     }
@@ -83,13 +83,19 @@ fn without_effect<'a>(
             let decided = query::has_verdict(&mut view.store, func, rule.verdict)?;
             if view.store.and(condition, decided)? == Pred::NEVER {
                 tally.overruled += 1;
-                let mut others = rules.iter().zip(&conditions);
-                let winner = others.find(|(other, when)| {
-                    other.verdict != rule.verdict
-                        && view.store.and(condition, **when).is_ok_and(|both| both != Pred::NEVER)
-                });
-                tally.other = winner.map(|(other, _)| *other);
-                tally.example = view.example(arch, nr, condition)?;
+                let example = view.example(arch, nr, condition)?;
+                // The rule that decides about the example.
+                let decides = |other: &&&Statement| match &example {
+                    Some(found) => {
+                        other.applies_to(&found.data)
+                            && view.store.evaluate(own, &found.data) == Ok(other.verdict)
+                    }
+                    None => false,
+                };
+                if tally.example.is_none() {
+                    tally.other = rules.iter().find(decides).copied();
+                    tally.example = example;
+                }
             } else if covered.get(index) == Some(&true) {
                 tally.covered += 1;
                 let mut others = rules.iter().zip(&conditions).enumerate();
@@ -98,13 +104,16 @@ fn without_effect<'a>(
                         && by.verdict == rule.verdict
                         && view.store.and(condition, **when).is_ok_and(|both| both == condition)
                 });
-                tally.other = cover.map(|(_, (by, _))| *by).or(tally.other);
+                let example = view.example(arch, nr, condition)?;
                 // A rule behind a multiplexer has the number of its operation as a condition, which the text does not state.
                 let is_stated = rule.arch.multiplexed(&rule.name).is_none();
                 tally.is_conditional |= is_stated
                     && condition != Pred::ALWAYS
                     && cover.is_some_and(|(_, (_, when))| *when != condition);
-                tally.example = view.example(arch, nr, condition)?;
+                if tally.example.is_none() {
+                    tally.other = cover.map(|(_, (by, _))| *by);
+                    tally.example = example;
+                }
             }
         }
     }
@@ -189,6 +198,7 @@ fn report(findings: &mut Findings, filter: usize, tally: &Tally<'_>) {
 
 /// Rules with the default action, which runc leaves out, so that they are no exceptions from others.
 fn equals_default(findings: &mut Findings, filter: usize, text: &Statements) {
+    let active: HashSet<&str> = text.rules.iter().map(|rule| rule.name.as_str()).collect();
     let inactive = text.inactive.iter().filter(|rule| rule.reason == Inactivity::DefaultAction);
     let mut lines: BTreeMap<(Option<&str>, u32), Vec<_>> = BTreeMap::new();
     for rule in inactive {
@@ -199,7 +209,7 @@ fn equals_default(findings: &mut Findings, filter: usize, text: &Statements) {
         let Some(first) = rules.first() else { continue };
         let names: Vec<&'static str> =
             rules.iter().filter_map(|rule| known_name(&rule.name)).collect();
-        let has_other = |name: &&str| text.rules.iter().any(|rule| rule.name == **name);
+        let has_other = |name: &&str| active.contains(name);
         let excepted: Vec<&str> = names.iter().copied().filter(has_other).collect();
         let (rule, is, them) =
             if rules.len() == 1 { ("rule", "is", "it") } else { ("rules", "are", "them") };
@@ -214,7 +224,8 @@ fn equals_default(findings: &mut Findings, filter: usize, text: &Statements) {
                 first.verdict
             ),
             some => format!(
-                "the {rule} for {} {is} ignored, because {} is the default action, and other rules allow more",
+                "the {rule} for {} {is} ignored, because {} is the default action, so no exceptions are \
+                 made from other rules",
                 listed(some),
                 first.verdict
             ),
