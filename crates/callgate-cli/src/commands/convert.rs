@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use callgate::convert::{ConvertError, Converted, Example, Loss, Target, convert_diagram};
 use callgate::diagram::Store;
+use callgate::formats::CONTAINER_DEFAULT;
 use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -41,6 +42,7 @@ Examples:
   callgate convert profile.json --to kafel -o nsjail.policy
   callgate convert pid:1234 --to docker -o profile.json
   callgate convert foo.service --to podman --closest
+  callgate convert --original -o my-profile.json
   callgate convert filter.bpf --to systemd --closest -o foo.service.d/a.conf
 
 Exit status: 0 success, 1 the target cannot express the filter, 2 error.")]
@@ -50,8 +52,13 @@ pub(crate) struct ConvertArgs {
     source: OsString,
 
     /// The language of the policy
-    #[arg(long, value_name = "LANGUAGE", value_parser = target_parser())]
-    to: Target,
+    #[arg(long, value_name = "LANGUAGE", value_parser = target_parser(), required_unless_present = "original")]
+    to: Option<Target>,
+
+    /// Write the text of container-default unchanged: in Docker's format, with conditions for capabilities and
+    /// architectures, and a reason for each group of syscalls
+    #[arg(long, conflicts_with_all = ["to", "closest", "format", "name"])]
+    original: bool,
 
     /// The file for the policy [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -82,18 +89,21 @@ fn target_parser() -> impl TypedValueParser<Value = Target> {
 }
 
 pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
-    let stack = Source::parse(&args.source)?.read_to_convert(&args.reading, args.to)?;
+    let Some(to) = args.to else {
+        return original(args);
+    };
+    let stack = Source::parse(&args.source)?.read_to_convert(&args.reading, to)?;
     let mut store = Store::new(PROMPT);
     let func = stack.diagram(&mut store)?;
-    let mut options = args.reading.to_convert(args.to)?;
+    let mut options = args.reading.to_convert(to)?;
     options.arches = stack.arches();
     options.closest = args.closest;
     options.flags = stack.flags();
     options.listener = stack.listener().cloned();
-    options.name = name(args)?;
+    options.name = name(args, to)?;
     let converted = match convert_diagram(&mut store, func, &options) {
         Ok(converted) => converted,
-        Err(error) => return refuse(&stack, &error, args),
+        Err(error) => return refuse(&stack, &error, args, to),
     };
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match output {
@@ -101,23 +111,36 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         None => output::print(&converted.text)?,
     }
     match (args.format, output) {
-        (Format::Json, Some(_)) => output::print(&json(args.to, Some(&converted), &[]))?,
-        (Format::Json, None) => report::note(&json(args.to, Some(&converted), &[])),
+        (Format::Json, Some(_)) => output::print(&json(to, Some(&converted), &[]))?,
+        (Format::Json, None) => report::note(&json(to, Some(&converted), &[])),
         (Format::Text, _) if converted.losses.is_empty() => {}
         (Format::Text, _) => {
-            let text = format!("{} cannot express all of the filter. Stricter now:\n", args.to);
+            let text = format!("{to} cannot express all of the filter. Stricter now:\n");
             report::note(&(text + &losses(&converted.losses)));
         }
     }
     Ok(0)
 }
 
+/// Writes the built-in profile unchanged.
+fn original(args: &ConvertArgs) -> Result<u8> {
+    if args.source != BUILT_IN {
+        return Err(Failure::new(format!("--original is for {BUILT_IN}, other sources are files"))
+            .help("omit the source, or convert it with --to LANGUAGE"));
+    }
+    match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
+        Some(path) => output::write_file(path, CONTAINER_DEFAULT.as_bytes())?,
+        None => output::print(CONTAINER_DEFAULT)?,
+    }
+    Ok(0)
+}
+
 /// The name of what is written, where the target has one.
-fn name(args: &ConvertArgs) -> Result<Option<String>> {
-    let is_resource = args.to == Target::Kubernetes;
+fn name(args: &ConvertArgs, to: Target) -> Result<Option<String>> {
+    let is_resource = to == Target::Kubernetes;
     match &args.name {
-        Some(_) if !is_resource && args.to != Target::Firecracker => {
-            Err(Failure::new(format!("--name has no meaning for {}", args.to))
+        Some(_) if !is_resource && to != Target::Firecracker => {
+            Err(Failure::new(format!("--name has no meaning for {to}"))
                 .help("it names the thread of firecracker, or the resource of k8s"))
         }
         Some(name) if is_resource && !is_resource_name(name) => {
@@ -146,7 +169,7 @@ fn is_resource_name(name: &str) -> bool {
 }
 
 /// Reports why there is no policy.
-fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs) -> Result<u8> {
+fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs, to: Target) -> Result<u8> {
     if error.losses().is_empty() {
         return Err(Failure::about(&stack.name, error.to_string()).help(error.help()));
     }
@@ -158,9 +181,9 @@ fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs) -> Result<u8>
         && !args.reading.has_enosys_above()
         && error.losses().iter().any(is_enosys);
     match args.format {
-        Format::Json => output::print(&json(args.to, None, error.losses()))?,
+        Format::Json => output::print(&json(to, None, error.losses()))?,
         Format::Text => {
-            let text = format!("{} cannot express this filter; nothing was written:\n", args.to);
+            let text = format!("{to} cannot express this filter; nothing was written:\n");
             report::note(&(text + &losses(error.losses())));
             report::note(&format!("help: {}\n", error.help()));
             if has_rules_of_runc {

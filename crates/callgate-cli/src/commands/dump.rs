@@ -32,7 +32,8 @@ The kernel shows filters only to root (CAP_SYS_ADMIN), and only to processes
 without a filter of their own. The thread is stopped for some microseconds and
 then continues. A sleep keeps its time, even if a filter denies restart_syscall
 (on x86-64); epoll_wait and the few others that signal(7) lists fail with EINTR.
-Filters belong to threads: PID is the main thread of a process, or any thread.
+Filters belong to threads: PID is the main thread of a process, or any thread;
+pid:PID means the same.
 
 budget: all filters of a thread together have at most 32,768 instructions,
 counted as eBPF, plus 4 for each filter but the newest.
@@ -77,8 +78,13 @@ pub(crate) struct DumpArgs {
     format: Format,
 }
 
+/// Parses `N`, or `pid:N` as in sources.
 fn pid(text: &str) -> std::result::Result<u32, String> {
-    let pid = parse_u32(text).ok().filter(|pid| *pid > 0);
+    let number = text.strip_prefix("pid:").unwrap_or(text);
+    if let Some((process, _)) = number.split_once('/').filter(|_| number.len() < text.len()) {
+        return Err(format!("this command shows all filters: write pid:{process}"));
+    }
+    let pid = parse_u32(number).ok().filter(|pid| *pid > 0);
     pid.ok_or_else(|| "expected the number of a process or thread, such as 1234".to_owned())
 }
 

@@ -119,6 +119,16 @@ impl Source {
         self.read_with_counts(options, false)
     }
 
+    /// Like [`Source::read`], but a process without filters has a filter that allows everything.
+    pub(crate) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
+        match &self.kind {
+            SourceKind::Process(process) => {
+                Ok(checked(process.read_or_unrestricted(options)?, options, false))
+            }
+            _ => self.read(options),
+        }
+    }
+
     /// Reads the filters to write them in another language. Prints warnings, but not about options that affect how
     /// the result is read back.
     pub(crate) fn read_to_convert(&self, options: &SourceOptions, target: Target) -> Result<Stack> {

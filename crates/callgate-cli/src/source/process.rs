@@ -1,13 +1,17 @@
 //! The filters of a running process as a source: `pid:N`, or `pid:N/I` for one of them.
 
-use callgate::bpf::FilterFlags;
+use callgate::Verdict;
+use callgate::bpf::{FilterFlags, Insn, Op, Program};
+use callgate::formats::abis;
 use callgate_linux::Dump;
 
-use super::filter::Filter;
+use super::filter::{Filter, FilterContent};
 use super::stack::Stack;
-use crate::options::{NATIVE_ENDIAN, SourceOptions};
-use crate::report::{Failure, Result};
+use crate::options::{NATIVE_ENDIAN, SourceOptions, native_arch};
+use crate::report::{self, Failure, Result};
 use crate::text::counted;
+
+const NO_FILTER: &str = "the thread has no filter, so all syscalls are allowed";
 
 /// A process or thread, or one of its filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +38,40 @@ impl ProcessSource {
         }
     }
 
-    /// Dumps its filters, or one of them.
+    /// Dumps its filters, or one of them. It is an error if there is none.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+        self.read_if_any(options)?.ok_or_else(|| {
+            Failure::about(self.name(), NO_FILTER)
+                .help("filters belong to threads; pid:N is the main thread of process N, or any other thread")
+        })
+    }
+
+    /// Like [`Self::read`], but a thread without filters has a filter that allows everything, with a warning.
+    pub(super) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
+        if self.filter.is_some() {
+            return self.read(options);
+        }
+        if let Some(stack) = self.read_if_any(options)? {
+            return Ok(stack);
+        }
+        report::warn_about(
+            &self.name(),
+            NO_FILTER,
+            "filters belong to threads; pid:N is the main thread of process N, or any other thread",
+        );
+        let arches = match options.arch.as_slice() {
+            [] => abis(native_arch()?),
+            given => given.to_vec(),
+        };
+        let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])
+            .map_err(|error| Failure::about(self.name(), error.to_string()))?;
+        let content =
+            FilterContent::Program { program: program.into(), endian: NATIVE_ENDIAN, arches };
+        Ok(Stack::of(Filter::new(self.name(), content)))
+    }
+
+    /// Its filters, or one of them; `None` if the thread has none, and all are asked for.
+    fn read_if_any(&self, options: &SourceOptions) -> Result<Option<Stack>> {
         if options.of_program()? != NATIVE_ENDIAN {
             return Err(Failure::about(
                 self.name(),
@@ -46,12 +82,11 @@ impl ProcessSource {
         let stack = stack_of(self.pid, &dump(self.pid, &self.name())?, options)?;
         let count = stack.filters.len();
         if count == 0 {
-            return Err(Failure::about(self.name(), "the thread has no filter, so all syscalls are allowed")
-                .help("filters belong to threads; pid:N is the main thread of process N, or any other thread"));
+            return Ok(None);
         }
-        let Some(at) = self.filter else { return Ok(stack) };
+        let Some(at) = self.filter else { return Ok(Some(stack)) };
         let filter = stack.filters.into_iter().nth(at).map(Stack::of);
-        filter.ok_or_else(|| {
+        filter.map(Some).ok_or_else(|| {
             Failure::about(
                 self.name(),
                 format!("the thread has only {}", counted(count as u64, "filter")),

@@ -1,7 +1,7 @@
 //! `callgate completions`: prints completion scripts for shells.
 //!
-//! clap writes the scripts for subcommands, options and their values. It does not know what a SOURCE is besides a file, nor
-//! syscalls; [`bash`], [`zsh`] and [`fish`] add these.
+//! clap writes the scripts for subcommands, options and their values. It does not know what a SOURCE is besides a file,
+//! nor syscalls; [`bash`], [`zsh`] and [`fish`] add these.
 
 mod bash;
 mod fish;

@@ -18,7 +18,8 @@ permits what is denied. The list of all syscalls follows.
 All of this is derived from the semantics of the filter, so that a program is
 explained in the same way as a profile. For each further architecture, the list
 shows only differences from the first one; --format json contains everything.
-pid:N shows the combined effect of all filters of process N.
+pid:N shows the combined effect of all filters of process N; without filters,
+everything is allowed.
 
 Lines have at most $COLUMNS columns (40 to 200), 80 if it is not set.
 

@@ -10,7 +10,7 @@ use crate::source::Source;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let reading = if args.why { args.reading.with_statements() } else { args.reading.clone() };
-    let stack = Source::parse(&args.source)?.read(&reading)?;
+    let stack = Source::parse(&args.source)?.read_or_unrestricted(&reading)?;
     let explained = Explained::new(&stack, args)?;
     output::print(&match args.format {
         TextFormat::Text => {
