@@ -3,6 +3,9 @@
 use callgate::explain::{ArchExplanation, Outcome, argument_names};
 use callgate::{Action, Arch, Verdict, verdict::errno_name};
 
+use crate::class::Class;
+use crate::markup::Markup;
+
 /// A syscall with its number and outcome.
 pub(crate) type Entry<'a> = (u32, &'static str, &'a Outcome);
 
@@ -51,6 +54,14 @@ pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) -> 
             vec![format!("{}, too complex to list", list.join(" or "))]
         }
     }
+}
+
+/// A verdict in its colours.
+pub fn chip(verdict: Verdict) -> Markup {
+    Markup::of(|markup| {
+        let style = format!("chip {}", Class::of_verdict(verdict).style());
+        markup.leaf("span", &[("class", &style)], &verdict.to_string());
+    })
 }
 
 /// The lines of an outcome as one text of limited length, for tooltips.
