@@ -22,6 +22,11 @@ export class Core {
     });
   }
 
+  /** Answers a request if there is nothing else to do, so that the browser optimizes the module. */
+  async warm(request) {
+    if (this.#running === null) await this.ask(request);
+  }
+
   async #next() {
     const job = this.#waiting;
     this.#waiting = null;
@@ -34,7 +39,7 @@ export class Core {
     } catch (error) {
       return this.#finish({ failure: `The core cannot be loaded: ${error.message}` });
     }
-    job.timer = setTimeout(() => this.#stop(`This took longer than ${LIMIT / 1000} s and was stopped. The filter may be too complex; the command callgate has no such limit.`), LIMIT);
+    job.timer = setTimeout(() => this.#stop(`This took longer than ${LIMIT / 1000} s and was stopped. The filter may be too complex for this page; the command callgate may still read it.`), LIMIT);
     const { waits, ...request } = job.request;
     this.#worker.postMessage(JSON.stringify(request));
   }

@@ -13,6 +13,9 @@ import { requestOf } from "./request.js";
 /** The time after the last key press, in milliseconds, so that fast typing needs no answers. */
 const PAUSE = 30;
 
+/** How often the core answers an example before somebody waits for an answer. */
+const WARMING = 5;
+
 const core = new Core();
 const get = (id) => document.getElementById(id);
 let timer;
@@ -127,6 +130,8 @@ async function start() {
   await open();
   await ask();
   document.documentElement.dataset.ready = "";
+  const source = { text: about.example, name: "example", machine: "x86_64", kernel: "6.18" };
+  for (let round = 0; round < WARMING; round++) await core.warm({ view: "explanation", source });
   // Keeps the page for use without a network, where browsers permit it.
   if ("serviceWorker" in navigator) await core.keepOffline();
 }

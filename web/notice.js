@@ -1,5 +1,7 @@
 // Short notices, which screen readers announce.
 
+import { visible } from "./trusted.js";
+
 /** How long a notice is shown, in milliseconds. */
 const SHOWN = 6000;
 let timer;
@@ -7,7 +9,7 @@ let timer;
 export function notify(text) {
   const notice = document.getElementById("notice");
   clearTimeout(timer);
-  notice.textContent = text;
+  notice.textContent = visible(text);
   notice.hidden = false;
   timer = setTimeout(() => (notice.hidden = true), SHOWN);
 }

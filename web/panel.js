@@ -1,7 +1,7 @@
 // Shows answers.
 
 import { connectOutput, clearOutput } from "./output.js";
-import { setHtml } from "./trusted.js";
+import { setHtml, visible } from "./trusted.js";
 
 const get = (id) => document.getElementById(id);
 
@@ -19,7 +19,7 @@ function note(text) {
 /** An answer of the core. */
 export function show(answer) {
   setHtml(get("messages"), answer.messages);
-  get("status").textContent = answer.status;
+  get("status").textContent = visible(answer.status);
   linkPlaces(get("messages"));
   if (!answer.ok) return keepOld();
   setHtml(get("head"), answer.head);
@@ -52,10 +52,10 @@ export function showFailure(text) {
   list.className = "findings";
   chip.className = "chip killed";
   chip.textContent = "error";
-  item.append(chip, ` ${text}`);
+  item.append(chip, ` ${visible(text)}`);
   list.append(item);
   get("messages").replaceChildren(list);
-  get("status").textContent = text;
+  get("status").textContent = visible(text);
   keepOld();
 }
 

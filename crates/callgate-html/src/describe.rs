@@ -1,6 +1,7 @@
 //! Outcomes and verdicts in words.
 
 use callgate::explain::{ArchExplanation, Outcome, argument_names};
+use callgate::purposes::Purpose;
 use callgate::{Action, Arch, Verdict, verdict::errno_name};
 
 use crate::class::Class;
@@ -17,6 +18,16 @@ pub(crate) fn entries(arch: &ArchExplanation) -> Vec<Entry<'_>> {
         .collect();
     entries.sort_unstable_by_key(|(nr, name, _)| (*name, *nr));
     entries
+}
+
+/// The syscalls of each purpose that has any, in the order of purposes.
+pub(crate) fn by_purpose<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<(Purpose, Vec<&'e Entry<'a>>)> {
+    let own: Vec<Option<Purpose>> = entries.iter().map(|(_, name, _)| Purpose::of(name)).collect();
+    let groups = Purpose::ALL.into_iter().map(|purpose| {
+        let members = entries.iter().zip(&own).filter(|(_, own)| **own == Some(purpose));
+        (purpose, members.map(|(entry, _)| entry).collect::<Vec<_>>())
+    });
+    groups.filter(|(_, members)| !members.is_empty()).collect()
 }
 
 /// What a verdict does, as a predicate: "fails with EPERM".

@@ -30,7 +30,7 @@ impl Figures {
             Ok(compiled) => {
                 let stats = &compiled.stats;
                 facts.push(("Program", format!("{}, proved", counted(stats.insns, "instruction"))));
-                facts.extend(mean(analysis).map(|mean| ("Executes", mean)));
+                facts.extend(mean(analysis).map(|mean| ("Executed on average", mean)));
             }
             Err(_) => facts.push(("Program", "none".to_owned())),
         }
@@ -111,7 +111,7 @@ fn mean(analysis: &Analysis<'_>) -> Option<String> {
         &weighted,
         analysis.endian,
     )?;
-    Some(format!("{mean:.2} instructions on average"))
+    Some(format!("{mean:.2} instructions"))
 }
 
 fn counts(findings: &[Finding]) -> String {
