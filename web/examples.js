@@ -35,8 +35,8 @@ const PROGRAM = `; Denies ptrace with EPERM, and allows all other syscalls.
   jeq #0xc000003e, native, bad
 native:
   ld [0]
-  jge #0x40000000, bad, next
-next:
+  jge #0x40000000, bad, known
+known:
   jeq #101, deny, good
 deny:
   ret #0x00050001

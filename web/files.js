@@ -6,6 +6,9 @@ import { MAX_TEXT, tooLong } from "./request.js";
 /** The size of an instruction, `struct sock_filter`, in bytes. */
 const INSN = 8;
 
+/** The length of a text that the browser pastes itself, so that Undo works. */
+const PASTED = 10_000;
+
 const get = (id) => document.getElementById(id);
 
 /** The content of a file as text: a BPF program becomes bytes in hexadecimal. `failure` says why it is not read. */
@@ -58,16 +61,17 @@ export function connectFiles(place) {
     event.preventDefault();
     read(event.target.id === "before" ? "before" : "text", files[0], place);
   });
-  // A long text would block the field before it could be refused.
-  for (const id of ["text", "before"]) {
-    get(id).addEventListener("paste", (event) => {
-      const length = event.clipboardData?.getData("text/plain").length ?? 0;
-      if (length <= MAX_TEXT) {
-        if (get(id).value === "") get(id).dataset.name = "";
-        return;
-      }
-      event.preventDefault();
-      notify(tooLong(length));
-    });
-  }
+  for (const id of ["text", "before"]) get(id).addEventListener("paste", paste);
+}
+
+/** Browsers paste long texts slowly, and would paste one that is too long before it could be refused. */
+function paste(event) {
+  const field = event.target;
+  const text = event.clipboardData?.getData("text/plain") ?? "";
+  if (field.value === "") field.dataset.name = "";
+  if (text.length <= PASTED) return;
+  event.preventDefault();
+  if (text.length > MAX_TEXT) return notify(tooLong(text.length));
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input"));
 }

@@ -7,7 +7,7 @@ import { MACHINE, PROFILE, answered, callgate, opens, scratchFile, selects, show
 
 const KERNEL = ["--kernel", "6.18"];
 const KAFEL = `POLICY p { ALLOW { read, write, socket(family) { family == AF_UNIX || family == AF_INET },
-  mmap(addr, len, prot) { (prot & 4) == 0 } } ERRNO(13) { openat } } USE p DEFAULT KILL\n`;
+  mmap(addr, len, prot) { (prot & 4) == 0 } }, ERRNO(13) { openat } } USE p DEFAULT KILL\n`;
 
 /** What the map says: per architecture, the text for each "name (number)". */
 const map = (page) =>

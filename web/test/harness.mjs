@@ -98,7 +98,25 @@ export async function answered(page, action) {
 }
 
 /** Shows a text, and waits for its answer. */
-export const shows = (page, text) => answered(page, () => page.fill("#text", text));
+export const shows = (page, text) => answered(page, () => pastes(page, "text", text));
+
+/** Pastes a text in place of what a field has, as from the clipboard. True if the page read it. */
+export const pastes = (page, id, text) =>
+  page.evaluate(
+    ([id, text]) => {
+      const field = document.getElementById(id);
+      field.focus();
+      field.select();
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", text);
+      const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+      // Only the browser itself pastes what the page does not handle.
+      if (!field.dispatchEvent(event)) return field.value === text;
+      field.value = text;
+      return field.dispatchEvent(new Event("input"));
+    },
+    [id, text],
+  );
 
 /** Opens a file, and waits for its answer. */
 export const opens = (page, path) => answered(page, () => page.setInputFiles("#file", path));
