@@ -120,17 +120,18 @@ test("a conversion writes what the command writes", () =>
     const path = scratchFile("from.kafel", KAFEL);
     await shows(page, KAFEL);
     await selects(page, "convert");
-    for (const target of ["oci", "firecracker", "minijail"]) {
+    for (const target of ["oci", "podman", "k8s", "kafel", "minijail"]) {
       await answered(page, () => page.selectOption("#to", target));
       const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
       const written = await readFile(await download.path(), "utf8");
       assert.equal(written, await callgate("convert", ...KERNEL, "--to", target, path), target);
     }
     await answered(page, () => page.selectOption("#to", "systemd"));
+    assert.ok(await page.isDisabled("#save"));
     assert.match(await page.textContent("#body"), /cannot express/);
     await answered(page, () => page.check("#closest"));
     assert.match(await page.textContent("#body"), /SystemCallFilter=/);
-    for (const [target, part] of [["c", "BPF_STMT"], ["rust", "sock_filter"], ["go", "unix.SockFilter"], ["asm", "ret #"]]) {
+    for (const [target, part] of [["c", "BPF_STMT"], ["rust", "sock_filter"], ["go", "unix.SockFilter"], ["asm", "ret "]]) {
       await answered(page, () => page.selectOption("#to", target));
       assert.ok((await page.textContent("#body")).includes(part), target);
     }

@@ -8,7 +8,9 @@ use callgate::formats::syntax::reader::{Fields, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, emit::Language};
 use callgate_requests::Call;
-use callgate_requests::source::{Reading, SourceContent, SourceText};
+use callgate_requests::source::{
+    Format, ProgramForm, Reading, SourceContent, SourceFormat, SourceText,
+};
 
 /// A request.
 pub(crate) struct Asked {
@@ -117,6 +119,13 @@ fn source(node: &Node) -> Read<SourceText> {
             return one(format!("`{}` is not a string", member.key));
         };
         source.set(&member.key, value).map_err(|error| vec![error])?;
+    }
+    // Fields have texts only, so that messages should be about characters, not about bytes.
+    if let SourceContent::Text(text) = &source.content {
+        let raw = Format::Source(SourceFormat::Program(ProgramForm::Raw));
+        if source.format_of(text) == raw {
+            source.format = Some(Format::Source(SourceFormat::Program(ProgramForm::Text)));
+        }
     }
     Ok(source)
 }

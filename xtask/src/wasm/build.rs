@@ -10,12 +10,14 @@ use callgate_eval::{Result, workspace};
 pub(crate) struct Module {
     /// The features of `callgate-wasm`, separated by commas.
     pub(crate) features: &'static str,
+    /// The profile of cargo.
+    pub(crate) profile: &'static str,
     /// The maximum size in bytes.
     pub(crate) max_size: usize,
 }
 
 /// The module of the bindings. A release has at most 1 MiB compressed as well.
-pub(super) const BINDINGS: Module = Module { features: "", max_size: 2 << 20 };
+pub(super) const BINDINGS: Module = Module { features: "", profile: "wasm", max_size: 2 << 20 };
 
 /// The maximum memory of an instance in bytes. Docker's default profile takes 3 MiB; the budget of a diagram takes
 /// at most 100 MB.
@@ -35,7 +37,7 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(&root)
-        .args(["build", "--locked", "--package", "callgate-wasm", "--profile", "wasm"])
+        .args(["build", "--locked", "--package", "callgate-wasm", "--profile", wanted.profile])
         .args(["--features", wanted.features])
         .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
         .arg(&directory)
@@ -48,7 +50,8 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
              `rustup target add wasm32-unknown-unknown`"
         ));
     }
-    let module = read(&directory.join("wasm32-unknown-unknown/wasm/callgate_wasm.wasm"))?;
+    let built = directory.join("wasm32-unknown-unknown").join(wanted.profile);
+    let module = read(&built.join("callgate_wasm.wasm"))?;
     if module.len() > wanted.max_size {
         let (size, max) = (module.len(), wanted.max_size);
         return Err(format!("the module has {size} bytes, the maximum is {max}"));

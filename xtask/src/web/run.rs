@@ -9,17 +9,19 @@ use callgate_eval::{Result, workspace};
 use crate::wasm::{Module, build, target};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask web [--output DIR]
+usage: cargo xtask web [--quick] [--output DIR]
 
 Builds the web page: the files of web/, the style sheet of reports, and the core
 as a WebAssembly module. Any server of static files can serve the directory. The
 target is installed by `rustup target add wasm32-unknown-unknown`.
 
+  --quick         build a larger and slower module in less time, for tests
   --output DIR    where to write it [default: web in the directory of cargo's
                   outputs, such as target/web]
 ";
 
-const MODULE: Module = Module { features: "web", max_size: 4 << 20 };
+const MODULE: Module = Module { features: "web", profile: "wasm", max_size: 4 << 20 };
+const QUICK: Module = Module { profile: "wasm-quick", max_size: 8 << 20, ..MODULE };
 
 /// In `sw.js`: the version and the names of all files.
 const VERSION: &str = "\"development\"";
@@ -27,12 +29,19 @@ const FILES: &str = "[/* files */]";
 
 /// Builds the page.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let output = match arguments {
-        [] => target().join("web"),
-        [option, path] if option == "--output" => PathBuf::from(path),
-        _ => return Err(format!("unknown arguments\n\n{HELP}")),
-    };
-    let module = build(&MODULE)?;
+    let (mut output, mut module) = (target().join("web"), &MODULE);
+    let mut rest = arguments.iter();
+    while let Some(option) = rest.next() {
+        match (option.as_str(), rest.as_slice()) {
+            ("--quick", _) => module = &QUICK,
+            ("--output", [path, ..]) => {
+                output = PathBuf::from(path);
+                rest.next();
+            }
+            _ => return Err(format!("unknown arguments\n\n{HELP}")),
+        }
+    }
+    let module = build(module)?;
     let mut page = sources()?;
     page.push(("callgate.wasm".to_owned(), module));
     let style = workspace().join("crates/callgate-html/src/style.css");
