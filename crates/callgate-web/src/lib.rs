@@ -27,7 +27,7 @@
 //! | `body` | the view, as HTML |
 //! | `file` | what was written: `name` and `text` |
 //!
-//! The answer to `about` has lists of names instead: see [`about`](crate::answer).
+//! The answer to `about` has lists of names instead, and the text of the built-in profile.
 //!
 //! All HTML is written by [`callgate_html::Markup`], which escapes every text. It has no scripts and no inline styles.
 #![forbid(unsafe_code)]

@@ -8,7 +8,7 @@ use callgate_html::Section;
 use callgate_html::sections::{Comparison, Subject, comparison, map};
 use callgate_requests::source::{Message, Messages, SourceText, read};
 
-use super::Shown;
+use super::shown::Shown;
 use crate::analysis::Analysis;
 
 /// What changed from `before` to the filter; adds warnings.

@@ -9,7 +9,7 @@ use callgate_html::{Markup, Section};
 use callgate_requests::source::{Message, Messages};
 use callgate_requests::syscall;
 
-use super::Shown;
+use super::shown::Shown;
 use crate::analysis::Analysis;
 use crate::code::code;
 use crate::figures::counted;

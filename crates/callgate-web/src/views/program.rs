@@ -6,7 +6,7 @@ use callgate_html::Section;
 use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program as listing};
 use callgate_requests::source::FilterContent;
 
-use super::Shown;
+use super::shown::Shown;
 use crate::analysis::Analysis;
 use crate::messages;
 

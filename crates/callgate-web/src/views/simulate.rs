@@ -10,7 +10,7 @@ use callgate_requests::Call;
 use callgate_requests::source::{Filter, FilterContent, Message, Messages};
 use callgate_requests::syscall;
 
-use super::Shown;
+use super::shown::Shown;
 use crate::analysis::Analysis;
 use crate::figures::counted;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use callgate::Arch;
 use callgate::bpf::{LongProgram, Program};
 use callgate::compile::{self, Compiled, Execution};
 use callgate::diagram::{Func, Store};
-use callgate::{Arch, Endian};
 use callgate_html::Section;
 use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program};
 
