@@ -9,6 +9,7 @@ mod structure;
 mod syscalls;
 mod systemd_groups;
 mod wasm;
+mod web;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,12 @@ const OWN: &[Task] = &[
         summary: "build the WebAssembly module of the bindings, and translate it to Go",
         help: wasm::HELP,
         run: wasm::run,
+    },
+    Task {
+        name: "web",
+        summary: "build the web page as a directory of static files",
+        help: web::HELP,
+        run: web::run,
     },
 ];
 

@@ -1,7 +1,11 @@
 //! Outcomes and verdicts in words.
 
 use callgate::explain::{ArchExplanation, Outcome, argument_names};
+use callgate::purposes::Purpose;
 use callgate::{Action, Arch, Verdict, verdict::errno_name};
+
+use crate::class::Class;
+use crate::markup::Markup;
 
 /// A syscall with its number and outcome.
 pub(crate) type Entry<'a> = (u32, &'static str, &'a Outcome);
@@ -14,6 +18,16 @@ pub(crate) fn entries(arch: &ArchExplanation) -> Vec<Entry<'_>> {
         .collect();
     entries.sort_unstable_by_key(|(nr, name, _)| (*name, *nr));
     entries
+}
+
+/// The syscalls of each purpose that has any, in the order of purposes.
+pub(crate) fn by_purpose<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<(Purpose, Vec<&'e Entry<'a>>)> {
+    let own: Vec<Option<Purpose>> = entries.iter().map(|(_, name, _)| Purpose::of(name)).collect();
+    let groups = Purpose::ALL.into_iter().map(|purpose| {
+        let members = entries.iter().zip(&own).filter(|(_, own)| **own == Some(purpose));
+        (purpose, members.map(|(entry, _)| entry).collect::<Vec<_>>())
+    });
+    groups.filter(|(_, members)| !members.is_empty()).collect()
 }
 
 /// What a verdict does, as a predicate: "fails with EPERM".
@@ -51,6 +65,14 @@ pub(crate) fn lines(outcome: &Outcome, arch: Arch, syscalls: &[(u32, &str)]) -> 
             vec![format!("{}, too complex to list", list.join(" or "))]
         }
     }
+}
+
+/// A verdict in its colours.
+pub fn chip(verdict: Verdict) -> Markup {
+    Markup::of(|markup| {
+        let style = format!("chip {}", Class::of_verdict(verdict).style());
+        markup.leaf("span", &[("class", &style)], &verdict.to_string());
+    })
 }
 
 /// The lines of an outcome as one text of limited length, for tooltips.

@@ -9,20 +9,38 @@ use std::fmt::Write;
 /// escaped as well, so text cannot imitate the structure around it.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if is_printable(c) => escaped.push(c),
-            c => {
+    escape_into(&mut escaped, text);
+    escaped
+}
+
+/// As [`escape`], at the end of a text.
+pub(crate) fn escape_into(escaped: &mut String, text: &str) {
+    // Most text needs no escape, and is copied as a whole.
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| !is_plain(c)) {
+        let (plain, tail) = rest.split_at(at);
+        escaped.push_str(plain);
+        let mut chars = tail.chars();
+        match chars.next() {
+            Some('&') => escaped.push_str("&amp;"),
+            Some('<') => escaped.push_str("&lt;"),
+            Some('>') => escaped.push_str("&gt;"),
+            Some('"') => escaped.push_str("&quot;"),
+            Some('\'') => escaped.push_str("&#39;"),
+            Some(c) if is_printable(c) => escaped.push(c),
+            Some(c) => {
                 let _ = write!(escaped, "{}", c.escape_default());
             }
+            None => {}
         }
+        rest = chars.as_str();
     }
-    escaped
+    escaped.push_str(rest);
+}
+
+/// Whether a character is printable ASCII without a meaning in HTML.
+fn is_plain(c: char) -> bool {
+    matches!(c, ' '..='~') && !matches!(c, '&' | '<' | '>' | '"' | '\'')
 }
 
 /// Whether a character is printable according to the standard library, and allowed in XML.

@@ -25,6 +25,7 @@ mod page;
 pub mod sections;
 mod tree;
 
+pub use describe::chip;
 pub use escape::escape;
 pub use markup::Markup;
 pub use page::{Page, STYLE, Section, Warning};

@@ -1,6 +1,6 @@
 //! A writer of HTML and SVG that cannot write anything else.
 
-use super::escape::escape;
+use super::escape::escape_into;
 
 /// HTML or SVG. Names of elements and attributes are constants; everything else is escaped, and elements are closed by the
 /// method that opens them.
@@ -25,7 +25,7 @@ impl Markup {
 
     /// Text.
     pub fn text(&mut self, text: &str) {
-        self.0.push_str(&escape(text));
+        escape_into(&mut self.0, text);
     }
 
     /// An element with content. It must not be one that HTML has no end tag for, such as `br`.
@@ -74,7 +74,7 @@ impl Markup {
             self.0.push(' ');
             self.0.push_str(name);
             self.0.push_str("=\"");
-            self.0.push_str(&escape(value));
+            escape_into(&mut self.0, value);
             self.0.push('"');
         }
     }

@@ -78,16 +78,24 @@ impl Json {
 
 fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
-    for c in text.chars() {
-        match c {
-            '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
-            '\n' => f.write_str("\\n")?,
-            '\t' => f.write_str("\\t")?,
-            c if u32::from(c) < 0x20 || c == '\u{7f}' => write!(f, "\\u{:04x}", u32::from(c))?,
-            c => write!(f, "{c}")?,
+    // Most text needs no escape, and is written as a whole.
+    let mut rest = text;
+    let is_escaped = |c: char| c < ' ' || matches!(c, '"' | '\\' | '\u{7f}');
+    while let Some(at) = rest.find(is_escaped) {
+        let (plain, tail) = rest.split_at(at);
+        f.write_str(plain)?;
+        let mut chars = tail.chars();
+        match chars.next() {
+            Some('"') => f.write_str("\\\"")?,
+            Some('\\') => f.write_str("\\\\")?,
+            Some('\n') => f.write_str("\\n")?,
+            Some('\t') => f.write_str("\\t")?,
+            Some(c) => write!(f, "\\u{:04x}", u32::from(c))?,
+            None => {}
         }
+        rest = chars.as_str();
     }
+    f.write_str(rest)?;
     f.write_str("\"")
 }
 

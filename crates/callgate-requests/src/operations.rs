@@ -16,7 +16,7 @@ use crate::json::Json;
 use crate::lint;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
-use crate::source::{Content, Filter, Message, Messages, SourceText, Stack, read};
+use crate::source::{Filter, FilterContent as Content, Message, Messages, SourceText, Stack, read};
 use crate::syscall;
 use crate::template::variables_json;
 

@@ -2,6 +2,11 @@
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
+#[cfg(not(feature = "web"))]
+use callgate_requests::answer;
+#[cfg(feature = "web")]
+use callgate_web::answer;
+
 /// The layout of a buffer; at least one byte, because an allocation must not be empty.
 fn layout(len: usize) -> Layout {
     match Layout::array::<u8>(len.max(1)) {
@@ -42,7 +47,7 @@ pub unsafe extern "C" fn callgate_answer(request: *mut u8, len: usize) -> u64 {
     // SAFETY: the caller passes a buffer of this length that is initialized.
     let bytes = unsafe { std::slice::from_raw_parts(request, len) };
     let answer = match std::str::from_utf8(bytes) {
-        Ok(text) => callgate_requests::answer(text),
+        Ok(text) => answer(text),
         Err(error) => callgate_requests::not_utf8(error.valid_up_to()),
     };
     // SAFETY: the caller passes the buffer, and nothing reads it after this.

@@ -1,4 +1,4 @@
-//! Builds the module.
+//! Builds modules.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,24 +6,39 @@ use std::process::Command;
 use callgate_eval::files::{self, read};
 use callgate_eval::{Result, workspace};
 
-/// The maximum size of the module in bytes; a release has at most 1 MiB compressed as well.
-const MAX_SIZE: usize = 2 << 20;
+/// A module.
+pub(crate) struct Module {
+    /// The features of `callgate-wasm`, separated by commas.
+    pub(crate) features: &'static str,
+    /// The profile of cargo.
+    pub(crate) profile: &'static str,
+    /// The maximum size in bytes.
+    pub(crate) max_size: usize,
+}
+
+/// The module of the bindings. A release has at most 1 MiB compressed as well.
+pub(super) const BINDINGS: Module = Module { features: "", profile: "wasm", max_size: 2 << 20 };
 
 /// The maximum memory of an instance in bytes. Docker's default profile takes 3 MiB; the budget of a diagram takes
 /// at most 100 MB.
 const MAX_MEMORY: u64 = 512 << 20;
 
-/// Builds the module.
-pub(super) fn build() -> Result<Vec<u8>> {
-    let root = workspace();
-    let directory = match std::env::var_os("CARGO_TARGET_DIR") {
+/// The directory for what is built.
+pub(crate) fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => PathBuf::from(directory),
-        None => root.join("target"),
-    };
+        None => workspace().join("target"),
+    }
+}
+
+/// Builds a module.
+pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
+    let (root, directory) = (workspace(), target());
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(&root)
-        .args(["build", "--locked", "--package", "callgate-wasm", "--profile", "wasm"])
+        .args(["build", "--locked", "--package", "callgate-wasm", "--profile", wanted.profile])
+        .args(["--features", wanted.features])
         .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
         .arg(&directory)
         // Separated by 0x1f, so that paths may have blanks.
@@ -35,9 +50,11 @@ pub(super) fn build() -> Result<Vec<u8>> {
              `rustup target add wasm32-unknown-unknown`"
         ));
     }
-    let module = read(&directory.join("wasm32-unknown-unknown/wasm/callgate_wasm.wasm"))?;
-    if module.len() > MAX_SIZE {
-        return Err(format!("the module has {} bytes, the maximum is {MAX_SIZE}", module.len()));
+    let built = directory.join("wasm32-unknown-unknown").join(wanted.profile);
+    let module = read(&built.join("callgate_wasm.wasm"))?;
+    if module.len() > wanted.max_size {
+        let (size, max) = (module.len(), wanted.max_size);
+        return Err(format!("the module has {size} bytes, the maximum is {max}"));
     }
     Ok(module)
 }

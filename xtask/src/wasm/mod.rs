@@ -7,4 +7,5 @@ mod build;
 mod run;
 mod translate;
 
+pub(crate) use build::{Module, build, target};
 pub(crate) use run::{HELP, run};

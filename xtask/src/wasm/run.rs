@@ -5,7 +5,7 @@ use std::process::Command;
 use callgate_eval::files::{read, run as execute, write};
 use callgate_eval::{Result, workspace};
 
-use super::build::build;
+use super::build::{BINDINGS, build};
 use super::translate::translate;
 
 pub(crate) const HELP: &str = "\
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let bindings = workspace().join("bindings");
     let path = bindings.join("wasm/callgate.wasm");
-    let module = build()?;
+    let module = build(&BINDINGS)?;
     if is_check {
         if module != read(&path)? {
             return Err(format!(

@@ -1,8 +1,8 @@
 //! What a process can do under a filter, as answers to questions that people ask.
 
-use callgate::explain::{ArchExplanation, Permission};
+use callgate::explain::Permission;
 
-use crate::describe::entries;
+use crate::describe::Entry;
 
 /// A question, as the end of "It can …", and the syscalls of which one is enough.
 pub(super) struct Ability {
@@ -80,9 +80,8 @@ pub(super) const ABILITIES: &[Ability] = &[
 ];
 
 impl Ability {
-    /// The answer on an architecture; `None` if it has none of the syscalls.
-    pub(super) fn answer(&self, arch: &ArchExplanation) -> Option<Answer> {
-        let entries = entries(arch);
+    /// The answer for the syscalls of an architecture; `None` if it has none of this ability.
+    pub(super) fn answer(&self, entries: &[Entry<'_>]) -> Option<Answer> {
         let known = entries.iter().filter(|(_, name, _)| self.syscalls.contains(name));
         let known: Vec<(Permission, &'static str)> =
             known.map(|(_, name, outcome)| (Permission::of(outcome), *name)).collect();

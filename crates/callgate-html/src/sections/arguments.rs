@@ -4,8 +4,7 @@ use callgate::explain::{ArchExplanation, Clause, Group, Outcome, argument_names}
 use callgate::{Arch, Verdict};
 
 use super::filter::{Subject, left_out};
-use crate::class::Class;
-use crate::describe::counted;
+use crate::describe::{chip, counted};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -113,7 +112,6 @@ fn last(table: &mut Markup, condition: &str, verdict: Verdict) {
 
 fn verdict_cell(tr: &mut Markup, verdict: Verdict) {
     tr.element("td", &[], |td| {
-        let style = format!("chip {}", Class::of_verdict(verdict).style());
-        td.leaf("span", &[("class", &style)], &verdict.to_string());
+        td.append(&chip(verdict));
     });
 }

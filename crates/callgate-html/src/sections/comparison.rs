@@ -5,8 +5,7 @@ use callgate::explain::{ArchExplanation, Explanation, Outcome, Permission};
 use callgate::{Arch, Word};
 
 use super::filter::{MAX_ARCHES, left_out};
-use crate::class::Class;
-use crate::describe::{counted, entries, lines};
+use crate::describe::{chip, counted, entries, lines};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -205,8 +204,7 @@ fn outcome_cell(td: &mut Markup, outcome: &Outcome, arch: Arch, syscalls: &[(u32
     /// The maximum number of lines of a cell.
     const MAX: usize = 12;
     if let Outcome::Always(verdict) = outcome {
-        let style = format!("chip {}", Class::of_verdict(*verdict).style());
-        td.leaf("span", &[("class", &style)], &verdict.to_string());
+        td.append(&chip(*verdict));
         return;
     }
     let lines = lines(outcome, arch, syscalls);

@@ -70,7 +70,8 @@ pub fn findings(findings: &[Finding]) -> Section {
                         item.element("div", &[], |div| {
                             div.leaf("span", &[("class", "quiet")], label);
                             div.text(" ");
-                            div.leaf("span", &[], text);
+                            let style = if label == "at" { "position" } else { "text" };
+                            div.leaf("span", &[("class", style)], text);
                         });
                     }
                 });

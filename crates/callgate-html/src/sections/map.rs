@@ -6,7 +6,7 @@ use callgate::purposes::Purpose;
 use super::comparison::Comparison;
 use super::filter::{Subject, left_out};
 use crate::class::Class;
-use crate::describe::{Entry, entries, tooltip};
+use crate::describe::{Entry, by_purpose, entries, tooltip};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -32,19 +32,14 @@ pub fn map(subject: &Subject<'_>, compared: Option<&Comparison>) -> Section {
             let open: &[(&str, &str)] = if at == 0 { &[("open", "open")] } else { &[] };
             body.element("details", open, |details| {
                 let entries = entries(arch);
+                let groups = by_purpose(&entries);
                 details.leaf("summary", &[], &format!("{}: {}", arch.arch, counts(&entries)));
                 details.element("div", &[("class", "map")], |cards| {
-                    for purpose in Purpose::ALL {
-                        let own = entries
-                            .iter()
-                            .filter(|(_, name, _)| Purpose::of(name) == Some(purpose));
-                        let own: Vec<&Entry<'_>> = own.collect();
-                        if !own.is_empty() {
-                            card(cards, arch, purpose, &own, compared);
-                        }
+                    for (purpose, own) in &groups {
+                        card(cards, arch, *purpose, own, compared);
                     }
                 });
-                table(details, arch, &entries);
+                table(details, arch, &groups);
             });
         }
         if !others.is_empty() {
@@ -164,7 +159,7 @@ fn square(svg: &mut Markup, class: Class, (x, y): (usize, usize), tip: &str, is_
 }
 
 /// The same as text.
-fn table(details: &mut Markup, arch: &ArchExplanation, entries: &[Entry<'_>]) {
+fn table(details: &mut Markup, arch: &ArchExplanation, groups: &[(Purpose, Vec<&Entry<'_>>)]) {
     details.element("details", &[], |details| {
         details.leaf("summary", &[], &format!("The map of {} as a table", arch.arch));
         details.element("div", &[("class", "wide")], |wide| {
@@ -174,21 +169,18 @@ fn table(details: &mut Markup, arch: &ArchExplanation, entries: &[Entry<'_>]) {
                         tr.leaf("th", &[("scope", "col")], title);
                     }
                 });
-                for purpose in Purpose::ALL {
-                    rows(table, purpose, entries);
+                for (purpose, entries) in groups {
+                    rows(table, *purpose, entries);
                 }
             });
         });
     });
 }
 
-fn rows(table: &mut Markup, purpose: Purpose, entries: &[Entry<'_>]) {
+fn rows(table: &mut Markup, purpose: Purpose, entries: &[&Entry<'_>]) {
     // What happens, and to which syscalls.
     let mut outcomes: Vec<(Class, String, Vec<&str>)> = Vec::new();
     for (_, name, outcome) in entries {
-        if Purpose::of(name) != Some(purpose) {
-            continue;
-        }
         let (class, text) = (Class::of(outcome), label(outcome));
         match outcomes.iter_mut().find(|(_, other, _)| *other == text) {
             Some((.., names)) => names.push(name),

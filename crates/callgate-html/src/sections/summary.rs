@@ -1,11 +1,12 @@
 //! The summary in words: the default, what a process can do, dangerous syscalls, and the groups.
 
+use callgate::Arch;
 use callgate::explain::{ArchExplanation, Outcome, Permission};
 use callgate::purposes::{Purpose, allowed_dangers};
 
 use super::abilities::{ABILITIES, Ability};
 use super::filter::Subject;
-use crate::describe::{Entry, counted, effect, entries};
+use crate::describe::{Entry, by_purpose, counted, effect, entries};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -128,19 +129,21 @@ fn short(arch: &ArchExplanation) -> String {
 
 /// What a process can do.
 fn can(body: &mut Markup, subject: &Subject<'_>) {
+    let arches: Vec<(Arch, Vec<Entry<'_>>)> =
+        subject.explanation.arches.iter().map(|arch| (arch.arch, entries(arch))).collect();
     body.leaf("h3", &[], "What a process can do");
     body.element("div", &[("class", "wide")], |wide| {
         wide.element("table", &[("class", "words")], |table| {
             header(table, &["It can …", "", "because of"]);
-            ABILITIES.iter().for_each(|ability| row(table, subject, ability));
+            ABILITIES.iter().for_each(|ability| row(table, &arches, ability));
         });
     });
 }
 
-fn row(table: &mut Markup, subject: &Subject<'_>, ability: &Ability) {
-    let mut answers = subject.explanation.arches.iter().filter_map(|arch| {
-        let answer = ability.answer(arch)?;
-        Some((arch.arch, answer))
+fn row(table: &mut Markup, arches: &[(Arch, Vec<Entry<'_>>)], ability: &Ability) {
+    let mut answers = arches.iter().filter_map(|(arch, entries)| {
+        let answer = ability.answer(entries)?;
+        Some((*arch, answer))
     });
     let Some((_, first)) = answers.next() else { return };
     // An answer that a process gets on another architecture of the filter is as good for it.
@@ -209,14 +212,8 @@ fn groups(body: &mut Markup, arch: &ArchExplanation) {
     body.element("div", &[("class", "wide")], |wide| {
         wide.element("table", &[("class", "words")], |table| {
             header(table, &["Group", "Allowed", "What it is for, and what is not allowed"]);
-            for purpose in Purpose::ALL {
-                let members: Vec<&Entry<'_>> = entries
-                    .iter()
-                    .filter(|(_, name, _)| Purpose::of(name) == Some(purpose))
-                    .collect();
-                if !members.is_empty() {
-                    group(table, purpose, &members);
-                }
+            for (purpose, members) in by_purpose(&entries) {
+                group(table, purpose, &members);
             }
         });
     });

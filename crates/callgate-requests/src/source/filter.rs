@@ -5,8 +5,8 @@ use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, Options};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Func, Store};
-use callgate::formats::Profile;
 use callgate::formats::statements::Statements;
+use callgate::formats::{Listener, Profile};
 use callgate::lint::Subject;
 use callgate::policy::Policy;
 use callgate::stack::{self, Merged, StackError};
@@ -15,21 +15,30 @@ use callgate::{Arch, Description, Endian, Verdict};
 use super::message::{Message, Messages};
 
 /// A filter with its name.
-pub(crate) struct Filter {
-    pub(crate) name: String,
-    pub(crate) content: Content,
-    pub(crate) flags: FilterFlags,
-    has_listener: bool,
+pub struct Filter {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub content: Content,
+    /// The flags with which it is to be installed.
+    pub flags: FilterFlags,
+    /// The supervisor that handles notifications.
+    pub listener: Option<Listener>,
     /// The architectures that results are about.
-    pub(crate) arches: Vec<Arch>,
+    pub arches: Vec<Arch>,
     /// How often syscalls occur according to the source.
-    pub(crate) weights: Option<Weights>,
-    /// The rules as the text states them, if they were asked for.
-    pub(crate) statements: Option<Statements>,
+    pub weights: Option<Weights>,
+    /// The rules as the text states them, if the reader kept them.
+    pub(super) statements: Option<Statements>,
+    /// The warnings of the reader.
+    warnings: Vec<Diagnostic>,
 }
 
-pub(crate) enum Content {
+/// What a filter is.
+pub enum Content {
+    /// A policy.
     Policy(Box<Policy>),
+    /// A program, for machines of this byte order.
     Program(LongProgram, Endian),
 }
 
@@ -39,15 +48,14 @@ impl Filter {
         if arches.is_empty() {
             arches = policy.arches().collect();
         }
-        let content = Content::Policy(Box::new(policy));
-        Filter::new(name, content, arches)
+        Filter::new(name, Content::Policy(Box::new(policy)), arches)
     }
 
     /// A profile, without its warnings.
     pub(crate) fn of_profile(name: String, profile: Profile) -> Filter {
-        let Profile { policy, flags, listener, statements, .. } = profile;
-        let has_listener = listener.is_some();
-        Filter { flags, has_listener, statements, ..Filter::of_policy(name, policy, Vec::new()) }
+        let Profile { policy, flags, listener, warnings, statements, .. } = profile;
+        let filter = Filter::of_policy(name, policy, Vec::new());
+        Filter { flags, listener, statements, warnings, ..filter }
     }
 
     /// A program for these architectures.
@@ -61,29 +69,27 @@ impl Filter {
     }
 
     fn new(name: String, content: Content, arches: Vec<Arch>) -> Filter {
-        let flags = FilterFlags::NONE;
-        Filter {
-            name,
-            content,
-            flags,
-            has_listener: false,
-            arches,
-            weights: None,
-            statements: None,
-        }
+        let (flags, listener, weights) = (FilterFlags::NONE, None, None);
+        let (statements, warnings) = (None, Vec::new());
+        Filter { name, content, flags, listener, arches, weights, statements, warnings }
     }
 
-    /// The same, with the rules as the text states them.
+    /// The same filter, with the rules as its text states them.
     pub(crate) fn with_statements(self, statements: Option<Statements>) -> Filter {
         Filter { statements, ..self }
     }
 
-    /// What lint checks.
-    pub(crate) fn subject(&self) -> Subject<'_> {
+    /// The rules as the text states them, if the source was read with `statements`.
+    pub fn statements(&self) -> Option<&Statements> {
+        self.statements.as_ref()
+    }
+
+    /// The filter for lint; findings have positions if it was read with `statements`.
+    pub fn subject(&self) -> Subject<'_> {
         match &self.content {
-            Content::Policy(policy) => {
-                Subject::new(&**policy).with_statements(self.statements.as_ref())
-            }
+            Content::Policy(policy) => Subject::new(policy.as_ref())
+                .with_statements(self.statements.as_ref())
+                .with_warnings(&self.warnings),
             Content::Program(program, endian) => Subject::program(program, *endian),
         }
     }
@@ -102,7 +108,7 @@ impl Filter {
             Content::Program(program, endian) => Description::program(program, *endian),
         }
         .with_flags(self.flags)
-        .with_listener(self.has_listener)
+        .with_listener(self.listener.is_some())
     }
 
     fn compile(&self, options: &Options) -> Result<Compiled, CompileError> {
@@ -125,10 +131,11 @@ impl Filter {
 }
 
 /// Filters on top of each other: a source may be several.
-pub(crate) struct Stack {
-    pub(crate) name: String,
+pub struct Stack {
+    /// The name.
+    pub name: String,
     /// The oldest first. There is at least one.
-    pub(crate) filters: Vec<Filter>,
+    pub filters: Vec<Filter>,
 }
 
 impl Stack {
@@ -138,7 +145,7 @@ impl Stack {
     }
 
     /// The architectures that its filters support.
-    pub(crate) fn arches(&self) -> Vec<Arch> {
+    pub fn arches(&self) -> Vec<Arch> {
         let mut arches: Vec<Arch> = Vec::new();
         for arch in self.filters.iter().flat_map(|filter| &filter.arches) {
             if !arches.contains(arch) {
@@ -149,17 +156,17 @@ impl Stack {
     }
 
     /// The flags with which its filters are to be installed.
-    pub(crate) fn flags(&self) -> FilterFlags {
+    pub fn flags(&self) -> FilterFlags {
         self.filters.iter().fold(FilterFlags::NONE, |all, filter| all | filter.flags)
     }
 
     /// The byte order of its machines.
-    pub(crate) fn endian(&self) -> Endian {
+    pub fn endian(&self) -> Endian {
         self.filters.first().map_or(Endian::Little, Filter::endian)
     }
 
     /// The program with its effect: the compiled filter, or what the filters merge to.
-    pub(crate) fn compile(&self, options: &Options) -> Result<Compiled, Messages> {
+    pub fn compile(&self, options: &Options) -> Result<Compiled, Messages> {
         match self.filters.as_slice() {
             [only] => only.compile(options).map_err(|error| Message::failed(&only.name, &error)),
             _ => Ok(self.merge(options)?.compiled),
@@ -167,7 +174,7 @@ impl Stack {
     }
 
     /// Merges the filters into one program.
-    pub(crate) fn merge(&self, options: &Options) -> Result<Merged, Messages> {
+    pub fn merge(&self, options: &Options) -> Result<Merged, Messages> {
         let failed = |error: StackError| {
             let filter = error.filter().and_then(|at| self.filters.get(at));
             let name = filter.map_or(&self.name, |filter| &filter.name);
@@ -180,7 +187,7 @@ impl Stack {
     }
 
     /// The diagram of the combined verdicts.
-    pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func, Messages> {
+    pub fn diagram(&self, store: &mut Store) -> Result<Func, Messages> {
         if let [only] = self.filters.as_slice() {
             return only.diagram(store).map_err(|error| Message::failed(&only.name, &error));
         }

@@ -14,12 +14,11 @@ mod violations;
 
 pub use arches::arches_in;
 pub use detect::{detect, is_unit};
-pub(crate) use filter::{Content, Filter, Stack};
+pub use filter::{Content as FilterContent, Filter, Stack};
 pub use format::{FORMATS, ProgramForm, SourceFormat};
 pub use listing::{linux3_warning, listing_warnings};
 pub use message::{Message, Messages};
 pub use options::Reading;
-pub(crate) use read::read;
-pub use read::{Content as SourceContent, Format, SourceText};
+pub use read::{Content as SourceContent, Format, SourceText, read};
 pub use variables::{given, values_of};
 pub use violations::violations;

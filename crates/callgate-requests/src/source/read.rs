@@ -63,6 +63,15 @@ impl SourceText {
             reading,
         }
     }
+
+    /// The given format, or the one that the name and this text show.
+    pub fn format_of(&self, text: &str) -> Format {
+        let extension = self.name.rsplit_once('.').map(|(_, extension)| extension);
+        self.format.unwrap_or_else(|| match is_unit(text) {
+            true => Format::Unit,
+            false => Format::Source(detect(extension, text.as_bytes())),
+        })
+    }
 }
 
 /// A filter in one of its forms.
@@ -91,7 +100,10 @@ pub enum Format {
 const BUILT_IN: &str = "container-default";
 
 /// Reads a source; adds warnings.
-pub(crate) fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messages> {
+///
+/// # Errors
+/// All messages about the source, without these warnings.
+pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messages> {
     let name = source.name.as_str();
     let mut own = Vec::new();
     let stack = match &source.content {
@@ -151,11 +163,7 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
     let reading = &source.reading;
     let one = |error: Diagnostic| vec![error];
     let name = || source.name.clone();
-    let extension = source.name.rsplit_once('.').map(|(_, extension)| extension);
-    let format = source.format.unwrap_or_else(|| match is_unit(text) {
-        true => Format::Unit,
-        false => Format::Source(detect(extension, text.as_bytes())),
-    });
+    let format = source.format_of(text);
     let has_parts =
         matches!(format, Format::Source(SourceFormat::Profile(_) | SourceFormat::Firecracker));
     if source.part.is_some() && !has_parts {
@@ -229,12 +237,16 @@ fn of_snap(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
     let filters = snap::read(text, &source.reading.of_snap(), &mut ids)?;
     warnings.extend(filters.warnings);
     let name = &source.name;
-    let filter = |what: &str, policy, statements| {
-        let own = Filter::of_policy(format!("{name} ({what})"), policy, Vec::new());
-        own.with_statements(statements)
+    let [of_deny, of_allow] = match filters.statements {
+        Some(statements) => statements.map(Some),
+        None => [None, None],
     };
-    let [deny, allow] = filters.statements.map_or_else(Default::default, |both| both.map(Some));
-    let filters = vec![filter("deny", filters.deny, deny), filter("allow", filters.allow, allow)];
+    let filter = |what: &str, policy, statements| {
+        Filter::of_policy(format!("{name} ({what})"), policy, Vec::new())
+            .with_statements(statements)
+    };
+    let filters =
+        vec![filter("deny", filters.deny, of_deny), filter("allow", filters.allow, of_allow)];
     Ok(Stack { name: name.clone(), filters })
 }
 

@@ -1,7 +1,7 @@
 //! What a program executes under weights: which instructions, and how many for each syscall.
 
-use callgate_bpf::LongProgram;
 use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::{LongProgram, Program, is_constant_allow};
 use callgate_codegen::WeightedSyscall;
 use callgate_proof::diagram::{Func, Store};
 
@@ -71,6 +71,28 @@ impl Execution {
         }
         syscalls.sort_by(|a, b| b.syscall.weight.total_cmp(&a.syscall.weight));
         Execution { insns, syscalls }
+    }
+
+    /// The same for a program that Callgate did not compile, of whose always-allowed syscalls the kernel's cache may not
+    /// recognize all, and the number of those that it recognizes.
+    pub fn of_given(
+        store: &Store,
+        meaning: Func,
+        program: &LongProgram,
+        weighted: &[WeightedSyscall],
+        endian: Endian,
+    ) -> (Execution, usize) {
+        let for_the_kernel = Program::try_from(program.clone()).ok();
+        let is_cached = |syscall: &WeightedSyscall| {
+            let program = for_the_kernel.as_ref();
+            program.is_some_and(|program| is_constant_allow(program, syscall.token, syscall.nr))
+        };
+        let weighted: Vec<WeightedSyscall> = weighted
+            .iter()
+            .map(|syscall| WeightedSyscall { always_allowed: is_cached(syscall), ..*syscall })
+            .collect();
+        let cached = weighted.iter().filter(|syscall| syscall.always_allowed).count();
+        (Execution::new(store, meaning, program, &weighted, endian), cached)
     }
 
     /// The mean number of executed instructions per syscall; `None` without weights.

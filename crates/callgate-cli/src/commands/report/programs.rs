@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use callgate::bpf::{LongProgram, Program, is_constant_allow};
-use callgate::codegen::WeightedSyscall;
+use callgate::Arch;
+use callgate::bpf::{LongProgram, Program};
 use callgate::compile::{self, Compiled, Execution};
 use callgate::diagram::{Func, Store};
-use callgate::{Arch, Endian};
 use callgate_html::Section;
 use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program};
 
@@ -42,7 +41,7 @@ pub(super) fn sections(
     let weighted = read.weights.resolve(store, root, &arches);
     let execution = Execution::new(store, root, &compiled.program, &weighted, endian);
     let given = given(stack).map(|given| {
-        let (execution, cached) = cost_of_given(store, root, given, &weighted, endian);
+        let (execution, cached) = Execution::of_given(store, root, given, &weighted, endian);
         (given, execution, cached)
     });
     let mut programs: Vec<ProgramCost<'_>> = Vec::new();
@@ -107,25 +106,4 @@ fn given_programs(stack: &Stack) -> impl Iterator<Item = Vec<Program>> {
         FilterContent::Profile(_) => None,
     });
     programs.collect::<Option<Vec<Program>>>().into_iter()
-}
-
-/// The execution of a program that Callgate did not compile: the kernel may not recognize always-allowed syscalls.
-fn cost_of_given(
-    store: &Store,
-    root: Func,
-    given: &LongProgram,
-    weighted: &[WeightedSyscall],
-    endian: Endian,
-) -> (Execution, usize) {
-    let for_the_kernel = Program::try_from(given.clone()).ok();
-    let is_cached = |syscall: &WeightedSyscall| {
-        let program = for_the_kernel.as_ref();
-        program.is_some_and(|program| is_constant_allow(program, syscall.token, syscall.nr))
-    };
-    let weighted: Vec<WeightedSyscall> = weighted
-        .iter()
-        .map(|syscall| WeightedSyscall { always_allowed: is_cached(syscall), ..*syscall })
-        .collect();
-    let cached = weighted.iter().filter(|syscall| syscall.always_allowed).count();
-    (Execution::new(store, root, given, &weighted, endian), cached)
 }

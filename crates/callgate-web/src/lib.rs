@@ -1,0 +1,46 @@
+//! What the web page of Callgate asks: one pure function from JSON to JSON, whose answers are fragments of HTML.
+//!
+//! [`answer`] takes a request and returns an answer. It does no I/O and reads no clock. `callgate-wasm` with the feature
+//! `web` exports it as a WebAssembly module; the files of the page are in `web`.
+//!
+//! # Requests
+//!
+//! | key | in | value |
+//! |---|---|---|
+//! | `view` | all | `about`, `explanation`, `findings`, `program`, `compare`, `convert` or `simulate` |
+//! | `source` | all but `about` | a source |
+//! | `before` | `compare` | the source that it is compared with |
+//! | `to`, `closest` | `convert` | a policy language, or `c`, `rust`, `go`, `asm`; whether to write the nearest stricter policy |
+//! | `syscall`, `args`, `arch` | `simulate` | a name or number; a list of strings; the ABI |
+//!
+//! A source is an object with `text` or `preset`, and with settings, whose values are strings: `name`, `format`, `machine`,
+//! `arches`, `kernel`, `caps` and the others of [`SourceText::set`](callgate_requests::source::SourceText::set).
+//!
+//! # Answers
+//!
+//! | key | value |
+//! |---|---|
+//! | `ok` | whether there is an answer; otherwise, `messages` has the reasons |
+//! | `status` | the answer in a sentence, for the title and for screen readers |
+//! | `head` | the figures of the filter, as HTML |
+//! | `messages` | errors and warnings, as HTML |
+//! | `body` | the view, as HTML |
+//! | `file` | what was written: `name` and `text` |
+//!
+//! The answer to `about` has lists of names instead, and the text of the built-in profile.
+//!
+//! All HTML is written by [`callgate_html::Markup`], which escapes every text. It has no scripts and no inline styles.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod about;
+mod analysis;
+mod answer;
+mod code;
+mod figures;
+mod findings;
+mod messages;
+mod request;
+mod views;
+
+pub use answer::{MAX_REQUEST, answer};

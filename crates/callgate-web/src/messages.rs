@@ -1,0 +1,61 @@
+//! Errors and warnings.
+
+use callgate::diagnostic::Severity;
+use callgate_html::Markup;
+use callgate_requests::source::Message;
+
+/// The maximum number of messages that are shown.
+const MAX: usize = 50;
+
+/// Messages as a list, the errors first; nothing without messages. Positions end in `:LINE:COLUMN`.
+pub(crate) fn markup(messages: &[Message]) -> Markup {
+    let mut sorted: Vec<&Message> = messages.iter().collect();
+    sorted.sort_by_key(|message| message.diagnostic.severity != Severity::Error);
+    Markup::of(|markup| {
+        if sorted.is_empty() {
+            return;
+        }
+        markup.element("ul", &[("class", "findings")], |list| {
+            sorted.iter().take(MAX).for_each(|message| item(list, message));
+            if let Some(more @ 1..) = sorted.len().checked_sub(MAX) {
+                list.leaf("li", &[], &format!("{more} more messages are left out."));
+            }
+        });
+    })
+}
+
+fn item(list: &mut Markup, message: &Message) {
+    let diagnostic = &message.diagnostic;
+    list.element("li", &[], |item| {
+        let (style, text) = match diagnostic.severity {
+            Severity::Error => ("chip killed", "error"),
+            Severity::Warning => ("chip conditional", "warning"),
+        };
+        item.leaf("span", &[("class", style)], text);
+        item.text(" ");
+        if let (Some(source), Some(at)) = (&message.source, diagnostic.position) {
+            let place = format!("{source}:{}:{}", at.line, at.column);
+            item.leaf("span", &[("class", "position")], &place);
+            item.text(" ");
+        }
+        item.leaf("span", &[], &diagnostic.message);
+        if !diagnostic.help.is_empty() {
+            item.element("div", &[], |help| {
+                help.leaf("span", &[("class", "quiet")], "help:");
+                help.text(" ");
+                help.text(&diagnostic.help);
+            });
+        }
+    });
+}
+
+/// The errors in a sentence.
+pub(crate) fn status(messages: &[Message]) -> String {
+    let mut errors =
+        messages.iter().filter(|message| message.diagnostic.severity == Severity::Error);
+    let first = errors.next().map_or("", |error| error.diagnostic.message.as_str());
+    match errors.count() {
+        0 => format!("Error: {first}"),
+        more => format!("{} errors. The first: {first}", more + 1),
+    }
+}

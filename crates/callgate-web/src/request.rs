@@ -1,0 +1,151 @@
+//! Reads requests.
+
+use callgate::convert::Target;
+use callgate::diagnostic::Diagnostic;
+use callgate::formats::syntax::json;
+use callgate::formats::syntax::keys::KeyMatching;
+use callgate::formats::syntax::reader::{Fields, Reader, key};
+use callgate::formats::syntax::tree::{Node, NodeKind};
+use callgate::{Arch, emit::Language};
+use callgate_requests::Call;
+use callgate_requests::source::{
+    Format, ProgramForm, Reading, SourceContent, SourceFormat, SourceText,
+};
+
+/// A request.
+pub(crate) struct Asked {
+    pub(crate) view: View,
+    /// `None` asks about Callgate itself.
+    pub(crate) source: Option<SourceText>,
+}
+
+/// What is shown.
+pub(crate) enum View {
+    Explanation,
+    Findings,
+    Program,
+    Compare(Box<SourceText>),
+    Convert { to: Written, closest: bool },
+    Simulate(Call),
+}
+
+/// What a filter is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    Policy(Target),
+    Code(Language),
+    Assembly,
+}
+
+impl Written {
+    /// The outputs besides policy languages, by name, with a title.
+    pub(crate) const CODE: [(&str, &str, Written); 4] = [
+        ("c", "C", Written::Code(Language::C)),
+        ("rust", "Rust", Written::Code(Language::Rust)),
+        ("go", "Go", Written::Code(Language::Go)),
+        ("asm", "BPF assembly", Written::Assembly),
+    ];
+
+    fn named(name: &str) -> Option<Written> {
+        let code = Written::CODE.iter().find(|(own, ..)| *own == name);
+        let policy = || Target::from_name(name).map(Written::Policy);
+        code.map(|(.., written)| *written).or_else(policy)
+    }
+}
+
+type Read<T> = Result<T, Vec<Diagnostic>>;
+
+fn one<T>(message: impl Into<String>) -> Read<T> {
+    Err(vec![Diagnostic::error(None, message)])
+}
+
+/// Parses a request.
+///
+/// # Errors
+/// All messages about it.
+pub(crate) fn parse(text: &str) -> Read<Asked> {
+    let document = json::parse(text).map_err(|error| vec![error])?;
+    let mut reader = Reader::new(text, KeyMatching::Exact).refusing_unknown_keys();
+    let keys = ["view", "source", "before", "to", "closest", "syscall", "args", "arch"].map(key);
+    let Some(fields) = reader.fields(&document, "the request", &keys) else {
+        return Err(reader.finish());
+    };
+    let text = |key: &str| fields.get(key).and_then(Node::text);
+    let view = text("view").unwrap_or_default();
+    if view == "about" {
+        return Ok(Asked { view: View::Explanation, source: None });
+    }
+    let source = match fields.get("source") {
+        Some(node) => source(node)?,
+        None => return one("missing key `source`"),
+    };
+    let view = match view {
+        "explanation" => View::Explanation,
+        "findings" => View::Findings,
+        "program" => View::Program,
+        "compare" => match fields.get("before") {
+            Some(node) => View::Compare(Box::new(self::source(node)?)),
+            None => return one("missing key `before`"),
+        },
+        "convert" => match text("to").and_then(Written::named) {
+            Some(to) => View::Convert { to, closest: is_true(fields.get("closest")) },
+            None => return one("`to` is not a language"),
+        },
+        "simulate" => View::Simulate(call(&fields)?),
+        _ => return one("unknown `view`"),
+    };
+    Ok(Asked { view, source: Some(source) })
+}
+
+fn is_true(node: Option<&Node>) -> bool {
+    matches!(node.map(|node| &node.kind), Some(NodeKind::Bool(true)))
+}
+
+/// A source: a text or a preset, and settings.
+fn source(node: &Node) -> Read<SourceText> {
+    let content = match (node.get("text"), node.get("preset")) {
+        (Some(text), None) => text.text().map(|text| SourceContent::Text(text.to_owned())),
+        (None, Some(name)) => name.text().map(|name| SourceContent::Preset(name.to_owned())),
+        _ => None,
+    };
+    let Some(content) = content else { return one("a source has a `text` or a `preset`") };
+    let mut source = SourceText::new(content, Reading::new(Arch::X86_64));
+    source.reading.statements = true;
+    for member in node.members() {
+        if matches!(&*member.key, "text" | "preset") {
+            continue;
+        }
+        let Some(value) = member.value.text() else {
+            return one(format!("`{}` is not a string", member.key));
+        };
+        source.set(&member.key, value).map_err(|error| vec![error])?;
+    }
+    // Fields have texts only, so that messages should be about characters, not about bytes.
+    if let SourceContent::Text(text) = &source.content {
+        let raw = Format::Source(SourceFormat::Program(ProgramForm::Raw));
+        if source.format_of(text) == raw {
+            source.format = Some(Format::Source(SourceFormat::Program(ProgramForm::Text)));
+        }
+    }
+    Ok(source)
+}
+
+fn call(fields: &Fields<'_>) -> Read<Call> {
+    let Some(syscall) = fields.get("syscall").and_then(Node::text) else {
+        return one("missing key `syscall`");
+    };
+    let args = fields.get("args").map_or(&[][..], Node::items).iter();
+    let arch = match fields.get("arch").and_then(Node::text) {
+        None => None,
+        Some(name) => match Arch::from_name(name) {
+            Some(arch) => Some(arch),
+            None => return one("unknown architecture"),
+        },
+    };
+    Ok(Call {
+        syscall: syscall.to_owned(),
+        args: args.filter_map(|arg| arg.text().map(str::to_owned)).collect(),
+        arch,
+        ..Call::default()
+    })
+}

@@ -1,0 +1,150 @@
+//! The filter in another language, or as source code.
+
+use callgate::bpf::disasm::{Dialect, ListingOptions, disassemble};
+use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, Target, convert_diagram};
+use callgate::diagnostic::Diagnostic;
+use callgate::emit::{self, SourceOptions};
+use callgate::formats::systemd::SystemdVersion;
+use callgate_html::{Markup, Section};
+use callgate_requests::source::{Message, Messages};
+use callgate_requests::syscall;
+
+use super::shown::Shown;
+use crate::analysis::Analysis;
+use crate::code::code;
+use crate::figures::counted;
+use crate::request::Written;
+
+/// Writes the filter.
+///
+/// # Errors
+/// If there is no program, or the filter is too complex.
+pub(crate) fn convert(
+    analysis: &mut Analysis<'_>,
+    to: Written,
+    closest: bool,
+) -> Result<Shown, Messages> {
+    match to {
+        Written::Policy(target) => policy(analysis, target, closest),
+        Written::Code(_) | Written::Assembly => program(analysis, to),
+    }
+}
+
+fn failed(analysis: &Analysis<'_>, message: String, help: &str) -> Messages {
+    vec![Message::about(&analysis.stack.name, Diagnostic::error(None, message).help(help))]
+}
+
+fn policy(analysis: &mut Analysis<'_>, target: Target, closest: bool) -> Result<Shown, Messages> {
+    let reading = &analysis.source.reading;
+    let mut options = ConvertOptions::new(target);
+    options.kernel = reading.kernel.unwrap_or(options.kernel);
+    options.enosys_above = reading.enosys_above;
+    options.systemd = reading.systemd.unwrap_or(SystemdVersion::LATEST);
+    options.arches.clone_from(&analysis.arches);
+    options.closest = closest;
+    options.flags = analysis.stack.flags();
+    let filters = &analysis.stack.filters;
+    options.listener = filters.iter().find_map(|filter| filter.listener.clone());
+    let converted = match convert_diagram(&mut analysis.store, analysis.root, &options) {
+        Ok(converted) => converted,
+        Err(error) if error.losses().is_empty() => {
+            return Err(failed(analysis, error.to_string(), error.help()));
+        }
+        Err(error) => return Ok(refused(target, &error)),
+    };
+    let is_exact = converted.losses.is_empty();
+    let status = match is_exact {
+        true => format!("The policy for {target} has exactly the meaning of the filter."),
+        false => format!("The policy for {target} is stricter than the filter."),
+    };
+    let section = Section::new("converted", format!("Policy for {target}"), |body| {
+        body.leaf("p", &[("class", "headline")], &status);
+        body.leaf("p", &[("class", "quiet")], match is_exact {
+            true => "It was read back and is the same canonical form, for all architectures, syscalls and arguments.",
+            false => "It was read back, and proved to permit nothing that the filter does not.",
+        });
+        if !is_exact {
+            losses(body, &converted.losses);
+        }
+        code(body, "Policy", &converted.text);
+    });
+    let file = Some((file_name(target).to_owned(), converted.text));
+    Ok(Shown { sections: vec![section], status, file })
+}
+
+fn refused(target: Target, error: &ConvertError) -> Shown {
+    let status = format!("{target} cannot express this filter.");
+    let section = Section::new("converted", format!("Policy for {target}"), |body| {
+        body.leaf("p", &[("class", "headline")], &status);
+        losses(body, error.losses());
+        body.leaf("p", &[], "The closest policy that permits no more is an option above.");
+    });
+    Shown { status, ..Shown::of(vec![section]) }
+}
+
+/// What a language cannot express.
+fn losses(body: &mut Markup, losses: &[Loss]) {
+    body.element("ul", &[], |list| {
+        for loss in losses {
+            list.element("li", &[], |item| {
+                item.text(&loss.why);
+                let names = loss.names();
+                if names.len() > 1 {
+                    item.text(&format!(" ({}): ", counted(names.len(), "syscall")));
+                    item.leaf("span", &[("class", "names")], &names.join(", "));
+                }
+                if let Some(Example { data, source, written }) = &loss.example {
+                    let arch = syscall::arch_of(data);
+                    let name = syscall::arch_name(arch, data.arch);
+                    let call = syscall::show(arch, data);
+                    let text = format!("{name} {call}: {source} → {written}");
+                    item.element("div", &[], |line| line.leaf("code", &[], &text));
+                }
+            });
+        }
+    });
+}
+
+fn program(analysis: &Analysis<'_>, to: Written) -> Result<Shown, Messages> {
+    let compiled = analysis.compiled.as_ref().map_err(Clone::clone)?;
+    let (name, text) = match to {
+        Written::Code(language) => {
+            let options = SourceOptions {
+                flags: analysis.stack.flags(),
+                endian: analysis.endian,
+                arches: analysis.arches.clone(),
+                ..SourceOptions::new(language)
+            };
+            let text = emit::source(&compiled.program, &options);
+            let name = match language {
+                emit::Language::C => "filter.c",
+                emit::Language::Rust => "filter.rs",
+                emit::Language::Go => "filter.go",
+            };
+            (name, text.map_err(|error| failed(analysis, error.to_string(), ""))?)
+        }
+        _ => {
+            let arches = analysis.arches.clone();
+            let options = ListingOptions { endian: analysis.endian, arches, name: None };
+            ("filter.asm", disassemble(&compiled.program, Dialect::Annotated, &options))
+        }
+    };
+    let status = format!("{}, proved.", counted(compiled.stats.insns, "instruction"));
+    let section = Section::new("converted", "Program", |body| {
+        body.leaf("p", &[("class", "headline")], &status);
+        code(body, "Program", &text);
+    });
+    Ok(Shown { sections: vec![section], status, file: Some((name.to_owned(), text)) })
+}
+
+/// A name for the file of a policy.
+fn file_name(target: Target) -> &'static str {
+    match target {
+        Target::Systemd => "filter.conf",
+        Target::Kafel | Target::Minijail => "filter.policy",
+        Target::Lxc => "seccomp.profile",
+        Target::Snap => "snap.src",
+        Target::Kubernetes => "profile.yaml",
+        _ => "profile.json",
+    }
+}

@@ -1,0 +1,54 @@
+//! The program: tree, listing and cost.
+
+use callgate::codegen::Weights;
+use callgate::compile::Execution;
+use callgate_html::Section;
+use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program as listing};
+use callgate_requests::source::FilterContent;
+
+use super::shown::Shown;
+use crate::analysis::Analysis;
+use crate::messages;
+
+/// The compiled program, beside the given one if the source is a program.
+pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
+    let compiled = match &analysis.compiled {
+        Ok(compiled) => compiled,
+        Err(errors) => {
+            let why = Section::new("program", "Program", |body| {
+                body.leaf("p", &[], "There is no program that the kernel accepts.");
+                body.append(&messages::markup(errors));
+            });
+            return Shown { status: messages::status(errors), ..Shown::of(vec![why]) };
+        }
+    };
+    let Analysis { store, root, arches, endian, .. } = analysis;
+    let (root, endian) = (*root, *endian);
+    let own = analysis.own_weights();
+    let weights = own.cloned().unwrap_or_else(Weights::uniform);
+    let weighted = weights.resolve(store, root, arches);
+    let execution = Execution::new(store, root, &compiled.program, &weighted, endian);
+    let given = match analysis.stack.filters.as_slice() {
+        [only] => match &only.content {
+            FilterContent::Program(program, _) => Some(program),
+            FilterContent::Policy(_) => None,
+        },
+        _ => None,
+    };
+    let given = given.map(|given| Execution::of_given(store, root, given, &weighted, endian));
+    let mut programs: Vec<ProgramCost<'_>> = Vec::new();
+    programs.extend(given.iter().map(|(execution, cached)| ProgramCost {
+        name: "as given",
+        execution,
+        cached: *cached,
+    }));
+    let cached = compiled.stats.constant_allow;
+    programs.push(ProgramCost { name: "compiled", execution: &execution, cached });
+    let hot = own.is_some().then_some(&execution);
+    let weights = own.is_some().then_some(analysis.stack.name.as_str());
+    Shown::of(vec![
+        cost(&Cost { programs: &programs, weights, measured: None }),
+        listing(&compiled.program, endian, arches, hot),
+        decisions(&compiled.program, endian, arches, hot),
+    ])
+}

@@ -1,0 +1,137 @@
+//! What happens to one syscall, and why.
+
+use callgate::bpf::is_constant_allow;
+use callgate::diagnostic::Diagnostic;
+use callgate::formats::statements::{Site, Statement};
+use callgate::why::{Cause, Why, why};
+use callgate::{Arch, SeccompData};
+use callgate_html::{Markup, Section, chip};
+use callgate_requests::Call;
+use callgate_requests::source::{Filter, FilterContent, Message, Messages};
+use callgate_requests::syscall;
+
+use super::shown::Shown;
+use crate::analysis::Analysis;
+use crate::figures::counted;
+
+/// Simulates a syscall.
+///
+/// # Errors
+/// If the syscall cannot be read.
+pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Messages> {
+    let failed = |diagnostic| vec![Message { source: None, diagnostic }];
+    let machine = analysis.source.reading.machine;
+    let own = Some(machine).filter(|machine| analysis.arches.contains(machine));
+    let arch = call.arch.or(own).or(analysis.arches.first().copied()).unwrap_or(machine);
+    let data = data(call, arch).map_err(failed)?;
+    let verdict = analysis
+        .store
+        .evaluate(analysis.root, &data)
+        .map_err(|error| failed(Diagnostic::error(None, error.to_string())))?;
+    let shown = syscall::show(Some(arch), &data);
+    let status = format!("{arch} {shown}: {verdict}");
+    let section = Section::new("simulated", "Verdict", |body| {
+        body.element("p", &[("class", "headline")], |line| {
+            line.leaf("code", &[], &format!("{arch} {shown}"));
+            line.text(" ");
+            line.append(&chip(verdict));
+        });
+        body.element("ul", &[], |list| {
+            for filter in &analysis.stack.filters {
+                reason(list, filter, &data, arch, analysis);
+            }
+            if let Ok(compiled) = &analysis.compiled {
+                let run = compiled.program.run(&data, analysis.endian);
+                let executed = counted(run.executed, "instruction");
+                list.leaf("li", &[], &format!("The program executes {executed}."));
+                // The kernel's cache does not contain x32 numbers.
+                if arch != Arch::X32 && is_constant_allow(&compiled.program, data.arch, data.nr) {
+                    let text = "Linux 5.11 and later has this in its cache and does not execute the program.";
+                    list.leaf("li", &[], text);
+                }
+            }
+        });
+    });
+    Ok(Shown { status, ..Shown::of(vec![section]) })
+}
+
+/// The syscall with its arguments.
+fn data(call: &Call, arch: Arch) -> Result<SeccompData, Diagnostic> {
+    let nr = syscall::number(arch, &call.syscall)?;
+    let mut data = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
+    if call.args.len() > data.args.len() {
+        let message = format!("{} arguments given, but a syscall has at most 6", call.args.len());
+        return Err(Diagnostic::error(None, message));
+    }
+    for (slot, text) in data.args.iter_mut().zip(&call.args) {
+        *slot = syscall::parse_argument(Some(arch), text)?;
+    }
+    Ok(data)
+}
+
+/// What the text of a filter says.
+fn reason(
+    list: &mut Markup,
+    filter: &Filter,
+    data: &SeccompData,
+    arch: Arch,
+    analysis: &Analysis<'_>,
+) {
+    let (FilterContent::Policy(policy), Some(statements)) = (&filter.content, filter.statements())
+    else {
+        return;
+    };
+    let Why { verdict, cause, overruled, unmet, .. } =
+        why(policy, statements, data, arch.syscall_name(data.nr));
+    let name = &analysis.source.name;
+    list.element("li", &[], |item| {
+        if analysis.stack.filters.len() > 1 {
+            item.text(&format!("{}: {verdict}. ", filter.name));
+        }
+        match cause {
+            Cause::Rules(rules) => {
+                item.text("The rule that decides is at");
+                rules.iter().for_each(|rule| place(item, name, &rule.site));
+                item.text(".");
+            }
+            Cause::Builtin(rule) => {
+                item.text(&format!("A rule decides that the text does not have: {}.", rule.reason))
+            }
+            Cause::Default(site) => {
+                item.text("No rule applies, so the default action decides");
+                if let Some(site) = site {
+                    item.text(", at");
+                    place(item, name, site);
+                }
+                item.text(".");
+            }
+            Cause::OtherArch => item.text("The filter has no rules for this architecture."),
+        }
+    });
+    others(list, name, "Not met for these arguments: the conditions at", &unmet);
+    others(list, name, "Overruled: the rules at", &overruled);
+}
+
+/// Rules that do not decide.
+fn others(list: &mut Markup, name: &str, label: &str, rules: &[&Statement]) {
+    /// The maximum number of rules that are listed.
+    const MAX: usize = 10;
+    if rules.is_empty() {
+        return;
+    }
+    list.element("li", &[], |item| {
+        item.text(label);
+        rules.iter().take(MAX).for_each(|rule| place(item, name, &rule.site));
+        if let Some(more @ 1..) = rules.len().checked_sub(MAX) {
+            item.text(&format!(" and {more} more"));
+        }
+        item.text(".");
+    });
+}
+
+fn place(item: &mut Markup, name: &str, site: &Site) {
+    let file = site.file.as_deref().unwrap_or(name);
+    item.text(" ");
+    let text = format!("{file}:{}:{}", site.position.line, site.position.column);
+    item.leaf("span", &[("class", "position")], &text);
+}

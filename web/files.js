@@ -1,0 +1,77 @@
+// Files that are opened or dropped.
+
+import { notify } from "./notice.js";
+import { MAX_TEXT, tooLong } from "./request.js";
+
+/** The size of an instruction, `struct sock_filter`, in bytes. */
+const INSN = 8;
+
+/** The length of a text that the browser pastes itself, so that Undo works. */
+const PASTED = 10_000;
+
+const get = (id) => document.getElementById(id);
+
+/** The content of a file as text: a BPF program becomes bytes in hexadecimal. `failure` says why it is not read. */
+async function textOf(file) {
+  if (file.size > MAX_TEXT) return { failure: tooLong(file.size) };
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    if (!text.includes("\0")) return { text };
+  } catch {
+    // Not text.
+  }
+  if (bytes.length === 0 || bytes.length % INSN !== 0) {
+    return { failure: "The file is neither text in UTF-8 nor a BPF program, whose size is a multiple of 8 bytes." };
+  }
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
+  const lines = [];
+  for (let at = 0; at < hex.length; at += INSN) lines.push(hex.slice(at, at + INSN).join(""));
+  return { text: `${lines.join("\n")}\n`, isProgram: true };
+}
+
+async function read(field, file, place) {
+  const result = await textOf(file);
+  if (result.failure) return notify(result.failure);
+  // The extension of a program would announce bytes.
+  place(field, result.isProgram ? file.name.replace(/\.bpf$/, "") : file.name, result.text);
+}
+
+export function connectFiles(place) {
+  let field = "text";
+  const input = get("file");
+  const open = (target) => {
+    field = target;
+    input.value = "";
+    input.click();
+  };
+  get("open").addEventListener("click", () => open("text"));
+  get("open-before").addEventListener("click", () => open("before"));
+  input.addEventListener("change", () => input.files[0] && read(field, input.files[0], place));
+  addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+  addEventListener("dragleave", (event) => event.relatedTarget === null && document.body.classList.remove("dropping"));
+  addEventListener("drop", (event) => {
+    document.body.classList.remove("dropping");
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    read(event.target.id === "before" ? "before" : "text", files[0], place);
+  });
+  for (const id of ["text", "before"]) get(id).addEventListener("paste", paste);
+}
+
+/** Browsers paste long texts slowly, and would paste one that is too long before it could be refused. */
+function paste(event) {
+  const field = event.target;
+  const text = event.clipboardData?.getData("text/plain") ?? "";
+  if (field.value === "") field.dataset.name = "";
+  if (text.length <= PASTED) return;
+  event.preventDefault();
+  if (text.length > MAX_TEXT) return notify(tooLong(text.length));
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input"));
+}

@@ -1,0 +1,40 @@
+// Requests to the core.
+
+/** The maximum length of a text in characters: profiles have thousands, and browsers show longer texts slowly. */
+export const MAX_TEXT = 1 << 20;
+
+/** Conditions of profiles are about this version, unless one is given. */
+const KERNEL = "6.18";
+
+/** Why a text is not read. */
+export function tooLong(length) {
+  const limit = MAX_TEXT.toLocaleString("en");
+  return `The text has ${length.toLocaleString("en")} characters, and this page reads at most ${limit}. The command callgate reads longer ones.`;
+}
+
+/** The request for a state; null if there is nothing to ask. */
+export function requestOf(state) {
+  if (state.text.trim() === "") return null;
+  for (const text of [state.text, state.before]) if (text.length > MAX_TEXT) return { tooLong: tooLong(text.length) };
+  const request = { view: state.view, source: source(state.text, state.name || "filter", state) };
+  if (state.view === "compare") {
+    if (state.before.trim() === "") return { ...request, view: "explanation", waits: "before" };
+    // The format is chosen for the filter above; the other one shows its own.
+    request.before = source(state.before, state.beforeName || "before", { ...state, format: "" });
+  } else if (state.view === "convert") {
+    [request.to, request.closest] = [state.to, state.closest];
+  } else if (state.view === "simulate") {
+    const [syscall, ...args] = state.call.split(/[\s,()]+/).filter((word) => word !== "");
+    if (syscall === undefined) return { ...request, view: "explanation", waits: "call" };
+    [request.syscall, request.args] = [syscall, args];
+    if (state["call-arch"] !== "") request.arch = state["call-arch"];
+  }
+  return request;
+}
+
+function source(text, name, { format, machine, arches, kernel, caps }) {
+  const source = { text, name, machine, kernel: kernel.trim() || KERNEL };
+  const given = { format, arches: arches.trim(), caps: caps.trim() };
+  for (const [key, value] of Object.entries(given)) if (value !== "") source[key] = value;
+  return source;
+}

@@ -1,0 +1,141 @@
+// The page without a mouse, for screen readers, on small screens and in the dark.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PROFILE, answered, opens, selects, shows, withPage } from "./harness.mjs";
+
+const VIEWS = ["explanation", "findings", "program", "compare", "convert", "simulate"];
+const focused = (page) => page.evaluate(() => document.activeElement.id);
+
+/** Presses Tab until an element has the focus. */
+async function tabTo(page, id) {
+  for (let presses = 0; presses < 40; presses++) {
+    if ((await focused(page)) === id) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail(`${id} is not reached by Tab`);
+}
+
+test("everything works with the keyboard", () =>
+  withPage(async (page) => {
+    await tabTo(page, "text");
+    await answered(page, () => page.keyboard.insertText("ALLOW { read } DEFAULT KILL"));
+    await tabTo(page, "tab-explanation");
+    // The tabs are one stop, and arrows move between them.
+    await answered(page, () => page.keyboard.press("ArrowRight"));
+    assert.equal(await focused(page), "tab-findings");
+    assert.ok(await page.$("#findings"));
+    await answered(page, () => page.keyboard.press("End"));
+    assert.equal(await focused(page), "tab-simulate");
+    await answered(page, () => page.keyboard.press("ArrowRight"));
+    assert.equal(await focused(page), "tab-explanation");
+    await answered(page, () => page.keyboard.press("ArrowLeft"));
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(page), "panel");
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(page), "call");
+    await page.keyboard.type("read");
+    await page.waitForFunction(() => / read\(\): ALLOW/.test(document.getElementById("status").textContent));
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Shift+Tab");
+    assert.equal(await focused(page), "tab-simulate");
+    // What has the focus is visible.
+    const outline = await page.$eval("#tab-simulate", (tab) => getComputedStyle(tab).outlineStyle);
+    assert.notEqual(outline, "none");
+  }));
+
+test("places of errors are reached by the keyboard", () =>
+  withPage(async (page) => {
+    await shows(page, '{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": 1}');
+    await page.focus("#messages .place");
+    await page.keyboard.press("Enter");
+    assert.equal(await focused(page), "text");
+  }));
+
+test("controls have names, tabs follow their pattern, and results are announced", () =>
+  withPage(async (page) => {
+    const nameless = await page.$$eval("input:not([hidden]), select, textarea, button", (all) =>
+      all.filter((one) => !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).map(({ id }) => id),
+    );
+    assert.deepEqual(nameless, []);
+    assert.equal(await page.$eval("#status", (status) => status.getAttribute("aria-live")), "polite");
+    await shows(page, "ALLOW { read } DEFAULT KILL");
+    for (const view of VIEWS) {
+      await selects(page, view);
+      const tabs = await page.$$eval("[role=tab]", (all) => all.map((tab) => [tab.id, tab.getAttribute("aria-selected"), tab.tabIndex]));
+      for (const [id, selected, index] of tabs) {
+        const isOwn = id === `tab-${view}`;
+        assert.deepEqual([selected, index], [String(isOwn), isOwn ? 0 : -1], id);
+      }
+      assert.equal(await page.getAttribute("#panel", "aria-labelledby"), `tab-${view}`);
+    }
+    const ids = await page.$$eval("[id]", (all) => all.map(({ id }) => id));
+    assert.equal(new Set(ids).size, ids.length, "an id occurs twice");
+  }));
+
+test("nothing is wider than a screen of 360 px", () =>
+  withPage(
+    async (page) => {
+      await opens(page, PROFILE);
+      for (const view of VIEWS) {
+        await selects(page, view);
+        if (view === "compare") await answered(page, () => page.fill("#before", "ALLOW { read } DEFAULT KILL"));
+        if (view === "convert") await answered(page, () => page.selectOption("#to", "c"));
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(width <= 360, `${view}: ${width}`);
+      }
+      await shows(page, `{"defaultAction": "${"x".repeat(3000)}"}`);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+    },
+    { options: { viewport: { width: 360, height: 740 } } },
+  ));
+
+/** The texts whose contrast is below 4.5, or 3 if they are large. */
+const faint = (page) =>
+  page.evaluate(() => {
+    const channels = (color) => color.match(/[\d.]+/g).map(Number);
+    const luminance = (color) => {
+      const [r, g, b] = channels(color).map((value) => {
+        const part = value / 255;
+        return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ground = (element) => {
+      for (let own = element; own; own = own.parentElement) {
+        const color = getComputedStyle(own).backgroundColor;
+        if (channels(color)[3] !== 0) return color;
+      }
+      return "rgb(255, 255, 255)";
+    };
+    const found = [];
+    for (const element of document.querySelectorAll("body *")) {
+      const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
+      if (!hasText || element.closest("svg, option, datalist, noscript, [hidden]") || !element.checkVisibility()) continue;
+      const style = getComputedStyle(element);
+      const [a, b] = [luminance(style.color), luminance(ground(element))].sort((one, other) => other - one);
+      const least = parseFloat(style.fontSize) >= 24 ? 3 : 4.5;
+      if ((a + 0.05) / (b + 0.05) < least && !element.matches(":disabled")) found.push(`${element.localName} "${element.textContent.slice(0, 30)}"`);
+    }
+    return found;
+  });
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`texts have contrast in ${colorScheme} mode`, () =>
+    withPage(
+      async (page) => {
+        await opens(page, PROFILE);
+        for (const view of VIEWS) {
+          await selects(page, view);
+          if (view === "simulate") await answered(page, () => page.fill("#call", "ptrace"));
+          assert.deepEqual(await faint(page), [], view);
+        }
+        await page.click("#share");
+        await page.waitForSelector("#notice:not([hidden])");
+        assert.deepEqual(await faint(page), []);
+        const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        assert.equal(ground, colorScheme === "dark" ? "rgb(20, 24, 29)" : "rgb(255, 255, 255)");
+      },
+      { options: { colorScheme } },
+    ));
+}

@@ -1,0 +1,125 @@
+// What the tests share: a server of static files, a browser, and the command.
+
+import { execFile } from "node:child_process";
+import { createServer } from "node:http";
+import { readFile } from "node:fs/promises";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { chromium } from "playwright-core";
+
+const ROOT = process.env.CALLGATE_WEB ?? "target/web";
+const COMMAND = process.env.CALLGATE ?? "target/debug/callgate";
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".wasm": "application/wasm" };
+
+/** The machine of the command, as the page names it. */
+export const MACHINE = { x64: "x86_64", arm64: "aarch64" }[process.arch] ?? "x86_64";
+
+/** The project's own profile, in the format of Docker's. */
+export const PROFILE = new URL("../../crates/callgate-formats/profiles/container-default.json", import.meta.url).pathname;
+
+const scratch = mkdtempSync(join(tmpdir(), "callgate-web-"));
+
+/** A file with this text. */
+export function scratchFile(name, text) {
+  const path = join(scratch, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** The output of the command; its exit status does not matter, as lint and diff use it for their results. */
+export function callgate(...args) {
+  return new Promise((resolve, reject) => {
+    const options = { maxBuffer: 1 << 26, timeout: 60_000 };
+    execFile(COMMAND, args, options, (error, stdout, stderr) => {
+      if (error && (typeof error.code !== "number" || error.code > 1)) reject(new Error(`callgate ${args.join(" ")}: ${stderr || error}`));
+      else resolve(stdout);
+    });
+  });
+}
+
+let browser;
+let server;
+export let origin;
+
+export async function start() {
+  server = createServer(async (request, response) => {
+    const path = new URL(request.url, "http://localhost").pathname;
+    const name = path === "/" ? "index.html" : path.slice(1);
+    try {
+      const content = await readFile(join(ROOT, name));
+      response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "application/octet-stream" });
+      response.end(content);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${server.address().port}/`;
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"], timeout: 60_000 });
+}
+
+export async function stop() {
+  await browser?.close();
+  server?.close();
+  server?.closeAllConnections();
+}
+
+/** Runs a test with a new, loaded page. Messages on its console, errors of scripts and violations of its policy fail the test. */
+export async function withPage(test, { options = {}, fragment = "", ignoresErrors = false } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 860 }, ...options });
+  context.setDefaultTimeout(15_000);
+  const requests = [];
+  context.on("request", (request) => requests.push(request));
+  const page = await context.newPage();
+  const errors = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(error.message));
+  try {
+    await page.goto(`${origin}${fragment}`);
+    await page.waitForSelector("html[data-ready]");
+    await page.evaluate((machine) => {
+      document.getElementById("machine").value = machine;
+    }, MACHINE);
+    const result = await test(page, { context, requests });
+    if (errors.length > 0 && !ignoresErrors) throw new Error(`the page reported: ${errors.join("; ")}`);
+    return result;
+  } finally {
+    await context.close();
+  }
+}
+
+/** Does something, and waits for the answer to it: the text for screen readers, which each answer sets. */
+export async function answered(page, action) {
+  await page.evaluate(() => (document.getElementById("status").textContent = ""));
+  await action();
+  await page.waitForFunction(() => document.getElementById("status").textContent !== "");
+  return page.textContent("#status");
+}
+
+/** Shows a text, and waits for its answer. */
+export const shows = (page, text) => answered(page, () => pastes(page, "text", text));
+
+/** Pastes a text in place of what a field has, as from the clipboard. True if the page read it. */
+export const pastes = (page, id, text) =>
+  page.evaluate(
+    ([id, text]) => {
+      const field = document.getElementById(id);
+      field.focus();
+      field.select();
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", text);
+      const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+      // Only the browser itself pastes what the page does not handle.
+      if (!field.dispatchEvent(event)) return field.value === text;
+      field.value = text;
+      return field.dispatchEvent(new Event("input"));
+    },
+    [id, text],
+  );
+
+/** Opens a file, and waits for its answer. */
+export const opens = (page, path) => answered(page, () => page.setInputFiles("#file", path));
+
+/** Selects a tab, and waits for its answer. */
+export const selects = (page, view) => answered(page, () => page.click(`#tab-${view}`));

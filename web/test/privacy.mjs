@@ -1,0 +1,70 @@
+// Nothing leaves the browser.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PROFILE, answered, opens, origin, selects, shows, withPage } from "./harness.mjs";
+
+const STATIC = /^[a-z]*\.(html|js|css|svg|wasm)$|^$/;
+
+test("only files of the page are requested, and nothing while it is used", () =>
+  withPage(async (page, { requests }) => {
+    await opens(page, PROFILE);
+    const loaded = requests.length;
+    for (const view of ["findings", "program", "compare", "convert", "simulate"]) await selects(page, view);
+    await answered(page, () => page.fill("#call", "read"));
+    await page.click("#share");
+    await page.waitForSelector("#notice:not([hidden])");
+    await shows(page, "<img src='https://example.org/x'> https://example.org");
+    const used = requests.slice(loaded).map((request) => request.url());
+    // The service worker may still be keeping the files.
+    for (const request of requests) {
+      assert.equal(request.method(), "GET");
+      assert.equal(request.postData(), null);
+      const url = new URL(request.url());
+      if (url.protocol === "blob:") continue;
+      assert.ok(request.url().startsWith(origin), request.url());
+      assert.match(url.pathname.slice(1), STATIC);
+      assert.equal(url.search, "");
+    }
+    assert.deepEqual(used.filter((url) => !STATIC.test(url.slice(origin.length))), []);
+  }));
+
+test("the policy of the page forbids everything else", () =>
+  withPage(async (page) => {
+    const policy = await page.getAttribute("meta[http-equiv=Content-Security-Policy]", "content");
+    assert.match(policy, /default-src 'none'/);
+    assert.doesNotMatch(policy, /unsafe-inline|'unsafe-eval'|\*|https?:/);
+    const inline = await page.$$eval("*", (all) =>
+      all.filter((one) => (one.localName === "script" && !one.src) || one.localName === "style" || [...one.attributes].some(({ name }) => name.startsWith("on"))).length,
+    );
+    assert.equal(inline, 0);
+    const outcome = await page.evaluate(async () => {
+      const blocked = [];
+      addEventListener("securitypolicyviolation", (event) => blocked.push(event.effectiveDirective));
+      const attempts = [() => fetch("https://example.invalid/"), () => (document.createElement("div").innerHTML = "<b></b>")];
+      let failed = 0;
+      for (const attempt of attempts) {
+        try {
+          await attempt();
+        } catch {
+          failed += 1;
+        }
+      }
+      // Violations are reported a little later.
+      for (let wait = 0; wait < 100 && blocked.length < 2; wait++) await new Promise((resolve) => setTimeout(resolve, 20));
+      return [failed, blocked];
+    });
+    assert.equal(outcome[0], 2);
+    assert.deepEqual(outcome[1].sort(), ["connect-src", "require-trusted-types-for"]);
+  }, { ignoresErrors: true }));
+
+test("the page works without a network once it is loaded", () =>
+  withPage(async (page, { context }) => {
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    // Until the service worker answers for this page.
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    await context.setOffline(true);
+    await page.reload();
+    await page.waitForSelector("html[data-ready]");
+    assert.match(await shows(page, "ALLOW { read } DEFAULT KILL"), /^Allows: 1 of/);
+  }));

@@ -1,0 +1,25 @@
+// The only places where text becomes HTML or the address of a script. The policy of the page permits no others.
+
+const policy = globalThis.trustedTypes?.createPolicy("callgate", {
+  createHTML: (html) => html,
+  createScriptURL: (url) => {
+    if (!["worker.js", "sw.js"].includes(url)) throw new Error("not a script of this page");
+    return url;
+  },
+});
+
+/** Shows HTML that the core wrote: it escapes all text that it was given. */
+export function setHtml(element, html) {
+  element.innerHTML = policy?.createHTML(html) ?? html;
+}
+
+/** The address of a script of this page. */
+export function scriptUrl(url) {
+  return policy?.createScriptURL(url) ?? url;
+}
+
+/** Text without characters that are not visible: control and format characters, which may reorder text. */
+export function visible(text) {
+  const escaped = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu, escaped);
+}
