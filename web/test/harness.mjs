@@ -1,5 +1,6 @@
-// What the tests share: a server of static files, a browser, and the command.
+// What the tests share: a server of static files, a browser for each file of tests, and the command.
 
+import { after, before } from "node:test";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -42,7 +43,7 @@ let browser;
 let server;
 export let origin;
 
-export async function start() {
+async function start() {
   server = createServer(async (request, response) => {
     const path = new URL(request.url, "http://localhost").pathname;
     const name = path === "/" ? "index.html" : path.slice(1);
@@ -59,11 +60,14 @@ export async function start() {
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"], timeout: 60_000 });
 }
 
-export async function stop() {
+async function stop() {
   await browser?.close();
   server?.close();
   server?.closeAllConnections();
 }
+
+before(start);
+after(stop);
 
 /** Runs a test with a new, loaded page. Messages on its console, errors of scripts and violations of its policy fail the test. */
 export async function withPage(test, { options = {}, fragment = "", ignoresErrors = false } = {}) {
