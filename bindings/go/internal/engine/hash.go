@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "adbf3b83c03fcbd9825870247659fcabab658ad57aa6b40b9713c930c14f651f"
+const ModuleSHA256 = "67f83bdfe098cfae644cc4d1a2630d11b39fbe8909b4ce437a0ffde9590a21fc"
