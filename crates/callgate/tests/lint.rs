@@ -107,7 +107,7 @@ fn a_negative_number_has_two_forms() {
     assert_eq!(finding.examples[1].data.args[0], 0xffff_ffff_ffff_ff9c);
     let both = [&*allow, &entry(&["openat"], "ALLOW", &[(0, "EQ", 0xffff_ffff_ffff_ff9c, 0)])];
     assert_eq!(found("ERRNO", &both, Check::SignExtension), []);
-    // The extended form alone is no way around the rule, but the other form does not work.
+    // A rule on the extended form alone cannot be evaded, but the other form of the number does not match it.
     let extended = entry(&["openat"], "ALLOW", &[(0, "EQ", 0xffff_ffff_ffff_ff9c, 0)]);
     assert_eq!(found("ERRNO", &[&extended], Check::HighBits), []);
     assert_eq!(found("ERRNO", &[&extended], Check::SignExtension).len(), 1);

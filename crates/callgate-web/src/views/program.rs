@@ -16,7 +16,11 @@ pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
         Ok(compiled) => compiled,
         Err(errors) => {
             let why = Section::new("program", "Program", |body| {
-                body.leaf("p", &[], "There is no program that the kernel accepts.");
+                body.leaf(
+                    "p",
+                    &[],
+                    "This filter could not be compiled to a program that the kernel accepts.",
+                );
                 body.append(&messages::markup(errors));
             });
             return Shown { status: messages::status(errors), ..Shown::of(vec![why]) };

@@ -66,7 +66,7 @@ fn high_bits(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Resu
     let denied = view.denies(plain)?;
     let permitted = view.permits(func)?;
     let evades = view.store.and(denied, permitted)?;
-    // Compilers extend the sign of some negative numbers, so that form of the same number is no evasion.
+    // Compilers pass some negative numbers sign-extended: the same number, so this form does not count as an evasion.
     let Some(field) = Field::arg(index) else { return Ok(()) };
     let negative = view.store.any_bit(low, 1 << 31)?;
     let ones = Test::masked_eq(field, 0xffff_ffff_0000_0000, 0xffff_ffff_0000_0000);

@@ -196,7 +196,7 @@ fn report(findings: &mut Findings, filter: usize, tally: &Tally<'_>) {
     findings.add(finding.at(at).about(known_name(name)).examples([tally.example]));
 }
 
-/// Rules with the default action, which runc leaves out, so that they are no exceptions from others.
+/// Rules with the default action: runc drops them, so they make no exception to other rules.
 fn equals_default(findings: &mut Findings, filter: usize, text: &Statements) {
     let active: HashSet<&str> = text.rules.iter().map(|rule| rule.name.as_str()).collect();
     let inactive = text.inactive.iter().filter(|rule| rule.reason == Inactivity::DefaultAction);
