@@ -295,7 +295,7 @@ fn explain_missing(failure: Failure, place: &Place) -> Failure {
         Place::File(path) if !path.exists() => {
             let meant = path.to_str().and_then(|name| nearest(name, [BUILT_IN]));
             match meant {
-                Some(_) => failure.help(format!("did you mean {BUILT_IN}?")),
+                Some(_) => failure.help(format!("did you mean \"{BUILT_IN}\"?")),
                 None => failure,
             }
         }

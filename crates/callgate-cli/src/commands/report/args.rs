@@ -33,7 +33,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(super) source: OsString,
 
-    /// The filter after the change
+    /// The filter after the change, a SOURCE
     #[arg(value_name = "AFTER", value_hint = ValueHint::FilePath)]
     pub(super) after: Option<OsString>,
 
