@@ -6,6 +6,9 @@ use super::AllowText;
 use super::objects::Objects;
 use super::option::{Allow, AllowError};
 
+/// With what a comment begins.
+const START: &str = "callgate:";
+
 /// Where a comment silences a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Scope {
@@ -28,17 +31,16 @@ pub(super) struct Comment<'t> {
 /// The comments of a text, and its objects if it has any.
 pub(super) fn read<'t>(text: &AllowText<'t>) -> (Vec<Comment<'t>>, Objects) {
     let mut comments = Vec::new();
-    if !text.text.contains("callgate:") {
+    if !text.text.contains(START) {
         return (comments, Objects::default());
     }
     let objects = Objects::of(text.text);
     for (line, content) in (1..).zip(text.text.lines()) {
-        let mut rest = content;
-        while let Some((before, after)) = rest.split_once("callgate:") {
-            let column = content.len() - rest.len() + before.len();
-            let column =
-                content.get(..column).map_or(1, |before| before.chars().count() as u32 + 1);
+        let (mut rest, mut column) = (content, 1);
+        while let Some((before, after)) = rest.split_once(START) {
+            column += before.chars().count() as u32;
             let position = Position { line, column };
+            column += START.len() as u32;
             rest = after;
             let after = after.trim_start();
             let (is_for_file, after) = match after.strip_prefix("allow-file(") {

@@ -30,6 +30,9 @@ fn is_list(check: Check) -> bool {
     )
 }
 
+/// The most comments that silence nothing and are reported.
+const MAX_UNUSED: usize = 100;
+
 /// The findings that remain, and how many do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
@@ -156,12 +159,20 @@ pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[AllowText<'_>])
     let mut kept = findings;
     kept.retain(|finding| !is_silenced(finding, options, &silencers, &mut used));
     let mut silenced = count - kept.len();
-    let unused = Allow { check: Check::UnusedAllow, syscall: None };
-    for (comment, _) in silencers.comments.iter().zip(&used).filter(|(_, used)| !**used) {
-        if options.contains(&unused) {
-            silenced += 1;
-            continue;
-        }
+    let is_unused = |(_, used): &(&Comment<'_>, &bool)| !**used;
+    let mut unused: Vec<&Comment<'_>> = silencers
+        .comments
+        .iter()
+        .zip(&used)
+        .filter(is_unused)
+        .map(|(comment, _)| comment)
+        .collect();
+    if options.contains(&Allow { check: Check::UnusedAllow, syscall: None }) {
+        silenced += unused.len();
+        unused.clear();
+    }
+    unused.truncate(MAX_UNUSED);
+    for comment in unused {
         let message = match &comment.allow {
             Ok(allow) => format!("no finding of `{}` here", allow.check),
             Err(error) => error.to_string(),
