@@ -6,12 +6,13 @@ use callgate::codegen::Weights;
 use callgate::compile::{Execution, Options, compile, diagram};
 use callgate::diagram::{Func, Store};
 use callgate::explain::{Explanation, explain};
+use callgate::lint::Check;
 use callgate::policy::{
     Cmp, Condition, Field, Policy, Rule, Section as PolicySection, SyscallSet, Test,
 };
 use callgate::{Arch, Filter, Program, Verdict, Word, arg};
 use callgate_html::sections::{
-    Comparison, Cost, Finding, ProgramCost, Severity, Subject, arguments, comparison, cost,
+    Comparison, Cost, Finding, ProgramCost, Subject, arguments, comparison, cost,
     decisions, findings, map, program, summary,
 };
 use callgate_html::{Page, STYLE, Warning};
@@ -45,10 +46,9 @@ fn page(name: &str, policy: &Policy) -> String {
     let subject = subject(name, &made);
     let endian = policy.endian();
     let hot = Some(&made.execution);
-    let costs = [ProgramCost { name, execution: &made.execution, cached: 3 }];
+    let costs = [ProgramCost { name, execution: &made.execution }];
     let finding = Finding {
-        id: name.to_owned(),
-        severity: Severity::Danger,
+        check: Check::HighBits,
         title: name.to_owned(),
         position: name.to_owned(),
         example: name.to_owned(),
@@ -67,7 +67,7 @@ fn page(name: &str, policy: &Policy) -> String {
             findings(&[finding]),
             decisions(&made.program, endian, &made.arches, hot),
             program(&made.program, endian, &made.arches, hot),
-            cost(&Cost { programs: &costs, weights: Some(name), measured: None }),
+            cost(&Cost { programs: &costs, weights: Some(name), how_to_weigh: "", measured: None }),
         ],
     };
     page.html()

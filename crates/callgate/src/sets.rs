@@ -191,6 +191,18 @@ pub fn not_in_func(
     differences(store, first, both, limit)
 }
 
+/// The set of syscalls that a function permits (ALLOW or LOG), as a function: ALLOW for these, and
+/// [`Verdict::KILL_PROCESS`] for all others. Two functions of a store permit the same if their sets are the same node.
+///
+/// # Errors
+/// If the diagram exceeds its budget.
+pub fn permitted(store: &mut Store, of: Func) -> Result<Func, DiagramError> {
+    store.replace_verdicts(of, &|verdict| match verdict.permits() {
+        true => Verdict::ALLOW,
+        false => Verdict::KILL_PROCESS,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
