@@ -250,13 +250,7 @@ impl Compared {
     fn new(sources: &[SourceText; 2], warnings: &mut Messages) -> Result<Compared, Messages> {
         let [a, b] = sources;
         let (a, b) = (read(a, warnings)?, read(b, warnings)?);
-        if a.endian() != b.endian() {
-            return Err(failed(
-                &b.name,
-                "the filters are for machines with different byte orders, so no syscall reaches both",
-                "give one machine for both, or the byte order of a program",
-            ));
-        }
+        b.check_byte_order(&a)?;
         let mut store = Store::default();
         let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
         Ok(Compared { store, a, b })

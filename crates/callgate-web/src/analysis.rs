@@ -74,8 +74,12 @@ fn check_variables(stack: &Stack) -> Result<(), Messages> {
         let names: Vec<&str> = policy.variables().iter().map(|variable| variable.name()).collect();
         let Some(first) = names.first() else { continue };
         let message = format!("variables without values: {}", names.join(", "));
-        let help = format!("give their values in the field Variables of the options, such as {first}=1");
-        return Err(vec![Message::about(&filter.name, Diagnostic::error(None, message).help(help))]);
+        let help =
+            format!("give their values in the field Variables of the options, such as {first}=1");
+        return Err(vec![Message::about(
+            &filter.name,
+            Diagnostic::error(None, message).help(help),
+        )]);
     }
     Ok(())
 }

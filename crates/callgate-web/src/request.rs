@@ -7,10 +7,10 @@ use callgate::formats::syntax::keys::KeyMatching;
 use callgate::formats::syntax::reader::{Fields, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, emit::Language};
-use callgate_requests::{Call, Value, arch_named};
 use callgate_requests::source::{
     Format, ProgramForm, Reading, SourceContent, SourceFormat, SourceText,
 };
+use callgate_requests::{Call, Value, arch_named};
 
 /// A request.
 pub(crate) struct Asked {
@@ -137,10 +137,13 @@ fn source(node: &Node) -> Read<SourceText> {
 fn values(text: &str) -> Read<Vec<(String, Value)>> {
     let mut values: Vec<(String, Value)> = Vec::new();
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-        let parsed = pair.split_once('=').map(|(name, value)| (name.trim(), Value::parse(value.trim())));
+        let parsed =
+            pair.split_once('=').map(|(name, value)| (name.trim(), Value::parse(value.trim())));
         let (name, value) = match parsed {
             Some((name, Ok(value))) => (name.trim_start_matches('$').to_owned(), value),
-            Some((name, Err(error))) => return one(format!("the value of the variable \"{name}\" is {error}")),
+            Some((name, Err(error))) => {
+                return one(format!("the value of the variable \"{name}\" is {error}"));
+            }
             None => return one(format!("variables: \"{pair}\" is not NAME=VALUE")),
         };
         if values.iter().any(|(other, _)| *other == name) {

@@ -112,7 +112,8 @@ fn filters_that_permit_the_same_are_neither_stricter_nor_less_strict() {
     for (one, two) in pairs.into_iter().flat_map(|(one, two)| [(one, two), (two, one)]) {
         let before = format!(r#", "before": {{"text": {}, "name": "old"}}"#, Json::from(one));
         let answer = ask("compare", two, &before);
-        let expected = "Both filters permit the same syscalls, but have different actions for some.";
+        let expected =
+            "Both filters permit the same syscalls, but have different actions for some.";
         assert_eq!(field(&answer, "status"), expected, "{one} -> {two}");
         assert!(field(&answer, "body").contains("0 added, 0 removed"), "{answer:?}");
     }
@@ -212,7 +213,12 @@ fn variables_have_values_and_without_them_other_views() {
     assert!(field(&given, "body").contains("fd.low == 2"), "{}", text(field(&given, "body")));
     let missing = of("");
     assert!(field(&missing, "messages").contains("Variables"), "{missing:?}");
-    for (set, part) in [("log", "NAME=VALUE"), ("log=x", "not a number"), ("log=1,log=2", "two values"), ("l=1", "log")] {
+    for (set, part) in [
+        ("log", "NAME=VALUE"),
+        ("log=x", "not a number"),
+        ("log=1,log=2", "two values"),
+        ("l=1", "log"),
+    ] {
         let wrong = of(&format!(r#", "set": "{set}""#));
         assert!(field(&wrong, "status").contains(part), "{wrong:?}");
     }
@@ -272,7 +278,8 @@ fn invalid_requests_have_messages() {
         let answer = parse(&answer(request)).unwrap();
         assert!(field(&answer, "status").starts_with("Error"), "{request}: {answer:?}");
     }
-    let args = ask("simulate", "ALLOW { read } DEFAULT KILL", r#", "syscall": "read", "args": [1, "2"]"#);
+    let args =
+        ask("simulate", "ALLOW { read } DEFAULT KILL", r#", "syscall": "read", "args": [1, "2"]"#);
     assert!(field(&args, "status").contains("not a string"), "{args:?}");
     let long = format!("\"{}\"", "a".repeat(MAX_REQUEST));
     assert!(answer(&long).contains("the maximum is 8388608"));

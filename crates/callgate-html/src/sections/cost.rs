@@ -71,9 +71,12 @@ pub fn cost(cost: &Cost<'_>) -> Section {
 
 /// The syscalls over which means are taken, in a sentence.
 fn basis(cost: &Cost<'_>) -> String {
-    let means = cost.programs.last().map(|program| (program.execution.basis, program.execution.mean()));
+    let means =
+        cost.programs.last().map(|program| (program.execution.basis, program.execution.mean()));
     let syscalls = match (means, cost.weights) {
-        (Some((_, None)), _) => return "The filter allows no syscall, so there are no means.".to_owned(),
+        (Some((_, None)), _) => {
+            return "The filter allows no syscall, so there are no means.".to_owned();
+        }
         (Some((Basis::Permitted, _)), None) => {
             "No syscall of the first architecture is always allowed, so means are over the syscalls that are allowed for \
              some arguments, as if they were equally frequent"

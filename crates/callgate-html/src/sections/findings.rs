@@ -101,7 +101,8 @@ mod tests {
             example: String::new(),
             fix: "\u{1b}[1m".to_owned(),
         };
-        let list = [finding(Check::UnmergedStack, "second"), finding(Check::ArchNotChecked, "first")];
+        let list =
+            [finding(Check::UnmergedStack, "second"), finding(Check::ArchNotChecked, "first")];
         let text = findings(&list).markup().into_string();
         assert!(text.find("first") < text.find("second"), "{text}");
         assert!(text.contains("&lt;b&gt;:1:2") && text.contains(r"\u{1b}[1m"), "{text}");

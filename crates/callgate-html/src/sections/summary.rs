@@ -116,7 +116,8 @@ fn short(arch: &ArchExplanation) -> String {
     let all: usize = arch.groups.iter().map(|group| group.syscalls.len()).sum();
     let (always, some) = (arch.count(Permission::Always), arch.count(Permission::Sometimes));
     let permitted = grouped(always + some);
-    let mut text = format!("on {}, it allows {permitted} of {}", arch.arch, counted(all, "syscall"));
+    let mut text =
+        format!("on {}, it allows {permitted} of {}", arch.arch, counted(all, "syscall"));
     if some > 0 {
         text += &format!(", {} of them for some arguments only", grouped(some));
     }

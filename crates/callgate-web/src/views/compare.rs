@@ -1,10 +1,10 @@
 //! The comparison with another filter.
 
+use callgate::Arch;
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{DiagramError, Func, Store};
 use callgate::explain::explain;
 use callgate::sets::{self, Operation};
-use callgate::Arch;
 use callgate_html::Section;
 use callgate_html::sections::{Comparison, Subject, comparison, map};
 use callgate_requests::source::{Message, Messages, SourceText, read};
@@ -23,10 +23,7 @@ pub(crate) fn compare(
 ) -> Result<Shown, Messages> {
     let failed = |message: String| Message::about(&before.name, Diagnostic::error(None, message));
     let other = read(before, warnings)?;
-    if other.endian() != analysis.endian {
-        let message = "the filters are for machines with different byte orders";
-        return Err(vec![failed(message.to_owned())]);
-    }
+    other.check_byte_order(&analysis.stack)?;
     let root = analysis.root;
     let store = &mut analysis.store;
     let old = other.diagram(store)?;

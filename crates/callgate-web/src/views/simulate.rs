@@ -83,7 +83,9 @@ fn reason(
             }
             Cause::Builtin(rule) => {
                 let reason = rule.reason;
-                item.text(&format!("A built-in rule, which is not in the text, decides: {reason}."));
+                item.text(&format!(
+                    "A built-in rule, which is not in the text, decides: {reason}."
+                ));
             }
             Cause::Default(site) => {
                 item.text("No rule applies, so the default action decides");

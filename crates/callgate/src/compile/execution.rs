@@ -207,11 +207,8 @@ mod tests {
 
     #[test]
     fn the_cache_does_not_contain_x32_numbers() {
-        let filter = Filter::builder(Arch::X86_64)
-            .arch(Arch::X32)
-            .default(Verdict::ALLOW)
-            .build()
-            .unwrap();
+        let filter =
+            Filter::builder([Arch::X86_64, Arch::X32]).default(Verdict::ALLOW).build().unwrap();
         let known = Arch::X86_64.syscalls().count();
         let (both, _) = uniform(&filter, &[Arch::X86_64, Arch::X32]);
         assert_eq!(both.cached, known);
