@@ -89,14 +89,13 @@ impl Report {
         )
     }
 
-    /// What a finding is about, in a line: its message, after the name of its filter if there are several and no place
-    /// shows which one it is.
+    /// What was found, in a line; of several filters, with the name of the program that it is about.
     pub fn title(&self, finding: &Finding) -> String {
-        match (self.filters.as_slice(), &finding.site) {
-            ([_, _, ..], None) => match self.filters.get(finding.filter) {
-                Some(name) => format!("{name}: {}", finding.message),
-                None => finding.message.clone(),
-            },
+        let is_about_one = matches!(finding.check, Check::NotCached | Check::SlowProgram);
+        match self.filters.get(finding.filter) {
+            Some(name) if is_about_one && self.filters.len() > 1 => {
+                format!("{name}: {}", finding.message)
+            }
             _ => finding.message.clone(),
         }
     }

@@ -17,7 +17,7 @@ const HEIGHT: f64 = 22.0;
 const COLUMN: f64 = 214.0;
 const ROW: f64 = 27.0;
 /// The size of a picture whose texts are readable on a sheet of paper.
-const PAPER: (f64, f64) = (1400.0, 2000.0);
+const PAPER: (f64, f64) = (1300.0, 1600.0);
 /// The maximum number of characters of a node.
 const CHARS: usize = 23;
 
