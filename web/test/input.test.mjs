@@ -163,15 +163,16 @@ test("a text that replaces that of a file has no file", () =>
     await shows(page, "ALLOW { raed } DEFAULT KILL");
     assert.equal(await name(page), "");
     assert.match(await page.textContent("#messages"), /filter:1:9/);
-    await opens(page, scratchFile("named.kafel", GOOD));
+    await opens(page, scratchFile("other.kafel", GOOD));
+    assert.equal(await name(page), "other.kafel");
     await page.fill("#text", "");
     assert.equal(await name(page), "");
   }));
 
 test("places of two files with one name are those of each", () =>
   withPage(async (page) => {
-    await selects(page, "compare");
     await opens(page, scratchFile("profile.kafel", GOOD));
+    await selects(page, "compare");
     await page.evaluate((bad) => {
       const before = document.getElementById("before");
       [before.value, before.dataset.name] = [bad, "profile.kafel"];
