@@ -287,6 +287,22 @@ mod tests {
     }
 
     #[test]
+    fn the_permitted_set_does_not_depend_on_how_the_rest_is_denied() {
+        let mut store = Store::default();
+        for sample in samples() {
+            let whole = Expression::new(&sample).diagram(&mut store).unwrap();
+            let permitted = permitted(&mut store, whole).unwrap();
+            for data in points() {
+                let expected = match sample.evaluate(&data).permits() {
+                    true => Verdict::ALLOW,
+                    false => Verdict::KILL_PROCESS,
+                };
+                assert_eq!(store.evaluate(permitted, &data).unwrap(), expected);
+            }
+        }
+    }
+
+    #[test]
     fn different_error_numbers_are_equally_strict() {
         let [a, b] = [1, 2].map(|errno| policy(&[], Verdict::errno(errno)));
         assert!(not_in(&a, &b, 1).unwrap().is_empty() && not_in(&b, &a, 1).unwrap().is_empty());
