@@ -25,7 +25,6 @@ mod page;
 pub mod sections;
 mod tree;
 
-pub use describe::chip;
-pub use escape::escape;
+pub use describe::{chip, counted, grouped};
 pub use markup::Markup;
 pub use page::{Page, STYLE, Section, Warning};

@@ -158,16 +158,30 @@ impl Source {
         options: &SourceOptions,
         own: [(&'static str, &SourceOptions); 2],
     ) -> Result<(Stack, Stack)> {
+        Source::check_inputs(a, b)?;
+        let read = |source: &Source, (suffix, own): (&'static str, &SourceOptions)| {
+            source.read_stack(&own.or(suffix, options))
+        };
+        Source::check_both((read(a, own[0])?, read(b, own[1])?), options, own)
+    }
+
+    /// Refuses two sources that are both standard input.
+    pub(crate) fn check_inputs(a: &Source, b: &Source) -> Result<()> {
         if a.is_stdin() && b.is_stdin() {
             return Err(Failure::new(
                 "both filters are standard input, which can be read only once",
             )
             .help("write one of them to a file"));
         }
-        let read = |source: &Source, (suffix, own): (&'static str, &SourceOptions)| {
-            source.read_stack(&own.or(suffix, options))
-        };
-        let (a, b) = (read(a, own[0])?, read(b, own[1])?);
+        Ok(())
+    }
+
+    /// Checks two sources as [`Source::read_both`] after it read them.
+    pub(crate) fn check_both(
+        (a, b): (Stack, Stack),
+        options: &SourceOptions,
+        own: [(&'static str, &SourceOptions); 2],
+    ) -> Result<(Stack, Stack)> {
         warn_about_options(a.filters.iter().chain(&b.filters), options, false);
         for (stack, (suffix, own)) in [&a, &b].into_iter().zip(own) {
             own.warn_about_unused(suffix, Filter::kinds(&stack.filters), false);
@@ -190,9 +204,18 @@ impl Source {
     ) -> Result<Vec<Stack>> {
         let stacks: Vec<Stack> =
             sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
+        Source::check_each(&stacks, options, compiling);
+        Ok(stacks)
+    }
+
+    /// Warns about options as [`Source::read_each`] after it read these sources.
+    pub(crate) fn check_each(
+        stacks: &[Stack],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) {
         let filters = stacks.iter().flat_map(|stack| &stack.filters);
         warn_about_options(filters, options, compiling.has_weights());
-        Ok(stacks)
     }
 
     /// Like [`Source::read_each`], with all stacks concatenated.

@@ -12,6 +12,9 @@ use crate::explain::{ArchExplanation, Outcome, Permission};
 /// The length from which on the other form of a list matters.
 const MIN_LONG: usize = 40;
 
+/// A number, counted from the first one of an architecture, which no kernel has yet.
+const UNNAMED: u32 = 4000;
+
 /// What a policy lists. The other syscalls, and those that newer kernels add, get its default action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ListForm {
@@ -42,13 +45,11 @@ impl ListForm {
         }
     }
 
-    /// The form of a filter, by what it does with most numbers without a name on an architecture.
+    /// The form of a filter, by what it does with syscalls that newer kernels add.
     pub fn of(arch: &ArchExplanation) -> ListForm {
-        let count = |numbers: &SyscallSet| -> u64 {
-            numbers.ranges().iter().map(|(a, b)| u64::from(b - a) + 1).sum()
-        };
-        let most = arch.unnamed.iter().max_by_key(|(_, numbers)| count(numbers));
-        match most {
+        let new = arch.arch.first_number() + UNNAMED;
+        let outcome = arch.unnamed.iter().find(|(_, numbers)| numbers.contains(new));
+        match outcome {
             Some((Outcome::Always(verdict), _)) if verdict.permits() => ListForm::Denied,
             _ => ListForm::Allowed,
         }

@@ -42,10 +42,10 @@ pub(super) fn repeat_experiment(args: &FiltersArgs, experiment: Experiment) -> R
 fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Report>) -> Result<u8> {
     // The measurement may take long, so first check that the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
-    let origin = page_facts::origin()?;
+    let origin = page.is_some().then(page_facts::origin).transpose()?;
     let report = measure()?;
     let written = page.map_or(Ok(()), |file| {
-        let setting = report.setting.iter().cloned().chain(origin).collect();
+        let setting = report.setting.iter().cloned().chain(origin.into_iter().flatten()).collect();
         let on_page = Report { setting, ..report.clone() };
         file.finish(page::page(&on_page, &page_facts::warnings()).as_bytes())
     });

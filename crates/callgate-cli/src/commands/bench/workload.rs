@@ -49,6 +49,7 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     };
     // The measurement may take long, so first check that the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
+    let origin = page.is_some().then(page_facts::origin).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
     let mut result = Report {
@@ -64,7 +65,7 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         Format::Json => throughput::json(&result),
     })?;
     if let Some(page) = page {
-        result.setting.extend(page_facts::origin()?);
+        result.setting.extend(origin.into_iter().flatten());
         page.finish(result.page(&page_facts::warnings()).as_bytes())?;
     }
     Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
