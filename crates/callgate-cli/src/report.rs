@@ -79,6 +79,12 @@ impl Failure {
         Some(self.messages.first()?.position?.line)
     }
 
+    /// The first messages, for an input of which the others say nothing more.
+    pub(crate) fn first(mut self, count: usize) -> Failure {
+        self.messages.truncate(count);
+        self
+    }
+
     /// Adds to the help of the last message.
     pub(crate) fn more_help(mut self, more: &str) -> Failure {
         if let Some(last) = self.messages.last_mut() {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use callgate::bpf::suggest::nearest;
 use callgate::convert::Target;
@@ -25,6 +25,7 @@ use super::stack::Stack;
 use super::unit::UnitSource;
 use crate::options::{CompileOptions, SourceOptions};
 use crate::report::{Failure, Result};
+use crate::text::printable;
 
 /// A source as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,8 +290,9 @@ pub(super) fn read_detected(
     options: &SourceOptions,
 ) -> Result<Filter> {
     // A failure is rare, but the message about it needs the bytes.
-    read_filter(place, format, bytes.clone(), options)
-        .map_err(|failure| explain_input(explain_detected(failure, format), place, &bytes, options))
+    read_filter(place, format, bytes.clone(), options).map_err(|failure| {
+        explain_input(explain_detected(failure, format, &bytes), place, &bytes, options)
+    })
 }
 
 /// Reads an input whose format will be detected.
@@ -308,6 +310,9 @@ pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The most files of a directory with which a missing one is compared.
+const MAX_BESIDE: usize = 1000;
+
 /// Adds to the message about a missing file that it may be a mistyped name of the built-in profile, and that operators stand
 /// between blanks.
 fn explain_missing(failure: Failure, place: &Place) -> Failure {
@@ -316,14 +321,29 @@ fn explain_missing(failure: Failure, place: &Place) -> Failure {
             failure.more_help("to combine sources, put blanks around the operators: 'A + B'")
         }
         Place::File(path) if !path.exists() => {
-            let meant = path.to_str().and_then(|name| nearest(name, [BUILT_IN]));
-            match meant {
-                Some(_) => failure.help(format!("did you mean \"{BUILT_IN}\"?")),
+            let name = path.to_str().unwrap_or_default();
+            if name.parse::<u32>().is_ok() {
+                return failure.help(format!("a process is a source as pid:{name}"));
+            }
+            match nearest(name, beside(path).iter().map(String::as_str).chain([BUILT_IN])) {
+                Some(near) => failure.help(format!("did you mean \"{}\"?", printable(near))),
                 None => failure,
             }
         }
         _ => failure,
     }
+}
+
+/// The files in the directory of a path, as paths in the same form.
+fn beside(path: &Path) -> Vec<String> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = std::fs::read_dir(directory.unwrap_or(Path::new("."))).into_iter().flatten();
+    let names = entries.flatten().take(MAX_BESIDE).map(|entry| entry.file_name());
+    names
+        .filter_map(|name| {
+            Some(directory.map_or(PathBuf::new(), PathBuf::from).join(name).to_str()?.to_owned())
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -13,8 +13,10 @@ use crate::source::BUILT_IN;
 #[command(after_help = "\
 The result begins with a summary: how many syscalls are allowed, allowed for
 some arguments only, and denied; the most dangerous of those that are allowed;
-and where a multiplexer such as `socketcall` or another ABI of the same machine
-permits what is denied. The list of all syscalls follows.
+and where ignored bits of an argument, a multiplexer such as `socketcall` or
+another ABI of the same machine permit what is denied. The list of all syscalls
+follows. `family.low` is the low half of an argument: of an int, the kernel
+reads only these 32 bits. `callgate lint` finds more.
 
 All of this is derived from the semantics of the filter, so that a program is
 explained in the same way as a profile. For each further architecture, the list

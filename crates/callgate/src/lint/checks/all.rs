@@ -29,5 +29,6 @@ pub(in crate::lint) const ALL: &[Group] = &[
     lists::check,
 ];
 
-/// Those that find other ways to syscalls that the filter denies: other ABIs and multiplexers.
-pub(in crate::lint) const EVASIONS: &[Group] = &[abis::check, multiplexers::check];
+/// Those that find other ways to syscalls that the filter denies: other bits of arguments, other ABIs and multiplexers.
+pub(in crate::lint) const EVASIONS: &[Group] =
+    &[arguments::check, abis::check, multiplexers::check];

@@ -17,8 +17,7 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
     for (filter, text) in view.texts() {
         let Some(own) = view.own.get(filter).copied() else { continue };
         let explained = explain(&view.store, own, &[arch]);
-        let Some((form, [long, short])) =
-            explained.arches.first().and_then(|one| ListForm::much_longer(one))
+        let Some((form, [long, short])) = explained.arches.first().and_then(ListForm::much_longer)
         else {
             continue;
         };
