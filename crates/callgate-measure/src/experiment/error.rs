@@ -3,6 +3,7 @@
 use callgate::compile::CompileError;
 use callgate::policy::PolicyError;
 use callgate::stack::StackError;
+use callgate_linux::error_text;
 
 use crate::libseccomp::ShapeError;
 use crate::subject::SubjectError;
@@ -21,6 +22,8 @@ pub(super) enum ExperimentErrorKind {
     Shape(ShapeError),
     Stack(StackError),
     Subject(SubjectError),
+    Program(String),
+    NoSocket(std::io::Error),
 }
 
 impl std::fmt::Display for ExperimentError {
@@ -40,6 +43,8 @@ impl std::fmt::Display for ExperimentError {
             ExperimentErrorKind::Shape(error) => error.fmt(f),
             ExperimentErrorKind::Stack(error) => error.fmt(f),
             ExperimentErrorKind::Subject(error) => error.fmt(f),
+            ExperimentErrorKind::Program(error) => f.write_str(error),
+            ExperimentErrorKind::NoSocket(why) => write!(f, "no socket: {}", error_text(why)),
         }
     }
 }
