@@ -64,26 +64,22 @@ impl From<MeasurableSyscall> for Body {
     }
 }
 
-/// A body with the threads or the socket that it needs, which exist before filters are installed.
+/// A body with the threads that it needs, which exist before filters are installed, and its socket.
 pub(crate) struct ReadyBody {
     body: Body,
     waiters: Option<Waiters>,
+    /// Opened by `start`.
     socket: Option<PacketSocket>,
 }
 
 impl Body {
-    /// Starts its threads, or opens its socket with the filter of the subject.
-    pub(crate) fn prepare(&self, filter: Option<&SocketProgram>) -> Result<ReadyBody, BodyError> {
-        let mut ready = ReadyBody { body: *self, waiters: None, socket: None };
-        match self {
-            Body::CondWait { threads } => ready.waiters = Some(Waiters::start(*threads)?),
-            Body::Packet { path, is_hit } => {
-                let socket = PacketSocket::open(*path, filter, *is_hit);
-                ready.socket = Some(socket.map_err(BodyError::Socket)?);
-            }
-            _ => {}
-        }
-        Ok(ready)
+    /// Starts its threads.
+    pub(crate) fn prepare(&self) -> Result<ReadyBody, BodyError> {
+        let waiters = match self {
+            Body::CondWait { threads } => Some(Waiters::start(*threads)?),
+            _ => None,
+        };
+        Ok(ReadyBody { body: *self, waiters, socket: None })
     }
 }
 
@@ -91,6 +87,16 @@ impl ReadyBody {
     /// Whether other threads than the first one make its syscalls.
     pub(crate) fn has_threads(&self) -> bool {
         self.waiters.is_some()
+    }
+
+    /// Opens its socket, with the filter of the subject: once, before it is run, and after other bodies, because a packet is
+    /// shown to all open sockets.
+    pub(crate) fn start(mut self, filter: Option<&SocketProgram>) -> Result<ReadyBody, BodyError> {
+        if let Body::Packet { path, is_hit } = self.body {
+            let socket = PacketSocket::open(path, filter, is_hit);
+            self.socket = Some(socket.map_err(BodyError::Socket)?);
+        }
+        Ok(self)
     }
 
     /// Runs this number of iterations and returns the nanoseconds that they took. With clutter, caches are evicted
@@ -168,7 +174,7 @@ impl ReadyBody {
                     system_call(libc::SYS_close, [file, 0, 0, 0, 0, 0]);
                 }
             }
-            // Its threads are started in `prepare`.
+            // Its threads run elsewhere.
             Body::CondWait { .. } => {}
             Body::Packet { .. } => {
                 if let Some(socket) = &self.socket {
@@ -186,7 +192,7 @@ mod tests {
     #[test]
     fn other_code_and_data_are_touched_before_each_iteration() {
         let mut touched = 0;
-        let body = Body::UnixBench.prepare(None).unwrap();
+        let body = Body::UnixBench.prepare().unwrap();
         body.run_after(7, || touched += 1).unwrap();
         assert_eq!(touched, 7);
     }

@@ -127,8 +127,9 @@ fn counted(
         }
         let counters = Counters::open(events)?;
         let other = || io::Error::from_raw_os_error(libc::EINVAL);
-        let body = body.prepare(subject.socket()).map_err(|_| other())?;
+        let body = body.prepare().map_err(|_| other())?;
         callgate_linux::install_stack(subject.programs()).map_err(|(_, why)| why)?;
+        let body = body.start(subject.socket()).map_err(|_| other())?;
         body.run(iterations, None).map_err(|_| other())?;
         let mut outcome = Ok(0);
         let values = counters.count(|| outcome = body.run(iterations, None))?;

@@ -119,7 +119,10 @@ impl Switch {
             .map_err(|why| format!("/bin/sh, which restores the setting: {}", error_text(&why)))?;
         let switch = Switch { guardian, _lock: lock };
         for (path, new) in values {
-            fs::write(path, format!("{new}\n")).map_err(|why| failed(path, &why))?;
+            fs::write(path, format!("{new}\n")).map_err(|why| match why.raw_os_error() {
+                Some(libc::EINVAL) => format!("{} (CONFIG_BPF_JIT_ALWAYS_ON)", failed(path, &why)),
+                _ => failed(path, &why),
+            })?;
             if read(path).is_ok_and(|set| set != *new) {
                 return Err(format!("{} ignores the change", path.display()));
             }

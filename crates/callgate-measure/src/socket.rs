@@ -6,6 +6,7 @@
 //! filter accepts is discarded after the filter, and no packet needs a second syscall. A filter runs before the kernel
 //! looks at the receive buffer (`packet_rcv` in net/packet/af_packet.c, `udp_queue_rcv_one_skb` in net/ipv4/udp.c).
 
+use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -33,43 +34,59 @@ const PORT: u32 = 22;
 /// Where packets are filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketPath {
-    /// A packet socket (`AF_PACKET`) at the loopback device of a network namespace that has no other sockets.
-    Packet,
+    /// A packet socket (`AF_PACKET`) at the loopback device of the network namespace of this process, which has no other
+    /// sockets.
+    Packet(libc::pid_t),
     /// A UDP socket at 127.0.0.1. The filter is rewritten: it loads relative to the link-layer header, looks for UDP
     /// instead of TCP, and for the port of the socket instead of 22.
     Udp,
 }
 
-impl PacketPath {
-    /// The path that this process may use; an error if not even UDP sockets are possible.
-    ///
-    /// # Errors
-    /// If a child process or a UDP socket cannot be created.
-    pub fn available() -> io::Result<PacketPath> {
-        /// Of the child's answer.
-        const WORKS: u32 = 1;
-        const FAILS: u32 = 2;
-        /// A network namespace is created in milliseconds.
-        const LIMIT: Duration = Duration::from_secs(20);
-        // The child leaves the network namespace of this process.
-        // SAFETY: the child makes system calls and writes to the shared memory alone.
-        let child = unsafe {
-            Worker::start(1, |words| {
-                let works = PacketSocket::open(PacketPath::Packet, None, true).is_ok();
-                words[0].store(if works { WORKS } else { FAILS }, Ordering::Release);
-            })
-        }?;
-        let start = Instant::now();
-        loop {
-            match child.words()[0].load(Ordering::Acquire) {
-                WORKS => return Ok(PacketPath::Packet),
-                0 if start.elapsed() < LIMIT && child.has_ended()?.is_none() => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                _ => break,
+/// A process in a network namespace of its own, with a loopback device that is up. The namespace ends with it.
+pub(crate) struct Namespace(Worker);
+
+impl Namespace {
+    /// Creates the namespace; `None` if this process may not create one, or not use packet sockets in it.
+    pub(crate) fn new() -> Option<Namespace> {
+        let holder = attempt(|| isolate().and_then(|()| loopback_up(raw_socket()?.as_raw_fd())))?;
+        let namespace = Namespace(holder);
+        let path = namespace.path();
+        attempt(|| PacketSocket::open(path, None, true).map(drop)).map(|_| namespace)
+    }
+
+    /// The path of packets in it.
+    pub(crate) fn path(&self) -> PacketPath {
+        PacketPath::Packet(self.0.words()[1].load(Ordering::Acquire) as libc::pid_t)
+    }
+}
+
+/// A child process in which this works, and which then waits for its end; its process ID is the second of its words.
+fn attempt(work: impl FnOnce() -> io::Result<()>) -> Option<Worker> {
+    /// The child's answers.
+    const WORKS: u32 = 1;
+    const FAILS: u32 = 2;
+    /// A network namespace is created in milliseconds.
+    const LIMIT: Duration = Duration::from_secs(20);
+    // SAFETY: the child makes system calls and writes to the shared memory alone.
+    let child = unsafe {
+        Worker::start(2, |words| {
+            let answer = if work().is_ok() { WORKS } else { FAILS };
+            words[1].store(std::process::id(), Ordering::Release);
+            words[0].store(answer, Ordering::Release);
+            loop {
+                std::thread::park();
             }
+        })
+    };
+    let (child, start) = (child.ok()?, Instant::now());
+    loop {
+        match child.words()[0].load(Ordering::Acquire) {
+            WORKS => return Some(child),
+            0 if start.elapsed() < LIMIT && matches!(child.has_ended(), Ok(None)) => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            _ => return None,
         }
-        PacketSocket::open(PacketPath::Udp, None, true).map(|_| PacketPath::Udp)
     }
 }
 
@@ -84,14 +101,18 @@ impl PacketSocket {
     /// Opens both ends and attaches a filter. Without a program, the filter is one instruction that accepts hits or
     /// rejects misses. The packet is a hit or a miss of filters that look for port 22.
     ///
-    /// With [`PacketPath::Packet`], the calling process leaves its network namespace.
+    /// With [`PacketPath::Packet`], the calling process moves to that network namespace, and each packet is shown to all
+    /// sockets there.
     pub(crate) fn open(
         path: PacketPath,
         program: Option<&SocketProgram>,
         is_hit: bool,
     ) -> io::Result<PacketSocket> {
         let (socket, port) = match path {
-            PacketPath::Packet => (packet_socket(is_hit)?, None),
+            PacketPath::Packet(process) => {
+                enter(process)?;
+                (packet_socket(is_hit)?, None)
+            }
             PacketPath::Udp => {
                 let (socket, port) = udp_sockets()?;
                 (socket, Some(port).filter(|_| is_hit))
@@ -99,10 +120,10 @@ impl PacketSocket {
         };
         let filter: Vec<sock_filter> = match program {
             None => vec![raw(Insn::new(Op::RetK, if is_hit { 0x40000 } else { 0 }))],
-            Some(program) if path == PacketPath::Packet => {
-                program.iter().copied().map(raw).collect()
+            Some(program) if path == PacketPath::Udp => {
+                program.iter().map(|insn| raw(rewritten(*insn, port))).collect()
             }
-            Some(program) => program.iter().map(|insn| raw(rewritten(*insn, port))).collect(),
+            Some(program) => program.iter().copied().map(raw).collect(),
         };
         attach(socket.receiver.as_raw_fd(), &filter)?;
         for _ in 0..FILL {
@@ -177,16 +198,31 @@ fn shrink(socket: RawFd) -> io::Result<()> {
     option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &(1 as c_int))
 }
 
-/// A packet socket that sends to itself.
-fn packet_socket(is_hit: bool) -> io::Result<PacketSocket> {
-    isolate()?;
+fn raw_socket() -> io::Result<OwnedFd> {
     // SAFETY: takes integers; the descriptor is new.
-    let receiver = unsafe {
+    unsafe {
         let socket =
             checked(libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0))?;
-        OwnedFd::from_raw_fd(socket)
+        Ok(OwnedFd::from_raw_fd(socket))
+    }
+}
+
+/// Moves this process to the network namespace of another one, if necessary with its user namespace.
+fn enter(process: libc::pid_t) -> io::Result<()> {
+    let join = |name: &str, kind| -> io::Result<()> {
+        let namespace = File::open(format!("/proc/{process}/ns/{name}"))?;
+        // SAFETY: takes integers; the descriptor is open.
+        checked(unsafe { libc::setns(namespace.as_raw_fd(), kind) }).map(|_| ())
     };
-    loopback_up(receiver.as_raw_fd())?;
+    join("net", libc::CLONE_NEWNET).or_else(|_| {
+        join("user", libc::CLONE_NEWUSER)?;
+        join("net", libc::CLONE_NEWNET)
+    })
+}
+
+/// A packet socket that sends to itself.
+fn packet_socket(is_hit: bool) -> io::Result<PacketSocket> {
+    let receiver = raw_socket()?;
     shrink(receiver.as_raw_fd())?;
     // SAFETY: an address may be all zeros.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -259,28 +295,29 @@ mod tests {
         count > 0
     }
 
-    /// Only this thread leaves its network namespace; without privilege the whole process would have to.
-    #[test]
-    fn a_packet_socket_accepts_hits_and_rejects_misses() {
-        let thread = std::thread::spawn(|| {
-            if PacketSocket::open(PacketPath::Packet, None, true).is_err() {
-                return;
-            }
-            let all = ["port-22", "port-22-with-data"].map(program);
-            for program in all.iter().map(Some).chain([None]) {
-                assert!(accepts(PacketPath::Packet, program, true), "{program:?}");
-                assert!(!accepts(PacketPath::Packet, program, false), "{program:?}");
-            }
-        });
-        thread.join().unwrap();
+    fn accepts_hits_and_rejects_misses(path: PacketPath) {
+        let all = ["port-22", "port-22-with-data"].map(program);
+        for program in all.iter().map(Some).chain([None]) {
+            assert!(accepts(path, program, true), "{program:?}");
+            assert!(!accepts(path, program, false), "{program:?}");
+        }
     }
 
     #[test]
-    fn the_kernel_accepts_hits_and_rejects_misses() {
-        let all = ["port-22", "port-22-with-data"].map(program);
-        for program in all.iter().map(Some).chain([None]) {
-            assert!(accepts(PacketPath::Udp, program, true), "{program:?}");
-            assert!(!accepts(PacketPath::Udp, program, false), "{program:?}");
-        }
+    fn a_udp_socket_accepts_hits_and_rejects_misses() {
+        accepts_hits_and_rejects_misses(PacketPath::Udp);
+    }
+
+    /// Only this thread moves to the network namespace; without privilege the whole process would have to.
+    #[test]
+    fn a_packet_socket_accepts_hits_and_rejects_misses() {
+        let Some(namespace) = Namespace::new() else { return };
+        let path = namespace.path();
+        let thread = std::thread::spawn(move || {
+            if PacketSocket::open(path, None, true).is_ok() {
+                accepts_hits_and_rejects_misses(path);
+            }
+        });
+        thread.join().unwrap();
     }
 }

@@ -151,16 +151,10 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         Err(_) => return NO_MEMORY,
     };
     // A filter may deny what this needs.
-    let bodies: Result<Vec<ReadyBody>, BodyError> =
-        bodies.iter().map(|body| body.prepare(subject.socket())).collect();
+    let bodies: Result<Vec<ReadyBody>, BodyError> = bodies.iter().map(Body::prepare).collect();
     let bodies = match bodies {
         Ok(bodies) => bodies,
-        Err(error) => {
-            if let BodyError::Socket(why) = &error {
-                words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
-            }
-            return state_of(&error);
-        }
+        Err(error) => return state_of(&error),
     };
     let installed = match bodies.iter().any(ReadyBody::has_threads) {
         true => callgate_linux::install_stack_in_all_threads(subject.programs()),
@@ -172,9 +166,18 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         return REFUSED;
     }
     let mut times = words.iter().skip(TIMES);
-    for (number, body) in bodies.iter().enumerate() {
+    for (number, body) in bodies.into_iter().enumerate() {
         words[PLACE].store(number as u32, Ordering::Release);
-        if let Err(state) = measure_body(body, batches, clutter.as_ref(), times.by_ref()) {
+        let body = match body.start(subject.socket()) {
+            Ok(body) => body,
+            Err(error) => {
+                if let BodyError::Socket(why) = &error {
+                    words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
+                }
+                return state_of(&error);
+            }
+        };
+        if let Err(state) = measure_body(&body, batches, clutter.as_ref(), times.by_ref()) {
             return state;
         }
     }

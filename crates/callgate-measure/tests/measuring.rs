@@ -245,6 +245,9 @@ fn every_experiment_can_be_set_up_and_measured() -> TestResult {
         assert!(findings.iter().all(|finding| finding.value.is_finite()), "{findings:?}");
         assert_eq!(findings.is_empty(), *experiment == Experiment::Weighted);
         assert_eq!(published.tables.is_empty(), *experiment == Experiment::Weighted);
+        let mut keys: Vec<&str> = published.tables.iter().map(|table| table.key).collect();
+        keys.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
         for table in &published.tables {
             assert!(!table.rows.is_empty(), "{table:?}");
             for row in &table.rows {

@@ -3,7 +3,6 @@
 use callgate::compile::CompileError;
 use callgate::policy::PolicyError;
 use callgate::stack::StackError;
-use callgate_linux::error_text;
 
 use crate::libseccomp::ShapeError;
 use crate::subject::SubjectError;
@@ -23,7 +22,6 @@ pub(super) enum ExperimentErrorKind {
     Stack(StackError),
     Subject(SubjectError),
     Program(String),
-    NoSocket(std::io::Error),
 }
 
 impl std::fmt::Display for ExperimentError {
@@ -44,7 +42,6 @@ impl std::fmt::Display for ExperimentError {
             ExperimentErrorKind::Stack(error) => error.fmt(f),
             ExperimentErrorKind::Subject(error) => error.fmt(f),
             ExperimentErrorKind::Program(error) => f.write_str(error),
-            ExperimentErrorKind::NoSocket(why) => write!(f, "no socket: {}", error_text(why)),
         }
     }
 }

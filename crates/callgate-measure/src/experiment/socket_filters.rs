@@ -11,7 +11,7 @@
 use callgate::bpf::SocketProgram;
 use callgate_vm::EngineKind;
 
-use super::error::{ExperimentError, ExperimentErrorKind};
+use super::error::ExperimentError;
 use super::runs::{Extra, Runs, Variation};
 use super::setup::{Options, Setup, overhead};
 use crate::body::Body;
@@ -23,7 +23,7 @@ use crate::jit::Jit;
 use crate::measure::{Plan, Samples};
 use crate::published::{Published, PublishedTable};
 use crate::report::{Finding, Shown};
-use crate::socket::PacketPath;
+use crate::socket::{Namespace, PacketPath};
 use crate::subject::Subject;
 use crate::worker::Batches;
 
@@ -40,8 +40,8 @@ const OFF_COLD: &str = "JIT off, cold caches";
 const COUNTED: u32 = 20_000;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
-    let path = PacketPath::available()
-        .map_err(|why| ExperimentError(ExperimentErrorKind::NoSocket(why)))?;
+    let namespace = Namespace::new();
+    let path = namespace.as_ref().map_or(PacketPath::Udp, Namespace::path);
     let programs: Vec<SocketProgram> = FILTERS.iter().filter_map(|name| program(name)).collect();
     let mut subjects = vec![Subject::packets("one instruction", None)];
     for (program, name) in programs.iter().zip(["#1, port 22", "#2, port 22 with data"]) {
@@ -54,7 +54,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         treatments: Vec::new(),
         is_claimed: true,
     });
-    let plan = options.plan(subjects, bodies, 10);
+    let plan = options.plan(subjects, bodies, 20);
     let cold = Batches { cpu: options.cpu, ..Batches::cold(Cold::of_machine(options.cpu)) };
     let cold = Plan { batches: cold, ..plan.clone() };
     let extra = Extra::default().with_jit(&[Jit::Off], &plan);
@@ -64,7 +64,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         variations.push(Variation { name: OFF_COLD, jit: Some(Jit::Off), plan: cold });
     }
     let measured = match path {
-        PacketPath::Packet => {
+        PacketPath::Packet(_) => {
             "measured: send(2) to a packet socket (AF_PACKET) on the loopback device of a network namespace of its own; its \
              receive buffer is full, so accepted packets are discarded after the filter"
         }
@@ -74,7 +74,11 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         }
     };
     let counted = plan.clone();
-    let published = move |runs: &Runs| published(runs, &programs, &counted);
+    let published = move |runs: &Runs| {
+        // The namespace lasts as long as the experiment.
+        let _namespace = &namespace;
+        published(runs, &programs, &counted)
+    };
     let notes = vec![measured.to_owned()];
     Ok(Setup {
         may_switch_jit: options.may_switch_jit,
