@@ -63,15 +63,15 @@ impl Experiment {
         }
     }
 
-    /// The approximate duration, without and with `quick`, on a machine with nothing else to do. Where the JIT compiler can
-    /// be switched, it includes the measurements with other settings.
+    /// The approximate duration, without and with `quick`, on a machine with nothing else to do. It includes the
+    /// measurements with other settings of the JIT compiler, which some machines do not permit.
     pub const fn duration(self, quick: bool) -> Duration {
         let (seconds, quick_seconds) = match self {
             Experiment::Getpid => (18, 4),
             Experiment::UnixbenchSyscall => (30, 6),
-            Experiment::LongJumps => (45, 9),
-            Experiment::SocketFilters => (40, 8),
-            Experiment::OpenReadClose => (90, 18),
+            Experiment::LongJumps => (80, 16),
+            Experiment::SocketFilters => (82, 18),
+            Experiment::OpenReadClose => (190, 40),
             Experiment::CondWait => (120, 24),
             Experiment::Weighted => (15, 3),
         };

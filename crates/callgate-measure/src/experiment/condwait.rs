@@ -105,8 +105,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let all = vec![Body::CondWait { threads: THREADS }, Body::from(futex)];
     let plan = options.plan(subjects, all, 60);
-    // Only a few waits per thread: more rounds improve the precision more than more waits.
-    let batches = Batches { count: 3, iterations: 5 * THREADS, warm_up: THREADS, ..plan.batches };
+    // Only a few waits per thread, because more rounds improve the precision more.
+    let batches = Batches { count: 8, iterations: 5 * THREADS, warm_up: THREADS, ..plan.batches };
     let plan = Plan { batches, ..plan };
     let published = move |runs: &Runs| published(runs, &names);
     let extra = Extra { published: Some(Box::new(published)), notes, ..Extra::default() };

@@ -4,15 +4,16 @@
 //! The rules are those of libseccomp's test `05-sim-long_jumps`: 100 combinations of three argument tests for one number,
 //! one argument test for each of the numbers 100 to 199, and two numbers that are always allowed; the measured call is
 //! `syscall(199, 100)`, whose argument is tested, so that the kernel's cache does not answer. On x86-64 that is
-//! `fremovexattr`, which takes a microsecond today, so getuid is measured as well, which is one of these numbers, too. The
-//! short filter has the tests of both numbers.
+//! `fremovexattr`, which takes a microsecond today, so gettid is measured as well, which is one of these numbers, too.
+//! libseccomp's list tests them in ascending order, after the numbers that are always allowed. The short filter has the
+//! tests of both numbers.
 
 use std::ops::RangeInclusive;
 
 use callgate::Verdict;
 use callgate::policy::{Cmp, Condition, Field, Policy, Rule, SyscallSet, Test};
 
-use super::error::ExperimentError;
+use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};
 use super::setup::{Options, Setup, compiled, of_rules, overhead, syscall};
 use crate::body::Body;
@@ -28,6 +29,15 @@ use crate::worker::Batches;
 /// The published call: `fremovexattr(100, NULL)` on x86-64, which fails for lack of a name, and a call without effect on
 /// other machines: `socketpair(100, 0, 0, NULL)` where numbers are generic.
 const LAST: u32 = 199;
+/// Where this call is known to have no effect; on arm and s390x, it is getuid.
+const HAS_LAST: bool = cfg!(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64",
+    target_arch = "loongarch64",
+    target_arch = "arm",
+    target_arch = "s390x"
+));
 /// The numbers with one test each.
 const NUMBERS: RangeInclusive<u32> = 100..=LAST;
 const ARGUMENTS: [u64; 6] = [100, 0, 0, 0, 0, 0];
@@ -40,9 +50,15 @@ const COMBINATIONS: u64 = 100;
 const SSIZE_MAX: u64 = i64::MAX as u64;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
-    let quick = syscall("getuid")?.data().nr;
-    let calls: Vec<u32> =
-        [quick].into_iter().filter(|nr| NUMBERS.contains(nr)).chain([LAST]).collect();
+    let quick = syscall("gettid")?.data().nr;
+    let calls: Vec<u32> = [quick]
+        .into_iter()
+        .filter(|nr| NUMBERS.contains(nr))
+        .chain(HAS_LAST.then_some(LAST))
+        .collect();
+    if calls.is_empty() {
+        return Err(ExperimentError(ExperimentErrorKind::NoSyscall("199 without effect")));
+    }
     let (few, many) = (short(&calls)?, large()?);
     let subjects = vec![
         Subject::none(),
@@ -57,7 +73,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         let data = syscall_data(*nr, ARGUMENTS).unwrap_or_default();
         Shown {
             title: if *nr == quick {
-                "getuid(100)".to_owned()
+                "gettid(100)".to_owned()
             } else {
                 format!("syscall({nr}, 100)")
             },
@@ -100,7 +116,7 @@ fn allow(nr: u32, tests: &[(u8, Cmp, u64)]) -> Rule {
 }
 
 fn short(calls: &[u32]) -> Result<Policy, ExperimentError> {
-    // Two rules, also where getuid is not one of the numbers.
+    // Two rules, also where gettid is not one of the numbers.
     let always = (calls.len() < 2).then(|| allow(1, &[]));
     let rules = calls.iter().map(|nr| allow(*nr, &[(0, Cmp::Ne, 0)]));
     of_rules(rules.chain(always), Verdict::KILL_THREAD)

@@ -1,5 +1,6 @@
 //! The measurements of an experiment: as the machine is set, and under other conditions.
 
+use crate::interrupt;
 use crate::jit::{Jit, Switch};
 use crate::measure::{Plan, Samples};
 use crate::published::Published;
@@ -66,6 +67,7 @@ impl Runs {
                 }
                 Err(why) => runs.skipped.push(format!("not measured: {name}: {why}")),
             }
+            interrupted |= interrupt::is_requested();
         }
         runs.own.interrupted |= interrupted;
         runs

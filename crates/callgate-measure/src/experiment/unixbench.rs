@@ -109,8 +109,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let notes = [
         missing(&absent, LIST.len()),
         Some(
-            "\"BPF replaced by allow\" was a changed kernel; here each filter of the stack is called, loads one word \
-             and returns ALLOW"
+"\"BPF replaced by allow\" was a changed kernel; here each filter loads one word and returns ALLOW"
                 .to_owned(),
         ),
     ];
