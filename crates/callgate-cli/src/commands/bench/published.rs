@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
+use anstyle::Style;
 use callgate_measure::published::{BoxPlot, FiveNumbers, Published, PublishedTable};
 
-use super::report::HEADING;
 use crate::text::printable;
 use callgate_requests::json::Json;
+
+/// The style of headings in reports.
+pub(super) const HEADING: Style = Style::new().bold();
 
 /// The width of the labels of rows.
 const LABEL: usize = 32;

@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
-use anstyle::Style;
 use callgate_measure::report::{Known, Report, Row, Section};
 use callgate_measure::stats::{Interval, Summary};
 
-use super::published;
+use super::published::{self, HEADING};
 use crate::text::printable;
 use callgate_requests::json::Json;
-
-pub(super) const HEADING: Style = Style::new().bold();
 
 /// The width of the first column.
 pub(super) const NAME: usize = 24;
