@@ -74,6 +74,11 @@ impl Failure {
         self
     }
 
+    /// The text of the first message.
+    pub(crate) fn message(&self) -> &str {
+        self.messages.first().map_or("", |first| &first.message)
+    }
+
     /// The line of the first message, if it has a position.
     pub(crate) fn line(&self) -> Option<u32> {
         Some(self.messages.first()?.position?.line)

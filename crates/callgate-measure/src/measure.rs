@@ -190,6 +190,11 @@ impl Samples {
         shares.iter().sum::<f64>() / shares.len().max(1) as f64
     }
 
+    /// The batches of each round.
+    pub fn batches(&self, subject: usize, body: usize) -> &[Vec<f64>] {
+        self.times.get(subject).and_then(|bodies| bodies.get(body)).map_or(&[], Vec::as_slice)
+    }
+
     /// One sample per round: the median of its batches.
     pub fn values(&self, subject: usize, body: usize) -> Vec<f64> {
         let rounds = self.times.get(subject).and_then(|bodies| bodies.get(body));

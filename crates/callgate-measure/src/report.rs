@@ -1,6 +1,7 @@
 //! The report of a measurement.
 
 use crate::measure::{Estimate, Mean, Plan, Samples};
+use crate::published::Published;
 use crate::stats::{Interval, MAX_OUTLIERS};
 use crate::subject::Treatment;
 
@@ -15,6 +16,8 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// The findings.
     pub findings: Vec<Finding>,
+    /// Results in the form in which an experiment was published.
+    pub published: Published,
     /// Why the requested precision was not reached, if so.
     pub noisy: Option<String>,
     /// Whether the measurement was stopped early.
@@ -110,7 +113,7 @@ pub fn sections(plan: &Plan, samples: &Samples, bodies: &[Shown]) -> Vec<Section
         let subject = &plan.subjects[at];
         Some(Row {
             name: subject.name.clone(),
-            filters: subject.programs().len(),
+            filters: subject.filters(),
             insns: subject.insns(),
             treatment,
             estimate: estimate?,

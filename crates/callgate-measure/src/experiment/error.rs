@@ -21,6 +21,7 @@ pub(super) enum ExperimentErrorKind {
     Shape(ShapeError),
     Stack(StackError),
     Subject(SubjectError),
+    Program(String),
 }
 
 impl std::fmt::Display for ExperimentError {
@@ -40,6 +41,7 @@ impl std::fmt::Display for ExperimentError {
             ExperimentErrorKind::Shape(error) => error.fmt(f),
             ExperimentErrorKind::Stack(error) => error.fmt(f),
             ExperimentErrorKind::Subject(error) => error.fmt(f),
+            ExperimentErrorKind::Program(error) => f.write_str(error),
         }
     }
 }

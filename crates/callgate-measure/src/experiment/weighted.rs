@@ -4,6 +4,7 @@
 //! The default weights are our own: a database server that waits, reads and writes.
 
 use super::error::ExperimentError;
+use super::runs::Extra;
 use super::setup::{Options, Setup, compiled, shown};
 use crate::body::Body;
 use crate::libseccomp;
@@ -52,9 +53,11 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let bodies = syscalls.iter().copied().map(Body::from).collect();
     let title = "the weighted mean of these syscalls".to_owned();
     Ok(Setup {
+        may_switch_jit: options.may_switch_jit,
         title: ABOUT.to_owned(),
         bodies: shown(&subjects, &syscalls),
         plan: Plan { mean: Some(Mean { title, weights }), ..options.plan(subjects, bodies, 15) },
         findings: |_: &Samples| -> Vec<Finding> { Vec::new() },
+        extra: Extra::default(),
     })
 }

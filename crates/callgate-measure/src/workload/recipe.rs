@@ -89,6 +89,9 @@ pub(super) struct Done {
 pub(super) struct Load {
     /// The number of seconds, for a client that takes a duration.
     pub(super) seconds: u32,
+    /// The name of the load, and the number of connections, if they were chosen.
+    pub(super) name: Option<&'static str>,
+    pub(super) threads: Option<u32>,
 }
 
 impl Load {

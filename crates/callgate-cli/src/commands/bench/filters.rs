@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use callgate::diagram::Store;
 use callgate::syscalls::nearest_name;
 use callgate_measure::experiment::{self, Experiment};
+use callgate_measure::published::Published;
 use callgate_measure::report::{self as results, Finding, Report, Shown};
 use callgate_measure::{
     Body, Mean, MeasurableSyscall, Plan, Samples, Subject, choose_syscalls, measure, page, setting,
@@ -166,6 +167,8 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
         false => Vec::new(),
     };
     let options = experiment::Options {
+        is_given: !args.sources.is_empty(),
+        may_switch_jit: true,
         policy: policy.map_or_else(|| built_in_policy(&args.reading.for_libseccomp()?), Ok)?,
         subjects,
         weights,
@@ -179,8 +182,12 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
             .help("try another profile or another --arch")
     })?;
     let samples = take(&setup.plan, &setup.bodies)?;
-    let findings = (setup.findings)(&samples);
-    Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, findings, 1))
+    let runs = setup.vary(samples, &mut |plan| {
+        take(plan, &setup.bodies).map_err(|failure| failure.message().to_owned())
+    });
+    let findings = (setup.findings)(&runs.own);
+    let report = made(args, &setup.title, &setup.plan, &runs.own, &setup.bodies, findings, 1);
+    Ok(Report { published: setup.published(&runs), ..report })
 }
 
 /// The rules of the built-in profile.
@@ -312,6 +319,7 @@ fn made(
         setting,
         sections,
         findings,
+        published: Published::default(),
         noisy,
         interrupted: samples.interrupted,
     }

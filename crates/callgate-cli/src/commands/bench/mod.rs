@@ -5,6 +5,7 @@ mod engines;
 mod filters;
 mod listing;
 mod options;
+mod published;
 mod report;
 mod sources;
 mod status;

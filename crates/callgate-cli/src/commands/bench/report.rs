@@ -2,14 +2,12 @@
 
 use std::fmt::Write;
 
-use anstyle::Style;
 use callgate_measure::report::{Known, Report, Row, Section};
 use callgate_measure::stats::{Interval, Summary};
 
+use super::published::{self, HEADING};
 use crate::text::printable;
 use callgate_requests::json::Json;
-
-pub(super) const HEADING: Style = Style::new().bold();
 
 /// The width of the first column.
 pub(super) const NAME: usize = 24;
@@ -52,6 +50,7 @@ pub(super) fn text(report: &Report) -> String {
             let _ = writeln!(text, ": {}", printable(&finding.text));
         }
     }
+    text.push_str(&published::text(&report.published));
     text
 }
 
@@ -105,6 +104,7 @@ pub(super) fn json(report: &Report) -> String {
         ("setting", setting(&report.setting)),
         ("sections", Json::array(report.sections.iter().map(section))),
         ("findings", Json::array(findings)),
+        ("published", published::json(&report.published)),
         ("noisy", report.noisy.clone().into()),
         ("interrupted", report.interrupted.into()),
     ]);

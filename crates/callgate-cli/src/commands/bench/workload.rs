@@ -31,11 +31,14 @@ const ROUNDS: (usize, usize) = (3, 200);
 const READY: Duration = Duration::from_secs(30);
 
 pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
+    let load = load(args, workload)?;
     let variants = variants(args)?;
     let (server_cpu, client_cpu) = processors(args);
     let plan = Plan {
         variants: variants.all,
         seconds: if args.quick { QUICK_RUN } else { RUN },
+        load,
+        threads: args.threads,
         ready: READY,
         min_rounds: ROUNDS.0,
         max_rounds: ROUNDS.1,
@@ -69,6 +72,22 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         page.finish(result.page(&page_facts::warnings()).as_bytes())?;
     }
     Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
+}
+
+/// The chosen load of a workload.
+fn load(args: &FiltersArgs, workload: &Workload) -> Result<Option<&'static str>> {
+    let loads = workload.loads();
+    if loads.is_empty() && (args.load.is_some() || args.threads.is_some()) {
+        let given = if args.load.is_some() { "--load" } else { "--threads" };
+        return Err(Failure::new(format!("the workload {} has no {given}", workload.name()))
+            .help(format!("omit {given}, or use it with --workload mariadb")));
+    }
+    let Some(name) = &args.load else { return Ok(None) };
+    match loads.iter().find(|load| *load == name) {
+        Some(load) => Ok(Some(load)),
+        None => Err(Failure::new(format!("the workload {} has no load {name}", workload.name()))
+            .help(format!("choose one of {}", loads.join(", ")))),
+    }
 }
 
 /// The variants of the server, and which are compared.
