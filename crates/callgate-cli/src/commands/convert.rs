@@ -8,11 +8,12 @@ use callgate::convert::{
     ConvertError, Converted, Example, ListForm, Loss, Target, convert_diagram,
 };
 use callgate::diagram::{Func, Store};
-use callgate::formats::CONTAINER_DEFAULT;
+use callgate::formats::{CONTAINER_DEFAULT, CapSet};
 use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::rule_places::statements;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
@@ -113,7 +114,15 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     let Some(to) = args.to else {
         return original(args);
     };
-    let stack = Source::parse(&args.source)?.read_to_convert(&args.reading, to)?;
+    let reading = args.reading.with_statements();
+    let stack = Source::parse(&args.source)?.read_to_convert(&reading, to)?;
+    for filter in stack.filters.iter().filter(|filter| is_conditional(filter)) {
+        report::warn_about(
+            &filter.name,
+            "the policy does not keep the conditions on capabilities and the kernel: it is for the present --caps and --kernel",
+            "`callgate why --patch` changes the profile itself, which keeps them",
+        );
+    }
     let mut store = Store::new(PROMPT);
     let mut func = stack.diagram(&mut store)?;
     if let Some(form) = args.list {
@@ -149,6 +158,14 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Whether a profile allows other syscalls with other capabilities or on another kernel.
+fn is_conditional(filter: &Filter) -> bool {
+    statements(filter).is_some_and(|statements| {
+        !statements.gated.is_empty()
+            || statements.inactive.iter().any(|rule| rule.missing != CapSet::none())
+    })
 }
 
 /// Says what a list of the other form does with numbers without a name.

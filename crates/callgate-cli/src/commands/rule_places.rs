@@ -23,7 +23,7 @@ fn place(filter: &str, site: &Site) -> String {
     format!("{file}:{}:{}", site.position.line, site.position.column)
 }
 
-fn statements(filter: &Filter) -> Option<&Statements> {
+pub(super) fn statements(filter: &Filter) -> Option<&Statements> {
     match &filter.content {
         FilterContent::Profile(rules) => rules.statements.as_ref(),
         FilterContent::Program { .. } => None,
