@@ -104,7 +104,8 @@ impl UnitReader<'_, '_> {
                 );
             }
         }
-        SyscallList { allows, at, entries, words: BTreeSet::new(), is_reported: false }
+        let (removed, words) = (BTreeMap::new(), BTreeSet::new());
+        SyscallList { allows, at, entries, removed, words, is_reported: false }
     }
 
     /// The syscall with a name, if libseccomp knows it.
@@ -203,8 +204,9 @@ impl UnitReader<'_, '_> {
                 let entry = Entry { name, denial: item.denial, at: item.at };
                 let old = list.entries.insert(key, entry);
                 changes |= old.is_none_or(|old| old.denial != item.denial);
-            } else {
-                changes |= list.entries.remove(&key).is_some();
+            } else if list.entries.remove(&key).is_some() {
+                list.removed.insert(key, item.at);
+                changes = true;
             }
         }
         let is_new = list.words.insert((item.is_inverted, item.word.to_owned()));

@@ -285,7 +285,8 @@ impl Lowering<'_> {
                 set.add_syscall_if_known(entry.name, &[], verdict, Some(entry.at));
             }
             for name in &known {
-                set.add_syscall_if_known(name, &[], rest, None);
+                let key = SyscallKey::new(name, self.options.native);
+                set.add_syscall_if_known(name, &[], rest, list.removed.get(&key).copied());
             }
             let statements = self.statements(arch, set.stated(), Some(list.at), report);
             self.push(Directive::SystemCallFilter, &set, default, statements)?;

@@ -83,6 +83,8 @@ pub(super) struct SyscallList {
     /// Where its first value is.
     pub(super) at: At,
     pub(super) entries: BTreeMap<SyscallKey, Entry>,
+    /// The words that removed an entry, by its syscall.
+    pub(super) removed: BTreeMap<SyscallKey, At>,
     /// The words that were read, with their signs, to find repeated ones.
     pub(super) words: BTreeSet<(bool, String)>,
     /// Whether a value with the opposite sign was reported.
