@@ -15,6 +15,7 @@ use callgate::syscalls;
 
 use super::filter::{Filter, FilterContent, Rules};
 use super::named_text::{NamedText, failure, print};
+use callgate::formats::systemd::FileMessage;
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
@@ -186,11 +187,11 @@ impl UnitSource {
         options.warn_about_containers(&name, "a unit of systemd", true);
         let unit = systemd::read(&unit_texts, &reading)
             .map_err(|errors| failure(texts, errors.into_vec()))?;
-        // With drop-ins, the place of a warning is more than a line.
-        let keeps = options.keeps_warnings && texts.len() == 1;
         let mut kept = Vec::new();
-        match keeps {
-            true => kept.extend(unit.warnings.into_iter().map(|warning| warning.diagnostic)),
+        match options.keeps_warnings {
+            true => kept.extend(unit.warnings.into_iter().map(|FileMessage { file, diagnostic }| {
+                (texts.get(file).map_or_else(|| name.clone(), |text| text.name.clone()), diagnostic)
+            })),
             false => print(texts, unit.warnings),
         }
         if unit.filters.is_empty() {
@@ -205,7 +206,7 @@ impl UnitSource {
         if let Some(FilterContent::Profile(rules)) =
             filters.first_mut().map(|filter| &mut filter.content)
         {
-            rules.warnings = kept;
+            rules.warnings_of_files = kept;
         }
         Ok(Stack { filters, name })
     }
