@@ -220,7 +220,7 @@ fn arguments_limit_the_change() {
         // Of openat, the path is between them.
         let indices = if name == "fcntl" { [0, 1] } else { [0, 2] };
         let args: Vec<(u8, u64)> = indices.into_iter().zip(values).collect();
-        let wanted = Allowed { arch: ARCH, name: name.to_owned(), args };
+        let wanted = Allowed::with_args(ARCH, name, args);
         let data = |values: [u64; 2]| {
             let nr = ARCH.number(name).unwrap();
             let mut data = SeccompData { nr, arch: ARCH.token(), ..SeccompData::default() };
@@ -252,7 +252,7 @@ fn arguments_limit_the_change() {
 #[test]
 fn arguments_of_narrow_abis_have_32_bits() {
     let args = vec![(0, -100_i64 as u64)];
-    let wanted = Allowed { arch: Arch::X86, name: "openat".to_owned(), args };
+    let wanted = Allowed::with_args(Arch::X86, "openat", args);
     assert_eq!(wanted.condition().as_deref(), Some("dfd == AT_FDCWD"));
     let rule = |value| {
         let field = callgate::policy::Field::arg(0).unwrap();
@@ -267,9 +267,20 @@ fn arguments_of_narrow_abis_have_32_bits() {
         let section = Section::new(Arch::X86, rules, Verdict::errno(1));
         Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
     };
-    let check = |value| proved(&policy(vec![]), &policy(vec![rule(value)]), &[wanted.clone()]);
+    let check =
+        |value| proved(&policy(vec![]), &policy(vec![rule(value)]), std::slice::from_ref(&wanted));
     assert!(check(0xffff_ff9c).is_ok());
     assert!(matches!(check(-100_i64 as u64), Err(Unverified::Denied(_))));
+}
+
+#[test]
+fn conditions_have_the_names_of_constants() {
+    let condition = |name, args| Allowed::with_args(ARCH, name, args).condition();
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(condition("openat", vec![(0, 0xffff_ff9c)]), some("dfd == AT_FDCWD"));
+    assert_eq!(condition("ioctl", vec![(1, 0x5412)]), some("cmd == TIOCSTI"));
+    assert_eq!(condition("fcntl", vec![(0, 3), (2, 0)]), some("fd == 3 and arg == 0"));
+    assert_eq!(condition("fcntl", vec![]), None);
 }
 
 /// Texts after a change: comments, blanks and separators stay where they belong.

@@ -15,13 +15,13 @@ use callgate::syscalls;
 
 use super::filter::{Filter, FilterContent, Rules};
 use super::named_text::{NamedText, failure, print};
-use callgate::formats::systemd::FileMessage;
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
 use crate::text::counted;
+use callgate::formats::systemd::FileMessage;
 
 /// The maximum number of drop-ins of a unit.
 const MAX_DROP_INS: usize = 1000;
@@ -189,9 +189,14 @@ impl UnitSource {
             .map_err(|errors| failure(texts, errors.into_vec()))?;
         let mut kept = Vec::new();
         match options.keeps_warnings {
-            true => kept.extend(unit.warnings.into_iter().map(|FileMessage { file, diagnostic }| {
-                (texts.get(file).map_or_else(|| name.clone(), |text| text.name.clone()), diagnostic)
-            })),
+            true => {
+                kept.extend(unit.warnings.into_iter().map(|FileMessage { file, diagnostic }| {
+                    (
+                        texts.get(file).map_or_else(|| name.clone(), |text| text.name.clone()),
+                        diagnostic,
+                    )
+                }))
+            }
             false => print(texts, unit.warnings),
         }
         if unit.filters.is_empty() {

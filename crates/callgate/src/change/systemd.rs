@@ -7,9 +7,9 @@ use super::edit::Edit;
 use super::input::Input;
 use super::lines;
 
-/// The syscall with the arguments that a directive can compare: the family of a socket.
+/// The syscall with the arguments that a directive can compare: the family of a socket, as a whole register.
 pub(super) fn comparable(wanted: &Allowed) -> Allowed {
-    let mut allowed = wanted.clone();
+    let mut allowed = Allowed { zero_upper: true, ..wanted.clone() };
     allowed.args.retain(|(index, _)| wanted.name == "socket" && *index == 0);
     allowed
 }

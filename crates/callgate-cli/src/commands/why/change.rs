@@ -55,7 +55,7 @@ pub(super) fn advise(
         let by_hand = "the syscall has no name, so a profile cannot name it".to_owned();
         return Advice { caps, change: Err(by_hand) };
     };
-    let wanted = Allowed { arch, name: name.to_owned(), args };
+    let wanted = Allowed::with_args(arch, name, args);
     Advice { caps, change: change(read, &wanted, data, options) }
 }
 
@@ -166,6 +166,7 @@ impl<'a> Search<'a> {
                 // Only the arguments that all filters compare limit what is allowed.
                 if let Some((_, before)) = previous {
                     allowed.args.retain(|arg| before.args.contains(arg));
+                    allowed.zero_upper |= before.zero_upper;
                 }
                 let Some(changed) = apply(text.text, &edits) else { continue };
                 let Some(after) = read.changed(text.index, changed, self.options) else { continue };

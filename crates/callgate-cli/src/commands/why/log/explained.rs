@@ -81,8 +81,7 @@ pub(super) fn combine(
     for one in with_change {
         let syscall = one.denial.call.syscall;
         let Some(name) = syscall.name() else { continue };
-        let wanted =
-            Allowed { arch: syscall.arch, name: name.to_owned(), args: known(&one.denial) };
+        let wanted = Allowed::with_args(syscall.arch, name, known(&one.denial));
         let before = current.as_ref().unwrap_or(read);
         // A change for another denial may allow it, too.
         if let Some(data) = still_denied(before, one) {
