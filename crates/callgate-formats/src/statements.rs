@@ -72,7 +72,7 @@ pub enum Inactivity {
     DefaultAction,
     /// The architecture does not have the syscall.
     MissingOn(Arch),
-    /// The process, the kernel or the machine is another one, as this clause says.
+    /// The rule needs another capability, kernel or architecture; the text says which.
     Elsewhere(String),
 }
 

@@ -60,6 +60,8 @@ pub(crate) struct Rules {
     pub(crate) statements: Option<Statements>,
     /// The warnings of the reader, if they were not printed.
     pub(crate) warnings: Vec<Diagnostic>,
+    /// The same of a reader of several files, with the name of the file.
+    pub(crate) warnings_of_files: Vec<(String, Diagnostic)>,
 }
 
 impl Rules {
@@ -77,6 +79,7 @@ impl Rules {
             arches,
             statements: None,
             warnings: Vec::new(),
+            warnings_of_files: Vec::new(),
         }
     }
 
@@ -303,7 +306,8 @@ impl Filter {
         match &self.content {
             FilterContent::Profile(rules) => lint::Subject::new(&rules.policy)
                 .with_statements(rules.statements.as_ref())
-                .with_warnings(&rules.warnings),
+                .with_warnings(&rules.warnings)
+                .with_warnings_of_files(&rules.warnings_of_files),
             FilterContent::Program { program, endian, .. } => {
                 lint::Subject::program(program, *endian)
             }

@@ -21,6 +21,7 @@ use super::stack::Stack;
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
 use crate::text::counted;
+use callgate::formats::systemd::FileMessage;
 
 /// The maximum number of drop-ins of a unit.
 const MAX_DROP_INS: usize = 1000;
@@ -186,11 +187,16 @@ impl UnitSource {
         options.warn_about_containers(&name, "a unit of systemd", true);
         let unit = systemd::read(&unit_texts, &reading)
             .map_err(|errors| failure(texts, errors.into_vec()))?;
-        // With drop-ins, the place of a warning is more than a line.
-        let keeps = options.keeps_warnings && texts.len() == 1;
         let mut kept = Vec::new();
-        match keeps {
-            true => kept.extend(unit.warnings.into_iter().map(|warning| warning.diagnostic)),
+        match options.keeps_warnings {
+            true => {
+                kept.extend(unit.warnings.into_iter().map(|FileMessage { file, diagnostic }| {
+                    (
+                        texts.get(file).map_or_else(|| name.clone(), |text| text.name.clone()),
+                        diagnostic,
+                    )
+                }))
+            }
             false => print(texts, unit.warnings),
         }
         if unit.filters.is_empty() {
@@ -205,7 +211,7 @@ impl UnitSource {
         if let Some(FilterContent::Profile(rules)) =
             filters.first_mut().map(|filter| &mut filter.content)
         {
-            rules.warnings = kept;
+            rules.warnings_of_files = kept;
         }
         Ok(Stack { filters, name })
     }

@@ -6,11 +6,12 @@ use super::lower::{Lowered, LoweredFilters};
 use super::model::{Filter, Model, Statement};
 use crate::diagnostics::quote::shorten;
 use crate::included::{OTHER, Place, Reports, Sources};
+use callgate_bpf::diagnostic::Topic;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, SyscallSet};
 
 /// The rules of the top level, with those of the used policies at the place of their first `USE`. The second result
-/// tells which policies are used. `stated` gets each rule that has an effect, with its filter and its verdict.
+/// tells which policies are used. `stated` gets each rule, with its filter and its verdict.
 pub(super) fn rules(
     model: &Model,
     mut lowered: LoweredFilters,
@@ -42,16 +43,17 @@ pub(super) fn rules(
                 for filter in filters {
                     let rule = lowered.get_mut(filter.index).and_then(Option::take);
                     let Some(rule) = rule else { continue };
+                    stated(filter, &rule, *verdict);
                     if let Some(first) = list.decided.get(&rule.nr) {
                         let name = shorten(sources.text(filter.at));
                         let message = format!(
                             "`{name}` has no effect here: the rule at {OTHER} decides every call"
                         );
-                        reports.warn_with(filter.at.at, *first, message).help =
-                            "remove one of the two rules".to_owned();
+                        let warning = reports.warn_with(filter.at.at, *first, message);
+                        warning.help = "remove one of the two rules".to_owned();
+                        warning.topic = Some(Topic::Overruled);
                         continue;
                     }
-                    stated(filter, &rule, *verdict);
                     list.add(rule, *verdict, filter.at.at);
                 }
             }

@@ -14,6 +14,8 @@ pub(super) enum Parsed<'t> {
     Logged,
     /// A report whose syscall is not known, and why.
     Unread(String),
+    /// A report of `SIGSYS` without the syscall, which may follow.
+    Signal,
     /// Another line.
     Nothing,
 }

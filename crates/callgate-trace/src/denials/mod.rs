@@ -11,7 +11,8 @@
 //!
 //! A syscall that failed may have other reasons than a filter. Therefore the caller of [`DenialReader`] says which
 //! calls count, and which arguments matter for them; all other arguments are dropped, so that equal denials are one. The
-//! memory is bounded for any log: at most [`MAX_DENIALS`] distinct denials are kept, and lines of at most 1 MiB.
+//! memory is bounded for any log: at most [`MAX_DENIALS`] distinct denials are kept, lines of at most 16 MiB, and what
+//! [logs of strace](crate::read) need.
 //!
 //! Lines of other kinds are skipped. A line that is a report, but whose syscall is not known, is counted, with the reason for
 //! the first one. The text may contain any bytes.
@@ -23,6 +24,7 @@ mod model;
 mod pieces;
 mod reader;
 mod report;
+mod signals;
 mod strace;
 mod tally;
 

@@ -8,7 +8,7 @@ pub const MAX_DENIALS: usize = 4096;
 /// The maximum number of programs that are kept for a denial.
 pub(super) const MAX_PROGRAMS: usize = 16;
 
-/// Why a line is taken for a denial.
+/// Why a line counts as a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
     /// A filter denied the syscall.
@@ -24,9 +24,9 @@ pub enum Evidence {
 pub struct LoggedCall {
     /// The syscall.
     pub syscall: SyscallId,
-    /// The arguments that the log contains.
+    /// The arguments that the log contains. Of those of which the kernel reads 32 bits, only these are known.
     pub args: [Option<u64>; 6],
-    /// Why it is taken for a denial.
+    /// Why it counts as a denial.
     pub evidence: Evidence,
 }
 

@@ -1,27 +1,20 @@
 //! Reads the denials of a log.
 
 use callgate_bpf::syscalls::Arch;
-use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
 use super::line::Parsed;
-use super::model::{DenialLog, LoggedCall, Unread};
+use super::model::{DenialLog, Evidence, LoggedCall, Unread};
 use super::pieces::Pieces;
+use super::signals::PendingSignals;
 use super::tally::Tally;
 use super::{audit, journal, report, strace};
+use crate::logs::lines::MAX_LINE;
+use crate::logs::strace::SyscallLog;
 
-/// Every line that is read contains one of these.
-const MARKS: [&str; 9] = [
-    "SECCOMP",
-    "1326",
-    "SIGSYS",
-    "_sigsys",
-    " = -1 E",
-    " = ?",
-    "bad syscall (",
-    "blocked syscall: ",
-    "seccomp",
-];
+/// Every line that is read contains one of these, except those of strace.
+const MARKS: [&str; 7] =
+    ["SECCOMP", "1326", "SIGSYS", "_syscall", "bad syscall (", "blocked syscall: ", "seccomp"];
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
@@ -45,6 +38,8 @@ pub struct DenialReader<'a> {
     relevant: Box<Relevant<'a>>,
     pieces: Pieces,
     finders: Vec<Finder<'static>>,
+    syscalls: SyscallLog,
+    signals: PendingSignals,
     tally: Tally,
     lines: u64,
     logged: u64,
@@ -63,6 +58,8 @@ impl<'a> DenialReader<'a> {
             relevant: Box::new(relevant),
             pieces: Pieces::default(),
             finders: MARKS.iter().map(Finder::new).collect(),
+            syscalls: SyscallLog::new(arch),
+            signals: PendingSignals::default(),
             tally: Tally::default(),
             lines: 0,
             logged: 0,
@@ -73,57 +70,50 @@ impl<'a> DenialReader<'a> {
     /// Adds a piece of the text.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut pieces = std::mem::take(&mut self.pieces);
-        let mut too_long = 0_u64;
-        pieces.push(bytes, &mut |block| self.block(block), &mut || too_long += 1);
+        pieces.push(bytes, &mut |line| self.line(line));
         self.pieces = pieces;
-        for _ in 0..too_long {
-            self.lines += 1;
-            self.unread("a line longer than 1 MiB".to_owned());
-        }
     }
 
     /// The denials in the complete text.
     pub fn finish(mut self) -> DenialLog {
-        std::mem::take(&mut self.pieces).finish(&mut |block| self.block(block));
+        std::mem::take(&mut self.pieces).finish(&mut |line| self.line(line));
+        self.settle_signals(u64::MAX);
         let (denials, lost) = self.tally.finish();
         let DenialReader { lines, logged, unread, .. } = self;
         DenialLog { denials, lines, logged, unread, lost }
     }
 
-    fn block(&mut self, block: &[u8]) {
-        if !self.is_marked(block) {
-            self.lines += memchr_iter(b'\n', block).count() as u64;
-            self.lines += u64::from(!block.ends_with(b"\n"));
-            return;
-        }
-        for line in block.split_inclusive(|byte| *byte == b'\n') {
-            self.lines += 1;
-            if self.is_marked(line) {
-                self.line(&String::from_utf8_lossy(line));
-            }
-        }
-    }
-
-    fn is_marked(&self, bytes: &[u8]) -> bool {
-        self.finders.iter().any(|mark| mark.find(bytes).is_some())
-    }
-
-    fn line(&mut self, line: &str) {
-        match journal::message(line) {
-            Some(message) => self.text(&message),
-            None => self.text(line),
+    /// Reads the next line; `None` for one that is too long.
+    fn line(&mut self, line: Option<&[u8]>) {
+        self.lines += 1;
+        let Some(line) = line else {
+            return self.unread(self.lines, format!("a line longer than {} MiB", MAX_LINE >> 20));
+        };
+        let text = String::from_utf8_lossy(line);
+        if let Some(syscall) = self.syscalls.line(&text) {
+            let parsed = strace::denial(&syscall).unwrap_or(Parsed::Nothing);
+            self.add(parsed);
+        } else if self.finders.iter().any(|mark| mark.find(line).is_some()) {
+            let message = journal::message(&text);
+            let text = message.as_deref().unwrap_or(&text);
+            self.add(audit::record(text).unwrap_or_else(|| report::report(text, self.arch)));
         }
     }
 
-    fn text(&mut self, text: &str) {
-        let parsed = audit::record(text)
-            .or_else(|| strace::syscall(text, self.arch))
-            .unwrap_or_else(|| report::report(text, self.arch));
+    fn add(&mut self, parsed: Parsed<'_>) {
         match parsed {
             Parsed::Nothing => {}
             Parsed::Logged => self.logged += 1,
-            Parsed::Unread(why) => self.unread(why),
+            Parsed::Unread(why) => self.unread(self.lines, why),
+            Parsed::Signal => {
+                self.settle_signals(self.lines);
+                self.signals.add(self.lines);
+            }
             Parsed::Denial(mut call, program, origin) => {
+                if call.evidence == Evidence::Filter {
+                    self.settle_signals(self.lines);
+                    self.signals.explain();
+                }
                 let Some(mask) = (self.relevant)(&call) else { return };
                 for (index, arg) in call.args.iter_mut().enumerate() {
                     *arg = arg.filter(|_| mask >> index & 1 == 1);
@@ -133,9 +123,17 @@ impl<'a> DenialReader<'a> {
         }
     }
 
-    fn unread(&mut self, why: String) {
+    /// Counts the reports of signals that no line from this one on can explain.
+    fn settle_signals(&mut self, line: u64) {
+        for at in self.signals.unexplained(line) {
+            self.unread(at, "a report of SIGSYS without the number of the syscall".to_owned());
+        }
+    }
+
+    fn unread(&mut self, line: u64, why: String) {
         self.unread.count += 1;
-        let line = self.lines;
-        self.unread.first.get_or_insert((line, why));
+        if self.unread.first.as_ref().is_none_or(|(first, _)| line < *first) {
+            self.unread.first = Some((line, why));
+        }
     }
 }

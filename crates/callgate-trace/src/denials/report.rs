@@ -22,9 +22,7 @@ pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
             Parsed::Denial(call, None, Origin::Other)
         }
         Some(Err(why)) => Parsed::Unread(why),
-        None if is_signal(line) => {
-            Parsed::Unread("a report of SIGSYS without the number of the syscall".to_owned())
-        }
+        None if is_signal(line) => Parsed::Signal,
         None => Parsed::Nothing,
     }
 }

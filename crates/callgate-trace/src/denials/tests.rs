@@ -1,4 +1,6 @@
 use super::*;
+use crate::logs::lines::MAX_LINE;
+use crate::recording::SyscallId;
 use callgate_bpf::syscalls::Arch;
 
 fn read(log: &[u8], size: usize) -> DenialLog {
@@ -84,6 +86,67 @@ fn syscalls_of_strace_that_fail() {
     assert!(read(b"read(3, \" = ?\", 5) = 5\nclose(3) = 0\n", 7).denials.is_empty());
 }
 
+/// As `strace -f -T -y` writes it, with a process of 32 bits and interrupted syscalls.
+#[test]
+fn syscalls_of_strace_in_two_lines_with_notes() {
+    let denials = |log: &str| -> Vec<(String, Vec<Option<u64>>)> {
+        let found = read(log.as_bytes(), 10);
+        let call = |denial: &Denial| {
+            let SyscallId { arch, .. } = denial.call.syscall;
+            let name = denial.call.syscall.name().unwrap();
+            (format!("{arch} {name}"), denial.call.args[..3].to_vec())
+        };
+        found.denials.iter().map(call).collect()
+    };
+    let mount = |arch: &str| {
+        let args = vec![None, None, Some(0)];
+        vec![(format!("{arch} mount"), args)]
+    };
+    let ended = "mount(\"a) = -1 EPERM (x)\", \"b\", NULL, 0, NULL) = -1 EPERM (Operation not permitted) <0.000012>\n";
+    assert_eq!(denials(ended), mount("x86_64"));
+    let halves = "7 mount(\"a\", \"b\", NULL, 0,  <unfinished ...>\n8 read(3, \"\", 1) = 0 <0.1>\n\
+                  7 <... mount resumed>NULL) = -1 EPERM (Operation not permitted) <0.1>\n";
+    assert_eq!(denials(halves), mount("x86_64"));
+    let narrow = "[ Process PID=7 runs in 32 bit mode. ]\n";
+    assert_eq!(denials(&format!("{narrow}{halves}")), mount("x86"));
+    let noted = "ioctl(3</a,0x1>, TIOCSTI, 0x7ffe) = -1 EPERM (Operation not permitted)\n";
+    let args = vec![Some(3), Some(0x5412), Some(0x7ffe)];
+    assert_eq!(denials(noted), [("x86_64 ioctl".to_owned(), args)]);
+    // The kernel reads 32 bits of the first argument.
+    let at = "openat(AT_FDCWD</a>, \"/x\", O_RDONLY) = -1 EPERM (Operation not permitted)\n";
+    let args = vec![Some(0xffff_ff9c), None, Some(0)];
+    assert_eq!(denials(at), [("x86_64 openat".to_owned(), args)]);
+    assert_eq!(denials("read(3, 0x7ffe, 5) = ? ERESTARTSYS (To be restarted)\n"), []);
+    let killed = "mount(\"a\", \"b\", NULL, 0, NULL <unfinished ...>) = ?\n";
+    assert_eq!(denials(killed), mount("x86_64"));
+}
+
+/// `ausearch -i` prints the name of a program without escapes.
+#[test]
+fn a_name_of_a_program_does_not_hide_its_denials() {
+    let line = "type=SECCOMP msg=audit(01/02/2026 10:00:00.123:3) : auid=root pid=7 comm=NAME exe=/n sig=SIGSYS \
+                arch=x86_64 syscall=mount compat=0 ip=0x7f code=kill \n";
+    assert_eq!(one(&line.replace("NAME", "a code=allow")).programs, [("a".to_owned(), 1)]);
+    assert_eq!(one(&line.replace("NAME", "FEED")).programs, [("FEED".to_owned(), 1)]);
+}
+
+/// Debuggers and Android report the signal before the syscall.
+#[test]
+fn a_signal_is_unread_only_if_no_syscall_follows() {
+    let android = "signal 31 (SIGSYS), code 1 (SYS_SECCOMP), fault addr --------\n\
+                   Cause: seccomp prevented call to disallowed arm64 system call 40\n";
+    let gdb = "Program received signal SIGSYS, Bad system call.\n0x7f in mount () from libc.so.6\n\
+               (gdb) p $_siginfo._sifields._sigsys\n$1 = {_call_addr = 0x7f, _syscall = 165, _arch = 3221225534}\n";
+    for log in [android, gdb] {
+        let found = read(log.as_bytes(), 10);
+        assert_eq!((found.denials.len(), found.unread.count), (1, 0), "{log}");
+        let late = log.replacen('\n', &"\n".repeat(40), 1);
+        let found = read(late.as_bytes(), 10);
+        assert_eq!((found.denials.len(), found.unread.count), (1, 1), "{late}");
+        assert_eq!(found.unread.first.map(|(line, _)| line), Some(1));
+    }
+}
+
 #[test]
 fn records_that_cannot_be_read_are_counted() {
     let log = format!(
@@ -116,6 +179,14 @@ fn the_result_does_not_depend_on_the_pieces() {
     for size in [1, 2, 3, 7, 50, 299, 300, 1000] {
         assert_eq!(read(&bytes, size), whole, "{size}");
     }
+    // A line longer than the limit, and one that is as long.
+    for (length, unread) in [(MAX_LINE, 1), (MAX_LINE - 1, 0)] {
+        let long = [vec![b'x'; length], b"\n".to_vec(), RAW.as_bytes().to_vec()].concat();
+        for size in [1 << 16, usize::MAX] {
+            let log = read(&long, size);
+            assert_eq!((log.unread.count, log.lines, log.denials.len()), (unread, 2, 1), "{size}");
+        }
+    }
 }
 
 #[test]
@@ -128,7 +199,7 @@ fn memory_is_bounded() {
             reader.push(line.as_bytes());
         }
     }
-    let long = vec![b'x'; 3 << 20];
+    let long = vec![b'x'; MAX_LINE + 1];
     long.chunks(1 << 16).for_each(|piece| reader.push(piece));
     reader.push(b"\n");
     reader.push(RAW.as_bytes());

@@ -175,6 +175,11 @@ pub(crate) enum Unreadable<'t> {
 }
 
 impl<'t> Record<'t> {
+    /// Whether the values are those of the kernel, and not interpreted by `ausearch -i`.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.arch.is_some_and(|(_, token)| u32::from_str_radix(token, 16).is_ok())
+    }
+
     /// The syscall.
     pub(crate) fn syscall(&self) -> Result<SyscallId, Unreadable<'t>> {
         let (Some((arch_at, arch_text)), Some((nr_at, nr))) = (self.arch, self.syscall) else {

@@ -5,6 +5,9 @@ use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{DiagramError, Func, Pred, Split, Store};
 use callgate_proof::policy::{Cmp, Field, Test};
 
+use callgate_bpf::constants::Family;
+
+use crate::explain::{ArgPart, ValueCondition, ValueSet};
 use callgate_bpf::Word;
 
 /// A syscall, with all arguments or with some values.
@@ -16,6 +19,20 @@ pub struct Allowed {
     pub name: String,
     /// Indices and values of the arguments; none for all arguments.
     pub args: Vec<(u8, u64)>,
+    /// Whether the upper halves of arguments of 32 bits are zero, because the language compares whole registers. Otherwise
+    /// they have any value: the kernel ignores them, and programs leave other values there.
+    pub zero_upper: bool,
+}
+
+/// An argument as a filter is to compare it.
+pub(super) struct Compared {
+    pub(super) index: u8,
+    /// The value, of at most 32 bits if the kernel reads only these.
+    pub(super) value: u64,
+    /// Whether the kernel reads 32 bits.
+    pub(super) is_narrow: bool,
+    /// Whether the register has an upper half, which the kernel ignores.
+    pub(super) is_low: bool,
 }
 
 /// The verdict for syscalls outside of a region: no other one is stricter.
@@ -24,28 +41,67 @@ const OUTSIDE: Verdict = Verdict::KILL_PROCESS;
 impl Allowed {
     /// A syscall with all arguments.
     pub fn all(arch: Arch, name: impl Into<String>) -> Allowed {
-        Allowed { arch, name: name.into(), args: Vec::new() }
+        Allowed::with_args(arch, name, Vec::new())
+    }
+
+    /// A syscall with these values of arguments.
+    pub fn with_args(arch: Arch, name: impl Into<String>, args: Vec<(u8, u64)>) -> Allowed {
+        Allowed { arch, name: name.into(), args, zero_upper: false }
     }
 
     /// The same syscall with all arguments.
     #[must_use]
     pub fn with_all_arguments(&self) -> Allowed {
-        Allowed { args: Vec::new(), ..self.clone() }
+        Allowed::all(self.arch, self.name.clone())
     }
 
-    /// The argument's width as the kernel reads it, 64 bits if it is not known.
-    pub(super) fn bits(&self, index: u8) -> u8 {
+    /// The condition on the arguments, such as `family == AF_NETLINK`; `None` for all arguments.
+    pub fn condition(&self) -> Option<String> {
+        let test = |Compared { index, value, is_narrow, .. }| {
+            // Constants such as AT_FDCWD are negative.
+            let signed = value as u32 as i32 as u64;
+            let named = Family::of(self.arch, &self.name, index)
+                .and_then(|family| family.name(self.arch, signed))
+                .filter(|named| is_narrow && !named.contains("0x"));
+            let value = if named.is_some() { signed } else { value };
+            let condition = ValueCondition {
+                arg: Some(index),
+                part: ArgPart::Whole,
+                values: ValueSet::Ranges(vec![(value, value)]),
+            };
+            condition.describe_on(self.arch, Some(&self.name))
+        };
+        let tests: Vec<String> = self.compared().map(test).collect();
+        let is_whole = self.zero_upper && self.compared().any(|compared| compared.is_narrow);
+        let upper = if is_whole { ", with zeros in the upper half of the register" } else { "" };
+        (!tests.is_empty()).then(|| tests.join(" and ") + upper)
+    }
+
+    /// The arguments as filters are to compare them.
+    pub(super) fn compared(&self) -> impl Iterator<Item = Compared> + '_ {
+        self.args.iter().map(|(index, value)| {
+            let is_narrow = self.bits(*index) <= 32;
+            let value = if is_narrow { *value & u64::from(u32::MAX) } else { *value };
+            let is_low = is_narrow && !self.zero_upper && self.arch.has_wide_registers();
+            Compared { index: *index, value, is_narrow, is_low }
+        })
+    }
+
+    /// The argument's width as the kernel reads it; that of a register if it is not known.
+    fn bits(&self, index: u8) -> u8 {
         let argument = self.arch.argument_at(&self.name, index.into());
-        argument.ok().and_then(|argument| argument.bits).unwrap_or(64)
+        let bits = argument.ok().and_then(|argument| argument.bits);
+        bits.unwrap_or(if self.arch.has_wide_registers() { 64 } else { 32 })
     }
 
     /// A function with ALLOW for the syscall on its architecture, with exactly these values, and KILL_PROCESS elsewhere.
     pub(super) fn required(&self, store: &mut Store) -> Result<Func, DiagramError> {
         let mut inside = store.verdict(Verdict::ALLOW)?;
         let outside = store.verdict(OUTSIDE)?;
-        for (index, value) in &self.args {
-            let Some(field) = Field::arg(*index) else { continue };
-            let equal = equal(store, field, *value)?;
+        for Compared { index, value, is_low, .. } in self.compared() {
+            let Some(field) = Field::arg(index) else { continue };
+            let field = if is_low { field.low32() } else { field };
+            let equal = equal(store, field, value)?;
             inside = store.select(equal, inside, outside)?;
         }
         match self.arch.number(&self.name) {

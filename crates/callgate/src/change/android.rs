@@ -3,11 +3,11 @@
 use callgate_bpf::Arch;
 
 use super::edit::Edit;
-use super::input::Candidates;
+use super::input::Input;
 use super::lines;
 
 /// Edits, each of which may allow the syscall.
-pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+pub(super) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let (text, wanted) = (input.text, input.wanted);
     if !wanted.args.is_empty() || !is_allowlist(input.file) {
         return Vec::new();

@@ -1,16 +1,19 @@
 //! Changes of container profiles.
 
+use std::collections::BTreeSet;
+
 use callgate_formats::syntax::tree::Node;
 
+use super::allowed::Compared;
 use super::edit::Edit;
 use super::entries::{self, Object, member};
-use super::input::Candidates;
+use super::input::Input;
 
 /// The action of the entries that are added.
 const ALLOW: &str = "SCMP_ACT_ALLOW";
 
 /// Edits, each of which may allow the syscall.
-pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+pub(super) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let documents = entries::documents(input.text);
     let Some(profile) = profile(input, &documents) else { return Vec::new() };
     let items = profile.get("syscalls").map_or(&[][..], Node::items);
@@ -34,7 +37,7 @@ pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
 }
 
 /// The map that is the profile: the one with the default action.
-fn profile<'n>(input: &Candidates<'_>, documents: &'n [Node]) -> Option<&'n Node> {
+fn profile<'n>(input: &Input<'_>, documents: &'n [Node]) -> Option<&'n Node> {
     let maps = entries::maps(documents);
     let with_default: Vec<&Node> =
         maps.into_iter().filter(|map| member(map, "defaultAction").is_some()).collect();
@@ -59,14 +62,13 @@ fn is_plain(entry: &Node) -> bool {
 }
 
 /// The name at the end of the first list of names that are always allowed.
-fn appended(input: &Candidates<'_>, items: &[Node]) -> Option<Edit> {
-    let names = |entry: &'_ &Node| entry.get("names").map_or(0, |names| names.items().len());
-    let entry = items.iter().find(|entry| is_plain(entry) && names(entry) > 0)?;
-    entries::append_string(input.text, entry.get("names")?.items(), &input.wanted.name)
+fn appended(input: &Input<'_>, items: &[Node]) -> Option<Edit> {
+    let entry = items.iter().find(|entry| is_plain(entry) && !names(entry).is_empty())?;
+    entries::append_string(input.text, names(entry), &input.wanted.name)
 }
 
 /// A new entry.
-fn new_entry(input: &Candidates<'_>, profile: &Node, items: &[Node]) -> Option<Edit> {
+fn new_entry(input: &Input<'_>, profile: &Node, items: &[Node]) -> Option<Edit> {
     let name = &input.wanted.name;
     // Docker's first format has one name per entry.
     let is_single = items.iter().any(|entry| member(entry, "name").is_some())
@@ -82,8 +84,14 @@ fn new_entry(input: &Candidates<'_>, profile: &Node, items: &[Node]) -> Option<E
         },
     };
     if !input.wanted.args.is_empty() {
-        let args = input.wanted.args.iter().map(|(index, value)| {
-            format!("{{ \"index\": {index}, \"value\": {value}, \"op\": \"SCMP_CMP_EQ\" }}")
+        let args = input.wanted.compared().map(|Compared { index, value, is_low, .. }| {
+            let test = match is_low {
+                true => {
+                    format!("{}, \"valueTwo\": {value}, \"op\": \"SCMP_CMP_MASKED_EQ\"", u32::MAX)
+                }
+                false => format!("{value}, \"op\": \"SCMP_CMP_EQ\""),
+            };
+            format!("{{ \"index\": {index}, \"value\": {test} }}")
         });
         let args = args.collect::<Vec<_>>().join(", ");
         object.json.push_str(&format!(", \"args\": [{args}]"));
@@ -100,37 +108,47 @@ fn new_entry(input: &Candidates<'_>, profile: &Node, items: &[Node]) -> Option<E
     }
 }
 
-/// The entries that deny the syscall, and the index of the name in their lists.
-fn denying<'n>(input: &Candidates<'_>, items: &'n [Node]) -> Vec<(usize, &'n Node, usize)> {
+/// The entries that deny the syscall, with their indices and those of the name in their lists.
+fn denying<'n>(input: &Input<'_>, items: &'n [Node]) -> Vec<(usize, &'n Node, BTreeSet<usize>)> {
     let at = input.denying();
+    let is_here = |node: &Node| at.contains(&node.at);
     let mut found = Vec::new();
     for (index, entry) in items.iter().enumerate() {
-        let names = entry.get("names").map_or(&[][..], Node::items);
-        let single = entry.get("name").filter(|name| at.contains(&name.at));
-        found.extend(single.map(|_| (index, entry, 0)));
-        let here = names.iter().position(|name| at.contains(&name.at));
-        found.extend(here.map(|name| (index, entry, name)));
+        let names = names(entry).iter().enumerate();
+        let own: BTreeSet<usize> =
+            names.filter(|(_, name)| is_here(name)).map(|(index, _)| index).collect();
+        if !own.is_empty() || entry.get("name").is_some_and(is_here) {
+            found.push((index, entry, own));
+        }
     }
     found
 }
 
+fn names(entry: &Node) -> &[Node] {
+    entry.get("names").map_or(&[][..], Node::items)
+}
+
 /// The name removed from the entries that deny it; entries without other names are removed. Empty if one cannot be.
-fn removed(input: &Candidates<'_>, items: &[Node]) -> Vec<Edit> {
-    let edits = denying(input, items).into_iter().map(|(index, entry, name)| {
-        let names = entry.get("names").map_or(&[][..], Node::items);
-        match names.len() {
-            0 | 1 => entries::remove_item(input.text, items, index),
-            _ => entries::remove_string(input.text, names, name),
+fn removed(input: &Input<'_>, items: &[Node]) -> Vec<Edit> {
+    let (mut edits, mut whole) = (Vec::new(), BTreeSet::new());
+    for (index, entry, own) in denying(input, items) {
+        let names = names(entry);
+        if own.len() >= names.len() {
+            whole.insert(index);
+            continue;
         }
-    });
-    edits.collect::<Option<Vec<Edit>>>().unwrap_or_default()
+        let Some(removed) = entries::remove(input.text, names, &own) else { return Vec::new() };
+        edits.extend(removed);
+    }
+    let Some(removed) = entries::remove(input.text, items, &whole) else { return Vec::new() };
+    edits.extend(removed);
+    edits
 }
 
 /// The action of entries that deny only this syscall, replaced.
-fn permitted(input: &Candidates<'_>, items: &[Node]) -> Option<Vec<Edit>> {
-    let edits = denying(input, items).into_iter().map(|(_, entry, _)| {
-        let names = entry.get("names").map_or(1, |names| names.items().len());
-        let action = entry.get("action").filter(|_| names == 1)?;
+fn permitted(input: &Input<'_>, items: &[Node]) -> Option<Vec<Edit>> {
+    let edits = denying(input, items).into_iter().map(|(_, entry, own)| {
+        let action = entry.get("action").filter(|_| own.len() >= names(entry).len())?;
         entries::replace_scalar(input.text, action.at, ALLOW)
     });
     edits.collect::<Option<Vec<Edit>>>().filter(|edits| !edits.is_empty())

@@ -1,6 +1,6 @@
 //! Edits of a text.
 
-use callgate_bpf::diagnostic::Position;
+use super::allowed::Allowed;
 
 /// A replacement of a part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl Edit {
 pub struct Candidate {
     /// The edits, which do not overlap.
     pub edits: Vec<Edit>,
-    /// Whether they allow the syscall with all arguments, not only with the wanted ones.
-    pub all_arguments: bool,
+    /// What they are to allow: the wanted syscall, perhaps with other arguments, too.
+    pub allowed: Allowed,
 }
 
 /// The text after these edits; `None` if they overlap or are not at characters of the text.
@@ -53,18 +53,6 @@ pub fn apply(text: &str, edits: &[Edit]) -> Option<String> {
     Some(changed)
 }
 
-/// The byte offset of a position; `None` if the text does not have it.
-pub(super) fn offset_of(text: &str, position: Position) -> Option<usize> {
-    let mut start = 0;
-    for _ in 1..position.line {
-        start += text.get(start..)?.find('\n')? + 1;
-    }
-    let line = text.get(start..)?;
-    let mut columns = line.char_indices().filter(|(_, c)| *c != '\u{feff}');
-    let nth = columns.nth(position.column.checked_sub(1)? as usize);
-    Some(start + nth.map_or(line.len(), |(at, _)| at))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,15 +64,5 @@ mod tests {
         assert_eq!(apply("abc", &[Edit::remove(0, 2), Edit::insert(1, "x")]), None);
         assert_eq!(apply("é", &[Edit::insert(1, "x")]), None);
         assert_eq!(apply("abc", &[Edit::insert(4, "x")]), None);
-    }
-
-    #[test]
-    fn positions_are_offsets() {
-        for text in ["ab\ncé x\n", "\u{feff}ab\ncé x\n"] {
-            for (at, _) in text.char_indices().filter(|(_, c)| *c != '\u{feff}') {
-                assert_eq!(offset_of(text, Position::of(text, at)), Some(at), "{at}");
-            }
-        }
-        assert_eq!(offset_of("a\n", Position { line: 3, column: 1 }), None);
     }
 }

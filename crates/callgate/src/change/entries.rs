@@ -1,5 +1,7 @@
 //! Items of lists in JSON and YAML.
 
+use std::collections::BTreeSet;
+
 use callgate_formats::syntax::json;
 use callgate_formats::syntax::tree::{Member, Node};
 #[cfg(feature = "yaml")]
@@ -149,36 +151,57 @@ pub(super) fn append_string(text: &str, items: &[Node], new: &str) -> Option<Edi
         .and_then(|at| items.get(at))
         .and_then(|before| text.get(end_of_scalar(text, before.at)?..last.at))
         .filter(|between| between.chars().all(|c| c.is_whitespace() || matches!(c, ',' | '-')));
-    let separator = match (between, lead(text, last.at)?) {
-        (Some(between), _) => between.to_owned(),
-        (None, Lead::Flow(gap)) if gap.contains('\n') => format!(",{gap}"),
-        (None, Lead::Flow(_)) => ", ".to_owned(),
-        (None, Lead::Block(line)) => {
+    let (end, separator) = match (lead(text, last.at)?, between) {
+        (Lead::Flow(_), Some(between)) => (end, between.to_owned()),
+        (Lead::Flow(gap), None) if gap.contains('\n') => (end, format!(",{gap}")),
+        (Lead::Flow(_), None) => (end, ", ".to_owned()),
+        // A comment stays with the last item.
+        (Lead::Block(line), _) => {
             let dash = line.rfind('-')?;
-            format!("\n{}{}", " ".repeat(dash), line.get(dash..)?)
+            let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+            let lead = format!("{eol}{}{}", " ".repeat(dash), line.get(dash..)?);
+            (end_of_line(text, end)?, lead)
         }
     };
     Some(Edit::insert(end, format!("{separator}{}", quoted_like(text, last.at, new))))
 }
 
-/// Removes a string from a list that has others.
-pub(super) fn remove_string(text: &str, items: &[Node], index: usize) -> Option<Edit> {
-    let item = items.get(index)?;
-    if let Some(next) = items.get(index + 1) {
-        return Some(Edit::remove(item.at, next.at));
+/// Removes items from a list that keeps others: each run of them with the separators behind it, or, at the end of the list,
+/// before it. `None` if no item stays, and if the end of one is not known.
+pub(super) fn remove(text: &str, items: &[Node], removed: &BTreeSet<usize>) -> Option<Vec<Edit>> {
+    let mut edits = Vec::new();
+    let mut rest = removed.iter().copied().peekable();
+    while let Some(first) = rest.next() {
+        let mut last = first;
+        while rest.next_if_eq(&(last + 1)).is_some() {
+            last += 1;
+        }
+        let start = items.get(first)?.at;
+        edits.push(match items.get(last + 1) {
+            Some(next) => Edit::remove(start, next.at),
+            None => {
+                let before = items.get(first.checked_sub(1)?)?;
+                Edit::remove(end_of_item(text, before.at)?, end_of_item(text, items.get(last)?.at)?)
+            }
+        });
     }
-    let before = items.get(index.checked_sub(1)?)?;
-    Some(Edit::remove(end_of_scalar(text, before.at)?, end_of_scalar(text, item.at)?))
+    Some(edits)
 }
 
-/// Removes an item from a list that has others.
-pub(super) fn remove_item(text: &str, items: &[Node], index: usize) -> Option<Edit> {
-    let item = items.get(index)?;
-    if let Some(next) = items.get(index + 1) {
-        return Some(Edit::remove(item.at, next.at));
+/// The end of an item: an object in braces, a string, or in a list of YAML with dashes the line of a scalar.
+fn end_of_item(text: &str, at: usize) -> Option<usize> {
+    match (text.get(at..)?.starts_with('{'), lead(text, at)?) {
+        (true, _) => end_of_object(text, at),
+        (false, Lead::Flow(_)) => end_of_scalar(text, at),
+        (false, Lead::Block(_)) => end_of_line(text, end_of_scalar(text, at)?),
     }
-    let before = items.get(index.checked_sub(1)?)?;
-    Some(Edit::remove(end_of_object(text, before.at)?, end_of_object(text, item.at)?))
+}
+
+/// The end of the line with a scalar that ends at this offset; `None` if more than a comment follows the scalar.
+fn end_of_line(text: &str, end: usize) -> Option<usize> {
+    let rest = text.get(end..)?.split(['\n', '\r']).next()?;
+    let behind = rest.trim_start();
+    (behind.is_empty() || behind.starts_with('#')).then(|| end + rest.len())
 }
 
 /// Replaces an object in braces.

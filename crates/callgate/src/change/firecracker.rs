@@ -1,24 +1,23 @@
 //! Changes of documents of Firecracker.
 
+use std::collections::BTreeSet;
+
 use callgate_formats::syntax::tree::Node;
 
+use super::allowed::Compared;
 use super::edit::Edit;
 use super::entries::{self, Object, member};
-use super::input::Candidates;
+use super::input::Input;
 
 /// Edits, each of which may allow the syscall.
-pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+pub(super) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let documents = entries::documents(input.text);
     let Some(thread) = thread(input, &documents) else { return Vec::new() };
     let items = thread.get("filter").map_or(&[][..], Node::items);
     let mut found = Vec::new();
-    let denying = input.denying();
-    let is_denying = |item: &Node| {
-        denying.contains(&item.at)
-            || item.members().iter().any(|member| denying.contains(&member.value.at))
-    };
-    if let Some(index) = items.iter().position(is_denying) {
-        found.extend(entries::remove_item(input.text, items, index).map(|edit| vec![edit]));
+    let denying = with_rules(items, &input.denying());
+    if !denying.is_empty() {
+        found.extend(entries::remove(input.text, items, &denying));
     }
     let object = rule(input);
     let added = match items.first() {
@@ -29,22 +28,10 @@ pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
     found.extend(added.map(|edit| vec![edit]));
     if input.wanted.args.is_empty() {
         // A rule with conditions cannot stand beside one without.
-        let about: Vec<usize> =
-            input.why.unmet.iter().filter_map(|rule| input.offset(&rule.site)).collect();
-        let is_about =
-            |item: &&Node| item.members().iter().any(|member| about.contains(&member.value.at));
-        let (first, others) = match items.iter().filter(is_about).collect::<Vec<_>>().as_slice() {
-            [first, others @ ..] => (Some(first.at), others.to_vec()),
-            [] => (None, Vec::new()),
-        };
-        let replaced = first.and_then(|at| entries::replace_object(input.text, at, &object));
-        let removed: Option<Vec<Edit>> = others
-            .iter()
-            .map(|other| {
-                let index = items.iter().position(|item| item.at == other.at)?;
-                entries::remove_item(input.text, items, index)
-            })
-            .collect();
+        let mut about = with_rules(items, &input.unmet());
+        let first = about.pop_first().and_then(|index| items.get(index));
+        let replaced = first.and_then(|item| entries::replace_object(input.text, item.at, &object));
+        let removed = entries::remove(input.text, items, &about);
         found.extend(replaced.zip(removed).map(|(edit, mut edits)| {
             edits.push(edit);
             edits
@@ -53,22 +40,28 @@ pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
     found
 }
 
+/// The indices of the items with rules at these places.
+fn with_rules(items: &[Node], places: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let items = items.iter().enumerate();
+    items.filter(|(_, item)| has_rule(item, places)).map(|(index, _)| index).collect()
+}
+
+fn has_rule(item: &Node, places: &BTreeSet<usize>) -> bool {
+    places.contains(&item.at)
+        || item.members().iter().any(|member| places.contains(&member.value.at))
+}
+
 /// The filter of the thread: the one with the places of the rules, or the only one.
-fn thread<'n>(input: &Candidates<'_>, documents: &'n [Node]) -> Option<&'n Node> {
+fn thread<'n>(input: &Input<'_>, documents: &'n [Node]) -> Option<&'n Node> {
     let filters: Vec<&Node> = entries::maps(documents)
         .into_iter()
         .filter(|map| member(map, "filter").is_some_and(|list| list.value.text().is_none()))
         .collect();
     let default = input.default_at();
-    let rules: Vec<usize> =
-        input.statements.rules.iter().filter_map(|rule| input.offset(&rule.site)).collect();
+    let rules = input.places(&input.statements.rules);
     let is_here = |map: &&&Node| {
         let items = map.get("filter").map_or(&[][..], Node::items);
-        let has_rule = |item: &Node| {
-            rules.contains(&item.at)
-                || item.members().iter().any(|member| rules.contains(&member.value.at))
-        };
-        items.iter().any(has_rule)
+        items.iter().any(|item| has_rule(item, &rules))
             || map.members().iter().any(|member| Some(member.value.at) == default)
     };
     match filters.as_slice() {
@@ -77,14 +70,11 @@ fn thread<'n>(input: &Candidates<'_>, documents: &'n [Node]) -> Option<&'n Node>
     }
 }
 
-fn rule(input: &Candidates<'_>) -> Object {
+fn rule(input: &Input<'_>) -> Object {
     let mut json = format!("{{ \"syscall\": \"{}\"", input.wanted.name);
     if !input.wanted.args.is_empty() {
-        let args = input.wanted.args.iter().map(|(index, value)| {
-            let width = match input.wanted.bits(*index) <= 32 && *value <= u32::MAX.into() {
-                true => "dword",
-                false => "qword",
-            };
+        let args = input.wanted.compared().map(|Compared { index, value, is_narrow, .. }| {
+            let width = if is_narrow { "dword" } else { "qword" };
             format!(
                 "{{ \"index\": {index}, \"type\": \"{width}\", \"op\": \"eq\", \"val\": {value} }}"
             )

@@ -1,10 +1,12 @@
 //! What candidates are made from.
 
+use std::collections::BTreeSet;
+
 use callgate_bpf::verdict::{Action, Verdict};
 use callgate_formats::statements::{Site, Statement, Statements};
 
 use super::allowed::Allowed;
-use super::edit::offset_of;
+use super::offsets::Offsets;
 use crate::why::{Cause, Why};
 
 /// The language of a text.
@@ -48,11 +50,32 @@ pub struct Candidates<'a> {
     pub wanted: &'a Allowed,
 }
 
-impl<'a> Candidates<'a> {
+/// What the languages make edits from.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a> {
+    pub(super) text: &'a str,
+    pub(super) file: Option<&'a str>,
+    pub(super) statements: &'a Statements,
+    pub(super) why: &'a Why<'a>,
+    /// What the edits are to allow.
+    pub(super) wanted: &'a Allowed,
+    offsets: &'a Offsets<'a>,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn new(
+        given: &Candidates<'a>,
+        offsets: &'a Offsets<'a>,
+        wanted: &'a Allowed,
+    ) -> Input<'a> {
+        let Candidates { text, file, statements, why, .. } = *given;
+        Input { text, file, statements, why, wanted, offsets }
+    }
+
     /// The byte offset of a place in this text; `None` if it is in another one.
     pub(super) fn offset(&self, site: &Site) -> Option<usize> {
         let is_here = site.file.as_deref() == self.file;
-        is_here.then(|| offset_of(self.text, site.position)).flatten()
+        is_here.then(|| self.offsets.of(site.position)).flatten()
     }
 
     /// The offset of the default action.
@@ -60,24 +83,31 @@ impl<'a> Candidates<'a> {
         self.statements.default.as_ref().and_then(|site| self.offset(site))
     }
 
-    /// The rules that deny the syscall, in this text.
-    pub(super) fn denying(&self) -> Vec<usize> {
-        let rules: &[&Statement] = match &self.why.cause {
-            Cause::Rules(rules) => rules,
-            _ => &[],
-        };
-        rules.iter().filter_map(|rule| self.offset(&rule.site)).collect()
+    /// The places of rules in this text.
+    pub(super) fn places<'s>(
+        &self,
+        rules: impl IntoIterator<Item = &'s Statement>,
+    ) -> BTreeSet<usize> {
+        rules.into_iter().filter_map(|rule| self.offset(&rule.site)).collect()
     }
 
-    /// Rules of this text that allow a syscall with all arguments, in the order of the text.
-    pub(super) fn allowing(&self) -> Vec<usize> {
+    /// The places of the rules that deny the syscall.
+    pub(super) fn denying(&self) -> BTreeSet<usize> {
+        match &self.why.cause {
+            Cause::Rules(rules) => self.places(rules.iter().copied()),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    /// The places of the rules about the syscall whose conditions its arguments do not meet.
+    pub(super) fn unmet(&self) -> BTreeSet<usize> {
+        self.places(self.why.unmet.iter().copied())
+    }
+
+    /// The places of the rules that allow a syscall with all arguments.
+    pub(super) fn allowing(&self) -> BTreeSet<usize> {
         let rules = self.statements.rules.iter();
-        let allows = |rule: &&Statement| rule.when.is_always() && is_allow(rule.verdict);
-        let mut found: Vec<usize> =
-            rules.filter(allows).filter_map(|rule| self.offset(&rule.site)).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+        self.places(rules.filter(|rule| rule.when.is_always() && is_allow(rule.verdict)))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Changes of Kafel policies.
 
+use super::allowed::Compared;
 use super::edit::Edit;
-use super::input::{Candidates, number};
+use super::input::{Input, number};
 
 /// Edits, each of which may allow the syscall.
-pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+pub(super) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let text = input.text;
     let rule = rule(input);
     let mut found = Vec::new();
@@ -12,7 +13,7 @@ pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
     let in_front = vec![Edit::insert(start(text), format!("ALLOW {{ {rule} }}\n"))];
     let removed: Option<Vec<Edit>> =
         input.denying().into_iter().map(|at| without(text, at)).collect();
-    let added = input.allowing().first().and_then(|first| append(text, *first, &rule));
+    let added = input.allowing().pop_first().and_then(|first| append(text, first, &rule));
     if let Some(removed) = removed.filter(|removed| !removed.is_empty()) {
         if input.wanted.args.is_empty() {
             found.push(removed.clone());
@@ -25,12 +26,15 @@ pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
 }
 
 /// A rule; the names of arguments are its own.
-fn rule(input: &Candidates<'_>) -> String {
+fn rule(input: &Input<'_>) -> String {
     let (name, args) = (&input.wanted.name, &input.wanted.args);
     let Some(last) = args.iter().map(|(index, _)| *index).max() else { return name.clone() };
     let names: Vec<String> = (0..=last).map(|index| format!("arg{index}")).collect();
-    let tests: Vec<String> =
-        args.iter().map(|(index, value)| format!("arg{index} == {}", number(*value))).collect();
+    let test = |Compared { index, value, is_low, .. }| match is_low {
+        true => format!("(arg{index} & {:#x}) == {}", u32::MAX, number(value)),
+        false => format!("arg{index} == {}", number(value)),
+    };
+    let tests: Vec<String> = input.wanted.compared().map(test).collect();
     format!("{name}({}) {{ {} }}", names.join(", "), tests.join(" && "))
 }
 
@@ -95,16 +99,22 @@ fn without(text: &str, at: usize) -> Option<Edit> {
     if let Some(kept) = kept.strip_suffix(',') {
         return Some(Edit::remove(kept.len(), end));
     }
-    // The only one: with its action.
+    // The only one: with its action, and with the comma behind the block or the one before it.
     let block = kept.strip_suffix('{')?.trim_end();
     let action = block.strip_suffix(')').and_then(|call| Some(call.rsplit_once('(')?.0));
     let action = action.unwrap_or(block).trim_end().trim_end_matches(is_name);
     let end = text.len() - trimmed.len() + 1;
-    let rest = text.get(end..)?;
-    let comma = if rest.trim_start().starts_with(',') {
-        rest.len() - rest.trim_start().len() + 1
-    } else {
-        0
+    let rest = text.get(end..)?.trim_start();
+    let (start, end) = match (rest.strip_prefix(','), action.trim_end().strip_suffix(',')) {
+        (Some(rest), _) => (action.len(), text.len() - rest.len()),
+        (None, Some(before)) => (before.len(), end),
+        (None, None) => (action.len(), end),
     };
-    Some(Edit::remove(action.len(), end + comma))
+    // Without the line, if nothing else is in it.
+    let line = text.get(..start)?.trim_end_matches([' ', '\t']);
+    let after = text.get(end..)?.trim_start_matches([' ', '\t']);
+    match after.strip_prefix('\n').filter(|_| line.is_empty() || line.ends_with('\n')) {
+        Some(after) => Some(Edit::remove(line.len(), text.len() - after.len())),
+        None => Some(Edit::remove(start, end)),
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use super::allowed::Compared;
 use super::edit::Edit;
-use super::input::Candidates;
+use super::input::Input;
 use super::lines;
 
 /// Edits, each of which may allow the syscall.
-pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+pub(super) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let text = input.text;
     let is_first_version = text.trim_start().starts_with('1');
     let denying = input.denying();
@@ -22,14 +23,14 @@ pub(super) fn edits(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
     let mut sections = text.match_indices("\n[").map(|(at, _)| at);
     let first = allowing.first().copied().unwrap_or_default();
     let next_section = sections.find(|at| *at > first).unwrap_or(text.len());
-    if let Some(at) = allowing.into_iter().rfind(|at| *at < next_section) {
+    if let Some(at) = allowing.range(..next_section).next_back().copied() {
         found.push(vec![lines::after(text, &lines::logical_line(text, at), &line)]);
     }
     found.push(vec![lines::at_end(text, &line)]);
     found
 }
 
-fn line(input: &Candidates<'_>, is_first_version: bool) -> Option<String> {
+fn line(input: &Input<'_>, is_first_version: bool) -> Option<String> {
     let wanted = input.wanted;
     if is_first_version {
         let nr = wanted.arch.number(&wanted.name)?;
@@ -39,8 +40,11 @@ fn line(input: &Candidates<'_>, is_first_version: bool) -> Option<String> {
     if !wanted.args.is_empty() {
         line.push_str(" allow");
     }
-    for (index, value) in &wanted.args {
-        let _ = write!(line, " [{index},{value},SCMP_CMP_EQ]");
+    for Compared { index, value, is_low, .. } in wanted.compared() {
+        let _ = match is_low {
+            true => write!(line, " [{index},{value},SCMP_CMP_MASKED_EQ,{:#x}]", u32::MAX),
+            false => write!(line, " [{index},{value},SCMP_CMP_EQ]"),
+        };
     }
     Some(line)
 }

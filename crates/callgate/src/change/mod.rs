@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | propose | a file per language, such as `kafel.rs` | text, reason and syscall → [`Candidate`]s, the smallest first |
 //! | apply | [`apply`] | edits → the changed text, which the caller reads with the options of the original |
-//! | verify | [`verify`] | MTBDDs before and after → whether only this syscall changed, and to allowed |
+//! | verify | [`verify`] | MTBDDs before and after → whether the change allows this syscall and nothing else |
 //! | show | [`unified_diff`] | both texts → a patch for `patch(1)` and `git apply` |
 //!
 //! A candidate is only a guess about the text; nothing relies on it before [`verify`] compared the functions. So the
@@ -53,6 +53,7 @@ mod kafel;
 mod lines;
 mod lxc;
 mod minijail;
+mod offsets;
 mod snap;
 mod systemd;
 mod unified;

@@ -2,18 +2,26 @@
 
 use callgate_bpf::constants::Family;
 
+use super::allowed::Allowed;
 use super::edit::Edit;
-use super::input::Candidates;
+use super::input::Input;
 use super::lines;
 
+/// The syscall with the arguments that a directive can compare: the family of a socket, as a whole register.
+pub(super) fn comparable(wanted: &Allowed) -> Allowed {
+    let mut allowed = Allowed { zero_upper: true, ..wanted.clone() };
+    allowed.args.retain(|(index, _)| wanted.name == "socket" && *index == 0);
+    allowed
+}
+
 /// Edits of a unit file, each of which may allow the syscall.
-pub(super) fn unit(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+pub(super) fn unit(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let (text, wanted) = (input.text, input.wanted);
     let mut found = Vec::new();
     if wanted.args.is_empty() {
         // In a list of what is denied, a value without ~ removes from it.
         found.extend(add(text, "SystemCallFilter", &wanted.name));
-    } else if let (true, Some((0, family))) = (wanted.name == "socket", wanted.args.first()) {
+    } else if let ("socket", [(0, family)]) = (&*wanted.name, wanted.args.as_slice()) {
         let family =
             Family::of(wanted.arch, "socket", 0).and_then(|one| one.name(wanted.arch, *family));
         if let Some(family) = family {
@@ -39,7 +47,7 @@ fn add(text: &str, directive: &str, value: &str) -> Option<Vec<Edit>> {
 }
 
 /// Edits of a value, each of which may allow the syscall.
-pub(super) fn filter(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
+pub(super) fn filter(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let (text, name) = (input.text, &input.wanted.name);
     if !input.wanted.args.is_empty() {
         return Vec::new();
@@ -47,12 +55,13 @@ pub(super) fn filter(input: &Candidates<'_>) -> Vec<Vec<Edit>> {
     let end = text.trim_end().len();
     let value = format!(" {name}");
     let mut found = vec![vec![Edit::insert(end, value)]];
-    if let [at] = input.denying().as_slice() {
-        let word = text.get(*at..).unwrap_or_default().split_whitespace().next();
+    let mut denying = input.denying();
+    if let (Some(at), true) = (denying.pop_first(), denying.is_empty()) {
+        let word = text.get(at..).unwrap_or_default().split_whitespace().next();
         if let Some(word) = word.filter(|word| *word == name) {
             let rest = text.get(at + word.len()..).unwrap_or_default();
             let blanks = rest.len() - rest.trim_start().len();
-            found.push(vec![Edit::remove(*at, at + word.len() + blanks)]);
+            found.push(vec![Edit::remove(at, at + word.len() + blanks)]);
         }
     }
     found

@@ -26,7 +26,7 @@ pub fn unified_diff(name: &str, old: &str, new: &str) -> String {
     if runs.is_empty() {
         return String::new();
     }
-    let path = name.trim_start_matches('/').trim_start_matches("./");
+    let path = path(name);
     let mut text = format!("--- a/{path}\n+++ b/{path}\n");
     let mut rest = runs.as_slice();
     while let Some(first) = rest.first() {
@@ -61,6 +61,21 @@ pub fn unified_diff(name: &str, old: &str, new: &str) -> String {
         lines(&mut text, ' ', a.get(done..old_end + after));
     }
     text
+}
+
+/// The name of a file in a header: without a slash in front and without `..`, which `patch` and `git apply` refuse, and with
+/// a tab behind it if it has blanks.
+fn path(name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let end = if name.contains(char::is_whitespace) { "\t" } else { "" };
+    parts.join("/") + end
 }
 
 fn lines(text: &mut String, sign: char, lines: Option<&[&str]>) {
@@ -98,6 +113,10 @@ struct Step {
     is_added: bool,
 }
 
+fn line<'t>(lines: &[&'t str], at: isize) -> Option<&'t str> {
+    usize::try_from(at).ok().and_then(|at| lines.get(at).copied())
+}
+
 /// The removed and added lines in the order of the texts; `None` if there are too many.
 fn steps(a: &[&str], b: &[&str]) -> Option<Vec<Step>> {
     let (rows, columns) = (a.len() as isize, b.len() as isize);
@@ -118,9 +137,6 @@ fn steps(a: &[&str], b: &[&str]) -> Option<Vec<Step>> {
             let mut row = match is_down(&furthest, diagonal, count) {
                 true => get(&furthest, diagonal + 1),
                 false => get(&furthest, diagonal - 1) + 1,
-            };
-            let line = |lines: &[&str], at: isize| {
-                usize::try_from(at).ok().and_then(|at| lines.get(at).map(|line| line.to_string()))
             };
             while row < rows && row - diagonal < columns && line(a, row) == line(b, row - diagonal)
             {
@@ -182,7 +198,21 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_line_break_is_said() {
+    fn names_are_those_that_patch_accepts() {
+        let header = |name| unified_diff(name, "a\n", "b\n").lines().next().unwrap().to_owned();
+        for (name, path) in [
+            ("./p.json", "p.json"),
+            ("../../p.json", "p.json"),
+            ("a/../b/./p.json", "b/p.json"),
+            ("/etc//p.json", "etc/p.json"),
+            ("my p.json", "my p.json\t"),
+        ] {
+            assert_eq!(header(name), format!("--- a/{path}"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_missing_line_break_is_reported() {
         let text = unified_diff("p", "a", "a\nb\n");
         let end = "\\ No newline at end of file";
         assert_eq!(text, format!("--- a/p\n+++ b/p\n@@ -1 +1,2 @@\n-a\n{end}\n+a\n+b\n"));

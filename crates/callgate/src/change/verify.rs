@@ -3,19 +3,19 @@
 use std::fmt;
 
 use callgate_bpf::data::SeccompData;
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
 use super::allowed::Allowed;
 
-/// A change that is proved: exactly the wanted syscalls are allowed in addition, and none is denied in addition.
+/// A change that is proved: it allows exactly the wanted syscalls and denies none that was allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// A syscall that is denied before and after the change, but with another verdict.
+    /// One of the syscalls that are denied before and after the change, but with another verdict.
     pub side_effect: Option<SideEffect>,
 }
 
-/// A syscall that is denied in another way than before.
+/// A syscall that is still denied, with another verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideEffect {
     /// The syscall.
@@ -72,7 +72,7 @@ pub fn verify(
     for one in wanted {
         let required = one.required(store)?;
         let inside = inside(store, after, required)?;
-        if let Some(verdict) = store.verdicts(inside).into_iter().find(|one| !permits(*one)) {
+        if let Some(verdict) = store.verdicts(inside).into_iter().find(|one| !one.permits()) {
             return Err(Unverified::Denied(verdict));
         }
         let permitted = one.permitted(store)?;
@@ -89,11 +89,6 @@ pub fn verify(
     Ok(Verified { side_effect: difference(store, [kept_before, kept_after], [before, after])? })
 }
 
-/// Whether a verdict executes the syscall.
-fn permits(verdict: Verdict) -> bool {
-    matches!(verdict.action(), Action::Allow | Action::Log)
-}
-
 /// The looser verdict of both, the first one's if they have the same action.
 fn looser(store: &mut Store, first: Func, second: Func) -> Result<Func, DiagramError> {
     store.choose(first, second, |one, other| one.precedence() <= other.precedence())
@@ -101,7 +96,7 @@ fn looser(store: &mut Store, first: Func, second: Func) -> Result<Func, DiagramE
 
 /// The function inside of a region, and ALLOW elsewhere.
 fn inside(store: &mut Store, func: Func, region: Func) -> Result<Func, DiagramError> {
-    let inverted = store.replace_verdicts(region, &|verdict| match permits(verdict) {
+    let inverted = store.replace_verdicts(region, &|verdict| match verdict.permits() {
         true => Verdict::KILL_PROCESS,
         false => Verdict::ALLOW,
     })?;
@@ -110,7 +105,7 @@ fn inside(store: &mut Store, func: Func, region: Func) -> Result<Func, DiagramEr
 
 /// ALLOW where the function permits, and KILL_PROCESS elsewhere.
 fn permission(store: &mut Store, func: Func) -> Result<Func, DiagramError> {
-    store.replace_verdicts(func, &|verdict| match permits(verdict) {
+    store.replace_verdicts(func, &|verdict| match verdict.permits() {
         true => Verdict::ALLOW,
         false => Verdict::KILL_PROCESS,
     })

@@ -15,12 +15,19 @@ pub struct Subject<'a> {
     pub(super) program: Option<(&'a LongProgram, Endian)>,
     pub(super) statements: Option<&'a Statements>,
     pub(super) warnings: &'a [Diagnostic],
+    pub(super) warnings_of_files: &'a [(String, Diagnostic)],
 }
 
 impl<'a> Subject<'a> {
     /// A filter without a text.
     pub fn new(filter: impl Into<Description<'a>>) -> Subject<'a> {
-        Subject { filter: filter.into(), program: None, statements: None, warnings: &[] }
+        Subject {
+            filter: filter.into(),
+            program: None,
+            statements: None,
+            warnings: &[],
+            warnings_of_files: &[],
+        }
     }
 
     /// A program, whose cost is checked as well.
@@ -45,5 +52,11 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn with_warnings(self, warnings: &'a [Diagnostic]) -> Subject<'a> {
         Subject { warnings, ..self }
+    }
+
+    /// The same filter, with the warnings of a reader of several files, each with the name of its file.
+    #[must_use]
+    pub fn with_warnings_of_files(self, warnings: &'a [(String, Diagnostic)]) -> Subject<'a> {
+        Subject { warnings_of_files: warnings, ..self }
     }
 }

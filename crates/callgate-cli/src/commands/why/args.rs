@@ -19,14 +19,15 @@ program, the reason is the instruction that returns.
 If the syscall is denied, the smallest change that allows it follows, as a patch
 to the profile in its own language: with the given arguments only, or else with
 all. It is proved: the filter allows the syscall after the change, and nothing
-else in addition. If a capability is enough, it comes first.
+else in addition. If a capability is enough, it comes first. For a profile with
+an absolute name, apply the patch with `patch -d / -p1`.
 
 With --from, the syscalls are those that a log says were denied: audit records
 (auditd, dmesg, the journal as text or JSON), reports of SIGSYS (strace, gdb,
-minijail, Firecracker, Chromium, Android), and lines of strace with the error of
-the filter. Each distinct denial is shown with its count, the programs, the rule
-and the patch; one patch for all follows. Reports without an architecture are
-those of --arch. Logs are not kept in memory.
+minijail, Firecracker, Chromium, Android), and lines of strace with the errno
+that the filter returns. Each distinct denial is shown with its count, the
+programs, the rule and the patch; one patch for all follows. Reports without an
+architecture are those of --arch. Logs are not kept in memory.
 
 A process or a unit of systemd can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.

@@ -6,38 +6,20 @@
 use callgate::change::{
     Allowed, Candidate, Candidates, SideEffect, Unverified, apply, candidates, unified_diff, verify,
 };
-use callgate::diagram::Store;
 use callgate::formats::CapSet;
-use callgate::{Action, Arch, SeccompData, Verdict};
+use callgate::{Arch, SeccompData};
 
 use super::answer::Answer;
+use super::read::Read;
 use super::reason::{FilterReason, Reason};
-use crate::options::{PROMPT, SourceOptions};
-use crate::report::{Result, muted};
-use crate::source::{LoadedSource, Stack, Text};
+use crate::options::SourceOptions;
+use crate::report::muted;
+use crate::source::Text;
 use crate::text::printable;
 use callgate_requests::syscall;
 
 /// How many filters may be changed for one syscall, one after the other.
 const MAX_STEPS: usize = 4;
-
-/// A source with its filters.
-pub(super) struct Read {
-    pub(super) source: LoadedSource,
-    pub(super) stack: Stack,
-}
-
-impl Read {
-    pub(super) fn new(source: LoadedSource, options: &SourceOptions) -> Result<Read> {
-        let stack = source.read(options)?;
-        Ok(Read { source, stack })
-    }
-
-    /// The source with another text; `None` if it cannot be read.
-    fn changed(&self, index: usize, text: String, options: &SourceOptions) -> Option<Read> {
-        muted(|| Read::new(self.source.with_text(index, text), options)).ok()
-    }
-}
 
 /// What allows a denied syscall.
 pub(super) struct Advice {
@@ -53,15 +35,10 @@ pub(super) struct Change {
     pub(super) read: Read,
     /// The patch.
     pub(super) patch: String,
-    /// Whether the syscall is allowed with all arguments.
-    pub(super) all_arguments: bool,
-    /// A syscall that remains denied, but otherwise than before.
+    /// What it allows.
+    pub(super) allowed: Allowed,
+    /// One of the syscalls that are still denied, with another verdict.
     pub(super) side_effect: Option<SideEffect>,
-}
-
-/// Whether a verdict executes the syscall.
-pub(super) fn permits(verdict: Verdict) -> bool {
-    matches!(verdict.action(), Action::Allow | Action::Log)
 }
 
 /// What allows a syscall, with these arguments (index and value) only, or else with all.
@@ -78,7 +55,7 @@ pub(super) fn advise(
         let by_hand = "the syscall has no name, so a profile cannot name it".to_owned();
         return Advice { caps, change: Err(by_hand) };
     };
-    let wanted = Allowed { arch, name: name.to_owned(), args };
+    let wanted = Allowed::with_args(arch, name, args);
     Advice { caps, change: change(read, &wanted, data, options) }
 }
 
@@ -103,11 +80,11 @@ fn capabilities(
     let Some(FilterReason { reason: Reason::Text(why), .. }) = answer.filters.first() else {
         return CapSet::none();
     };
-    for rule in why.inactive.iter().filter(|rule| permits(rule.verdict)) {
+    for rule in why.inactive.iter().filter(|rule| rule.verdict.permits()) {
         let options = options.with_caps(rule.missing);
         let again = muted(|| read.source.read(&options));
         if rule.missing != CapSet::none()
-            && again.is_ok_and(|stack| permits(Answer::new(&stack, arch, *data).verdict))
+            && again.is_ok_and(|stack| Answer::new(&stack, arch, *data).verdict.permits())
         {
             return rule.missing;
         }
@@ -122,7 +99,27 @@ struct Search<'a> {
     data: SeccompData,
     options: &'a SourceOptions,
     /// Why the last candidate was refused.
-    refused: Option<Unverified>,
+    refused: Option<Refused>,
+}
+
+/// Why a change is not proved.
+pub(super) enum Refused {
+    /// A wanted syscall is still denied.
+    Denied,
+    /// It also affects another syscall.
+    Other(SideEffect),
+    /// There is no proof, for example because the MTBDD exceeds its budget.
+    Unproved(String),
+}
+
+impl From<Unverified> for Refused {
+    fn from(unverified: Unverified) -> Refused {
+        match unverified {
+            Unverified::Denied(_) => Refused::Denied,
+            Unverified::Other(other) => Refused::Other(other),
+            Unverified::Budget(error) => Refused::Unproved(error.to_string()),
+        }
+    }
 }
 
 impl<'a> Search<'a> {
@@ -136,21 +133,20 @@ impl<'a> Search<'a> {
     }
 
     fn run(mut self) -> std::result::Result<Change, String> {
-        let (mut next, mut is_wide) = (None, false);
+        let mut closer: Option<(Read, Allowed)> = None;
         for _ in 0..MAX_STEPS {
-            match self.step(next.as_ref().unwrap_or(self.before), is_wide) {
+            match self.step(closer.as_ref()) {
                 Step::Done(change) => return Ok(change),
-                Step::Closer(read, all_arguments) => {
-                    (next, is_wide) = (Some(read), is_wide || all_arguments);
-                }
+                Step::Closer(read, allowed) => closer = Some((read, allowed)),
                 Step::Stuck => break,
             }
         }
         Err(self.by_hand())
     }
 
-    /// Tries the candidates for the filter that decides.
-    fn step(&mut self, read: &Read, is_wide: bool) -> Step {
+    /// Tries the candidates for the filter that decides, after a change that allows this.
+    fn step(&mut self, previous: Option<&(Read, Allowed)>) -> Step {
+        let read = previous.map_or(self.before, |(read, _)| read);
         let answer = Answer::new(&read.stack, Some(self.wanted.arch), self.data);
         let Some(filter) = answer.filters.first() else { return Step::Stuck };
         let Reason::Text(why) = &filter.reason else { return Step::Stuck };
@@ -166,46 +162,32 @@ impl<'a> Search<'a> {
                 why,
                 wanted: &self.wanted,
             };
-            for Candidate { edits, all_arguments } in candidates(&input) {
-                let all_arguments = all_arguments || is_wide;
+            for Candidate { edits, mut allowed } in candidates(&input) {
+                // Only the arguments that all filters compare limit what is allowed.
+                if let Some((_, before)) = previous {
+                    allowed.args.retain(|arg| before.args.contains(arg));
+                    allowed.zero_upper |= before.zero_upper;
+                }
                 let Some(changed) = apply(text.text, &edits) else { continue };
                 let Some(after) = read.changed(text.index, changed, self.options) else { continue };
-                match self.verify(&after, all_arguments) {
+                match prove(self.before, &after, std::slice::from_ref(&allowed)) {
                     Ok(side_effect) => {
                         let patch = patch(&self.before.source.texts(), &after.source.texts());
-                        return Step::Done(Change {
-                            read: after,
-                            patch,
-                            all_arguments,
-                            side_effect,
-                        });
+                        return Step::Done(Change { read: after, patch, allowed, side_effect });
                     }
-                    Err(Unverified::Denied(_)) if closer.is_none() => {
+                    Err(Refused::Denied) if closer.is_none() => {
                         let now = Answer::new(&after.stack, Some(self.wanted.arch), self.data);
                         let own = now.filters.iter().find(|one| one.name == filter.name);
-                        if own.is_none_or(|own| permits(own.verdict)) {
-                            closer = Some((after, all_arguments));
+                        if own.is_none_or(|own| own.verdict.permits()) {
+                            closer = Some((after, allowed));
                         }
                     }
-                    Err(Unverified::Denied(_)) => {}
+                    Err(Refused::Denied) => {}
                     Err(other) => self.refused = Some(other),
                 }
             }
         }
-        closer.map_or(Step::Stuck, |(read, all_arguments)| Step::Closer(read, all_arguments))
-    }
-
-    /// Proves a change.
-    fn verify(
-        &self,
-        after: &Read,
-        all_arguments: bool,
-    ) -> std::result::Result<Option<SideEffect>, Unverified> {
-        let wanted = match all_arguments {
-            true => self.wanted.with_all_arguments(),
-            false => self.wanted.clone(),
-        };
-        prove(&self.before.stack, &after.stack, &[wanted])
+        closer.map_or(Step::Stuck, |(read, allowed)| Step::Closer(read, allowed))
     }
 
     /// What to do instead of a change.
@@ -223,10 +205,10 @@ impl<'a> Search<'a> {
             );
         }
         match &self.refused {
-            Some(Unverified::Budget(error)) => {
+            Some(Refused::Unproved(error)) => {
                 format!("the changes that were tried cannot be proved: {error}")
             }
-            Some(Unverified::Other(other)) => {
+            Some(Refused::Other(other)) => {
                 let call = call(&other.data);
                 format!(
                     "change the profile by hand: what was tried would also give {call} {} instead of {}",
@@ -243,22 +225,22 @@ impl<'a> Search<'a> {
 enum Step {
     Done(Change),
     /// A change after which the filter that decided allows the syscall, but another one denies it.
-    Closer(Read, bool),
+    Closer(Read, Allowed),
     Stuck,
 }
 
 /// Proves that exactly these syscalls are allowed in addition.
 pub(super) fn prove(
-    before: &Stack,
-    after: &Stack,
+    before: &Read,
+    after: &Read,
     wanted: &[Allowed],
-) -> std::result::Result<Option<SideEffect>, Unverified> {
-    let mut store = Store::new(PROMPT);
-    let both = muted(|| Some((before.diagram(&mut store).ok()?, after.diagram(&mut store).ok()?)));
-    let Some((before, after)) = both else {
-        return Err(Unverified::Denied(Verdict::KILL_PROCESS));
-    };
-    verify(&mut store, before, after, wanted).map(|verified| verified.side_effect)
+) -> std::result::Result<Option<SideEffect>, Refused> {
+    let unproved = |why: &str| Refused::Unproved(why.to_owned());
+    let (store, root) = before.diagram().map_err(unproved)?;
+    let (mut store, root) = store.copy(*root).map_err(Unverified::from)?;
+    let after = muted(|| after.stack.diagram(&mut store));
+    let after = after.map_err(|failure| unproved(failure.message()))?;
+    Ok(verify(&mut store, root, after, wanted)?.side_effect)
 }
 
 /// The patch from these texts to those.

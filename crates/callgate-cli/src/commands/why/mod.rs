@@ -7,6 +7,7 @@ mod json;
 mod log;
 mod patch_file;
 mod patch_text;
+mod read;
 mod reason;
 mod run;
 mod text;

@@ -2,8 +2,9 @@
 
 use super::answer::Answer;
 use super::args::WhyArgs;
-use super::change::{Read, advise, permits};
+use super::change::advise;
 use super::patch_file::write_patch;
+use super::read::Read;
 use super::{json, log, text};
 use callgate::SeccompData;
 
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let Some(call) = &args.call else { return log::run(args, &read, &reading) };
     let (arch, data) = called(call, &args.args, None, &reading, &stack.arches())?;
     let answer = Answer::new(stack, arch, data);
-    let advice = (!permits(answer.verdict))
+    let advice = (!answer.verdict.permits())
         .then(|| advise(&read, arch, &data, given(&data, args.args.len()), &reading));
     if let Some(path) = &args.patch {
         let change = advice.as_ref().and_then(|advice| advice.change.as_ref().ok());
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     }
     output::print(&match args.format {
         Format::Text => {
-            let advice = advice.as_ref().map(|advice| text::advice(&answer, advice));
+            let advice = advice.as_ref().map(text::advice);
             text::answer(&answer) + &advice.unwrap_or_default()
         }
         Format::Json => format!("{}\n", json::answer(&answer, advice.as_ref())),

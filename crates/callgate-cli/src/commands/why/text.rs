@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use callgate::Verdict;
+use callgate::change::SideEffect;
 use callgate::formats::CapSet;
 use callgate::formats::statements::{Inactive, Site, Statement};
 use callgate::why::{Cause, Why};
@@ -107,7 +108,7 @@ fn rules(text: &mut String, answer: &Answer<'_>, filter: &FilterReason<'_>, why:
 }
 
 /// What allows the syscall.
-pub(super) fn advice(answer: &Answer<'_>, advice: &Advice) -> String {
+pub(super) fn advice(advice: &Advice) -> String {
     let mut text = String::new();
     if advice.caps != CapSet::none() {
         wrap(&mut text, &format!("to allow it: {}", capabilities(advice.caps)), 0, 2);
@@ -115,8 +116,7 @@ pub(super) fn advice(answer: &Answer<'_>, advice: &Advice) -> String {
     let or = if text.is_empty() { "to allow it" } else { "or without it" };
     match &advice.change {
         Ok(change) => {
-            let scope = scope(&answer_call(answer, change.all_arguments), change);
-            wrap(&mut text, &format!("{or}: this change, which {scope}"), 0, 2);
+            wrap(&mut text, &format!("{or}: this change, which {}", scope(change)), 0, 2);
             patch_lines(&mut text, &change.patch);
         }
         Err(by_hand) => wrap(&mut text, &format!("{or}: {}", printable(by_hand)), 0, 2),
@@ -132,23 +132,18 @@ pub(super) fn capabilities(caps: CapSet) -> String {
     format!("give the process {} ({})", names.join(" and "), options.join(" "))
 }
 
-fn answer_call(answer: &Answer<'_>, all_arguments: bool) -> String {
-    match all_arguments {
-        true => syscall::name(answer.arch, answer.data.nr),
-        false => syscall::show(answer.arch, &answer.data),
-    }
-}
-
 /// What a change is proved to do.
-pub(super) fn scope(allowed: &str, change: &Change) -> String {
-    let all = if change.all_arguments { " with all arguments" } else { "" };
-    let mut scope = format!("is proved to allow {allowed}{all} and nothing else");
-    if let Some(other) = &change.side_effect {
-        let (before, after) = (other.before, other.after);
+fn scope(change: &Change) -> String {
+    let name = &change.allowed.name;
+    let mut scope = match change.allowed.condition() {
+        Some(condition) => format!("is proved to allow {name} if {condition}, and nothing else"),
+        None => format!("is proved to allow {name} with all arguments and nothing else"),
+    };
+    if let Some(SideEffect { data, before, after }) = &change.side_effect {
+        let call = call(data);
         let _ = write!(
             scope,
-            "; {}, which remains denied, gets {after} instead of {before}",
-            call(&other.data)
+            "; other denied syscalls get another verdict, for example {call}: {after} instead of {before}"
         );
     }
     scope

@@ -139,6 +139,41 @@ impl ParsedArgs {
     }
 }
 
+/// The first six arguments, without blanks around them, and the text after the closing parenthesis, if there is one.
+pub(crate) fn split_args(text: &str) -> (Vec<&str>, Option<&str>) {
+    let bytes = text.as_bytes();
+    let (mut args, mut start) = (Vec::new(), 0);
+    loop {
+        let end = end_of_arg(bytes, start);
+        if args.len() < 6 {
+            args.push(trimmed(text.get(start..end).unwrap_or_default()));
+        }
+        start = end + 1;
+        if bytes.get(end) != Some(&b',') {
+            return (args, text.get(start..));
+        }
+    }
+}
+
+/// An argument without a note behind it: a comment, or in angle brackets what `-y` adds to a descriptor.
+pub(crate) fn without_note(arg: &str) -> &str {
+    let bytes = arg.as_bytes();
+    let starts_note = |at: &usize| match bytes.get(*at..) {
+        // Not a shift.
+        Some([b'<', next @ ..]) => next.first() != Some(&b'<'),
+        Some([b' ', b'/', b'*', ..]) => true,
+        _ => false,
+    };
+    let is_shift = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'<');
+    let end = (0..bytes.len()).find(|at| starts_note(at) && !is_shift(*at));
+    end.and_then(|end| arg.get(..end)).unwrap_or(arg)
+}
+
+/// The value of a text that is a number.
+pub(crate) fn value_of_number(text: &str) -> Option<u64> {
+    number(text).map(|number| number.value)
+}
+
 /// An argument that is a number.
 #[derive(Clone, Copy)]
 struct Number {

@@ -106,14 +106,6 @@ impl ParsedLine {
         ParsedLine { process, at: offset(at), event: Event::of(rest, at) }
     }
 
-    /// The name of a syscall that is complete in this line, and the text after the opening parenthesis.
-    pub(crate) fn syscall<'t>(&self, line: &'t str) -> Option<(&'t str, &'t str)> {
-        match &self.event {
-            Event::Syscall(text, _) => Some((text.name(line), text.args(line))),
-            _ => None,
-        }
-    }
-
     /// The byte offset of the event in the line.
     pub(super) fn at(&self) -> usize {
         self.at as usize

@@ -21,6 +21,7 @@
 //! Sources: strace(1), and the output of strace 6.1.
 
 mod args;
+mod calls;
 mod line;
 mod log;
 mod names;
@@ -29,5 +30,7 @@ mod reported;
 mod text;
 mod unfinished;
 
+pub(crate) use args::{split_args, value_of_number, without_note};
+pub(crate) use calls::{LoggedSyscall, SyscallLog};
 pub(crate) use line::ParsedLine;
 pub(crate) use log::StraceLog;

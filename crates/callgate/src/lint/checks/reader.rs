@@ -11,7 +11,9 @@ use crate::lint::view::View;
 
 pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for (filter, subject) in view.subjects.iter().enumerate() {
-        for warning in subject.warnings {
+        let of_files = subject.warnings_of_files.iter();
+        let of_files = of_files.map(|(file, warning)| (Some(file), warning));
+        for (file, warning) in subject.warnings.iter().map(|one| (None, one)).chain(of_files) {
             let check = match warning.topic {
                 Some(Topic::OrConditions) => Check::OrConditions,
                 // The checks of rules, multiplexers and ABIs find these as well, with examples.
@@ -24,7 +26,7 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
                 Some(Topic::NeverMatches) => Check::NeverMatches,
                 None => Check::Profile,
             };
-            let site = warning.position.map(|position| Site { file: None, position });
+            let site = warning.position.map(|position| Site { file: file.cloned(), position });
             let finding = Finding::new(check, warning.message.clone()).help(warning.help.clone());
             findings.add(finding.at((filter, site)));
         }

@@ -5,10 +5,12 @@ use std::time::Instant;
 use callgate::SeccompData;
 use callgate::change::Allowed;
 use callgate::denials::{Denial, DenialLog};
+use callgate::diagram::{Func, Store};
 
 use super::super::answer::Answer;
-use super::super::change::{Advice, Read, advise, change, patch, permits, prove};
-use super::denied::denied;
+use super::super::change::{Advice, advise, change, patch, prove};
+use super::super::read::Read;
+use super::search::{data, explains, find};
 use crate::options::SourceOptions;
 use crate::progress::Progress;
 
@@ -35,15 +37,20 @@ pub(super) struct Combined {
 pub(super) fn explain<'r>(
     log: &DenialLog,
     read: &'r Read,
+    diagram: &(Store, Func),
     options: &SourceOptions,
 ) -> Vec<Explained<'r>> {
     let mut progress = Progress::new(Instant::now());
     let mut explained = Vec::new();
     for denial in &log.denials {
         let arch = Some(denial.call.syscall.arch);
-        let data = denied(&read.stack, &denial.call);
+        let call = &denial.call;
+        // A filter that has changed since may deny it with another verdict, or not.
+        let example = find(diagram, call, |verdict| explains(call.evidence, verdict));
+        let example = example.or_else(|| find(diagram, call, |verdict| !verdict.permits()));
+        let data = example.unwrap_or_else(|| data(call));
         let answer = Answer::new(&read.stack, arch, data);
-        let is_searched = !permits(answer.verdict) && explained.len() < MAX_CHANGES;
+        let is_searched = !answer.verdict.permits() && explained.len() < MAX_CHANGES;
         let advice = is_searched.then(|| advise(read, arch, &data, known(denial), options));
         explained.push(Explained { denial: denial.clone(), answer, advice });
         let (done, all) = (explained.len(), log.denials.len());
@@ -74,16 +81,12 @@ pub(super) fn combine(
     for one in with_change {
         let syscall = one.denial.call.syscall;
         let Some(name) = syscall.name() else { continue };
-        let wanted =
-            Allowed { arch: syscall.arch, name: name.to_owned(), args: known(&one.denial) };
+        let wanted = Allowed::with_args(syscall.arch, name, known(&one.denial));
         let before = current.as_ref().unwrap_or(read);
         // A change for another denial may allow it, too.
         if let Some(data) = still_denied(before, one) {
             let Ok(change) = change(before, &wanted, &data, options) else { continue };
-            allowed.push(match change.all_arguments {
-                true => wanted.with_all_arguments(),
-                false => wanted,
-            });
+            allowed.push(change.allowed);
             current = Some(change.read);
         }
         count += 1;
@@ -91,14 +94,12 @@ pub(super) fn combine(
     }
     progress.clear();
     let after = current?;
-    prove(&read.stack, &after.stack, &allowed).ok()?;
+    prove(read, &after, &allowed).ok()?;
     let patch = patch(&read.source.texts(), &after.source.texts());
     Some(Combined { patch, count })
 }
 
 /// A syscall of a denial that the filters still deny.
 fn still_denied(read: &Read, one: &Explained<'_>) -> Option<SeccompData> {
-    let data = denied(&read.stack, &one.denial.call);
-    let arch = Some(one.denial.call.syscall.arch);
-    (!permits(Answer::new(&read.stack, arch, data).verdict)).then_some(data)
+    find(read.diagram().ok()?, &one.denial.call, |verdict| !verdict.permits())
 }

@@ -3,10 +3,10 @@
 use callgate::denials::{DenialReader, LoggedCall};
 
 use super::super::args::WhyArgs;
-use super::super::change::Read;
 use super::super::patch_file::write_patch;
+use super::super::read::Read;
 use super::explained::{combine, explain};
-use super::relevant::relevant;
+use super::search::Relevance;
 use super::{json, text};
 use crate::called::one_arch;
 use crate::options::{Format, SourceOptions};
@@ -21,15 +21,17 @@ pub(in super::super) fn run(args: &WhyArgs, read: &Read, options: &SourceOptions
     let place = Place::of_path(path);
     let arch = one_arch(options, &read.stack.arches())?;
     let mut unrelated = 0_u64;
+    let diagram = read.required_diagram()?;
+    let mut relevance = Relevance::new(diagram);
     let relevant = |call: &LoggedCall| {
-        let found = relevant(&read.stack, call);
+        let found = relevance.of(call);
         unrelated += u64::from(found.is_none());
         found
     };
     let mut reader = DenialReader::new(arch, relevant);
     place.read_pieces(|piece| reader.push(piece))?;
     let log = reader.finish();
-    let explained = explain(&log, read, options);
+    let explained = explain(&log, read, diagram, options);
     let combined = combine(&explained, read, options);
     if let Some(path) = &args.patch {
         write_patch(path, combined.as_ref().map(|combined| combined.patch.as_str()))?;

@@ -2,7 +2,6 @@
 
 use callgate::denials::{Denial, DenialLog, Evidence, MAX_DENIALS};
 
-use super::super::change::permits;
 use super::super::patch_text::patch_lines;
 use super::super::text::{advice, answer};
 use super::explained::{Combined, Explained, MAX_CHANGES};
@@ -25,12 +24,12 @@ pub(super) fn log(
             if has_example(one) { "; the log has no arguments, these are an example" } else { "" };
         wrap(&mut text, &format!("{}{example}:", occurrence(&one.denial)), 0, 2);
         text.push_str(&answer(&one.answer));
-        if permits(one.answer.verdict) {
-            let message = "the filter allows it: it was changed since, or another filter denied it";
+        if one.answer.verdict.permits() {
+            let message = "the filter allows it: the filter has changed since, or another filter denied the call";
             wrap(&mut text, message, 0, 2);
         }
         if let Some(found) = &one.advice {
-            text.push_str(&advice(&one.answer, found));
+            text.push_str(&advice(found));
         }
     }
     if explained.len() > MAX_CHANGES {
@@ -98,7 +97,7 @@ fn summary(log: &DenialLog, unrelated: u64) -> String {
     }
     if log.lost > 0 {
         let lost = counted(log.lost, "denial");
-        parts.push(format!("{lost} beyond {MAX_DENIALS} distinct ones, the limit, not listed"));
+        parts.push(format!("{lost} not listed: the limit is {MAX_DENIALS} distinct denials"));
     }
     parts.join("; ")
 }
@@ -122,7 +121,7 @@ fn occurrence(denial: &Denial) -> String {
     }
     match denial.call.evidence {
         Evidence::Filter => {}
-        Evidence::Failed(_) => text.push_str(", with the error of the filter"),
+        Evidence::Failed(_) => text.push_str(", failed with the errno that the filter returns"),
         Evidence::NoReturn => text.push_str(", without a result"),
     }
     text

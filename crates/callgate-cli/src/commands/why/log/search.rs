@@ -1,0 +1,155 @@
+//! Which calls of a log the filters deny: a search in their MTBDD with the arguments that the log contains.
+
+use std::collections::BTreeMap;
+
+use callgate::denials::{Evidence, LoggedCall};
+use callgate::diagram::{Func, NodeSet, Store};
+use callgate::policy::Field;
+use callgate::{Action, SeccompData, Verdict, Word};
+
+/// How many calls are remembered.
+const MAX_REMEMBERED: usize = 4096;
+
+/// Whether a verdict explains what the log says.
+pub(super) fn explains(evidence: Evidence, verdict: Verdict) -> bool {
+    match evidence {
+        Evidence::Filter => !verdict.permits(),
+        Evidence::Failed(errno) => verdict == Verdict::errno(errno),
+        Evidence::NoReturn => {
+            matches!(verdict.action(), Action::KillProcess | Action::KillThread)
+        }
+    }
+}
+
+/// A call with the known arguments that gets such a verdict, with zeros for the others as far as possible.
+pub(super) fn find(
+    (store, root): &(Store, Func),
+    call: &LoggedCall,
+    is_wanted: impl Fn(Verdict) -> bool,
+) -> Option<SeccompData> {
+    let known = known_words(call);
+    let mut seen = NodeSet::new(store.len());
+    let mut open = vec![(*root, data(call))];
+    while let Some((node, mut data)) = open.pop() {
+        if !seen.insert(node) {
+            continue;
+        }
+        if let Some(verdict) = store.as_verdict(node) {
+            if is_wanted(verdict) {
+                return Some(data);
+            }
+            continue;
+        }
+        let (var, low, high) = store.branch(node);
+        // Comparisons with variables follow all words.
+        let Some(word) = store.top_word(node) else {
+            open.extend([(low, data), (high, data)]);
+            continue;
+        };
+        let bit = 1 << (31 - u32::from(var % 32));
+        let value = data.word(word);
+        let [preferred, other] = if value & bit != 0 { [high, low] } else { [low, high] };
+        if !known.contains(&word) {
+            let mut flipped = data;
+            flipped.set_word(word, value ^ bit);
+            open.push((other, flipped));
+        }
+        data.set_word(word, value);
+        open.push((preferred, data));
+    }
+    None
+}
+
+/// The call as a filter sees it; arguments that are not known are 0.
+pub(super) fn data(call: &LoggedCall) -> SeccompData {
+    SeccompData {
+        nr: call.syscall.nr,
+        arch: call.syscall.arch.token(),
+        args: call.args.map(Option::unwrap_or_default),
+        ..SeccompData::default()
+    }
+}
+
+/// The words whose value is known. Of an argument of which the kernel reads 32 bits, a log contains these only.
+fn known_words(call: &LoggedCall) -> Vec<Word> {
+    let arch = call.syscall.arch;
+    let name = call.syscall.name().unwrap_or_default();
+    let mut known = vec![Word::ARCH, Word::NR];
+    for (index, arg) in (0..).zip(call.args) {
+        let Some(field) = Field::arg(index) else { continue };
+        let bits = arch.argument_at(name, index.into()).ok().and_then(|argument| argument.bits);
+        let is_low = bits.is_some_and(|bits| bits <= 32);
+        known.extend(arg.map(|_| field.low_word()));
+        // Registers of 32 bits have no upper half.
+        let is_high_known = arg.is_some() && !is_low || !arch.has_wide_registers();
+        known.extend(field.high_word().filter(|_| is_high_known));
+    }
+    known
+}
+
+/// Decides which calls of a log are denials.
+pub(super) struct Relevance<'r> {
+    diagram: &'r (Store, Func),
+    /// For the function of each syscall, the arguments that it tests, and its verdicts.
+    syscalls: BTreeMap<Func, (u8, Vec<Verdict>)>,
+    /// Calls with the arguments that matter, and whether they are denials.
+    remembered: BTreeMap<LoggedCall, bool>,
+}
+
+impl<'r> Relevance<'r> {
+    pub(super) fn new(diagram: &'r (Store, Func)) -> Relevance<'r> {
+        Relevance { diagram, syscalls: BTreeMap::new(), remembered: BTreeMap::new() }
+    }
+
+    /// The arguments that matter, a bit for each; `None` if the filters are not the reason that a syscall failed.
+    pub(super) fn of(&mut self, call: &LoggedCall) -> Option<u8> {
+        let (store, root) = self.diagram;
+        let of_arch = store.follow(*root, Word::ARCH, call.syscall.arch.token());
+        let own = store.follow(of_arch, Word::NR, call.syscall.nr);
+        let facts = || (tested_arguments(store, own), store.verdicts(own));
+        let (mask, verdicts) = self.syscalls.entry(own).or_insert_with(facts);
+        let mask = *mask;
+        if call.evidence == Evidence::Filter {
+            return Some(mask);
+        }
+        let explains = |verdict| explains(call.evidence, verdict);
+        if !verdicts.iter().copied().any(explains) {
+            return None;
+        }
+        let mut call = *call;
+        for (index, arg) in call.args.iter_mut().enumerate() {
+            *arg = arg.filter(|_| mask >> index & 1 == 1);
+        }
+        if let Some(is_denial) = self.remembered.get(&call) {
+            return is_denial.then_some(mask);
+        }
+        let is_denial = find(self.diagram, &call, explains).is_some();
+        if self.remembered.len() < MAX_REMEMBERED {
+            self.remembered.insert(call, is_denial);
+        }
+        is_denial.then_some(mask)
+    }
+}
+
+/// The arguments that a function tests, a bit for each.
+fn tested_arguments(store: &Store, func: Func) -> u8 {
+    let mut mask = 0;
+    let mut seen = NodeSet::new(store.len());
+    let mut open = vec![func];
+    while let Some(node) = open.pop() {
+        if !seen.insert(node) {
+            continue;
+        }
+        let word = store.top_word(node);
+        let is_of = |index: &u8| {
+            let words = Field::arg(*index).map(|field| [Some(field.low_word()), field.high_word()]);
+            word.is_some() && words.is_some_and(|words| words.contains(&word))
+        };
+        mask |= (0..6).find(is_of).map_or(0, |index| 1 << index);
+        let (low, high) = store.children(node);
+        if low != node {
+            open.extend([low, high]);
+        }
+    }
+    mask
+}

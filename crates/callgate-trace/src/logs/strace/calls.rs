@@ -1,0 +1,116 @@
+//! Complete syscalls of a log, with their results.
+
+use std::borrow::Cow;
+
+use super::line::{Event, ParsedLine, attached, before_unfinished};
+use super::processes::Processes;
+use super::text::split_once;
+use super::unfinished::{UnfinishedSyscall, UnfinishedSyscalls};
+use callgate_bpf::diagnostic::Position;
+use callgate_bpf::syscalls::Arch;
+
+/// A syscall of a log.
+pub(crate) struct LoggedSyscall<'t> {
+    /// The ABI of its process.
+    pub(crate) arch: Arch,
+    pub(crate) name: Cow<'t, str>,
+    /// The text after the opening parenthesis.
+    pub(crate) args: Cow<'t, str>,
+}
+
+impl LoggedSyscall<'_> {
+    fn resumed(syscall: &UnfinishedSyscall) -> LoggedSyscall<'static> {
+        LoggedSyscall {
+            arch: syscall.arch,
+            name: Cow::Owned(syscall.name().to_owned()),
+            args: Cow::Owned(syscall.args().to_owned()),
+        }
+    }
+}
+
+/// Joins the halves of syscalls, and follows the ABI of each process.
+pub(crate) struct SyscallLog {
+    processes: Processes,
+    unfinished: UnfinishedSyscalls,
+    /// Whether a notice interrupted the last syscall: the next line may be the rest of it.
+    is_interrupted: bool,
+}
+
+impl SyscallLog {
+    /// A reader for a log whose process starts on `arch`.
+    pub(crate) fn new(arch: Arch) -> SyscallLog {
+        SyscallLog {
+            processes: Processes::new(arch),
+            unfinished: UnfinishedSyscalls::default(),
+            is_interrupted: false,
+        }
+    }
+
+    /// Reads the next line; returns the syscall that ends in it. Beyond the limits of [`UnfinishedSyscalls`], syscalls of two
+    /// lines are not returned.
+    pub(crate) fn line<'t>(&mut self, line: &'t str) -> Option<LoggedSyscall<'t>> {
+        let parsed = ParsedLine::of(line);
+        let named = parsed.process;
+        match &parsed.event {
+            Event::Syscall(text, _) => {
+                let (process, arch) = self.processes.of_line(named);
+                let (name, rest) = (text.name(line), text.args(line));
+                let notice = split_once(rest, b"strace: Process ").map(|(before, _)| before);
+                self.is_interrupted = notice.is_some();
+                if let Some(child) = notice.and_then(|before| attached(rest.get(before.len()..)?)) {
+                    self.processes.attached(child);
+                }
+                let Some(half) = before_unfinished(rest).or(notice) else {
+                    return Some(LoggedSyscall { arch, name: name.into(), args: rest.into() });
+                };
+                let at = Position { line: 1, column: 1 };
+                let _ = self.unfinished.insert(process, arch, at, name, half.trim_end());
+                None
+            }
+            Event::Resumed(text) => {
+                self.is_interrupted = false;
+                let (process, _) = self.processes.of_line(named);
+                let syscall = self.unfinished.resume(process, text.name(line)).ok()?;
+                self.ended(syscall, text.args(line))
+            }
+            Event::Rest if self.is_interrupted => {
+                self.is_interrupted = false;
+                let syscall = self.unfinished.remove(self.processes.last());
+                self.ended(syscall, line.get(parsed.at()..).unwrap_or_default())
+            }
+            Event::Changed(process, mode) => {
+                self.processes.changed(*process, *mode);
+                None
+            }
+            Event::Attached(process) => {
+                self.processes.attached(*process);
+                None
+            }
+            Event::Exited => {
+                self.processes.exited(named);
+                None
+            }
+            Event::Superseded(by) => {
+                self.unfinished.supersede(named, *by);
+                if let Some(process) = named {
+                    self.processes.superseded(process, *by);
+                }
+                None
+            }
+            Event::Rest | Event::Nothing | Event::Table | Event::Other => None,
+        }
+    }
+
+    /// A syscall with its second half.
+    fn ended(
+        &mut self,
+        syscall: Option<UnfinishedSyscall>,
+        rest: &str,
+    ) -> Option<LoggedSyscall<'static>> {
+        let mut syscall = syscall?;
+        syscall.append(rest);
+        let whole = LoggedSyscall::resumed(&syscall);
+        self.unfinished.reuse(syscall);
+        Some(whole)
+    }
+}
