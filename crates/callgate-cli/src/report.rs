@@ -90,11 +90,6 @@ impl Failure {
         self
     }
 
-    /// The text of the first message.
-    pub(crate) fn message(&self) -> &str {
-        self.messages.first().map_or("", |first| &first.message)
-    }
-
     /// Adds to the help of the last message.
     pub(crate) fn more_help(mut self, more: &str) -> Failure {
         if let Some(last) = self.messages.last_mut() {

@@ -163,7 +163,7 @@ pub fn android(input: &[u8]) {
     let texts: Vec<_> =
         texts.splitn(kinds.len(), |byte| *byte == 0).map(String::from_utf8_lossy).collect();
     let lists: Vec<ListText<'_>> =
-        kinds.into_iter().zip(&texts).map(|(kind, text)| ListText { kind, text }).collect();
+        kinds.into_iter().zip(&texts).map(|(kind, text)| ListText::new(kind, text)).collect();
     match android::read(&lists, &options) {
         Ok(policy) => assert!(!policy.policy.sections().is_empty()),
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
