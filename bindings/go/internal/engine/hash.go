@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "67f83bdfe098cfae644cc4d1a2630d11b39fbe8909b4ce437a0ffde9590a21fc"
+const ModuleSHA256 = "5e176b49ee03290bc446927c93e54d4e8481c3fa72ad4f09e69b2a49b06bf8d8"
