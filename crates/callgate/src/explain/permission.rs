@@ -9,7 +9,7 @@ use super::explanation::{ArchExplanation, Outcome};
 pub enum Permission {
     /// For no arguments.
     Never,
-    /// For no arguments without a supervisor or a tracer, which decides about some or all calls.
+    /// Only if a supervisor or a tracer permits it.
     Delegated,
     /// For some arguments.
     Sometimes,

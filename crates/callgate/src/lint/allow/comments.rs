@@ -2,9 +2,17 @@
 
 use callgate_bpf::diagnostic::Position;
 
-use super::AllowText;
 use super::objects::Objects;
 use super::option::{Allow, AllowError};
+
+/// A text with comments.
+#[derive(Clone, Copy, Debug)]
+pub struct AllowText<'t> {
+    /// Its name in the places of findings; `None` for the profile itself.
+    pub file: Option<&'t str>,
+    /// The text.
+    pub text: &'t str,
+}
 
 /// With what a comment begins.
 const START: &str = "callgate:";
