@@ -9,7 +9,8 @@
 //! - [`engines`]: the engines that run programs in user space.
 //! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
 //!
-//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
+//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs`, `interrupt.rs` and
+//! `workload/process.rs`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -32,6 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arguments;
 mod body;
 pub mod chart;
 mod cold;
@@ -44,16 +46,18 @@ pub mod page;
 mod raw;
 pub mod report;
 mod setting;
+mod sigreturn;
 pub mod stats;
 mod subject;
 mod syscalls;
 mod worker;
 pub mod workload;
 
+pub use arguments::UnsafeArguments;
 pub use body::Body;
 pub use cold::Cold;
 pub use interrupt::on_ctrl_c;
-pub use measure::{Estimate, Mean, Plan, Samples, measure};
+pub use measure::{BatchTime, Estimate, Mean, Plan, Samples, measure};
 pub use raw::{RawSyscall, allowed_cpus};
 pub use setting::setting;
 pub use subject::{Subject, SubjectError, Treatment};

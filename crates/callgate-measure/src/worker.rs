@@ -71,6 +71,7 @@ const NOT_PINNED: u32 = 4;
 const REFUSED: u32 = 5;
 const NO_THREAD: u32 = 6;
 const TOO_SLOW: u32 = 7;
+const DESCRIPTORS: u32 = 8;
 
 /// Measures bodies under a subject in a child process. Returns nanoseconds per iteration, batch by batch, for each body;
 /// `None` if it was interrupted.
@@ -99,6 +100,7 @@ pub(crate) fn measure(
             NO_CLOCK => return Err(failed(Kind::NoClock)),
             NO_MEMORY => return Err(failed(Kind::NoMemory)),
             NO_THREAD => return Err(failed(Kind::NoThread)),
+            DESCRIPTORS => return Err(failed(Kind::Descriptors)),
             TOO_SLOW => {
                 let body = words[PLACE].load(Ordering::Acquire) as usize;
                 return Err(failed(Kind::TooSlow { body }));
@@ -144,6 +146,9 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         Ok(clutter) => clutter,
         Err(_) => return NO_MEMORY,
     };
+    if bodies.iter().any(Body::needs_no_descriptors) && raw::give_up_descriptors().is_err() {
+        return DESCRIPTORS;
+    }
     if let Err((number, why)) = callgate_linux::install_stack(subject.programs()) {
         words[PLACE].store(number as u32, Ordering::Release);
         words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
@@ -199,14 +204,17 @@ enum Kind {
     Died { body: usize },
     Late { body: usize, limit: Duration },
     NoThread,
+    Descriptors,
     TooSlow { body: usize },
 }
 
 impl MeasureError {
     /// The subject that the error is about, if any.
     pub fn subject(&self) -> Option<&str> {
-        let is_elsewhere =
-            matches!(self.kind, Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_));
+        let is_elsewhere = matches!(
+            self.kind,
+            Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_) | Kind::Descriptors
+        );
         (!is_elsewhere).then_some(&self.subject)
     }
 
@@ -237,6 +245,9 @@ impl MeasureError {
             Kind::NoThread => "choose a filter that lets threads start (clone, mmap, mprotect), or measure \
                                something else; or the system is out of processes"
                 .into(),
+            Kind::Descriptors => {
+                "a sandbox around this process may deny setrlimit; omit the arguments of --calls".into()
+            }
             Kind::Late { .. } | Kind::TooSlow { .. } => "try again on an idle machine".into(),
             Kind::NoMemory => "use less memory, such as --cold=1M, or raise the limit (ulimit -v)".into(),
             Kind::NoProcess(_) => {
@@ -262,6 +273,9 @@ impl fmt::Display for MeasureError {
             }
             Kind::Died { .. } => f.write_str("the measuring process died under this filter"),
             Kind::NoThread => f.write_str("cannot start a thread under this filter"),
+            Kind::Descriptors => f.write_str(
+                "the measuring process cannot give up its descriptors, as chosen arguments require",
+            ),
             Kind::TooSlow { .. } => f.write_str("a batch took longer than 4 seconds"),
             Kind::Late { limit, .. } => write!(
                 f,

@@ -6,7 +6,7 @@ use callgate::Verdict;
 use callgate::bpf::{Insn, Op, Program};
 use callgate_html::Warning;
 use callgate_measure::experiment::{Experiment, Options};
-use callgate_measure::report::{Report, Shown, sections};
+use callgate_measure::report::{Executed, Report, Shown, aggregates, sections};
 use callgate_measure::stats::Interval;
 use callgate_measure::{
     Batches, Body, Cold, Estimate, Mean, MeasurableSyscall, Plan, Subject, Treatment,
@@ -102,10 +102,21 @@ fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
     assert_eq!(of_mean.estimate.median, of_body.estimate.median);
     assert_eq!((of_mean.treatment, of_body.treatment), (None, Some(Treatment::Allowed)));
     assert_eq!(sections[1].noise, noise);
+    let executed = |insns| Some(Executed { uncached: insns, cached: insns });
+    assert_eq!(of_mean.executed, executed(4002.0));
+    assert_eq!(of_body.executed, executed(4002.0));
+    let of_short_and_long = &aggregates(&plan, &samples, 1)[0];
+    assert_eq!(
+        (of_short_and_long.before.as_str(), of_short_and_long.after.as_str()),
+        ("short", "long")
+    );
+    assert_eq!(of_short_and_long.executed, Some(4002.0 / 3.0 - 1.0));
+    assert_eq!(samples.batches().count(), 4 * 5 * 5, "subjects, rounds, batches");
     let mut report = Report {
         title: "a & b".to_owned(),
         setting: vec![("kernel", "x < y".to_owned())],
         sections,
+        aggregates: aggregates(&plan, &samples, 1),
         findings: Vec::new(),
         noisy: Some("\"quoted\"".to_owned()),
         interrupted: true,
@@ -120,9 +131,11 @@ fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
     for part in ["Too noisy: &quot;quoted&quot;.", "Stopped early", "&lt;printed&gt;", "x &lt; y"] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("A denied call can be faster"));
+    assert!(!page.contains("denied: "));
     report.sections[1].rows[2].treatment = Some(Treatment::Denied);
-    assert!(page::page(&report, &[]).contains("A denied call can be faster"));
+    let page = page::page(&report, &[]);
+    assert!(page.contains("<td>denied: the kernel skips it</td><td></td>"), "no negative overhead");
+    assert!(page.contains("does not execute a denied call"));
     Ok(())
 }
 

@@ -64,7 +64,7 @@ pub struct Plan {
     pub min_rounds: usize,
     /// The maximum number of rounds.
     pub max_rounds: usize,
-    /// The time after which no further round starts.
+    /// The time, with the preparation: no round starts that would probably end later.
     pub time: Duration,
     /// After `min_rounds`, stop when the confidence intervals of all ratios are at most this wide; 0 for never.
     pub precision: f64,
@@ -105,8 +105,9 @@ pub(super) fn follow(
 ) -> Result<Runs, WorkloadError> {
     let family = Family::new();
     let bench = Bench { recipe, place, plan, family: &family };
-    bench.prepare(tell)?;
     let start = Instant::now();
+    bench.prepare(tell)?;
+    let prepared = start.elapsed();
     let again = plan.variants.first();
     let variants: Vec<&Variant> = plan.variants.iter().chain(again).collect();
     let measures = measures(recipe);
@@ -123,7 +124,10 @@ pub(super) fn follow(
         let is_precise = || {
             plan.precision > 0.0 && runs.widest().is_some_and(|(width, ..)| width <= plan.precision)
         };
-        if runs.rounds >= plan.min_rounds && (start.elapsed() >= plan.time || is_precise()) {
+        let elapsed = start.elapsed();
+        let round = (elapsed - prepared).div_f64(runs.rounds.max(1) as f64);
+        let is_over = elapsed + round > plan.time;
+        if runs.rounds >= plan.min_rounds && (is_over || is_precise()) {
             break;
         }
         rng.shuffle(&mut order);

@@ -1,11 +1,14 @@
 //! `callgate bench`: measures what filters cost.
 
+mod calls;
 mod command;
 mod engines;
 mod filters;
 mod listing;
 mod options;
 mod report;
+mod samples;
+mod selection;
 mod sources;
 mod status;
 mod throughput;

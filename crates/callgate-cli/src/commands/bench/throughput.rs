@@ -5,7 +5,7 @@ use std::fmt::Write;
 use callgate_measure::stats::Interval;
 use callgate_measure::workload::Report;
 
-use super::report::{HEADING, NAME, interval, setting, shortened};
+use super::report::{HEADING, NAME, VERSION, interval, setting, shortened};
 use crate::text::printable;
 use callgate_requests::json::Json;
 
@@ -80,6 +80,8 @@ pub(super) fn json(report: &Report<'_>) -> String {
         ])
     });
     let value = Json::Object(vec![
+        ("callgate", "bench workload".into()),
+        ("version", VERSION.into()),
         ("workload", report.workload.name().into()),
         ("setting", setting(&report.setting)),
         ("rounds", runs.rounds().into()),

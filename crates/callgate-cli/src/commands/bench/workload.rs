@@ -6,6 +6,7 @@ use callgate_measure::workload::{self, Plan, Report, Runs, Variant, Workload};
 use callgate_measure::{Batches, libseccomp, setting};
 
 use super::options::FiltersArgs;
+use super::samples::SamplesFile;
 use super::sources;
 use super::status::{self, INTERRUPTED};
 use super::throughput;
@@ -33,11 +34,17 @@ const READY: Duration = Duration::from_secs(30);
 pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     let variants = variants(args)?;
     let (server_cpu, client_cpu) = processors(args);
+    // Without a filter twice.
+    let runs_per_round = variants.all.len() as u32 + 1;
+    let longest = if args.quick { QUICK_RUN } else { RUN };
+    let seconds = args.time.map_or(longest, |time| {
+        (time / runs_per_round / ROUNDS.0 as u32).clamp(QUICK_RUN, longest)
+    });
     let plan = Plan {
         variants: variants.all,
-        seconds: if args.quick { QUICK_RUN } else { RUN },
+        seconds,
         ready: READY,
-        min_rounds: ROUNDS.0,
+        min_rounds: if args.time.is_some() { 1 } else { ROUNDS.0 },
         max_rounds: ROUNDS.1,
         time: Duration::from_secs(
             args.time.unwrap_or(if args.quick { QUICK_TIME } else { TIME }).into(),
@@ -47,8 +54,9 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         client_cpu,
         seed: args.seed,
     };
-    // The measurement may take long, so first check that the page can be written.
+    // The measurement may take long, so first check that the files can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
+    let samples = args.samples.as_ref().map(SamplesFile::prepare).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
     let mut result = Report {
@@ -67,7 +75,10 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         result.setting.extend(page_facts::origin()?);
         page.finish(result.page(&page_facts::warnings()).as_bytes())?;
     }
-    Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
+    if let Some(samples) = samples {
+        samples.of_runs(workload.name(), &plan, &runs)?;
+    }
+    Ok(status::finish(runs.interrupted, noisy.as_deref(), args))
 }
 
 /// The variants of the server, and which are compared.
@@ -138,6 +149,13 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
 
 /// Why the ratios are less precise than requested.
 fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
+    if runs.rounds() < ROUNDS.0 {
+        return Some(format!(
+            "{} of {} rounds are too few for confidence intervals",
+            runs.rounds(),
+            ROUNDS.0
+        ));
+    }
     let measures = runs.measures();
     let off = (0..measures.len()).filter_map(|measure| {
         let off = (runs.noise(measure)?.ratio.median - 1.0).abs();
