@@ -101,8 +101,9 @@ fn mismatch(root: &Value, schema: &Value, value: &Value, place: &str) -> Option<
 /// The parsed output of `callgate bench` with these arguments.
 fn bench(args: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_callgate"))
-        .args(["bench", "--format", "json"])
+        .arg("bench")
         .args(args)
+        .args(["--format", "json"])
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

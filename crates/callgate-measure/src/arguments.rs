@@ -45,7 +45,7 @@ impl fmt::Display for UnsafeArguments {
             Why::Pointer(slot) => {
                 write!(f, "argument {} is an address that may be mapped", slot + 1)
             }
-            Why::Path(slot) => write!(f, "argument {} is the address of a path", slot + 1),
+            Why::Path(slot) => write!(f, "argument {} may be the address of a path", slot + 1),
             Why::Descriptor(slot) => write!(f, "argument {} is not a descriptor", slot + 1),
             Why::EmptyPath => f.write_str("with AT_EMPTY_PATH, AT_FDCWD is the current directory"),
             Why::Other(why) => f.write_str(why),

@@ -76,6 +76,9 @@ pub struct Plan {
     pub seed: u64,
 }
 
+/// The number of rounds below which an interval is narrow by chance.
+const FEWEST: usize = 3;
+
 /// Measures a workload; calls `tell` with the current step and the share of the time that is over.
 ///
 /// Meanwhile, children in other process groups count as orphans of a server and are killed.
@@ -122,7 +125,9 @@ pub(super) fn follow(
     let mut order: Vec<usize> = (0..variants.len()).collect();
     while runs.rounds < plan.max_rounds {
         let is_precise = || {
-            plan.precision > 0.0 && runs.widest().is_some_and(|(width, ..)| width <= plan.precision)
+            plan.precision > 0.0
+                && runs.rounds >= FEWEST
+                && runs.widest().is_some_and(|(width, ..)| width <= plan.precision)
         };
         let elapsed = start.elapsed();
         let round = (elapsed - prepared).div_f64(runs.rounds.max(1) as f64);

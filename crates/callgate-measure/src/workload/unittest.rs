@@ -18,7 +18,7 @@ pub(super) const WORKLOAD: Workload = Workload {
 };
 
 /// Tests per second of a typical machine, from which the number of tests of a run is derived.
-const USUAL_RATE: u32 = 600;
+const USUAL_RATE: u32 = 2000;
 
 /// The runner: prints the number of tests, the elapsed time and the CPU time of all processes.
 const RUNNER: &str = r#"

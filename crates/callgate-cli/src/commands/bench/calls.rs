@@ -157,7 +157,9 @@ fn found(name: &str) -> std::result::Result<MeasurableSyscall, Diagnostic> {
 pub(super) fn title(call: &MeasurableSyscall) -> String {
     let has_path = call.args.contains(&MeasurableSyscall::empty_path());
     match native_arch() {
-        Ok(arch) if call.is_chosen() && !has_path => syscall::show(Some(arch), &call.data()),
+        Ok(arch) if call.is_chosen() && !has_path => {
+            syscall::show(Some(arch), &call.data()).replace("0xffffffffffffffff", "-1")
+        }
         _ => call.show(),
     }
 }
