@@ -36,7 +36,7 @@ pub struct Plan {
     pub min_rounds: usize,
     /// The maximum number of rounds.
     pub max_rounds: usize,
-    /// The time: no round starts that would probably end later.
+    /// The time, with that of the report: no round starts if it would probably not suffice.
     pub time: Duration,
     /// The relative precision. After `min_rounds` and a third of the time, measuring stops when the confidence intervals
     /// of all overheads are at most this share of the overhead, or [`stats::RESOLUTION`]; 0 for never. With a mean, only
@@ -147,7 +147,7 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
         let is_due = elapsed >= plan.time / 3 && samples.rounds.is_multiple_of(CHECKED_EVERY);
         let precise = is_due && samples.is_precise(plan.mean.as_ref(), plan.precision);
         let round = elapsed.div_f64(samples.rounds.max(1) as f64);
-        let is_over = elapsed + round > plan.time;
+        let is_over = elapsed + round + samples.analysis() > plan.time;
         if samples.rounds >= plan.min_rounds.max(1) && (is_over || precise) {
             break;
         }
@@ -183,6 +183,15 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
 }
 
 impl Samples {
+    /// About the time that the confidence intervals of a report take.
+    fn analysis(&self) -> Duration {
+        let start = Instant::now();
+        let interval = Interval::of(&self.values(0, 0), 0);
+        let one = interval.map_or(Duration::ZERO, |_| start.elapsed());
+        let count = self.times.len() * self.times.first().map_or(0, Vec::len);
+        one * u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
     /// The number of complete rounds.
     pub fn rounds(&self) -> usize {
         self.rounds

@@ -25,11 +25,11 @@ const FILES: usize = 50;
 const USUAL_RATE: u32 = 50;
 
 /// Builds this number of times; prints the elapsed time, and then, with `times`, the CPU time of the children.
-const SCRIPT: &str = r#"make=$1 cc=$2 ar=$3 turns=$4
+const SCRIPT: &str = r#"make=$1 cc=$2 ar=$3 turns=$4 parts=$5
 start=$(date +%s%N)
 turn=0
 while [ "$turn" -lt "$turns" ]; do
-    "$make" -s clean all CC="$cc" AR="$ar" || exit 1
+    "$make" -s clean all CC="$cc" AR="$ar" PARTS="$parts" || exit 1
     turn=$((turn + 1))
 done
 echo "elapsed=$(($(date +%s%N) - start))"
@@ -44,13 +44,15 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
     place.write("parts.h", &header()).map_err(failed)?;
     place.write("Makefile", MAKEFILE).map_err(failed)?;
     let script = place.write("build.sh", SCRIPT).map_err(failed)?;
-    let turns = turns(load).to_string();
+    let (turns, parts) = work(load);
+    let (turns, parts) = (turns.to_string(), parts.to_string());
     let client = Step::new(tools.get(0), [])
         .and("", &script)
         .and("", tools.get(1))
         .and("", tools.get(2))
         .and("", tools.get(3))
-        .and(&turns, "".as_ref());
+        .and(&turns, "".as_ref())
+        .and(&parts, "".as_ref());
     Ok(Recipe {
         prepare: Vec::new(),
         server: None,
@@ -58,19 +60,21 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
         client,
         measures: vec!["compiling"],
         unit: "files",
-        read: |text, load| read(text, turns_of_files(load)),
+        read: |text, load| {
+            let (turns, parts) = work(load);
+            read(text, f64::from(turns * parts))
+        },
     })
 }
 
-fn turns(load: &Load) -> u32 {
-    (load.count(USUAL_RATE) / FILES as u32).max(1)
+/// The number of builds, and of files in each; a short run builds fewer files.
+fn work(load: &Load) -> (u32, u32) {
+    let files = load.count(USUAL_RATE);
+    let turns = (files / FILES as u32).max(1);
+    (turns, (files / turns).clamp(1, FILES as u32))
 }
 
-fn turns_of_files(load: &Load) -> f64 {
-    f64::from(turns(load)) * FILES as f64
-}
-
-const MAKEFILE: &str = "OBJECTS := $(patsubst %.c,%.o,$(wildcard part*.c))\n\
+const MAKEFILE: &str = "OBJECTS := $(wordlist 1,$(PARTS),$(sort $(patsubst %.c,%.o,$(wildcard part*.c))))\n\
     all: libparts.a\n\
     libparts.a: $(OBJECTS)\n\t$(AR) rc $@ $(OBJECTS)\n\
     %.o: %.c parts.h\n\t$(CC) -O1 -c -o $@ $<\n\
@@ -99,7 +103,7 @@ fn part(number: usize) -> String {
 /// The elapsed nanoseconds, and the second line of `times`: user and system time of the children.
 fn read(text: &str, files: f64) -> Result<Done, String> {
     let seconds = number_behind(text, "elapsed=")? / 1e9;
-    let children = text.lines().filter(|line| !line.trim().is_empty()).next_back();
+    let children = text.lines().rfind(|line| !line.trim().is_empty());
     let times = children.unwrap_or_default().split_ascii_whitespace().map(|time| {
         let (minutes, rest) = time.split_once('m')?;
         let seconds: f64 = rest.strip_suffix('s')?.parse().ok()?;
@@ -112,6 +116,12 @@ fn read(text: &str, files: f64) -> Result<Done, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_runs_build_fewer_files() {
+        let of = |millis| work(&Load { time: std::time::Duration::from_millis(millis) });
+        assert_eq!([of(3000), of(1000), of(200), of(0)], [(3, 50), (1, 50), (1, 10), (1, 1)]);
+    }
 
     #[test]
     fn files_are_counted_over_the_time_that_passed() {

@@ -56,8 +56,8 @@ impl Variant {
 pub struct Plan {
     /// The variants; the first has no filter and is the baseline.
     pub variants: Vec<Variant>,
-    /// The approximate duration of a client run in seconds.
-    pub seconds: u32,
+    /// The approximate duration of a client run; some clients take whole seconds only.
+    pub run: Duration,
     /// The time limit until a server is ready.
     pub ready: Duration,
     /// The minimum number of rounds, even if the time is over.
@@ -95,7 +95,7 @@ pub fn run(
     let search = std::env::var_os("PATH").unwrap_or_default();
     let tools = Tools::find(workload.name, workload.needs, OsStr::new(&search))?;
     let place = Place::new().map_err(|why| WorkloadError::place(&why))?;
-    let recipe = (workload.recipe)(&tools, &place, &Load { seconds: plan.seconds })?;
+    let recipe = (workload.recipe)(&tools, &place, &Load { time: plan.run })?;
     follow(&recipe, &place, plan, tell)
 }
 
@@ -208,8 +208,8 @@ impl Bench<'_> {
         /// The unit of CPU time, with the 100 ticks per second that the kernel reports.
         const TICK: f64 = 0.01;
         let Recipe { server, client, .. } = self.recipe;
-        let load = Load { seconds: self.plan.seconds };
-        let limit = Duration::from_secs(u64::from(load.seconds) * 10 + 30);
+        let load = Load { time: self.plan.run };
+        let limit = Duration::from_secs(load.seconds() * 10 + 30);
         let mut serving = server.as_ref().map(|one| self.serve(one, variant)).transpose()?;
         let run = Run {
             program: client.name(),

@@ -24,7 +24,7 @@ use crate::source::{BUILT_IN, Filter, FilterContent, Source, Stack};
 const TIME: u32 = 10;
 const QUICK_TIME: u32 = 2;
 
-/// The minimum number of rounds within --time: fewer have no confidence interval.
+/// With fewer rounds, which --time may cause, a confidence interval is narrow by chance.
 const LEAST_ROUNDS: usize = 3;
 
 /// Measures what the filters of the sources cost.
@@ -99,7 +99,7 @@ fn measure_sources(args: &FiltersArgs) -> Result<Measured> {
         mean,
         batches: args.batches(),
         min_rounds: match args.time {
-            Some(_) => LEAST_ROUNDS,
+            Some(_) => 1,
             // A cold syscall takes up to a hundred times as long.
             None if args.cold().is_some() || args.quick => 5,
             None => 15,
@@ -194,8 +194,7 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Meas
             .help("try another profile or another --arch")
     })?;
     if let Some(seconds) = args.time {
-        setup.plan.time = Duration::from_secs(seconds.into());
-        setup.plan.min_rounds = setup.plan.min_rounds.min(LEAST_ROUNDS);
+        shorten(&mut setup.plan, Duration::from_secs(seconds.into()));
     }
     let samples = take(&setup.plan, &setup.bodies)?;
     let findings = (setup.findings)(&samples);
@@ -208,6 +207,16 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Meas
         findings,
         first: if experiment == Experiment::Weighted { 2 } else { 1 },
     })
+}
+
+/// Sets the time of an experiment. If it is shorter than the usual one, processes are shorter too, so that there are
+/// as many rounds.
+fn shorten(plan: &mut Plan, time: Duration) {
+    let share = time.as_secs_f64() / plan.time.as_secs_f64();
+    let count = f64::from(plan.batches.count);
+    let fewest = if plan.batches.count >= 5 { 3.0 } else { 1.0 };
+    plan.batches.count = (count * share).round().clamp(fewest, count) as u32;
+    (plan.time, plan.min_rounds) = (time, 1);
 }
 
 /// The rules of the built-in profile.

@@ -113,8 +113,8 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// The maximum time to measure; at least three rounds are measured, one of a workload [default: 10, or 2 with
-    /// --quick; for a workload 120, or 30]. Experiments have their own default
+    /// The maximum time to measure; at least one round is measured [default: 10, or 2 with --quick; for a
+    /// workload 120, or 30]. Experiments have their own default
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(super) time: Option<u32>,
 

@@ -25,6 +25,12 @@ const QUICK_TIME: u32 = 30;
 const RUN: u32 = 3;
 const QUICK_RUN: u32 = 1;
 
+/// The shortest run.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// The number of rounds for which there should be time.
+const GOAL: u32 = 6;
+
 /// The minimum and maximum number of rounds.
 const ROUNDS: (usize, usize) = (3, 200);
 
@@ -37,12 +43,13 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     // Without a filter twice.
     let runs_per_round = variants.all.len() as u32 + 1;
     let longest = if args.quick { QUICK_RUN } else { RUN };
-    let seconds = args.time.map_or(longest, |time| {
-        (time / runs_per_round / ROUNDS.0 as u32).clamp(QUICK_RUN, longest)
+    let longest = Duration::from_secs(longest.into());
+    let run = args.time.map_or(longest, |time| {
+        (Duration::from_secs(time.into()) / runs_per_round / GOAL).clamp(SHORTEST, longest)
     });
     let plan = Plan {
         variants: variants.all,
-        seconds,
+        run,
         ready: READY,
         min_rounds: if args.time.is_some() { 1 } else { ROUNDS.0 },
         max_rounds: ROUNDS.1,
@@ -190,9 +197,9 @@ fn facts(plan: &Plan, runs: &Runs) -> Vec<(&'static str, String)> {
     facts.push((
         "measured",
         format!(
-            "{} rounds of about {} s for each variant, in {:.0} s",
+            "{} rounds of about {:.1} s for each variant, in {:.1} s",
             runs.rounds(),
-            plan.seconds,
+            plan.run.as_secs_f64(),
             runs.elapsed.as_secs_f64()
         ),
     ));

@@ -63,7 +63,7 @@ fn no_directories(verdict: Verdict) -> Variant {
 fn plan(variant: Variant) -> Plan {
     Plan {
         variants: vec![Variant::none(), variant],
-        seconds: 1,
+        run: Duration::from_secs(1),
         ready: Duration::from_secs(20),
         min_rounds: 2,
         max_rounds: 3,
