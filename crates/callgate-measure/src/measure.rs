@@ -139,6 +139,8 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
     let denied = (0..plan.subjects.len()).map(denied).collect();
     let mut samples =
         Samples { times, rounds: 0, denied, interrupted: false, elapsed: Duration::ZERO };
+    // Proportional to the number of rounds.
+    let mut analysis = Duration::ZERO;
     let mut rng = Rng::new(plan.seed);
     let mut order: Vec<usize> = (0..subjects.len()).collect();
     while samples.rounds < plan.max_rounds {
@@ -147,7 +149,10 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
         let is_due = elapsed >= plan.time / 3 && samples.rounds.is_multiple_of(CHECKED_EVERY);
         let precise = is_due && samples.is_precise(plan.mean.as_ref(), plan.precision);
         let round = elapsed.div_f64(samples.rounds.max(1) as f64);
-        let is_over = elapsed + round + samples.analysis() > plan.time;
+        if samples.rounds.is_power_of_two() {
+            analysis = samples.analysis().div_f64(samples.rounds as f64);
+        }
+        let is_over = elapsed + round + analysis.mul_f64(samples.rounds as f64) > plan.time;
         if samples.rounds >= plan.min_rounds.max(1) && (is_over || precise) {
             break;
         }

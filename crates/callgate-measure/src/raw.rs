@@ -117,7 +117,9 @@ pub(crate) fn give_up_descriptors() -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: numbers only; nothing in this process uses a descriptor afterwards.
-    let closed = unsafe { libc::syscall(libc::SYS_close_range, 0, c_long::from(u32::MAX), 0) };
+    let closed = unsafe {
+        libc::syscall(libc::SYS_close_range, 0 as c_long, u32::MAX as c_long, 0 as c_long)
+    };
     if closed != 0 {
         // Before Linux 5.9.
         for number in 0..limit.rlim_cur.min(1 << 20) {

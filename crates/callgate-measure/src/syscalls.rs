@@ -39,6 +39,13 @@ const NO: u64 = u64::MAX;
 /// In the table, stands for the address of an empty string.
 const EMPTY: u64 = u64::MAX - 1;
 
+/// In the table, stands for the address of an invalid time. The kernel reads it and returns EINVAL; a null pointer would be
+/// a page fault, which takes several times as long.
+const BAD_TIME: u64 = u64::MAX - 2;
+
+/// Seconds and nanoseconds, neither of which may be negative.
+static INVALID_TIME: [i64; 2] = [-1, -1];
+
 /// A process ID that does not exist: above the maximum.
 const NOBODY: u64 = 0x7fff_ffff;
 
@@ -85,11 +92,12 @@ const TABLE: &[Row] = &[
     (&[NO, EMPTY], NO_NAME, &["openat", "openat2", "newfstatat", "faccessat", "faccessat2", "fchmodat",
         "fchownat", "readlinkat", "mkdirat", "unlinkat", "mknodat", "execveat", "open_tree"]),
     (&[NO, EMPTY, NO, EMPTY], NO_NAME, &["renameat", "renameat2", "linkat", "move_mount"]),
-    (&[], NO_PLACE, &["uname", "sysinfo", "nanosleep", "add_key", "request_key", "perf_event_open", "statx",
+    (&[], NO_PLACE, &["uname", "sysinfo", "add_key", "request_key", "perf_event_open", "statx",
         "rt_sigtimedwait", "io_setup", "clone3", "pipe", "pipe2", "getresuid", "getresgid",
         "sched_getattr", "capget", "clock_gettime", "clock_nanosleep", "io_uring_setup",
         "name_to_handle_at", "symlinkat", "open_by_handle_at", "capset", "get_robust_list", "memfd_create",
         "timer_create", "mq_open"]),
+    (&[BAD_TIME], "invalid time: EINVAL", &["nanosleep"]),
     (&[0, 0xffff_ffff], REFUSED, &["ppoll"]),
     (&[0, 129, 1], "wakes no thread (FUTEX_WAKE, private)", &["futex"]),
     (&[1, 15], "AF_UNIX, invalid type: EINVAL", &["socket", "socketpair"]),
@@ -104,7 +112,8 @@ const TABLE: &[Row] = &[
         "timer_settime"]),
     (&[0, ODD], REFUSED, &["prlimit64"]),
     (&[NOBODY], NO_PROCESS, &["wait4", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
-        "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_rr_get_interval", "setpgid", "kill", "tkill", "pidfd_open"]),
+        "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_rr_get_interval", "setpgid", "kill",
+        "tkill", "pidfd_open"]),
     (&[NOBODY, NOBODY], NO_PROCESS, &["tgkill", "kcmp"]),
     (&[16, NOBODY], NO_PROCESS, &["ptrace"]),
     (&[0, 0, 0, 8], "invalid signal, null pointers: EINVAL or no effect", &["rt_sigaction", "rt_sigprocmask"]),
@@ -116,11 +125,17 @@ fn empty_name() -> u64 {
     c"".as_ptr().expose_provenance() as u64
 }
 
+/// The address of a time that the kernel refuses, the same in a child.
+fn invalid_time() -> u64 {
+    INVALID_TIME.as_ptr().expose_provenance() as u64
+}
+
 /// An argument as text.
 fn show(arg: u64) -> String {
     match arg {
         NO => "-1".to_owned(),
         arg if arg == EMPTY || arg == empty_name() => "\"\"".to_owned(),
+        arg if arg == BAD_TIME || arg == invalid_time() => "{-1, -1}".to_owned(),
         arg if arg < 10 => arg.to_string(),
         arg => format!("{arg:#x}"),
     }
@@ -139,7 +154,11 @@ impl MeasurableSyscall {
             }
             let mut args = [0; 6];
             for (slot, value) in args.iter_mut().zip(given) {
-                *slot = if *value == EMPTY { empty_name() } else { *value };
+                *slot = match *value {
+                    EMPTY => empty_name(),
+                    BAD_TIME => invalid_time(),
+                    value => value,
+                };
             }
             Some(MeasurableSyscall { name, nr, args, effect, is_chosen: false })
         })
