@@ -87,12 +87,17 @@ fn aggregate(one: &Aggregate) -> String {
     let percent = |share: f64| share * 100.0;
     let change = match change {
         Some(Interval { median, low, high }) => {
-            format!("{:+.1} % ({:+.1} .. {:+.1})", percent(*median), percent(*low), percent(*high))
+            format!(
+                "{:+.1} % ({:+.1} .. {:+.1}) of",
+                percent(*median),
+                percent(*low),
+                percent(*high)
+            )
         }
-        None => "not resolved".to_owned(),
+        None => "not resolved:".to_owned(),
     };
     let (after, before) = (printable(after), printable(before));
-    let mut text = format!("aggregate: {change} of the overhead over {base}\n");
+    let mut text = format!("aggregate: {change} the overhead over {base}\n");
     let _ = writeln!(text, "  {after}\n  instead of {before}");
     let kinds = [(executed, "with the kernel's cache"), (executed_uncached, "without")];
     let kinds: Vec<String> = kinds
