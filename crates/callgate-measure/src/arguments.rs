@@ -17,8 +17,6 @@ use std::fmt;
 
 use callgate::syscalls::facts;
 
-use crate::syscalls::MeasurableSyscall;
-
 /// Above the maximum process ID of Linux (PID_MAX_LIMIT), which is 4,194,304.
 const LAST_PROCESS: i32 = 4 << 20;
 
@@ -86,40 +84,41 @@ pub(crate) enum Rule {
     Fixed,
 }
 
-/// Checks the arguments of a syscall, whose arguments in the table have these paths.
+/// Checks the arguments of a syscall; `usual` are those of the table, in which `empty` is a path.
 pub(crate) fn check(
-    syscall: &MeasurableSyscall,
+    name: &'static str,
+    usual: &[u64; 6],
     rule: &Rule,
     args: &[u64; 6],
     empty: u64,
 ) -> Result<(), UnsafeArguments> {
-    let refused = |why| Err(UnsafeArguments { syscall: syscall.name, why });
+    let refused = |why| Err(UnsafeArguments { syscall: name, why });
     match rule {
         Rule::Descriptors(count) => match (0..*count).find(|slot| !is_descriptor(args[*slot])) {
             Some(slot) => refused(Why::Descriptor(slot)),
             None => Ok(()),
         },
         Rule::Paths => {
-            let paths = (0..6).filter(|slot| syscall.args[*slot] == empty);
+            let paths = (0..6).filter(|slot| usual[*slot] == empty);
             let is_path = |arg: u64| arg != empty && !is_never_mapped(arg);
             match paths.into_iter().find(|slot| is_path(args[*slot])) {
                 Some(slot) => refused(Why::Path(slot)),
-                None if means_current_directory(syscall.name, args) => refused(Why::EmptyPath),
+                None if means_current_directory(name, args) => refused(Why::EmptyPath),
                 None => Ok(()),
             }
         }
-        Rule::Numbers => match pointers(syscall.name).find(|slot| !is_never_mapped(args[*slot])) {
+        Rule::Numbers => match pointers(name).find(|slot| !is_never_mapped(args[*slot])) {
             Some(slot) => refused(Why::Pointer(slot)),
             None => Ok(()),
         },
-        Rule::Special(condition) => match pointers(syscall.name)
-            .filter(|slot| args[*slot] != syscall.args[*slot])
+        Rule::Special(condition) => match pointers(name)
+            .filter(|slot| args[*slot] != usual[*slot])
             .find(|slot| !is_never_mapped(args[*slot]))
         {
             Some(slot) => refused(Why::Pointer(slot)),
             None => condition(args).or_else(|why| refused(Why::Other(why))),
         },
-        Rule::Fixed if *args == syscall.args => Ok(()),
+        Rule::Fixed if args == usual => Ok(()),
         Rule::Fixed => refused(Why::Other("with others it has an effect")),
     }
 }
@@ -285,6 +284,7 @@ fn prctl(args: &[u64; 6]) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::syscalls::MeasurableSyscall;
 
     fn check_of(name: &str, args: &[u64]) -> Result<MeasurableSyscall, UnsafeArguments> {
         let mut all = [0; 6];

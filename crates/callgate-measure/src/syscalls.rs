@@ -182,7 +182,7 @@ impl MeasurableSyscall {
     /// # Errors
     /// If the syscall could have an effect with these arguments.
     pub fn with_args(&self, args: [u64; 6]) -> Result<MeasurableSyscall, UnsafeArguments> {
-        arguments::check(self, &self.rule(), &args, empty_name())?;
+        arguments::check(self.name, &self.args, &self.rule(), &args, empty_name())?;
         Ok(MeasurableSyscall { args, is_chosen: self.is_chosen || args != self.args, ..*self })
     }
 

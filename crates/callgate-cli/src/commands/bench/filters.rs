@@ -73,7 +73,7 @@ fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Measured>) -> Re
     })?;
     written?;
     sampled?;
-    Ok(status::finish(report.interrupted, report.noisy.as_deref(), args))
+    Ok(status::finish(report.interrupted, report.noisy.as_deref(), args.precision(), args.noise))
 }
 
 fn measure_sources(args: &FiltersArgs) -> Result<Measured> {

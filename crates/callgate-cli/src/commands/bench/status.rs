@@ -2,7 +2,6 @@
 
 use clap::ValueEnum;
 
-use super::options::FiltersArgs;
 use crate::report;
 
 /// The exit status if the measurement is noisier than `--precision`, with `--noise fail`.
@@ -21,17 +20,17 @@ pub(super) enum Noise {
 }
 
 /// Warns if the measurement was stopped early or is too noisy; returns the exit status.
-pub(super) fn finish(interrupted: bool, noisy: Option<&str>, args: &FiltersArgs) -> u8 {
+pub(super) fn finish(interrupted: bool, noisy: Option<&str>, precision: f64, noise: Noise) -> u8 {
     if interrupted {
         report::warn("stopped early: the figures are from fewer rounds", "");
         return INTERRUPTED;
     }
     let Some(why) = noisy else { return 0 };
     report::warn(
-        format!("too noisy for {} %: {why}", args.precision()),
+        format!("too noisy for {precision} %: {why}"),
         "measure on an idle machine, for a longer --time, or with a larger --precision",
     );
-    match args.noise {
+    match noise {
         Noise::Warn => 0,
         Noise::Fail => NOISY,
     }

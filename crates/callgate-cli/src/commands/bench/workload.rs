@@ -85,7 +85,7 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     if let Some(samples) = samples {
         samples.of_runs(workload.name(), &plan, &runs)?;
     }
-    Ok(status::finish(runs.interrupted, noisy.as_deref(), args))
+    Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision(), args.noise))
 }
 
 /// The variants of the server, and which are compared.
