@@ -2,8 +2,11 @@
 
 import { activeTab, selectTab } from "./tabs.js";
 
-const TEXTS = ["text", "before", "format", "machine", "arches", "kernel", "caps", "to", "call", "call-arch"];
-const OPTIONS = ["format", "machine", "arches", "kernel", "caps"];
+const TEXTS = ["text", "before", "format", "machine", "arches", "kernel", "caps", "set", "to", "call", "call-arch"];
+const OPTIONS = ["format", "machine", "arches", "kernel", "caps", "set"];
+
+/** The machine that is not worth a look at the options. */
+export const MACHINE = "x86_64";
 
 /** The identifiers of all controls that change the answer. */
 export const controls = [...TEXTS, "closest"];
@@ -30,6 +33,6 @@ export function restore(state) {
   get("text").dataset.name = typeof state.name === "string" ? state.name : "";
   get("before").dataset.name = typeof state.beforeName === "string" ? state.beforeName : "";
   get("closest").checked = state.closest === true;
-  if (OPTIONS.some((id) => id !== "machine" && get(id).value !== "")) get("options").open = true;
+  if (OPTIONS.some((id) => get(id).value !== (id === "machine" ? MACHINE : ""))) get("options").open = true;
   selectTab(state.view);
 }

@@ -39,15 +39,29 @@ export class Core {
     } catch (error) {
       return this.#finish({ failure: `The core cannot be loaded: ${error.message}` });
     }
+    // The worker may have ended meanwhile, or be loading still, which is not the fault of the request.
+    if (!(await this.#worker?.ready) || this.#running !== job) return;
     job.timer = setTimeout(() => this.#stop(`This took longer than ${LIMIT / 1000} s and was stopped. The filter may be too complex for this page; the command callgate may still read it.`), LIMIT);
-    const { waits, ...request } = job.request;
+    const { missing, ...request } = job.request;
     this.#worker.postMessage(JSON.stringify(request));
   }
 
   #start() {
     const worker = new Worker(scriptUrl("worker.js"), { type: "module" });
-    worker.addEventListener("message", ({ data }) => this.#finish(data));
-    worker.addEventListener("error", () => this.#stop("The core failed. A filter that needs too much memory can be the reason."));
+    // True if the worker is ready for requests, false if it failed before.
+    worker.ready = new Promise((resolve) => {
+      let isReady = false;
+      worker.addEventListener("message", ({ data }) => {
+        if (isReady) return this.#finish(data);
+        isReady = true;
+        resolve(true);
+      });
+      worker.addEventListener("error", () => {
+        const memory = "The core failed. A filter that needs too much memory can be the reason.";
+        this.#stop(isReady ? memory : "The core cannot be loaded: worker.js failed.");
+        resolve(false);
+      });
+    });
     worker.postMessage(this.#module);
     return worker;
   }
@@ -63,7 +77,8 @@ export class Core {
     const job = this.#running;
     if (job === null) return;
     clearTimeout(job.timer);
-    job.resolve(job.request.waits ? { ...answer, waits: job.request.waits } : answer);
+    const { missing } = job.request;
+    job.resolve(missing ? { ...answer, missing } : answer);
     this.#next();
   }
 

@@ -1,4 +1,4 @@
-// Texts to begin with.
+// Example filters.
 
 /** The examples: a title, the name of the file, and the text. */
 export const examples = (about) => [

@@ -11,27 +11,47 @@ const PASTED = 10_000;
 
 const get = (id) => document.getElementById(id);
 
+/** The size of a file that may still be a text within the limit: UTF-8 has at most 3 bytes per unit of UTF-16. */
+const MAX_FILE = 3 * MAX_TEXT;
+
+/** The size of a program, of which each instruction becomes a line of hexadecimal digits. */
+const MAX_PROGRAM = Math.floor(MAX_TEXT / (2 * INSN + 1)) * INSN;
+
+const tooLarge = (what, size, limit) =>
+  `The ${what} has ${size.toLocaleString("en")} bytes, and this page reads at most ${limit.toLocaleString("en")}. The command callgate reads larger ones.`;
+
 /** The content of a file as text: a BPF program becomes bytes in hexadecimal. `failure` says why it is not read. */
 async function textOf(file) {
-  if (file.size > MAX_TEXT) return { failure: tooLong(file.size) };
+  if (file.size > MAX_FILE) return { failure: tooLarge("file", file.size, MAX_FILE) };
   const bytes = new Uint8Array(await file.arrayBuffer());
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    if (!text.includes("\0")) return { text };
+    if (!text.includes("\0")) return text.length > MAX_TEXT ? { failure: tooLong(text.length) } : { text };
   } catch {
     // Not text.
   }
   if (bytes.length === 0 || bytes.length % INSN !== 0) {
     return { failure: "The file is neither text in UTF-8 nor a BPF program, whose size is a multiple of 8 bytes." };
   }
+  if (bytes.length > MAX_PROGRAM) return { failure: tooLarge("program", bytes.length, MAX_PROGRAM) };
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
   const lines = [];
   for (let at = 0; at < hex.length; at += INSN) lines.push(hex.slice(at, at + INSN).join(""));
   return { text: `${lines.join("\n")}\n`, isProgram: true };
 }
 
+/** How many files each field was given: only the newest counts, even if an older one is read later. */
+const given = { text: 0, before: 0 };
+
 async function read(field, file, place) {
-  const result = await textOf(file);
+  const number = ++given[field];
+  let result;
+  try {
+    result = await textOf(file);
+  } catch {
+    result = { failure: `${file.name} cannot be read. Directories are not read.` };
+  }
+  if (number !== given[field]) return;
   if (result.failure) return notify(result.failure);
   // The extension of a program would announce bytes.
   place(field, result.isProgram ? file.name.replace(/\.bpf$/, "") : file.name, result.text);
@@ -61,17 +81,30 @@ export function connectFiles(place) {
     event.preventDefault();
     read(event.target.id === "before" ? "before" : "text", files[0], place);
   });
-  for (const id of ["text", "before"]) get(id).addEventListener("paste", paste);
+  for (const id of ["text", "before"]) {
+    get(id).addEventListener("paste", paste);
+    get(id).addEventListener("input", forget);
+  }
 }
 
 /** Browsers paste long texts slowly, and would paste one that is too long before it could be refused. */
 function paste(event) {
   const field = event.target;
   const text = event.clipboardData?.getData("text/plain") ?? "";
-  if (field.value === "") field.dataset.name = "";
+  // The name was that of the text that is replaced.
+  const isReplaced = field.selectionStart === 0 && field.selectionEnd === field.value.length;
+  if (text.length > MAX_TEXT) {
+    event.preventDefault();
+    return notify(tooLong(text.length));
+  }
+  if (isReplaced) field.dataset.name = "";
   if (text.length <= PASTED) return;
   event.preventDefault();
-  if (text.length > MAX_TEXT) return notify(tooLong(text.length));
   field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
   field.dispatchEvent(new Event("input"));
+}
+
+/** An empty field has no file. */
+function forget(event) {
+  if (event.target.value === "") event.target.dataset.name = "";
 }

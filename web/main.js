@@ -2,13 +2,14 @@
 
 import { Core } from "./core.js";
 import { examples } from "./examples.js";
-import { controls, current, restore } from "./controls.js";
+import { MACHINE, controls, current, restore } from "./controls.js";
 import { connectFiles } from "./files.js";
+import { connectLinks } from "./links.js";
 import { notify } from "./notice.js";
-import { show, showFailure, showNothing } from "./panel.js";
+import { retry, show, showFailure, showNothing } from "./panel.js";
 import { fragmentOf, stateOf } from "./share.js";
 import { connectTabs, selectTab } from "./tabs.js";
-import { requestOf } from "./request.js";
+import { namesOf, requestOf } from "./request.js";
 
 /** The time after the last key press, in milliseconds, so that fast typing needs no answers. */
 const PAUSE = 30;
@@ -20,19 +21,22 @@ const core = new Core();
 const get = (id) => document.getElementById(id);
 let timer;
 let asked = 0;
+let isStarted = false;
 
 /** Asks for what the controls say. Only the newest answer is shown. */
 async function ask() {
   clearTimeout(timer);
+  // Before, the choices are empty.
+  if (!isStarted) return;
   const number = ++asked;
   const state = current();
   const request = requestOf(state);
   if (request === null) return showNothing(state);
-  if (request.tooLong) return showFailure(request.tooLong);
+  if (request.tooLong) return showFailure(request.tooLong, state.view);
   const answer = await core.ask(request);
   if (answer === null || number !== asked) return;
-  if (answer.failure) return showFailure(answer.failure);
-  show(answer);
+  if (answer.failure) return showFailure(answer.failure, state.view);
+  show(answer, { view: state.view, names: namesOf(state) });
 }
 
 function askSoon() {
@@ -82,7 +86,7 @@ function offer(about) {
   };
   get("format").append(...about.formats.map((name) => option(name)));
   get("machine").append(...about.arches.map((name) => option(name)));
-  get("machine").value = "x86_64";
+  get("machine").value = MACHINE;
   get("call-arch").append(...about.arches.map((name) => option(name)));
   get("syscalls").append(...about.syscalls.map((name) => option(name)));
   get("to").append(
@@ -111,6 +115,7 @@ async function start() {
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   connectTabs(ask);
   connectFiles(place);
+  connectLinks();
   get("share").addEventListener("click", share);
   get("clear").addEventListener("click", () => {
     place("text", "", "");
@@ -123,14 +128,19 @@ async function start() {
     ask();
   });
   addEventListener("hashchange", async () => (await open()) && ask());
-  const about = await core.ask({ view: "about" });
-  if (about === null || about.failure) return showFailure(about?.failure ?? "The core did not answer.");
+  let about = await core.ask({ view: "about" });
+  while (about.failure) {
+    showFailure(about.failure);
+    await retry();
+    about = await core.ask({ view: "about" });
+  }
   offer(about);
+  isStarted = true;
   selectTab("explanation");
   await open();
   await ask();
   document.documentElement.dataset.ready = "";
-  const source = { text: about.example, name: "example", machine: "x86_64", kernel: "6.18" };
+  const source = { text: about.example, name: "example", machine: MACHINE, kernel: "6.18" };
   for (let round = 0; round < WARMING; round++) await core.warm({ view: "explanation", source });
   // Keeps the page for use without a network, where browsers permit it.
   if ("serviceWorker" in navigator) await core.keepOffline();

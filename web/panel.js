@@ -6,7 +6,7 @@ import { setHtml, visible } from "./trusted.js";
 const get = (id) => document.getElementById(id);
 
 /** Hints for a view that needs more input. */
-const WAITS = {
+const MISSING = {
   before: "Paste the filter to compare with into the second field.",
   call: "Enter a syscall, such as openat(AT_FDCWD, 0, O_RDWR). Arguments are numbers or constants; missing ones are 0.",
 };
@@ -16,36 +16,40 @@ function note(text) {
   get("note").hidden = text === "";
 }
 
-/** An answer of the core. */
-export function show(answer) {
+/** The view whose answer the body shows. */
+let shown = null;
+
+/** An answer of the core about a view of filters with these names. */
+export function show(answer, { view, names }) {
   setHtml(get("messages"), answer.messages);
   get("status").textContent = visible(answer.status);
-  linkPlaces(get("messages"));
-  if (!answer.ok) return keepOld();
+  linkPlaces(get("messages"), names);
+  if (!answer.ok) return keepOld(view);
   setHtml(get("head"), answer.head);
   for (const part of [get("head"), get("body")]) part.classList.remove("stale");
   connectOutput(answer.file);
-  if (answer.waits) {
-    note(WAITS[answer.waits]);
-    get("status").textContent = WAITS[answer.waits];
+  shown = view;
+  if (answer.missing) {
+    note(MISSING[answer.missing]);
+    get("status").textContent = MISSING[answer.missing];
     return setHtml(get("body"), "");
   }
   note("");
   setHtml(get("body"), answer.body);
   for (const tree of get("body").querySelectorAll("[data-width]")) tree.style.setProperty("--width", tree.dataset.width);
-  linkPlaces(get("body"));
+  linkPlaces(get("body"), names);
 }
 
-/** The last answer stays for comparison, and is visibly not the present one. */
-function keepOld() {
+/** The last answer to the same view stays for comparison, and is visibly not the present one. */
+function keepOld(view) {
   clearOutput();
-  const hasOld = get("body").hasChildNodes();
-  note(hasOld ? "Below is the answer for the last text without errors." : "");
-  for (const part of [get("head"), get("body")]) part.classList.toggle("stale", hasOld);
+  if (view !== shown) get("body").replaceChildren();
+  note(get("body").hasChildNodes() ? "Below is the answer from before the error." : "");
+  for (const part of [get("head"), get("body")]) part.classList.toggle("stale", part.hasChildNodes());
 }
 
-/** Why there is no answer, as text. */
-export function showFailure(text) {
+/** Why there is no answer about a view, as text. */
+export function showFailure(text, view) {
   const list = document.createElement("ul");
   const item = document.createElement("li");
   const chip = document.createElement("span");
@@ -56,22 +60,32 @@ export function showFailure(text) {
   list.append(item);
   get("messages").replaceChildren(list);
   get("status").textContent = visible(text);
-  keepOld();
+  keepOld(view);
+}
+
+/** Offers to try again after a failure, and waits for it. */
+export function retry() {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Try again";
+  get("messages").append(button);
+  return new Promise((resolve) => button.addEventListener("click", resolve, { once: true }));
 }
 
 /** Without a text. */
 export function showNothing() {
   for (const id of ["head", "messages", "body"]) get(id).replaceChildren();
+  for (const id of ["head", "body"]) get(id).classList.remove("stale");
   clearOutput();
   get("status").textContent = "";
   note("Paste, drop or open a filter, or choose an example.");
 }
 
-/** Makes positions in the text clickable. */
-function linkPlaces(root) {
+/** Makes positions in the texts of filters with these names clickable. */
+function linkPlaces(root, names) {
   for (const place of root.querySelectorAll(".position")) {
     const [, name, line, column] = /^(.*):(\d+):(\d+)$/s.exec(place.textContent) ?? [];
-    const field = [get("text"), get("before")].find((own) => (own.dataset.name || (own.id === "text" ? "filter" : "before")) === name);
+    const field = [get("text"), get("before")].find((own) => names[own.id] === name);
     if (!field || field.value === "") continue;
     const button = document.createElement("button");
     button.type = "button";

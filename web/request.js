@@ -12,29 +12,36 @@ export function tooLong(length) {
   return `The text has ${length.toLocaleString("en")} characters, and this page reads at most ${limit}. The command callgate reads longer ones.`;
 }
 
+/** The names of both filters in messages, which differ, so that places in messages are unique. */
+export function namesOf(state) {
+  const [text, before] = [state.name || "filter", state.beforeName || "before"];
+  return { text, before: before === text ? `before/${before}` : before };
+}
+
 /** The request for a state; null if there is nothing to ask. */
 export function requestOf(state) {
   if (state.text.trim() === "") return null;
   for (const text of [state.text, state.before]) if (text.length > MAX_TEXT) return { tooLong: tooLong(text.length) };
-  const request = { view: state.view, source: source(state.text, state.name || "filter", state) };
+  const names = namesOf(state);
+  const request = { view: state.view, source: source(state.text, names.text, state) };
   if (state.view === "compare") {
-    if (state.before.trim() === "") return { ...request, view: "explanation", waits: "before" };
-    // The format is chosen for the filter above; the other one shows its own.
-    request.before = source(state.before, state.beforeName || "before", { ...state, format: "" });
+    if (state.before.trim() === "") return { ...request, view: "explanation", missing: "before" };
+    // The format and variables are those of the filter above; the other one shows its own format.
+    request.before = source(state.before, names.before, { ...state, format: "", set: "" });
   } else if (state.view === "convert") {
     [request.to, request.closest] = [state.to, state.closest];
   } else if (state.view === "simulate") {
-    const [syscall, ...args] = state.call.split(/[\s,()]+/).filter((word) => word !== "");
-    if (syscall === undefined) return { ...request, view: "explanation", waits: "call" };
+    const [syscall, ...args] = state.call.replace(/\s*\|\s*/g, "|").split(/[\s,()]+/).filter((word) => word !== "");
+    if (syscall === undefined) return { ...request, view: "explanation", missing: "call" };
     [request.syscall, request.args] = [syscall, args];
     if (state["call-arch"] !== "") request.arch = state["call-arch"];
   }
   return request;
 }
 
-function source(text, name, { format, machine, arches, kernel, caps }) {
+function source(text, name, { format, machine, arches, kernel, caps, set }) {
   const source = { text, name, machine, kernel: kernel.trim() || KERNEL };
-  const given = { format, arches: arches.trim(), caps: caps.trim() };
+  const given = { format, arches: arches.trim(), caps: caps.trim(), set: set.trim() };
   for (const [key, value] of Object.entries(given)) if (value !== "") source[key] = value;
   return source;
 }

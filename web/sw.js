@@ -2,27 +2,29 @@
 
 const VERSION = "development";
 const FILES = [/* files */];
-const NAME = `callgate ${VERSION}`;
+// Pages on one origin share its caches.
+const OWN = `callgate ${registration.scope} `;
+const NAME = `${OWN}${VERSION}`;
 
 addEventListener("install", (event) => {
   const store = async () => {
     const cache = await caches.open(NAME);
     await cache.addAll(["./", ...FILES].map((file) => new Request(file, { cache: "reload" })));
-    await skipWaiting();
   };
   event.waitUntil(store());
 });
 
 addEventListener("activate", (event) => {
   const clean = async () => {
-    const old = (await caches.keys()).filter((name) => name.startsWith("callgate ") && name !== NAME);
+    const old = (await caches.keys()).filter((name) => name.startsWith(OWN) && name !== NAME);
     await Promise.all(old.map((name) => caches.delete(name)));
     await clients.claim();
   };
   event.waitUntil(clean());
 });
 
-// Only files of this page are answered, and only from what was kept: all of one version.
+// Only files of this page are answered, from what was kept. A new version waits until no page with the old one is open, so
+// that each page has files of one version.
 addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || !event.request.url.startsWith(registration.scope)) return;
   const answer = async () => {

@@ -168,7 +168,8 @@ export class Template {
 }
 
 export class Callgate {
-  constructor(module: WebAssembly.Module);
+  /** `keptMemory` is the memory of an instance that is kept for further requests, in bytes; 16 MiB by default. */
+  constructor(module: WebAssembly.Module, keptMemory?: number);
   /** The answer to a request, both as JSON text; the crate callgate-requests documents them. */
   answer(request: string): string;
   request(request: object): Warned;

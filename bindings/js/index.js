@@ -37,10 +37,12 @@ const KEPT_MEMORY = 16 << 20;
 
 export class Callgate {
   #module;
+  #keptMemory;
   #instance = null;
 
-  constructor(module) {
+  constructor(module, keptMemory = KEPT_MEMORY) {
     this.#module = module;
+    this.#keptMemory = keptMemory;
   }
 
   /** The answer to a request, both as text. */
@@ -55,7 +57,7 @@ export class Callgate {
     const packed = BigInt.asUintN(64, callgate_answer(address, bytes.length));
     const [start, length] = [Number(packed >> 32n), Number(packed & 0xffffffffn)];
     const text = new TextDecoder().decode(new Uint8Array(memory.buffer, start, length));
-    if (memory.buffer.byteLength <= KEPT_MEMORY) {
+    if (memory.buffer.byteLength <= this.#keptMemory) {
       callgate_free(start, length);
       this.#instance = instance;
     }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PROFILE, answered, opens, selects, shows, withPage } from "./harness.mjs";
+import { PROFILE, answered, noticed, opens, selects, shows, withPage } from "./harness.mjs";
 
 const VIEWS = ["explanation", "findings", "program", "compare", "convert", "simulate"];
 const focused = (page) => page.evaluate(() => document.activeElement.id);
@@ -58,6 +58,8 @@ test("controls have names, tabs follow their pattern, and results are announced"
       all.filter((one) => !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).map(({ id }) => id),
     );
     assert.deepEqual(nameless, []);
+    const names = await page.$$eval("button", (all) => all.map((one) => one.textContent));
+    assert.equal(new Set(names).size, names.length, names.join());
     assert.equal(await page.$eval("#status", (status) => status.getAttribute("aria-live")), "polite");
     await shows(page, "ALLOW { read } DEFAULT KILL");
     for (const view of VIEWS) {
@@ -113,7 +115,12 @@ const faint = (page) =>
       const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
       if (!hasText || element.closest("svg, option, datalist, noscript, [hidden]") || !element.checkVisibility()) continue;
       const style = getComputedStyle(element);
-      const [a, b] = [luminance(style.color), luminance(ground(element))].sort((one, other) => other - one);
+      // What is half transparent is half its ground.
+      let opacity = 1;
+      for (let own = element; own; own = own.parentElement) opacity *= Number(getComputedStyle(own).opacity);
+      const [text, under] = [channels(style.color), channels(ground(element))];
+      const mixed = `rgb(${text.slice(0, 3).map((value, at) => value * opacity + under[at] * (1 - opacity)).join()})`;
+      const [a, b] = [luminance(mixed), luminance(ground(element))].sort((one, other) => other - one);
       const least = parseFloat(style.fontSize) >= 24 ? 3 : 4.5;
       if ((a + 0.05) / (b + 0.05) < least && !element.matches(":disabled")) found.push(`${element.localName} "${element.textContent.slice(0, 30)}"`);
     }
@@ -131,7 +138,11 @@ for (const colorScheme of ["light", "dark"]) {
           assert.deepEqual(await faint(page), [], view);
         }
         await page.click("#share");
-        await page.waitForSelector("#notice:not([hidden])");
+        await noticed(page, /address/);
+        assert.deepEqual(await faint(page), []);
+        await selects(page, "explanation");
+        await shows(page, '{"defaultAction": 1}');
+        assert.ok(await page.$("#body.stale"));
         assert.deepEqual(await faint(page), []);
         const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         assert.equal(ground, colorScheme === "dark" ? "rgb(20, 24, 29)" : "rgb(255, 255, 255)");

@@ -1,6 +1,6 @@
 // What the tests share: a server of static files, a browser for each file of tests, and the command.
 
-import { after, before } from "node:test";
+import { after, before as beforeAll } from "node:test";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -39,6 +39,9 @@ export function callgate(...args) {
   });
 }
 
+/** By the name of a file: what happens before the server answers with it; an error becomes the status 503. */
+export const before = new Map();
+
 let browser;
 let server;
 export let origin;
@@ -46,7 +49,13 @@ export let origin;
 async function start() {
   server = createServer(async (request, response) => {
     const path = new URL(request.url, "http://localhost").pathname;
-    const name = path === "/" ? "index.html" : path.slice(1);
+    // A second deployment of the page on the same origin.
+    const name = path.replace(/^\/(second\/)?/, "") || "index.html";
+    try {
+      await before.get(name)?.();
+    } catch {
+      return response.writeHead(503).end();
+    }
     try {
       const content = await readFile(join(ROOT, name));
       response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "application/octet-stream" });
@@ -66,11 +75,11 @@ async function stop() {
   server?.closeAllConnections();
 }
 
-before(start);
+beforeAll(start);
 after(stop);
 
 /** Runs a test with a new, loaded page. Messages on its console, errors of scripts and violations of its policy fail the test. */
-export async function withPage(test, { options = {}, fragment = "", ignoresErrors = false } = {}) {
+export async function withPage(test, { options = {}, fragment = "", ignoresErrors = false, isReady = true } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 860 }, ...options });
   context.setDefaultTimeout(15_000);
   const requests = [];
@@ -81,10 +90,7 @@ export async function withPage(test, { options = {}, fragment = "", ignoresError
   page.on("pageerror", (error) => errors.push(error.message));
   try {
     await page.goto(`${origin}${fragment}`);
-    await page.waitForSelector("html[data-ready]");
-    await page.evaluate((machine) => {
-      document.getElementById("machine").value = machine;
-    }, MACHINE);
+    if (isReady) await ready(page);
     const result = await test(page, { context, requests });
     if (errors.length > 0 && !ignoresErrors) throw new Error(`the page reported: ${errors.join("; ")}`);
     return result;
@@ -92,6 +98,37 @@ export async function withPage(test, { options = {}, fragment = "", ignoresError
     await context.close();
   }
 }
+
+/** Waits until the page is ready, and selects the machine of the command. */
+export async function ready(page) {
+  await page.waitForSelector("html[data-ready]");
+  await page.evaluate((machine) => {
+    document.getElementById("machine").value = machine;
+  }, MACHINE);
+}
+
+/** Waits for a notice that matches; notices are hidden after some seconds, but keep their text. */
+export async function noticed(page, pattern) {
+  await page.waitForFunction(([source, flags]) => new RegExp(source, flags).test(document.getElementById("notice").textContent), [pattern.source, pattern.flags]);
+}
+
+/** Drops a file with this content, whose reading takes some time or fails. */
+export const drops = (page, name, text, { delay = 0, fails = false } = {}) =>
+  page.evaluate(
+    ({ name, text, delay, fails }) => {
+      const file = new File([text], name);
+      const read = file.arrayBuffer.bind(file);
+      file.arrayBuffer = async () => {
+        await new Promise((resolve) => setTimeout(resolve, delay));
+        if (fails) throw new DOMException("a directory", "NotFoundError");
+        return read();
+      };
+      const event = new Event("drop", { bubbles: true, cancelable: true });
+      event.dataTransfer = { files: [file], types: ["Files"] };
+      document.getElementById("text").dispatchEvent(event);
+    },
+    { name, text, delay, fails },
+  );
 
 /** Does something, and waits for the answer to it: the text for screen readers, which each answer sets. */
 export async function answered(page, action) {

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, opens, pastes, scratchFile, selects, shows, withPage } from "./harness.mjs";
+import { answered, before, drops, noticed, opens, pastes, ready, scratchFile, selects, shows, withPage } from "./harness.mjs";
 
 const GOOD = "ALLOW { read, write } DEFAULT KILL";
 const TEN_MB = 10 << 20;
 
 const works = async (page) => assert.match(await shows(page, GOOD), /^Allows: 2 of/);
-const notice = (page) => page.waitForSelector("#notice:not([hidden])").then((element) => element.textContent());
 
 test("garbage is an error with a position, and the old answer is marked", () =>
   withPage(async (page) => {
@@ -29,7 +28,7 @@ test("garbage is an error with a position, and the old answer is marked", () =>
 test("files that are neither text nor programs are refused, and programs are read", () =>
   withPage(async (page) => {
     await page.setInputFiles("#file", scratchFile("noise.bin", Buffer.from([0xff, 0xfe, 0, 1, 2])));
-    assert.match(await notice(page), /neither text/);
+    await noticed(page, /neither text/);
     // ret ALLOW.
     await opens(page, scratchFile("allow.bpf", Buffer.from([6, 0, 0, 0, 0, 0, 0xff, 0x7f])));
     assert.match(await page.textContent("#head"), /1 instruction, proved/);
@@ -39,7 +38,7 @@ test("files that are neither text nor programs are refused, and programs are rea
 test("10 MB are refused with a message, and the page still works", () =>
   withPage(async (page) => {
     await page.setInputFiles("#file", scratchFile("large.json", "a".repeat(TEN_MB)));
-    assert.match(await notice(page), /10,485,760 characters/);
+    await noticed(page, /10,485,760 bytes/);
     await works(page);
     assert.equal(await pastes(page, "text", "a".repeat(TEN_MB)), false);
     assert.equal(await page.inputValue("#text"), GOOD);
@@ -134,3 +133,102 @@ test("the name of a file, options and calls are never HTML", () =>
     await answered(page, () => page.fill("#call", HOSTILE));
     assert.match(await isHarmless(page), /img/);
   }));
+
+const name = (page) => page.$eval("#text", (field) => field.dataset.name);
+
+test("a program that is too large as text is refused before it is shown", () =>
+  withPage(async (page) => {
+    await works(page);
+    await page.setInputFiles("#file", scratchFile("many.bpf", Buffer.alloc(500_000 - (500_000 % 8), Buffer.from([6, 0, 0, 0, 0, 0, 0xff, 0x7f]))));
+    await noticed(page, /500,000 bytes.*at most 493,440/);
+    assert.equal(await page.inputValue("#text"), GOOD);
+  }));
+
+test("of several dropped files, the last one counts, and a directory has a message", () =>
+  withPage(async (page) => {
+    await drops(page, "slow.kafel", "ALLOW { write } DEFAULT KILL", { delay: 300 });
+    await answered(page, () => drops(page, "fast.kafel", GOOD));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal(await page.inputValue("#text"), GOOD);
+    assert.equal(await name(page), "fast.kafel");
+    await drops(page, "directory", "", { fails: true });
+    await noticed(page, /directory cannot be read/);
+    await works(page);
+  }));
+
+test("a text that replaces that of a file has no file", () =>
+  withPage(async (page) => {
+    await opens(page, scratchFile("named.kafel", GOOD));
+    assert.equal(await name(page), "named.kafel");
+    await shows(page, "ALLOW { raed } DEFAULT KILL");
+    assert.equal(await name(page), "");
+    assert.match(await page.textContent("#messages"), /filter:1:9/);
+    await opens(page, scratchFile("other.kafel", GOOD));
+    assert.equal(await name(page), "other.kafel");
+    await page.fill("#text", "");
+    assert.equal(await name(page), "");
+  }));
+
+test("places of two files with one name are those of each", () =>
+  withPage(async (page) => {
+    await opens(page, scratchFile("profile.kafel", GOOD));
+    await selects(page, "compare");
+    await page.evaluate((bad) => {
+      const before = document.getElementById("before");
+      [before.value, before.dataset.name] = [bad, "profile.kafel"];
+    }, "ALLOW { read,\n raed } DEFAULT KILL");
+    await answered(page, () => page.$eval("#before", (field) => field.dispatchEvent(new Event("input"))));
+    await page.click("#messages .place");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "before");
+    assert.equal(await page.$eval("#before", (field) => field.selectionStart), 15);
+  }));
+
+test("an old answer is not shown as that of another tab", () =>
+  withPage(async (page) => {
+    await works(page);
+    await shows(page, "}{");
+    assert.ok(await page.$("#body.stale #summary"));
+    await selects(page, "program");
+    assert.equal(await page.$("#body section"), null);
+    assert.equal(await page.isVisible("#note"), false);
+  }));
+
+test("flags with blanks are one argument", () =>
+  withPage(async (page) => {
+    await shows(page, "ALLOW { openat } DEFAULT KILL");
+    await selects(page, "simulate");
+    const status = await answered(page, () => page.fill("#call", "openat(AT_FDCWD, 0, O_RDWR | O_CREAT)"));
+    assert.match(status, /O_RDWR\|O_CREAT.*: ALLOW|O_CREAT\|O_RDWR.*: ALLOW/);
+  }));
+
+test("variables have values, and a message without them", () =>
+  withPage(async (page) => {
+    assert.match(await shows(page, "ALLOW { read, write { fd == $log } } DEFAULT KILL"), /variables without values: log/);
+    await page.evaluate(() => (document.getElementById("options").open = true));
+    assert.match(await answered(page, () => page.fill("#set", "log=2")), /^Allows: 1 of .* 1 more/);
+  }));
+
+test("a core that cannot be loaded is loaded again, and a slow one is not stopped", async () => {
+  let attempts = 0;
+  before.set("callgate.wasm", () => {
+    attempts += 1;
+    if (attempts === 1) throw new Error("unavailable");
+  });
+  // Longer than a request may take.
+  before.set("worker.js", () => new Promise((resolve) => setTimeout(resolve, 6000)));
+  try {
+    await withPage(
+      async (page) => {
+        await page.waitForSelector("#messages button");
+        assert.match(await page.textContent("#messages"), /cannot be loaded: callgate.wasm: 503/);
+        await page.fill("#text", GOOD);
+        await page.click("#messages button");
+        await ready(page);
+        await works(page);
+      },
+      { isReady: false, ignoresErrors: true },
+    );
+  } finally {
+    before.clear();
+  }
+});

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, origin, selects, shows, withPage } from "./harness.mjs";
+import { answered, noticed, origin, selects, shows, withPage } from "./harness.mjs";
 
 const POLICY = "// ü 🦀\nALLOW { read, socket(family) { family == AF_UNIX } } DEFAULT KILL\n";
 
@@ -38,8 +38,7 @@ test("an address that was cut or changed has a message", async () => {
   for (const fragment of ["#v1=AAAA", "#v1=%%%", "#v1=", `#${bomb}`, `#v1=${"A".repeat(40_000)}`]) {
     await withPage(
       async (page) => {
-        await page.waitForSelector("#notice:not([hidden])");
-        assert.match(await page.textContent("#notice"), /a part of it is missing/);
+        await noticed(page, /a part of it is missing/);
         assert.match(await shows(page, POLICY), /^Allows: /);
       },
       { fragment },
@@ -63,7 +62,42 @@ test("a text that is too long for an address has a message", () =>
       document.getElementById("text").value = [...bytes].map((byte) => byte.toString(16)).join("");
     });
     await page.click("#share");
-    await page.waitForSelector("#notice:not([hidden])");
-    assert.match(await page.textContent("#notice"), /the limit is 32,000/);
+    await noticed(page, /the limit is 32,000/);
     assert.equal(new URL(page.url()).hash, "");
   }));
+
+test("links within the page do not change the address", () =>
+  withPage(async (page) => {
+    await shows(page, POLICY);
+    await page.click("#share");
+    await page.waitForFunction(() => location.hash.startsWith("#v1="));
+    const address = page.url();
+    // Programs with shared code have links in their trees.
+    const names = Array.from({ length: 40 }, (_, at) => `${at * 3}`);
+    const jumps = names.map((nr) => `jeq #${nr}, yes`).join("\n");
+    await shows(page, `ld [0]\n${jumps}\nret #0\nyes: ld [16]\njeq #1, good\nret #0x00050001\ngood: ret #0x7fff0000\n`);
+    await selects(page, "program");
+    const link = page.locator("#decisions a").first();
+    const target = (await link.getAttribute("href")).slice(1);
+    await link.evaluate((element) => element.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })));
+    assert.equal(page.url(), address);
+    assert.ok(await page.$eval(`#${target}`, (node) => node.matches(".found") && document.activeElement === node));
+    await page.focus(".skip");
+    await page.keyboard.press("Enter");
+    assert.equal(page.url(), address);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "page-answer");
+  }));
+
+test("a shared machine is visible in the options", async () => {
+  const share = (machine) =>
+    withPage(async (page) => {
+      await shows(page, POLICY);
+      await page.evaluate((name) => (document.getElementById("machine").value = name), machine);
+      await page.click("#share");
+      await page.waitForFunction(() => location.hash !== "");
+      return page.url().slice(origin.length);
+    });
+  for (const [machine, isOpen] of [["x86_64", false], ["riscv64", true]]) {
+    await withPage(async (page) => assert.equal(await page.$eval("#options", (options) => options.open), isOpen), { fragment: await share(machine) });
+  }
+});

@@ -53,6 +53,8 @@ pub enum Topic {
     OrConditions,
     /// Conditions that `socketcall` or `ipc` evades.
     Multiplexer,
+    /// Rules that syscalls of x32 evade.
+    X32,
 }
 
 /// One message about an input.

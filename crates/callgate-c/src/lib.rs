@@ -13,7 +13,7 @@
 //!
 //! - No function unwinds into C: a panic is an error with the status `CALLGATE_INTERNAL`.
 //! - Each pointer of an argument is checked for null, and each length for its limit, before anything is read.
-//! - There is no global state. Handles are plain allocations, so calls with different handles can run concurrently.
+//! - The library keeps no global state: calls with different handles can run concurrently.
 
 pub mod abi;
 mod error;

@@ -167,13 +167,11 @@ pub(crate) fn command() -> clap::Command {
 
 /// Prints the help or the version that the words ask for; otherwise, ends the process with an error.
 fn help_or_exit(error: clap::Error, words: &[OsString]) -> Result<u8> {
-    let short = || {
-        let mut root = command();
-        root.build();
-        help::short_help(help::asked_command(&root, words))
-    };
+    let mut root = command();
+    root.build();
+    let short = || help::short_help(help::asked_command(&root, words));
     match error.kind() {
-        ErrorKind::DisplayHelp if help::is_short(words) => output::print(&short())?,
+        ErrorKind::DisplayHelp if help::is_short(&root, words) => output::print(&short())?,
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             note(&short());
             return Ok(ERROR_STATUS);

@@ -9,7 +9,7 @@ use clap::ValueHint;
 use crate::differences::{self, Titles};
 use crate::options::{OptionsOfA, OptionsOfB, SourceOptions, TextFormat, native_arch, parse_u32};
 use crate::output;
-use crate::report::Result;
+use crate::report::{self, Result};
 use crate::source::{Source, Stack};
 use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::json::Json;
@@ -86,6 +86,9 @@ impl ComparisonArgs {
         let compared = Compared::new(&functions.store, roots, &differences);
         let [a, b] = filters.map(|filter| filter.name.as_str());
         let names = [header(a, &self.of_a.own()), header(b, &self.of_b.own())];
+        if self.context > 0 && self.format != TextFormat::Text {
+            report::warn("--context has an effect on text only", "omit it");
+        }
         let text = match self.format {
             TextFormat::Json => {
                 let mut fields = vec![(none_key, is_none.into())];

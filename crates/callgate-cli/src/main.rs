@@ -21,6 +21,7 @@ mod differences;
 mod emit;
 mod generating;
 mod help;
+mod inputs;
 mod markdown;
 mod options;
 mod outcome;

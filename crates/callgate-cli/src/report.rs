@@ -74,9 +74,20 @@ impl Failure {
         self
     }
 
+    /// The text of the first message.
+    pub(crate) fn message(&self) -> &str {
+        self.messages.first().map_or("", |first| &first.message)
+    }
+
     /// The line of the first message, if it has a position.
     pub(crate) fn line(&self) -> Option<u32> {
         Some(self.messages.first()?.position?.line)
+    }
+
+    /// The first messages, for an input of which the others say nothing more.
+    pub(crate) fn first(mut self, count: usize) -> Failure {
+        self.messages.truncate(count);
+        self
     }
 
     /// Adds to the help of the last message.

@@ -162,6 +162,29 @@ fn weighted_means_match_the_schema() -> TestResult {
     Ok(())
 }
 
+fn published_tables_and_box_plots_match_the_schema() -> TestResult {
+    needs_seccomp()?;
+    let value = bench(&["--experiment", "open-read-close", "--time", "1"]);
+    must_match(&value);
+    assert_eq!(value["experiment"], "open-read-close");
+    let published = &value["published"];
+    assert_eq!(published["tables"][0]["rows"][0]["label"], "no filter");
+    let plot = &published["box_plots"][0]["rows"][0];
+    assert_eq!(
+        plot["samples"].as_array().map(Vec::len),
+        value["rounds"].as_u64().map(|n| n as usize)
+    );
+    assert_eq!(plot["five_numbers"].as_array().unwrap().len(), 5);
+    let notes = published["notes"].to_string();
+    assert!(
+        notes.contains("shortened by --time: a process measures 3 batches instead of 100"),
+        "{notes}"
+    );
+    // Conditions that are not possible here are notes.
+    must_match(&bench(&["--experiment", "getpid", "--time", "1"]));
+    Ok(())
+}
+
 fn engines_match_the_schema() -> TestResult {
     let value = bench(&["engines", "--workload", "port-22", "--engine", "decoded", "--time", "1"]);
     must_match(&value);
@@ -196,6 +219,7 @@ fn other_documents_do_not_match() -> TestResult {
 callgate_testing::tests![
     measurements_match_the_schema,
     weighted_means_match_the_schema,
+    published_tables_and_box_plots_match_the_schema,
     engines_match_the_schema,
     other_documents_do_not_match,
 ];

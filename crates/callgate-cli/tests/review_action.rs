@@ -13,6 +13,10 @@ callgate_testing::tests![
     a_long_comment_is_shortened,
     a_filter_that_cannot_be_read_is_an_error,
     a_token_that_cannot_comment_is_a_warning,
+    an_included_file_that_cannot_be_read_is_an_error,
+    all_lines_of_the_options_count,
+    a_base_that_does_not_exist_is_an_error,
+    directories_and_links_out_of_the_tree_are_no_filters,
 ];
 
 const OLD: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
@@ -20,16 +24,25 @@ const OLD: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
 const NEW: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
   {"names": ["read", "write", "ptrace"], "action": "SCMP_ACT_ALLOW"}]}"#;
 
-/// Lists a comment of somebody else, and one of the action if `comment` exists; keeps the body of the last one.
-const GH: &str = r#"#!/bin/sh
+/// Lists a comment of somebody else with the same first line, another one of the same author, and the one of the action if
+/// `comment` exists, all through the caller's query; keeps the body of the last one that was written.
+const GH: &str = r##"#!/bin/sh
 echo "$*" >> "$STUB/calls"
+for last; do :; done
 [ ! -e "$STUB/refuse" ] || exit 1
 case "$*" in
-  *--paginate*) [ ! -e "$STUB/comment" ] || echo 4711 ;;
-  *body=@comment*) cp comment "$STUB/comment" ;;
+  *--paginate*)
+    {
+      echo '[{"id": 1, "user": {"login": "x"}, "body": "<!-- callgate review -->"},'
+      echo '{"id": 2, "user": {"login": "github-actions[bot]"}, "body": "See <!-- callgate review -->"}'
+      [ ! -e "$STUB/comment" ] ||
+        echo ',{"id": 4711, "user": {"login": "github-actions[bot]"}, "body": "<!-- callgate review --> x"}'
+      echo ']'
+    } | jq -r "$last" ;;
+  *body=@*) cp "${last#body=@}" "$STUB/comment" ;;
   *) exit 3 ;;
 esac
-"#;
+"##;
 
 /// A repository with a base commit, and what the action wrote.
 struct Ground(PathBuf);
@@ -76,27 +89,46 @@ impl Ground {
         self.git(&["commit", "-q", "-m", "x"]);
     }
 
-    /// Runs the action's script against the first commit; returns its exit status and standard output.
+    /// Runs the action's scripts against the commit before the last one; returns the exit status of the first, and the
+    /// standard output of both.
     fn review(&self, files: &str) -> (Option<i32>, String) {
-        let script =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/actions/review/review");
+        self.review_with(files, "--arch x86_64\n--kernel 6.12", "HEAD~1")
+    }
+
+    fn review_with(&self, files: &str, options: &str, base: &str) -> (Option<i32>, String) {
+        let inputs = [("FILES", files), ("OPTIONS", options), ("BASE", base)];
+        let (status, mut text) = self.script("review", &inputs);
+        let output = self.read("output");
+        if let Some(count) = output.lines().rev().find_map(|line| line.strip_prefix("count=")) {
+            let token = [
+                ("COUNT", count),
+                ("AUTHOR", "github-actions[bot]"),
+                ("REPOSITORY", "o/r"),
+                ("PULL_REQUEST", "7"),
+                ("GH_TOKEN", "secret"),
+            ];
+            let (published, more) = self.script("publish", &token);
+            assert_eq!(published, Some(0), "{more}");
+            text += &more;
+        }
+        (status, text)
+    }
+
+    fn script(&self, name: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/actions/review");
         let callgate = Path::new(env!("CARGO_BIN_EXE_callgate")).parent().unwrap().to_owned();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = [self.0.join("bin"), callgate].into_iter().chain(std::env::split_paths(&path));
-        let output = Command::new("bash")
-            .arg(script)
+        let output = Command::new("timeout")
+            .args(["-k", "10", "240", "bash"])
+            .arg(script.join(name))
             .current_dir(self.0.join("repository"))
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("STUB", &self.0)
-            .env("FILES", files)
-            .env("OPTIONS", "--arch x86_64 --kernel 6.12")
-            .env("BASE", "HEAD~1")
-            .env("AUTHOR", "github-actions[bot]")
-            .env("REPOSITORY", "o/r")
-            .env("PULL_REQUEST", "7")
-            .env("GH_TOKEN", "secret")
+            .env("COMMENT", self.0.join("written"))
             .env("GITHUB_OUTPUT", self.0.join("output"))
             .env("GITHUB_STEP_SUMMARY", self.0.join("summary"))
+            .envs(variables.iter().copied())
             .output()
             .unwrap();
         eprintln!("{}", String::from_utf8_lossy(&output.stderr));
@@ -110,7 +142,8 @@ impl Ground {
 
 fn needs_tools() -> TestResult {
     needs_program(Need::Tool, "bash")?;
-    needs_program(Need::Tool, "git")
+    needs_program(Need::Tool, "git")?;
+    needs_program(Need::Tool, "jq")
 }
 
 fn a_pull_request_gets_one_comment() -> TestResult {
@@ -143,7 +176,7 @@ fn a_pull_request_gets_one_comment() -> TestResult {
         assert!(comment.contains(part), "{part}: {comment}");
     }
     assert!(!comment.contains("same.json"), "{comment}");
-    assert_eq!(ground.read("output"), "changed=true\n".repeat(2));
+    assert_eq!(ground.read("output"), "changed=true\ncount=3\n".repeat(2));
     assert!(ground.read("summary").contains(&comment));
     // Nothing stays in the repository.
     ground.git(&["diff", "--quiet", "HEAD"]);
@@ -161,14 +194,14 @@ fn filters_without_changes_get_no_comment() -> TestResult {
     ground.commit();
     assert_eq!(ground.review("profiles/a.json").0, Some(0));
     assert!(!ground.read("calls").contains("POST"), "{}", ground.read("calls"));
-    assert_eq!(ground.read("output"), "changed=false\n");
+    assert_eq!(ground.read("output"), "changed=false\ncount=0\n");
     assert_eq!(ground.review("missing.json").0, Some(2));
     // Another text with the same meaning is reviewed.
     ground.write("profiles/a.json", &format!("{OLD}\n\n"));
     ground.commit();
     assert_eq!(ground.review("**/a.json").0, Some(0));
     assert!(ground.read("comment").contains("None: both return the same verdict"));
-    assert_eq!(ground.read("output"), "changed=false\n".repeat(2));
+    assert!(ground.read("output").ends_with("changed=false\ncount=1\n"));
     Ok(())
 }
 
@@ -217,5 +250,70 @@ fn a_token_that_cannot_comment_is_a_warning() -> TestResult {
     assert_eq!(status, Some(0), "{text}");
     assert!(text.contains("::warning::"), "{text}");
     assert!(ground.read("summary").contains("`ptrace()`"));
+    Ok(())
+}
+
+fn an_included_file_that_cannot_be_read_is_an_error() -> TestResult {
+    needs_tools()?;
+    let ground = Ground::new("included");
+    ground.write("profiles/a.policy", "@include ./inc.policy\nread: 1\n");
+    ground.write("profiles/inc.policy", "write: 1\n");
+    ground.commit();
+    ground.write("profiles/inc.policy", "wriet: 1\n");
+    ground.commit();
+    let (status, text) = ground.review("profiles/a.policy");
+    assert_eq!(status, Some(1), "{text}");
+    assert!(
+        ground.read("comment").contains("unknown syscall `wriet`"),
+        "{}",
+        ground.read("comment")
+    );
+    Ok(())
+}
+
+fn all_lines_of_the_options_count() -> TestResult {
+    needs_tools()?;
+    let ground = Ground::new("options");
+    ground.write("profiles/a.json", OLD);
+    ground.commit();
+    ground.write("profiles/a.json", NEW);
+    ground.commit();
+    let (status, text) =
+        ground.review_with("profiles/a.json", "--arch x86_64\n--nonsense", "HEAD~1");
+    assert_eq!(status, Some(1), "{text}");
+    assert!(ground.read("comment").contains("unexpected argument '--nonsense'"));
+    Ok(())
+}
+
+fn a_base_that_does_not_exist_is_an_error() -> TestResult {
+    needs_tools()?;
+    let ground = Ground::new("base");
+    ground.write("profiles/a.json", OLD);
+    ground.commit();
+    for (base, message) in [("", "the input \"base\" is empty"), ("0123abc", "fetch-depth: 0")] {
+        let (status, text) = ground.review_with("profiles/a.json", "", base);
+        assert_eq!(status, Some(2), "{text}");
+        assert!(text.starts_with("::error::") && text.contains(message), "{text}");
+    }
+    Ok(())
+}
+
+fn directories_and_links_out_of_the_tree_are_no_filters() -> TestResult {
+    needs_tools()?;
+    let ground = Ground::new("links");
+    fs::create_dir_all(ground.0.join("repository/profiles/sub")).unwrap();
+    ground.write("profiles/sub/a.json", OLD);
+    ground.commit();
+    ground.write("profiles/sub/a.json", NEW);
+    fs::write(ground.0.join("outside"), "hidden words").unwrap();
+    let link = ground.0.join("repository/profiles/outside.json");
+    std::os::unix::fs::symlink("../../outside", link).unwrap();
+    ground.commit();
+    let (status, text) = ground.review("profiles/**");
+    assert_eq!(status, Some(0), "{text}");
+    let comment = ground.read("comment");
+    assert!(comment.contains("## profiles/sub/a.json\n"), "{comment}");
+    assert_eq!(comment.matches("\n## ").count(), 1, "{comment}");
+    assert!(!comment.contains("hidden words"), "{comment}");
     Ok(())
 }

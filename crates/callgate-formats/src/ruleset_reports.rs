@@ -134,7 +134,7 @@ pub(crate) fn report_hidden(
         let warning = reader.warn(at, message);
         warning.topic = Some(Topic::Multiplexer);
         warning.help = format!(
-            "if the condition matters on {arch}, deny `{via}`: direct syscalls exist as well"
+            "if the condition matters on {arch}, deny `{via}`; C libraries there may use only that"
         );
     }
 }

@@ -13,7 +13,7 @@ use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Section};
 
 /// A place in a profile or in a file that it includes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     /// The name of the included file; `None` for the profile itself.
     pub file: Option<String>,

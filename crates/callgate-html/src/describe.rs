@@ -89,13 +89,13 @@ pub(crate) fn tooltip(outcome: &Outcome, arch: Arch, syscall: (u32, &str)) -> St
 }
 
 /// `1 syscall`, `2 syscalls`, with a comma between thousands.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(count))
 }
 
 /// A number with a comma between thousands.
-pub(crate) fn grouped(number: usize) -> String {
+pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -8,8 +8,8 @@
 //!
 //! - Text reaches a page only through [`Markup`], which escapes it: HTML, control characters and characters that reorder
 //!   text. Elements are closed where they were opened, so every page is well-formed, also as XML.
-//! - There are no scripts, links to other documents, fonts or pictures outside of the page. Tooltips are `<title>`
-//!   elements, what can be opened is `<details>`, and zooming is a choice of style.
+//! - A page runs no script and loads nothing: no links to other documents, no fonts, no pictures. Tooltips are `<title>`
+//!   elements, parts that open are `<details>`, and zooming is a choice of style.
 //! - Everything that a picture shows is also in the text beside it; colours are never the only difference.
 //! - Each section has limits for large filters, and says what it leaves out.
 //!
@@ -25,7 +25,6 @@ mod page;
 pub mod sections;
 mod tree;
 
-pub use describe::chip;
-pub use escape::escape;
+pub use describe::{chip, counted, grouped};
 pub use markup::Markup;
 pub use page::{Page, STYLE, Section, Warning};

@@ -1,4 +1,4 @@
-//! A writer of HTML and SVG that cannot write anything else.
+//! Escaping writer of HTML and SVG.
 
 use super::escape::escape_into;
 
@@ -11,7 +11,7 @@ pub struct Markup(String);
 type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 impl Markup {
-    /// Nothing.
+    /// An empty fragment.
     pub fn new() -> Markup {
         Markup::default()
     }
@@ -57,7 +57,7 @@ impl Markup {
         self.0.push_str("/>");
     }
 
-    /// Other markup.
+    /// Appends a fragment.
     pub fn append(&mut self, other: &Markup) {
         self.0.push_str(&other.0);
     }

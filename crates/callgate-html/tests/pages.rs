@@ -6,13 +6,14 @@ use callgate::codegen::Weights;
 use callgate::compile::{Execution, Options, compile, diagram};
 use callgate::diagram::{Func, Store};
 use callgate::explain::{Explanation, explain};
+use callgate::lint::Check;
 use callgate::policy::{
     Cmp, Condition, Field, Policy, Rule, Section as PolicySection, SyscallSet, Test,
 };
 use callgate::{Arch, Filter, Program, Verdict, Word, arg};
 use callgate_html::sections::{
-    Comparison, Cost, Finding, ProgramCost, Severity, Subject, arguments, comparison, cost,
-    decisions, findings, map, program, summary,
+    Comparison, Cost, Finding, ProgramCost, Subject, arguments, comparison, cost, decisions,
+    findings, map, program, summary,
 };
 use callgate_html::{Page, STYLE, Warning};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -45,10 +46,9 @@ fn page(name: &str, policy: &Policy) -> String {
     let subject = subject(name, &made);
     let endian = policy.endian();
     let hot = Some(&made.execution);
-    let costs = [ProgramCost { name, execution: &made.execution, cached: 3 }];
+    let costs = [ProgramCost { name, execution: &made.execution }];
     let finding = Finding {
-        id: name.to_owned(),
-        severity: Severity::Danger,
+        check: Check::HighBits,
         title: name.to_owned(),
         position: name.to_owned(),
         example: name.to_owned(),
@@ -67,7 +67,7 @@ fn page(name: &str, policy: &Policy) -> String {
             findings(&[finding]),
             decisions(&made.program, endian, &made.arches, hot),
             program(&made.program, endian, &made.arches, hot),
-            cost(&Cost { programs: &costs, weights: Some(name), measured: None }),
+            cost(&Cost { programs: &costs, weights: Some(name), how_to_weigh: "", measured: None }),
         ],
     };
     page.html()
@@ -239,6 +239,8 @@ fn the_summary_answers_what_people_ask() {
     for part in [
         "the filter always allows 5 of ",
         "It allows 2 for some arguments only.",
+        "On aarch64, it allows 7 of 3",
+        ", 2 of them for some arguments only.",
         "<code>bpf</code>: loads programs into the kernel",
         "It can …",
     ] {
@@ -252,6 +254,42 @@ fn the_summary_answers_what_people_ask() {
     assert!(row("mount file systems").contains(">another process decides<"));
     assert!(row("load BPF programs into the kernel").contains(">yes<"));
     assert!(row("execute programs").contains(">no<"));
+    let filter = Filter::builder([Arch::X86_64, Arch::Aarch64]).allow(["read"]).unwrap();
+    let made = self::made(filter.build().unwrap().policy());
+    let text = summary(&subject("p", &made)).markup().into_string();
+    assert!(text.contains("On aarch64, it allows 1 of 3"), "{text}");
+    assert!(!text.contains("for some arguments only"), "nothing depends on arguments: {text}");
+}
+
+/// A picture hides its links from screen readers, and what is scrolled needs a name.
+#[test]
+fn links_regions_and_headers_are_accessible() {
+    for policy in [small(), large()] {
+        let page = page("p", &policy);
+        let document = document(&page);
+        for node in document.descendants().filter(Node::is_element) {
+            let has = |name| node.attribute(name).is_some_and(|value| !value.is_empty());
+            let in_picture = || node.ancestors().any(|own| own.attribute("role") == Some("img"));
+            assert!(node.tag_name().name() != "a" || !in_picture(), "{node:?}");
+            assert!(!has("tabindex") || has("role") && has("aria-label"), "{node:?}");
+            let is_header = node.tag_name().name() == "th";
+            let is_empty = || node.descendants().all(|own| !own.is_text());
+            assert!(!is_header || !is_empty(), "{node:?}");
+        }
+    }
+}
+
+/// Sheets of paper cannot be scrolled: a tree that does not fit is printed as text.
+#[test]
+fn large_trees_are_printed_as_text() {
+    let (small, large) = (page("p", &small()), page("p", &large()));
+    for (page, is_large) in [(small, false), (large, true)] {
+        assert_eq!(page.contains(r#"class="canvas large""#), is_large);
+        assert_eq!(page.contains("too large for paper"), is_large);
+    }
+    let print = STYLE.split("@media print").nth(1).unwrap();
+    assert!(print.contains(".canvas.large { display: none; } .paper { display: block; }"));
+    assert!(print.contains(".listing:not([open])::details-content { content-visibility: visible;"));
 }
 
 #[test]

@@ -67,15 +67,34 @@ pub fn install(program: &Program, flags: FilterFlags) -> Result<(), InstallError
 /// # Errors
 /// The index of the first filter that the kernel refuses, and the reason. The filters before it stay installed.
 pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
+    install_all(programs, FilterFlags::NONE)
+}
+
+/// The same for all threads of the process, none of which may have a filter of its own.
+///
+/// # Errors
+/// As for [`install_stack`]; ESRCH if a thread has another filter.
+pub fn install_stack_in_all_threads(programs: &[Program]) -> Result<(), (usize, io::Error)> {
+    install_all(programs, FilterFlags::TSYNC)
+}
+
+/// Installs filters, the last one with these flags: with TSYNC, other threads get those before it, too.
+fn install_all(programs: &[Program], last: FilterFlags) -> Result<(), (usize, io::Error)> {
     let codes: Vec<Vec<sock_filter>> = programs.iter().map(code_of).collect();
     if !codes.is_empty() {
         sys::set_no_new_privs().map_err(|why| (0, why))?;
     }
     for (number, code) in codes.iter().enumerate() {
-        let first = sys::seccomp_set_filter(code, FilterFlags::NONE.bits());
-        // An old kernel does not know the syscall, and a filter may allow only prctl(2).
-        if let Err(why) = first {
-            sys::prctl_set_filter(code).map_err(|_| (number, why))?;
+        let flags = if number + 1 == codes.len() { last } else { FilterFlags::NONE };
+        match sys::seccomp_set_filter(code, flags.bits()) {
+            Ok(0) => {}
+            // The thread that could not be synchronised.
+            Ok(_) => return Err((number, io::Error::from_raw_os_error(libc::ESRCH))),
+            // An old kernel does not know the syscall, and a filter may allow only prctl(2).
+            Err(why) if flags.is_empty() => {
+                sys::prctl_set_filter(code).map_err(|_| (number, why))?;
+            }
+            Err(why) => return Err((number, why)),
         }
     }
     Ok(())

@@ -52,7 +52,7 @@ pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
 pub use callgate::bpf::FilterFlags;
 pub use command::{Command, CommandError, ExecError};
 pub use dump::{Dump, DumpError, InstalledFilter, dump};
-pub use install::{InstallError, install, install_stack};
+pub use install::{InstallError, install, install_stack, install_stack_in_all_threads};
 pub use probe::{Marked, ProbeAnswer, ProbeError, is_never_filtered, probe};
 pub use shared_words::SharedWords;
 pub use sys::{Disposition, error_text};

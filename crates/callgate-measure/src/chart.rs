@@ -5,8 +5,9 @@
 
 use callgate_html::Markup;
 
+use crate::published::{BoxPlot, FiveNumbers};
 use crate::report::Section;
-use crate::stats::Interval;
+use crate::stats::{Interval, Summary};
 
 /// The width of a chart, and the start and end of its bars.
 const WIDTH: f64 = 720.0;
@@ -82,18 +83,35 @@ pub(crate) fn intervals(
 
 /// The batches of a section as box plots.
 pub fn boxes(section: &Section) -> Markup {
-    let highest = section.rows.iter().map(|row| row.estimate.spread.high).fold(0.0, f64::max);
-    let lowest = section.rows.iter().map(|row| row.estimate.spread.minimum).fold(highest, f64::min);
+    let rows = section.rows.iter().map(|row| {
+        let Summary { minimum, lower, median, upper, high } = row.estimate.spread;
+        (row.name.as_str(), FiveNumbers { minimum, lower, median, upper, maximum: high })
+    });
+    let what = "nanoseconds: minimum, quartiles, median and 95th percentile";
+    box_rows(&format!("Spread: {}", section.title), what, &rows.collect::<Vec<_>>())
+}
+
+/// Box plots of runs.
+pub fn box_plot(plot: &BoxPlot) -> Markup {
+    let rows = plot.rows.iter();
+    let rows = rows.filter_map(|(name, runs)| Some((name.as_str(), FiveNumbers::of(runs)?)));
+    let unit = format!("{}: minimum, quartiles, median and maximum", plot.unit);
+    box_rows(&plot.title, &unit, &rows.collect::<Vec<_>>())
+}
+
+/// Boxes with their names, on a common scale.
+fn box_rows(title: &str, unit: &str, rows: &[(&str, FiveNumbers)]) -> Markup {
+    let highest = rows.iter().map(|(_, five)| five.maximum).fold(0.0, f64::max);
+    let lowest = rows.iter().map(|(_, five)| five.minimum).fold(highest, f64::min);
     let scale = Scale::of(lowest, highest);
-    chart(section.rows.len(), &format!("Spread: {}", section.title), |svg| {
-        let what = "nanoseconds: minimum, quartiles, median and 95th percentile";
-        axis(svg, &scale, section.rows.len(), what);
-        for (at, row) in section.rows.iter().enumerate() {
-            let (spread, y) = (row.estimate.spread, at as f64 * ROW);
-            label(svg, y, &row.name);
-            whisker(svg, scale.x(spread.minimum), scale.x(spread.high), y + 14.0);
+    chart(rows.len(), title, |svg| {
+        axis(svg, &scale, rows.len(), unit);
+        for (at, (name, five)) in rows.iter().enumerate() {
+            let y = at as f64 * ROW;
+            label(svg, y, name);
+            whisker(svg, scale.x(five.minimum), scale.x(five.maximum), y + 14.0);
             let (lower, upper, median) =
-                (scale.x(spread.lower), scale.x(spread.upper), scale.x(spread.median));
+                (scale.x(five.lower), scale.x(five.upper), scale.x(five.median));
             rectangle(svg, "box", (lower, y + 6.0), ((upper - lower).max(1.0), 16.0));
             line(svg, "median", (median, y + 6.0), (median, y + 22.0));
         }

@@ -9,8 +9,8 @@
 //! - [`engines`]: the engines that run programs in user space.
 //! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
 //!
-//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs`, `interrupt.rs` and
-//! `workload/process.rs`.
+//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs`, `waiters.rs`, `socket.rs`,
+//! `counters.rs`, `interrupt.rs` and `workload/process.rs`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -37,19 +37,24 @@ mod arguments;
 mod body;
 pub mod chart;
 mod cold;
+mod counters;
 pub mod engines;
 pub mod experiment;
 mod interrupt;
+mod jit;
 pub mod libseccomp;
 mod measure;
 pub mod page;
+pub mod published;
 mod raw;
 pub mod report;
 mod setting;
 mod sigreturn;
+mod socket;
 pub mod stats;
 mod subject;
 mod syscalls;
+mod waiters;
 mod worker;
 pub mod workload;
 
@@ -57,9 +62,11 @@ pub use arguments::UnsafeArguments;
 pub use body::Body;
 pub use cold::Cold;
 pub use interrupt::on_ctrl_c;
+pub use jit::Jit;
 pub use measure::{BatchTime, Estimate, Mean, Plan, Samples, measure};
 pub use raw::{RawSyscall, allowed_cpus};
 pub use setting::setting;
+pub use socket::PacketPath;
 pub use subject::{Subject, SubjectError, Treatment};
 pub use syscalls::{MeasurableSyscall, choose_syscalls};
 pub use worker::{Batches, MeasureError};

@@ -266,7 +266,7 @@ impl Samples {
     }
 
     /// The times of all batches.
-    pub fn batches(&self) -> impl Iterator<Item = BatchTime> {
+    pub fn batch_times(&self) -> impl Iterator<Item = BatchTime> {
         self.times.iter().enumerate().flat_map(|(subject, bodies)| {
             bodies.iter().enumerate().flat_map(move |(body, rounds)| {
                 rounds.iter().enumerate().flat_map(move |(round, times)| {
@@ -291,6 +291,11 @@ impl Samples {
             })
             .collect();
         shares.iter().sum::<f64>() / shares.len().max(1) as f64
+    }
+
+    /// The batches of each round.
+    pub fn batches(&self, subject: usize, body: usize) -> &[Vec<f64>] {
+        self.times.get(subject).and_then(|bodies| bodies.get(body)).map_or(&[], Vec::as_slice)
     }
 
     /// One sample per round: the median of its batches.
@@ -411,7 +416,7 @@ mod tests {
     #[test]
     fn every_batch_is_listed_once() {
         let samples = steady([100.0, 200.0, 104.0]);
-        let all: Vec<BatchTime> = samples.batches().collect();
+        let all: Vec<BatchTime> = samples.batch_times().collect();
         assert_eq!(all.len(), 3 * 20 * 3);
         let last = BatchTime { round: 19, subject: 2, body: 0, batch: 2, nanoseconds: 104.0 };
         assert_eq!(all.last(), Some(&last));

@@ -2,7 +2,8 @@
 
 use callgate_html::{Markup, Page, Section as PageSection, Warning};
 
-use crate::chart::{bars, boxes};
+use crate::chart::{bars, box_plot, boxes};
+use crate::published::Published;
 use crate::report::{Aggregate, Finding, Known, Report, Row, Section};
 
 /// In place of the overhead of a denied syscall.
@@ -46,7 +47,39 @@ fn sections(report: &Report) -> Vec<PageSection> {
             body.append(&figures(section));
         })
     });
-    findings.into_iter().chain(aggregates).chain(measured).collect()
+    let published = published_sections(&report.published);
+    findings.into_iter().chain(aggregates).chain(published).chain(measured).collect()
+}
+
+/// The tables and box plots of an experiment, as it was published, and the notes.
+fn published_sections(published: &Published) -> Vec<PageSection> {
+    let tables = published.tables.iter().map(|own| {
+        PageSection::new(format!("published-{}", own.key), own.title.as_str(), |body| {
+            let titles = [""].into_iter().chain(own.columns.iter().map(|one| one.title.as_str()));
+            table(body, &titles.collect::<Vec<_>>(), |table| {
+                for own_row in &own.rows {
+                    let cells = own_row.values.iter().zip(&own.columns);
+                    let cells = cells.map(|(value, column)| {
+                        value.map_or(String::new(), |value| format!("{value:.*}", column.digits))
+                    });
+                    let cells: Vec<String> =
+                        [own_row.label.clone()].into_iter().chain(cells).collect();
+                    row(table, &cells);
+                }
+            });
+        })
+    });
+    let plots = published.plots.iter().map(|plot| {
+        PageSection::new(format!("published-{}", plot.key), plot.title.as_str(), |body| {
+            body.append(&box_plot(plot));
+        })
+    });
+    let notes = (!published.notes.is_empty()).then(|| {
+        PageSection::new("notes", "Notes", |body| {
+            published.notes.iter().for_each(|note| body.leaf("p", &[], note));
+        })
+    });
+    tables.chain(plots).chain(notes).collect()
 }
 
 /// The charts and the table of a section.

@@ -2,6 +2,7 @@
 
 use crate::body::Body;
 use crate::measure::{Estimate, Mean, Plan, Samples};
+use crate::published::Published;
 use crate::stats::Interval;
 use crate::subject::Treatment;
 
@@ -18,6 +19,8 @@ pub struct Report {
     pub aggregates: Vec<Aggregate>,
     /// The findings.
     pub findings: Vec<Finding>,
+    /// Results in the form in which an experiment was published.
+    pub published: Published,
     /// Why the requested precision was not reached, if so.
     pub noisy: Option<String>,
     /// Whether the measurement was stopped early.
@@ -149,7 +152,7 @@ pub fn sections(plan: &Plan, samples: &Samples, bodies: &[Shown]) -> Vec<Section
         let subject = &plan.subjects[at];
         Some(Row {
             name: subject.name.clone(),
-            filters: subject.programs().len(),
+            filters: subject.filters(),
             insns: subject.insns(),
             treatment,
             executed,

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::cold::{self, Cold};
+use crate::jit;
 use crate::worker::Batches;
 
 /// Facts about the machine and the measurement: label and text.
@@ -25,6 +26,7 @@ pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
         None => None,
     };
     setting.extend(jit.map(|jit| ("BPF JIT", jit.to_owned())));
+    setting.extend(jit::harden_setting().map(|harden| ("JIT harden", harden)));
     let clock = one("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     setting.extend(clock.map(|clock| ("clock", clock)));
     setting.push((

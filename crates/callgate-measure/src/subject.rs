@@ -8,16 +8,18 @@
 //! Limits: a division by zero ends the program with KILL; if that happens for a measured syscall, the measuring process
 //! dies, which is an error.
 
-use callgate::bpf::{Insn, MAX_INSNS, Op, Program, is_constant_allow};
+use callgate::bpf::{Insn, MAX_INSNS, Op, Program, SocketProgram, is_constant_allow};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 
-/// A stack of filters with a name.
+/// A stack of filters, or a socket filter, with a name.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The name in tables.
     pub name: String,
     /// The oldest first; none for no filter.
     programs: Vec<Program>,
+    /// The filter of the sockets of bodies that have one.
+    socket: Option<SocketProgram>,
 }
 
 /// How a syscall is decided.
@@ -69,14 +71,14 @@ const ENDIAN: Endian = if cfg!(target_endian = "big") { Endian::Big } else { End
 impl Subject {
     /// No filter at all.
     pub fn none() -> Subject {
-        Subject { name: "no filter".to_owned(), programs: Vec::new() }
+        Subject { name: "no filter".to_owned(), programs: Vec::new(), socket: None }
     }
 
     /// The smallest filter: one instruction that allows everything.
     pub fn constant_allow() -> Subject {
         let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]);
         let programs = program.into_iter().collect();
-        Subject { name: "constant allow".to_owned(), programs }
+        Subject { name: "constant allow".to_owned(), programs, socket: None }
     }
 
     /// A stack of these filters, the oldest first, with errnos in place of all verdicts except ALLOW.
@@ -88,7 +90,28 @@ impl Subject {
         programs: impl IntoIterator<Item = Program>,
     ) -> Result<Subject, SubjectError> {
         let programs = programs.into_iter().map(|program| harmless(&program));
-        Ok(Subject { name: name.into(), programs: programs.collect::<Result<_, _>>()? })
+        let programs = programs.collect::<Result<_, _>>()?;
+        Ok(Subject { name: name.into(), programs, socket: None })
+    }
+
+    /// The same with another name.
+    pub(crate) fn named(self, name: &str) -> Subject {
+        Subject { name: name.to_owned(), ..self }
+    }
+
+    /// No seccomp filter, and this socket filter; `None` for a filter of one instruction that returns what the others do.
+    pub(crate) fn packets(name: impl Into<String>, socket: Option<SocketProgram>) -> Subject {
+        Subject { name: name.into(), programs: Vec::new(), socket }
+    }
+
+    /// The filter of sockets.
+    pub(crate) fn socket(&self) -> Option<&SocketProgram> {
+        self.socket.as_ref()
+    }
+
+    /// The number of filters.
+    pub fn filters(&self) -> usize {
+        self.programs.len() + usize::from(self.socket.is_some())
     }
 
     /// The programs as they are installed, the oldest first.
@@ -98,7 +121,8 @@ impl Subject {
 
     /// The number of instructions of all programs.
     pub fn insns(&self) -> usize {
-        self.programs.iter().map(|program| program.len()).sum()
+        let socket = self.socket.as_ref().map_or(0, SocketProgram::len);
+        self.programs.iter().map(|program| program.len()).sum::<usize>() + socket
     }
 
     /// The number of instructions that the filters execute for a syscall of this machine, as the interpreter counts them;

@@ -283,7 +283,10 @@ mod tests {
                     let RawSyscall { nr, args, .. } = syscall.raw();
                     let before = libc::getpid();
                     let result = match syscall.is_signal_return() {
-                        true => Body::from(*syscall).run(1, None).map_or(i64::MAX, |_| 0),
+                        true => Body::from(*syscall)
+                            .prepare()
+                            .and_then(|body| body.run(1, None))
+                            .map_or(i64::MAX, |_| 0),
                         false => system_call(nr, args),
                     };
                     let same = before == libc::getpid();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use callgate_linux::{Worker, error_text};
 
-use crate::body::{Body, BodyError};
+use crate::body::{Body, BodyError, ReadyBody};
 use crate::cold::{Clutter, Cold};
 use crate::interrupt;
 use crate::raw;
@@ -72,6 +72,8 @@ const REFUSED: u32 = 5;
 const NO_THREAD: u32 = 6;
 const TOO_SLOW: u32 = 7;
 const DESCRIPTORS: u32 = 8;
+/// A socket could not be opened or its filter not be attached: the errno is in `WHY`.
+const NO_SOCKET: u32 = 9;
 
 /// Measures bodies under a subject in a child process. Returns nanoseconds per iteration, batch by batch, for each body;
 /// `None` if it was interrupted.
@@ -104,6 +106,10 @@ pub(crate) fn measure(
             TOO_SLOW => {
                 let body = words[PLACE].load(Ordering::Acquire) as usize;
                 return Err(failed(Kind::TooSlow { body }));
+            }
+            NO_SOCKET => {
+                let why = words[WHY].load(Ordering::Acquire) as i32;
+                return Err(failed(Kind::NoSocket(io::Error::from_raw_os_error(why))));
             }
             NOT_PINNED => return Err(failed(Kind::NotPinned(batches.cpu.unwrap_or_default()))),
             _ => {
@@ -149,34 +155,56 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
     if bodies.iter().any(Body::needs_no_descriptors) && raw::give_up_descriptors().is_err() {
         return DESCRIPTORS;
     }
-    if let Err((number, why)) = callgate_linux::install_stack(subject.programs()) {
+    // A filter may deny what this needs.
+    let bodies: Result<Vec<ReadyBody>, BodyError> = bodies.iter().map(Body::prepare).collect();
+    let bodies = match bodies {
+        Ok(bodies) => bodies,
+        Err(error) => return state_of(&error),
+    };
+    let installed = match bodies.iter().any(ReadyBody::has_threads) {
+        true => callgate_linux::install_stack_in_all_threads(subject.programs()),
+        false => callgate_linux::install_stack(subject.programs()),
+    };
+    if let Err((number, why)) = installed {
         words[PLACE].store(number as u32, Ordering::Release);
         words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
         return REFUSED;
     }
     let mut times = words.iter().skip(TIMES);
-    for (number, body) in bodies.iter().enumerate() {
+    for (number, body) in bodies.into_iter().enumerate() {
         words[PLACE].store(number as u32, Ordering::Release);
-        if let Err(state) = measure_body(body, batches, clutter.as_ref(), times.by_ref()) {
+        let body = match body.start(subject.socket()) {
+            Ok(body) => body,
+            Err(error) => {
+                if let BodyError::Socket(why) = &error {
+                    words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
+                }
+                return state_of(&error);
+            }
+        };
+        if let Err(state) = measure_body(&body, batches, clutter.as_ref(), times.by_ref()) {
             return state;
         }
     }
     DONE
 }
 
+fn state_of(error: &BodyError) -> u32 {
+    match error {
+        BodyError::Clock => NO_CLOCK,
+        BodyError::Thread => NO_THREAD,
+        BodyError::Socket(_) => NO_SOCKET,
+    }
+}
+
 /// The batches of one body; the state of an error.
 fn measure_body<'w>(
-    body: &Body,
+    body: &ReadyBody,
     batches: &Batches,
     clutter: Option<&Clutter>,
     slots: impl Iterator<Item = &'w AtomicU32>,
 ) -> Result<(), u32> {
-    let run = |iterations| {
-        body.run(iterations, clutter).map_err(|error| match error {
-            BodyError::NoClock => NO_CLOCK,
-            BodyError::NoThread => NO_THREAD,
-        })
-    };
+    let run = |iterations| body.run(iterations, clutter).map_err(|error| state_of(&error));
     if batches.warm_up > 0 {
         run(batches.warm_up)?;
     }
@@ -205,6 +233,7 @@ enum Kind {
     Late { body: usize, limit: Duration },
     NoThread,
     Descriptors,
+    NoSocket(io::Error),
     TooSlow { body: usize },
 }
 
@@ -213,7 +242,11 @@ impl MeasureError {
     pub fn subject(&self) -> Option<&str> {
         let is_elsewhere = matches!(
             self.kind,
-            Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_) | Kind::Descriptors
+            Kind::NoProcess(_)
+                | Kind::NoMemory
+                | Kind::NoThread
+                | Kind::NotPinned(_)
+                | Kind::Descriptors
         );
         (!is_elsewhere).then_some(&self.subject)
     }
@@ -242,12 +275,13 @@ impl MeasureError {
             Kind::Died { .. } => "a filter that divides by a zero X kills, and the C library aborts when futex \
                                   is denied; measure other calls, or a filter that allows it"
                 .into(),
-            Kind::NoThread => "choose a filter that lets threads start (clone, mmap, mprotect), or measure \
-                               something else; or the system is out of processes"
+            Kind::NoThread => "raise the limit of processes (ulimit -u, pids.max of the control group) or of memory; \
+                               threads start before the filter is installed, so it is not the reason"
                 .into(),
             Kind::Descriptors => {
                 "a sandbox around this process may deny setrlimit; omit the arguments of --calls".into()
             }
+            Kind::NoSocket(_) => "a sandbox around this process may deny sockets or SO_ATTACH_FILTER".into(),
             Kind::Late { .. } | Kind::TooSlow { .. } => "try again on an idle machine".into(),
             Kind::NoMemory => "use less memory, such as --cold=1M, or raise the limit (ulimit -v)".into(),
             Kind::NoProcess(_) => {
@@ -272,10 +306,11 @@ impl fmt::Display for MeasureError {
                 write!(f, "filter {} was not installed: {}", filter + 1, error_text(why))
             }
             Kind::Died { .. } => f.write_str("the measuring process died under this filter"),
-            Kind::NoThread => f.write_str("cannot start a thread under this filter"),
+            Kind::NoThread => f.write_str("cannot start the threads of this experiment"),
             Kind::Descriptors => f.write_str(
                 "the measuring process cannot give up its descriptors, as chosen arguments require",
             ),
+            Kind::NoSocket(why) => write!(f, "no socket with a filter: {}", error_text(why)),
             Kind::TooSlow { .. } => f.write_str("a batch took longer than 4 seconds"),
             Kind::Late { limit, .. } => write!(
                 f,

@@ -98,11 +98,38 @@ impl<'s> Compared<'s> {
 
     /// Whether both filters do the same with all calls of a syscall.
     pub fn is_same(&self, arch: Arch, nr: u32) -> bool {
-        let [a, b] = self.roots.map(|root| {
-            let of_arch = self.store.follow(root, Word::ARCH, arch.token());
-            self.store.follow(of_arch, Word::NR, nr)
-        });
+        let [a, b] = self.of_syscall(arch.token(), nr);
         a == b
+    }
+
+    /// Whether A permits calls of these syscalls that B denies, and the reverse.
+    pub fn gains(&self, difference: &Difference) -> [bool; 2] {
+        let token = difference.data.arch;
+        let named = Arch::with_token(token).flat_map(|arch| arch.syscalls().map(|(nr, _)| nr));
+        let alike = named.filter(|nr| difference.syscalls.contains(*nr));
+        let mut gains = [false; 2];
+        for nr in alike.chain([difference.data.nr]) {
+            let [a, b] = self.of_syscall(token, nr);
+            let more = |first, second| {
+                self.store.any_pair(first, second, |one, other| one.permits() && !other.permits())
+            };
+            gains = [gains[0] || more(a, b), gains[1] || more(b, a)];
+        }
+        gains
+    }
+
+    /// Whether a filter allows a syscall with dangerous arguments.
+    pub fn is_dangerous(&self, side: Side, arch: Arch, nr: u32) -> bool {
+        let explained = self.explanation(side).arches.iter().find(|one| one.arch == arch);
+        let name = arch.syscall_name(nr);
+        explained.zip(name).is_some_and(|(arch, name)| arch.dangers.contains(&name))
+    }
+
+    fn of_syscall(&self, token: u32, nr: u32) -> [Func; 2] {
+        self.roots.map(|root| {
+            let of_arch = self.store.follow(root, Word::ARCH, token);
+            self.store.follow(of_arch, Word::NR, nr)
+        })
     }
 }
 
@@ -113,6 +140,17 @@ pub enum Side {
     A,
     /// The second.
     B,
+}
+
+impl Side {
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Side {
+        match self {
+            Side::A => Side::B,
+            Side::B => Side::A,
+        }
+    }
 }
 
 /// Whether two sets have a number in common.

@@ -59,6 +59,66 @@ impl Report {
         Ok(Report { name: name.to_owned(), filters, findings, below: below.len(), silenced })
     }
 
+    /// The chosen findings for a source that was read into this stack with `statements`. The warnings of its reader are among
+    /// them, and comments in its text silence findings.
+    ///
+    /// # Errors
+    /// As [`lint::lint`].
+    pub fn of_stack(
+        source: &SourceText,
+        stack: &Stack,
+        warnings: &[Message],
+        choice: &Choice,
+    ) -> Result<Report, Messages> {
+        let warnings: Vec<Diagnostic> =
+            warnings.iter().map(|message| message.diagnostic.clone()).collect();
+        let mut filters: Vec<_> =
+            stack.filters.iter().map(|filter| (filter.name.as_str(), filter.subject())).collect();
+        if let Some((_, first)) = filters.first_mut() {
+            *first = first.with_warnings(&warnings);
+        }
+        let text = match &source.content {
+            SourceContent::Text(text) => Some(AllowText { file: None, text }),
+            _ => None,
+        };
+        Report::new(&stack.name, &filters, &stack.arches(), text.as_slice(), choice).map_err(
+            |error| match error.kind() {
+                ErrorKind::Compile(error) => Message::failed(&stack.name, error),
+                _ => Message::all(&stack.name, [Diagnostic::error(None, error.to_string())]),
+            },
+        )
+    }
+
+    /// What was found, in a line; of several filters, with the name of the program that it is about.
+    pub fn title(&self, finding: &Finding) -> String {
+        let is_about_one = matches!(finding.check, Check::NotCached | Check::SlowProgram);
+        match self.filters.get(finding.filter) {
+            Some(name) if is_about_one && self.filters.len() > 1 => {
+                format!("{name}: {}", finding.message)
+            }
+            _ => finding.message.clone(),
+        }
+    }
+
+    /// The place of a finding: file, line and column.
+    pub fn place(&self, finding: &Finding) -> Option<String> {
+        let position = finding.site.as_ref()?.position;
+        Some(format!("{}:{}:{}", self.file(finding), position.line, position.column))
+    }
+
+    /// The syscalls that show a finding, with their verdicts; at most three.
+    pub fn examples(finding: &Finding) -> Vec<String> {
+        /// The maximum number of examples.
+        const MAX: usize = 3;
+        let examples = finding.examples.iter().take(MAX);
+        examples
+            .map(|example| {
+                let call = syscall::show(Some(example.arch), &example.data);
+                format!("{} {call}: {}", example.arch, example.verdict)
+            })
+            .collect()
+    }
+
     /// The name of the file that a finding is about.
     pub fn file<'r>(&'r self, finding: &'r Finding) -> &'r str {
         file(finding, &self.name)
@@ -131,21 +191,5 @@ pub(crate) fn run(source: &SourceText, choice: &Choice) -> Result<Json, Messages
     source.reading.statements = true;
     let mut warnings = Messages::new();
     let stack: Stack = read(&source, &mut warnings)?;
-    let warnings: Vec<Diagnostic> =
-        warnings.into_iter().map(|Message { diagnostic, .. }| diagnostic).collect();
-    let mut filters: Vec<_> =
-        stack.filters.iter().map(|filter| (filter.name.as_str(), filter.subject())).collect();
-    if let Some((_, first)) = filters.first_mut() {
-        *first = first.with_warnings(&warnings);
-    }
-    let text = match &source.content {
-        SourceContent::Text(text) => Some(AllowText { file: None, text }),
-        _ => None,
-    };
-    Report::new(&stack.name, &filters, &stack.arches(), text.as_slice(), choice)
-        .map(|report| report.json())
-        .map_err(|error| match error.kind() {
-            ErrorKind::Compile(error) => Message::failed(&stack.name, error),
-            _ => Message::all(&stack.name, [Diagnostic::error(None, error.to_string())]),
-        })
+    Report::of_stack(&source, &stack, &warnings, choice).map(|report| report.json())
 }

@@ -8,7 +8,7 @@ use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Budget, Func, Store};
 use callgate::optimize::{self, Figures, Optimized, Unchanged};
 use callgate::stack::Merged;
-use callgate::{Arch, Endian, SeccompData, explain, sets};
+use callgate::{Arch, Endian, explain, sets};
 
 use crate::differences::{self, Differences};
 use crate::explanation::{explanation, keep_only};
@@ -250,13 +250,7 @@ impl Compared {
     fn new(sources: &[SourceText; 2], warnings: &mut Messages) -> Result<Compared, Messages> {
         let [a, b] = sources;
         let (a, b) = (read(a, warnings)?, read(b, warnings)?);
-        if a.endian() != b.endian() {
-            return Err(failed(
-                &b.name,
-                "the filters are for machines with different byte orders, so no syscall reaches both",
-                "give one machine for both, or the byte order of a program",
-            ));
-        }
+        b.check_byte_order(&a)?;
         let mut store = Store::default();
         let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
         Ok(Compared { store, a, b })
@@ -286,11 +280,9 @@ fn simulate(
     warnings: &mut Messages,
 ) -> Result<Json, Messages> {
     let stack = read(source, warnings)?;
-    let arches = stack.arches();
-    let own = Some(machine).filter(|machine| arches.contains(machine));
-    let arch = call.arch.or(own).or(arches.first().copied()).unwrap_or(machine);
+    let arch = call.arch_among(&stack.arches(), machine);
     let data =
-        data(call, arch).map_err(|error| vec![Message { source: None, diagnostic: error }])?;
+        call.data(arch).map_err(|error| vec![Message { source: None, diagnostic: error }])?;
     let program: LongProgram = match stack.filters.as_slice() {
         [Filter { content: Content::Program(program, _), .. }] => program.clone(),
         _ => compiled(&stack, source, compiling, warnings)?.program.into(),
@@ -307,25 +299,6 @@ fn simulate(
         ("constant_allow", constant.into()),
     ]);
     Ok(Json::Object(fields))
-}
-
-/// The syscall with its arguments.
-fn data(call: &Call, arch: Arch) -> Result<SeccompData, Diagnostic> {
-    let mut data = SeccompData {
-        arch: arch.token(),
-        nr: syscall::number(arch, &call.syscall)?,
-        instruction_pointer: call.instruction_pointer,
-        ..SeccompData::default()
-    };
-    if call.args.len() > data.args.len() {
-        let given = call.args.len();
-        let message = format!("{given} arguments given, but a syscall has at most 6");
-        return Err(Diagnostic::error(None, message));
-    }
-    for (slot, text) in data.args.iter_mut().zip(&call.args) {
-        *slot = syscall::parse_argument(Some(arch), text)?;
-    }
-    Ok(data)
 }
 
 /// The architectures, the byte order and the flags of a program.

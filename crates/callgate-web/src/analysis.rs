@@ -2,11 +2,14 @@
 
 use callgate::codegen::Weights;
 use callgate::compile::{Compiled, Options};
+use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Func, Store};
 use callgate::explain::{self, Explanation};
 use callgate::{Arch, Endian, Word};
 use callgate_html::sections::Subject;
-use callgate_requests::source::{Messages, SourceText, Stack, read};
+use callgate_requests::source::{
+    FilterContent, Message, Messages, SourceContent, SourceText, Stack, read,
+};
 
 /// A filter that was read, as a function, with its explanation and its program.
 pub(crate) struct Analysis<'s> {
@@ -31,6 +34,7 @@ impl<'s> Analysis<'s> {
         warnings: &mut Messages,
     ) -> Result<Analysis<'s>, Messages> {
         let stack = read(source, warnings)?;
+        check_variables(&stack)?;
         let (arches, endian) = (stack.arches(), stack.endian());
         let mut store = Store::default();
         let root = stack.diagram(&mut store)?;
@@ -52,7 +56,7 @@ impl<'s> Analysis<'s> {
     /// The text of the source, if it is one.
     pub(crate) fn text(&self) -> Option<&'s str> {
         match &self.source.content {
-            callgate_requests::source::SourceContent::Text(text) => Some(text),
+            SourceContent::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -61,6 +65,23 @@ impl<'s> Analysis<'s> {
     pub(crate) fn own_weights(&self) -> Option<&Weights> {
         own_weights(&self.stack)
     }
+}
+
+/// Refuses a policy whose variables have no values: no view shows one.
+fn check_variables(stack: &Stack) -> Result<(), Messages> {
+    for filter in &stack.filters {
+        let FilterContent::Policy(policy) = &filter.content else { continue };
+        let names: Vec<&str> = policy.variables().iter().map(|variable| variable.name()).collect();
+        let Some(first) = names.first() else { continue };
+        let message = format!("variables without values: {}", names.join(", "));
+        let help =
+            format!("give their values in the field Variables of the options, such as {first}=1");
+        return Err(vec![Message::about(
+            &filter.name,
+            Diagnostic::error(None, message).help(help),
+        )]);
+    }
+    Ok(())
 }
 
 fn own_weights(stack: &Stack) -> Option<&Weights> {

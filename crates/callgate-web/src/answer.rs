@@ -44,7 +44,7 @@ fn answered(request: &str, warnings: &mut Messages) -> Result<Answer, Messages> 
     let Asked { view, source } = parse(request).map_err(of_request)?;
     let Some(source) = source else { return Ok(Answer::About(about())) };
     let mut analysis = Analysis::new(&source, warnings)?;
-    let figures = Figures::of(&analysis)?;
+    let figures = Figures::of(&analysis, warnings);
     let shown = match view {
         View::Explanation => views::explanation(&analysis),
         View::Findings => views::findings(&figures),

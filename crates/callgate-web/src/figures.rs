@@ -1,9 +1,9 @@
 //! The figures of a filter in a few words, which stay in view.
 
-use callgate::compile::expected_insns;
-use callgate::explain::Outcome;
-use callgate_html::Markup;
-use callgate_html::sections::{Finding, Severity};
+use callgate::explain::Permission;
+use callgate::lint::Level;
+use callgate_html::sections::Finding;
+use callgate_html::{Markup, counted, grouped};
 use callgate_requests::source::{FORMATS, Format, Messages};
 
 use crate::analysis::Analysis;
@@ -12,14 +12,14 @@ use crate::findings::findings;
 /// The figures.
 pub(crate) struct Figures {
     facts: Vec<(&'static str, String)>,
-    pub(crate) findings: Vec<Finding>,
+    /// Or why lint cannot check the filter.
+    pub(crate) findings: Result<Vec<Finding>, Messages>,
 }
 
 impl Figures {
-    /// # Errors
-    /// If lint cannot check the filter.
-    pub(crate) fn of(analysis: &Analysis<'_>) -> Result<Figures, Messages> {
-        let findings = findings(analysis)?;
+    /// The figures; `warnings` are those of the reader.
+    pub(crate) fn of(analysis: &Analysis<'_>, warnings: &Messages) -> Figures {
+        let findings = findings(analysis.source, &analysis.stack, warnings);
         let names: Vec<&str> = analysis.arches.iter().map(|arch| arch.name()).collect();
         let mut facts = vec![
             ("Read as", format(analysis).to_owned()),
@@ -30,12 +30,14 @@ impl Figures {
             Ok(compiled) => {
                 let stats = &compiled.stats;
                 facts.push(("Program", format!("{}, proved", counted(stats.insns, "instruction"))));
-                facts.extend(mean(analysis).map(|mean| ("Executed on average", mean)));
+                let mean = stats.expected_insns.map(|mean| format!("{mean:.2} instructions"));
+                facts.extend(mean.map(|mean| ("Executed on average", mean)));
             }
             Err(_) => facts.push(("Program", "none".to_owned())),
         }
-        facts.push(("Findings", counts(&findings)));
-        Ok(Figures { facts, findings })
+        let found = findings.as_ref().map_or("not checked".to_owned(), |found| counts(found));
+        facts.push(("Findings", found));
+        Figures { facts, findings }
     }
 
     /// As a list of terms.
@@ -74,61 +76,23 @@ fn format(analysis: &Analysis<'_>) -> &'static str {
 /// How many syscalls of the first architecture are permitted.
 fn allowed(analysis: &Analysis<'_>) -> Option<String> {
     let first = analysis.explanation.arches.first()?;
-    let (mut all, mut always, mut sometimes) = (0, 0, 0);
-    for group in &first.groups {
-        let count = group.syscalls.len();
-        all += count;
-        match &group.outcome {
-            Outcome::Always(verdict) => always += if verdict.permits() { count } else { 0 },
-            Outcome::Depends { clauses, otherwise } => {
-                let permits =
-                    clauses.iter().any(|one| one.verdict.permits()) || otherwise.permits();
-                sometimes += if permits { count } else { 0 };
-            }
-            Outcome::Complex { verdicts } => {
-                let permits = verdicts.iter().any(|verdict| verdict.permits());
-                sometimes += if permits { count } else { 0 };
-            }
-        }
-    }
-    let mut text = format!("{always} of {}", counted(all, "syscall"));
+    let all: usize = first.groups.iter().map(|group| group.syscalls.len()).sum();
+    let (always, sometimes) = (first.count(Permission::Always), first.count(Permission::Sometimes));
+    let mut text = format!("{} of {}", grouped(always), counted(all, "syscall"));
     if sometimes > 0 {
-        text += &format!(", {sometimes} more for some arguments");
+        text += &format!(", {} more for some arguments", grouped(sometimes));
     }
     Some(text)
 }
 
-/// The mean number of executed instructions.
-fn mean(analysis: &Analysis<'_>) -> Option<String> {
-    let compiled = analysis.compiled.as_ref().ok()?;
-    let uniform = callgate::codegen::Weights::uniform();
-    let weights = analysis.own_weights().unwrap_or(&uniform);
-    let weighted = weights.resolve(&analysis.store, analysis.root, &analysis.arches);
-    let mean = expected_insns(
-        &analysis.store,
-        analysis.root,
-        &compiled.program,
-        &weighted,
-        analysis.endian,
-    )?;
-    Some(format!("{mean:.2} instructions"))
-}
-
 fn counts(findings: &[Finding]) -> String {
-    let levels =
-        [(Severity::Danger, "danger"), (Severity::Warning, "warning"), (Severity::Note, "note")];
-    let parts: Vec<String> = levels
+    let of = |level| findings.iter().filter(|finding| finding.check.level() == level).count();
+    let parts: Vec<String> = Level::ALL
         .into_iter()
-        .map(|(severity, name)| {
-            (findings.iter().filter(|finding| finding.severity == severity).count(), name)
-        })
+        .rev()
+        .map(|level| (of(level), level.name()))
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| counted(count, name))
         .collect();
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
-}
-
-/// `1 syscall`, `2 syscalls`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

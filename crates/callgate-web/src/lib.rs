@@ -14,14 +14,15 @@
 //! | `syscall`, `args`, `arch` | `simulate` | a name or number; a list of strings; the ABI |
 //!
 //! A source is an object with `text` or `preset`, and with settings, whose values are strings: `name`, `format`, `machine`,
-//! `arches`, `kernel`, `caps` and the others of [`SourceText::set`](callgate_requests::source::SourceText::set).
+//! `arches`, `kernel`, `caps` and the others of [`SourceText::set`](callgate_requests::source::SourceText::set); `set` has
+//! the values of variables, such as `log=2, fd=0x10`.
 //!
 //! # Answers
 //!
 //! | key | value |
 //! |---|---|
 //! | `ok` | whether there is an answer; otherwise, `messages` has the reasons |
-//! | `status` | the answer in a sentence, for the title and for screen readers |
+//! | `status` | the answer in a sentence, for screen readers |
 //! | `head` | the figures of the filter, as HTML |
 //! | `messages` | errors and warnings, as HTML |
 //! | `body` | the view, as HTML |

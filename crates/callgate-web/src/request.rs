@@ -7,10 +7,10 @@ use callgate::formats::syntax::keys::KeyMatching;
 use callgate::formats::syntax::reader::{Fields, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, emit::Language};
-use callgate_requests::Call;
 use callgate_requests::source::{
     Format, ProgramForm, Reading, SourceContent, SourceFormat, SourceText,
 };
+use callgate_requests::{Call, Value, arch_named};
 
 /// A request.
 pub(crate) struct Asked {
@@ -118,7 +118,10 @@ fn source(node: &Node) -> Read<SourceText> {
         let Some(value) = member.value.text() else {
             return one(format!("`{}` is not a string", member.key));
         };
-        source.set(&member.key, value).map_err(|error| vec![error])?;
+        match &*member.key {
+            "set" => source.values = values(value)?,
+            key => source.set(key, value).map_err(|error| vec![error])?,
+        }
     }
     // Fields have texts only, so that messages should be about characters, not about bytes.
     if let SourceContent::Text(text) = &source.content {
@@ -130,22 +133,40 @@ fn source(node: &Node) -> Read<SourceText> {
     Ok(source)
 }
 
+/// The values of variables: `log=2, fd=0x10`.
+fn values(text: &str) -> Read<Vec<(String, Value)>> {
+    let mut values: Vec<(String, Value)> = Vec::new();
+    for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+        let parsed =
+            pair.split_once('=').map(|(name, value)| (name.trim(), Value::parse(value.trim())));
+        let (name, value) = match parsed {
+            Some((name, Ok(value))) => (name.trim_start_matches('$').to_owned(), value),
+            Some((name, Err(error))) => {
+                return one(format!("the value of the variable \"{name}\" is {error}"));
+            }
+            None => return one(format!("variables: \"{pair}\" is not NAME=VALUE")),
+        };
+        if values.iter().any(|(other, _)| *other == name) {
+            return one(format!("the variable \"{name}\" has two values"));
+        }
+        values.push((name, value));
+    }
+    Ok(values)
+}
+
 fn call(fields: &Fields<'_>) -> Read<Call> {
     let Some(syscall) = fields.get("syscall").and_then(Node::text) else {
         return one("missing key `syscall`");
     };
     let args = fields.get("args").map_or(&[][..], Node::items).iter();
+    let args: Option<Vec<String>> = args.map(|arg| arg.text().map(str::to_owned)).collect();
+    let Some(args) = args else { return one("an item of `args` is not a string") };
     let arch = match fields.get("arch").and_then(Node::text) {
         None => None,
-        Some(name) => match Arch::from_name(name) {
+        Some(name) => match arch_named(name) {
             Some(arch) => Some(arch),
             None => return one("unknown architecture"),
         },
     };
-    Ok(Call {
-        syscall: syscall.to_owned(),
-        args: args.filter_map(|arg| arg.text().map(str::to_owned)).collect(),
-        arch,
-        ..Call::default()
-    })
+    Ok(Call { syscall: syscall.to_owned(), args, arch, ..Call::default() })
 }

@@ -95,9 +95,145 @@ fn a_comparison_says_which_filter_is_stricter() {
     assert!(of(large, small).starts_with("Less strict"));
     assert_eq!(of(small, small), "Both filters do the same.");
     assert!(of(small, "ALLOW { write } DEFAULT KILL").starts_with("Each filter permits"));
-    let [one, two] = ["ALLOW { read } DEFAULT ERRNO(1)", "ALLOW { read } DEFAULT ERRNO(2)"];
-    assert!(of(small, one).starts_with("Stricter"));
-    assert!(of(one, two).starts_with("Both permit the same"));
+}
+
+/// What counts is what the filters permit; actions that deny have an order, too, but permit nothing.
+#[test]
+fn filters_that_permit_the_same_are_neither_stricter_nor_less_strict() {
+    let pairs = [
+        ("ALLOW { read } DEFAULT KILL", "ALLOW { read } DEFAULT ERRNO(1)"),
+        ("ALLOW { read } DEFAULT ERRNO(1)", "ALLOW { read } DEFAULT ERRNO(2)"),
+        ("ALLOW { read } DEFAULT KILL", "LOG { read } DEFAULT KILL"),
+        (
+            "ALLOW { read }, ERRNO(1) { write } DEFAULT KILL",
+            "ALLOW { read }, ERRNO(1) { openat } DEFAULT KILL",
+        ),
+    ];
+    for (one, two) in pairs.into_iter().flat_map(|(one, two)| [(one, two), (two, one)]) {
+        let before = format!(r#", "before": {{"text": {}, "name": "old"}}"#, Json::from(one));
+        let answer = ask("compare", two, &before);
+        let expected =
+            "Both filters permit the same syscalls, but have different actions for some.";
+        assert_eq!(field(&answer, "status"), expected, "{one} -> {two}");
+        assert!(field(&answer, "body").contains("0 added, 0 removed"), "{answer:?}");
+    }
+}
+
+/// The number of findings in the head is that of lint, with the warnings of the reader.
+#[test]
+fn findings_are_those_of_lint() {
+    let texts = [
+        "[Service]\nSystemCallFilter=read foo\n",
+        "# callgate: allow-file(profile)\n[Service]\nSystemCallFilter=read foo\n",
+        r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": ["read", "foo"], "action": "SCMP_ACT_ALLOW"}]}"#,
+    ];
+    for (text, has_warning) in texts.into_iter().zip([true, false, true]) {
+        let answer = ask("findings", text, "");
+        let text = Json::from(text);
+        let request = format!(
+            r#"{{"request": "lint", "machine": "x86_64", "level": "note", "source": {{"text": {text}, "kernel": "6.18"}}}}"#
+        );
+        let lint = parse(&callgate_requests::answer(&request)).unwrap();
+        let found = lint.get("result").and_then(|result| result.get("findings")).unwrap().items();
+        let of = |level| found.iter().filter(|one| field(one, "level") == level).count();
+        assert_eq!(of("warning") > 0, has_warning, "{lint:?}");
+        let body = field(&answer, "body");
+        for one in found {
+            assert!(body.contains(field(one, "id")), "{answer:?}");
+        }
+        assert_eq!(body.matches("<li").count(), found.len(), "{body}");
+        for (level, chip) in [("warning", "chip conditional"), ("error", "chip killed")] {
+            assert_eq!(body.matches(chip).count(), of(level), "{body}");
+        }
+    }
+}
+
+/// The element with this class or identifier as text.
+fn text(html: &str) -> String {
+    let document = format!("<div>{html}</div>");
+    let parsed = roxmltree::Document::parse(&document).unwrap();
+    let texts = parsed.descendants().filter_map(|node| node.text().filter(|_| node.is_text()));
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_head_counts_what_the_summary_counts() {
+    let answer = ask("explanation", "ALLOW { read { fd == 1 } }, LOG { read } DEFAULT KILL", "");
+    assert!(field(&answer, "status").contains("Allows: 1 of 385 syscalls."), "{answer:?}");
+    assert!(field(&answer, "body").contains("always allows 1 of 385"), "{answer:?}");
+}
+
+#[test]
+fn the_head_has_the_mean_of_the_table_which_says_what_it_is_over() {
+    for (policy, over) in [
+        ("ALLOW { read { fd == 1 } } DEFAULT KILL", "allowed for some arguments, as if"),
+        ("ALLOW { read } DEFAULT KILL", "over all always-allowed"),
+    ] {
+        let answer = ask("program", policy, "");
+        let head = text(field(&answer, "head"));
+        let body = text(field(&answer, "body"));
+        let mean = head.split("on average").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let row = body.split("compiled").find(|part| part.contains(mean.unwrap()));
+        assert!(row.is_some(), "{head} {body}");
+        assert!(body.contains(over) && !body.contains("unknown"), "{body}");
+        assert!(!body.contains("--weights"), "the page has no such option: {body}");
+    }
+    let nothing = ask("program", "DEFAULT KILL", "");
+    assert!(text(field(&nothing, "body")).contains("no means"), "{nothing:?}");
+}
+
+#[test]
+fn only_what_the_kernel_caches_is_called_cached() {
+    let of = |arches: &str, more: &str| {
+        let request = format!(
+            r#"{{"view": {more}, "source": {{"text": "ret #0x7fff0000", "machine": "x86_64", "arches": "{arches}"}}}}"#
+        );
+        let answer = parse(&answer(&request)).unwrap();
+        text(field(&answer, "body"))
+    };
+    for arches in ["x86_64", "x86_64,x32"] {
+        let body = of(arches, "\"program\"");
+        assert!(body.contains(" 385 ") && !body.contains(" 759 "), "{arches}: {body}");
+    }
+    let simulated = |call: &str| of("x86_64", &format!(r#""simulate", "syscall": "{call}""#));
+    assert!(simulated("read").contains("in its cache"));
+    assert!(!simulated("9999").contains("in its cache"));
+}
+
+#[test]
+fn variables_have_values_and_without_them_other_views() {
+    let policy = "ALLOW { read, write { fd == $log } } DEFAULT KILL";
+    let of = |set: &str| {
+        let request = format!(
+            r#"{{"view": "explanation", "source": {{"text": "{policy}", "machine": "x86_64"{set}}}}}"#
+        );
+        parse(&answer(&request)).unwrap()
+    };
+    let given = of(r#", "set": "log = 0x2""#);
+    assert!(field(&given, "body").contains("fd.low == 2"), "{}", text(field(&given, "body")));
+    let missing = of("");
+    assert!(field(&missing, "messages").contains("Variables"), "{missing:?}");
+    for (set, part) in [
+        ("log", "NAME=VALUE"),
+        ("log=x", "not a number"),
+        ("log=1,log=2", "two values"),
+        ("l=1", "log"),
+    ] {
+        let wrong = of(&format!(r#", "set": "{set}""#));
+        assert!(field(&wrong, "status").contains(part), "{wrong:?}");
+    }
+}
+
+/// As many as a profile can name in a megabyte.
+#[test]
+fn deciding_rules_have_a_limit() {
+    let entry = r#"{"names": ["read"], "action": "SCMP_ACT_ALLOW"}"#;
+    let entries = vec![entry; 5000].join(",");
+    let profile = format!(r#"{{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{entries}]}}"#);
+    let answer = ask("simulate", &profile, r#", "syscall": "read""#);
+    let body = field(&answer, "body");
+    assert_eq!(body.matches("\"position\"").count(), 10, "{}", body.len());
+    assert!(body.contains("and 4,990 more"), "{body}");
 }
 
 #[test]
@@ -136,12 +272,15 @@ fn a_simulated_syscall_has_its_verdict_and_the_rule() {
 }
 
 #[test]
-fn requests_that_are_none_have_messages() {
+fn invalid_requests_have_messages() {
     for request in ["", "[]", "{", "{}", r#"{"view": "x"}"#, r#"{"view": "findings", "source": 1}"#]
     {
         let answer = parse(&answer(request)).unwrap();
         assert!(field(&answer, "status").starts_with("Error"), "{request}: {answer:?}");
     }
+    let args =
+        ask("simulate", "ALLOW { read } DEFAULT KILL", r#", "syscall": "read", "args": [1, "2"]"#);
+    assert!(field(&args, "status").contains("not a string"), "{args:?}");
     let long = format!("\"{}\"", "a".repeat(MAX_REQUEST));
     assert!(answer(&long).contains("the maximum is 8388608"));
     let about = parse(&answer(r#"{"view": "about"}"#)).unwrap();

@@ -191,6 +191,18 @@ pub fn not_in_func(
     differences(store, first, both, limit)
 }
 
+/// The set of syscalls that a function permits (ALLOW or LOG), as a function: ALLOW for these, and
+/// [`Verdict::KILL_PROCESS`] for all others. Two functions of a store permit the same if their sets are the same node.
+///
+/// # Errors
+/// If the diagram exceeds its budget.
+pub fn permitted(store: &mut Store, of: Func) -> Result<Func, DiagramError> {
+    store.replace_verdicts(of, &|verdict| match verdict.permits() {
+        true => Verdict::ALLOW,
+        false => Verdict::KILL_PROCESS,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +282,22 @@ mod tests {
                 assert!(is_looser(&witness.data));
                 let verdicts = (a.evaluate(&witness.data), b.evaluate(&witness.data));
                 assert_eq!((witness.left, witness.right), verdicts);
+            }
+        }
+    }
+
+    #[test]
+    fn the_permitted_set_does_not_depend_on_how_the_rest_is_denied() {
+        let mut store = Store::default();
+        for sample in samples() {
+            let whole = Expression::new(&sample).diagram(&mut store).unwrap();
+            let permitted = permitted(&mut store, whole).unwrap();
+            for data in points() {
+                let expected = match sample.evaluate(&data).permits() {
+                    true => Verdict::ALLOW,
+                    false => Verdict::KILL_PROCESS,
+                };
+                assert_eq!(store.evaluate(permitted, &data).unwrap(), expected);
             }
         }
     }

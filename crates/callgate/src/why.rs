@@ -21,6 +21,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use rustc_hash::FxHashSet as HashSet;
+
 use callgate_formats::statements::{Builtin, Inactive, Inactivity, Site, Statement, Statements};
 use callgate_proof::policy::Policy;
 
@@ -69,8 +71,8 @@ pub fn why<'s>(
     let builtin = statements.builtin.iter().find(|rule| {
         rule.token == data.arch && rule.syscalls.contains(data.nr) && rule.verdict == verdict
     });
-    let sites: Vec<&Site> = decisive.iter().map(|rule| &rule.site).collect();
-    let is_unmet = |rule: &&Statement| !rule.applies_to(data) && !sites.contains(&&rule.site);
+    let sites: HashSet<&Site> = decisive.iter().map(|rule| &rule.site).collect();
+    let is_unmet = |rule: &&Statement| !rule.applies_to(data) && !sites.contains(&rule.site);
     let unmet = about().filter(is_unmet).collect();
     let has_section = policy.sections().iter().any(|section| section.token() == data.arch);
     let cause = match builtin {
@@ -89,11 +91,6 @@ pub fn why<'s>(
 
 /// One rule for each place: a rule of the text may have several conditions that hold.
 fn distinct(rules: Vec<&Statement>) -> Vec<&Statement> {
-    let mut kept: Vec<&Statement> = Vec::new();
-    for rule in rules {
-        if kept.iter().all(|other| other.site != rule.site) {
-            kept.push(rule);
-        }
-    }
-    kept
+    let mut seen: HashSet<&Site> = HashSet::default();
+    rules.into_iter().filter(|rule| seen.insert(&rule.site)).collect()
 }

@@ -11,7 +11,6 @@ use callgate::fuzz::plain_program;
 use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::stack::{self, Stack};
 use callgate::{Arch, Endian, Verdict, Word};
-use callgate_measure::experiment::LIST_OF_20;
 
 use super::guests::Guest;
 use crate::files::{files, read, stem};
@@ -19,6 +18,30 @@ use crate::task::Result;
 
 /// The verdict of lists for syscalls that they do not contain.
 const DENIED: Verdict = Verdict::errno(1);
+
+/// An allowlist of 20 syscalls of a small program.
+const LIST_OF_20: [&str; 20] = [
+    "read",
+    "write",
+    "openat",
+    "close",
+    "fstat",
+    "seccomp",
+    "mmap",
+    "mprotect",
+    "munmap",
+    "brk",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "ioctl",
+    "dup",
+    "getpid",
+    "getuid",
+    "umask",
+    "futex",
+    "clock_gettime",
+    "exit_group",
+];
 
 /// Suffix of the name of a program that Callgate recompiled for the weights.
 pub(super) const AGAIN: &str = ", by Callgate";

@@ -11,8 +11,8 @@ use crate::wasm::{Module, build, target};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask web [--quick] [--output DIR]
 
-Builds the web page: the files of web/, the style sheet of reports, and the core
-as a WebAssembly module. Any server of static files can serve the directory. The
+Builds the web page: the files of web/, the style sheet of reports, the package
+bindings/js, and the core as a WebAssembly module. Any server of static files can serve the directory. The
 target is installed by `rustup target add wasm32-unknown-unknown`.
 
   --quick         build a larger and slower module in less time, for tests
@@ -44,6 +44,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let module = build(module)?;
     let mut page = sources()?;
     page.push(("callgate.wasm".to_owned(), module));
+    let bindings = workspace().join("bindings/js/index.js");
+    page.push(("callgate.js".to_owned(), read(&bindings)?));
     let style = workspace().join("crates/callgate-html/src/style.css");
     page.push(("sections.css".to_owned(), read(&style)?));
     page.sort();

@@ -43,7 +43,7 @@ Examples:
 
 Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error.")]
 pub(crate) struct CheckArgs {
-    /// Recordings, followed by the filter unless it is given with -s
+    /// Recordings, followed by the filter, a SOURCE, unless it is given with -s
     #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
     files: Vec<OsString>,
 

@@ -4,8 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use callgate::convert::{ConvertError, Converted, Example, Loss, Target, convert_diagram};
-use callgate::diagram::Store;
+use callgate::convert::{
+    ConvertError, Converted, Example, ListForm, Loss, Target, convert_diagram,
+};
+use callgate::diagram::{Func, Store};
 use callgate::formats::CONTAINER_DEFAULT;
 use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
@@ -21,6 +23,9 @@ use callgate_requests::syscall;
 
 /// The exit status if the target cannot express the filter.
 const INEXPRESSIBLE: u8 = 1;
+
+/// A number, counted from the first one of an architecture, which no kernel has yet.
+const UNNAMED: u32 = 4000;
 
 /// The errno of the rules that runc adds to profiles.
 const ENOSYS: u16 = 38;
@@ -38,10 +43,15 @@ as an example, and exits with status 1. With --closest, writes the nearest
 policy that never permits more than the source, and prints what is lost. Denials
 count as equal: KILL may become ERRNO.
 
+--list writes an allowlist as a denylist, or the reverse: one of the two may be
+much shorter. Both do the same with all syscalls that Callgate knows, but not
+with those that newer kernels add.
+
 Examples:
   callgate convert profile.json --to kafel -o nsjail.policy
   callgate convert pid:1234 --to docker -o profile.json
   callgate convert foo.service --to podman --closest
+  callgate convert profile.json --to docker --list denied
   callgate convert --original -o my-profile.json
   callgate convert filter.bpf --to systemd --closest -o foo.service.d/a.conf
 
@@ -57,7 +67,7 @@ pub(crate) struct ConvertArgs {
 
     /// Write the text of container-default unchanged: in Docker's format, with conditions for capabilities and
     /// architectures, and a reason for each group of syscalls
-    #[arg(long, conflicts_with_all = ["to", "closest", "format", "name"])]
+    #[arg(long, conflicts_with_all = ["to", "closest", "list", "format", "name"])]
     original: bool,
 
     /// The file for the policy [default: standard output]
@@ -67,6 +77,11 @@ pub(crate) struct ConvertArgs {
     /// Write the nearest stricter policy if the target cannot express the filter
     #[arg(long)]
     closest: bool,
+
+    /// Write a list of what is allowed or of what is denied; the other numbers, also those of newer kernels, get ENOSYS
+    /// or are allowed
+    #[arg(long, value_name = "WHAT", value_parser = list_parser())]
+    list: Option<ListForm>,
 
     /// The format of the report; with -o, JSON is printed on standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -88,13 +103,27 @@ fn target_parser() -> impl TypedValueParser<Value = Target> {
     names.try_map(|name| Target::from_name(&name).ok_or("unknown language"))
 }
 
+fn list_parser() -> impl TypedValueParser<Value = ListForm> {
+    let names = PossibleValuesParser::new(ListForm::ALL.map(ListForm::name));
+    let named = |name: String| ListForm::ALL.into_iter().find(|form| form.name() == name);
+    names.try_map(move |name| named(name).ok_or("unknown form"))
+}
+
 pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     let Some(to) = args.to else {
         return original(args);
     };
     let stack = Source::parse(&args.source)?.read_to_convert(&args.reading, to)?;
     let mut store = Store::new(PROMPT);
-    let func = stack.diagram(&mut store)?;
+    let mut func = stack.diagram(&mut store)?;
+    if let Some(form) = args.list {
+        let listed = form.apply(&mut store, func, &stack.arches());
+        let listed = listed.map_err(|error| Failure::about(&stack.name, error.to_string()))?;
+        if listed != func {
+            warn_about_numbers(&stack, &store, [func, listed]);
+        }
+        func = listed;
+    }
     let mut options = args.reading.to_convert(to)?;
     options.arches = stack.arches();
     options.closest = args.closest;
@@ -120,6 +149,24 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Says what a list of the other form does with numbers without a name.
+fn warn_about_numbers(stack: &Stack, store: &Store, [before, after]: [Func; 2]) {
+    let start = stack.arches().first().map_or_else(SeccompData::default, |arch| SeccompData {
+        arch: arch.token(),
+        nr: arch.first_number() + UNNAMED,
+        ..SeccompData::default()
+    });
+    let Ok(Some(data)) = store.witness(before, after, start) else { return };
+    let [old, new] = [before, after].map(|func| store.evaluate(func, &data));
+    let (Ok(old), Ok(new)) = (old, new) else { return };
+    let call = syscall::show(syscall::arch_of(&data), &data);
+    report::warn_about(
+        &stack.name,
+        format!("the list gives numbers without a name, such as {call}, {new} instead of {old}"),
+        "all syscalls with a name keep their verdicts, which is proved",
+    );
 }
 
 /// Writes the built-in profile unchanged.

@@ -30,11 +30,8 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
         reading.arch = vec![*target];
         let filter = Source::parse(source)?.read_to_compile(&reading, &generating.compiling)?;
         if !filter.is_profile() {
-            return Err(Failure::about(
-                &filter.name,
-                "--target is for policies, this is already a program",
-            )
-            .help("give the policy from which it was compiled"));
+            return Err(Failure::about(&filter.name, "--target is for policies")
+                .help("give the policy; a program and a combination are for their own architectures (--arch)"));
         }
         if flags.is_some_and(|flags| flags != filter.flags()) {
             return Err(Failure::about(

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use callgate::codegen::query::Difference;
-use callgate::explain::Permission;
 use callgate::purposes::danger;
 use callgate::syscalls::list_syscalls;
 use callgate::{Arch, Verdict};
@@ -50,24 +49,26 @@ pub(crate) fn markdown(
     let kinds: &[(Change, &str)] = match titles {
         Titles::Changes => &[
             (Change::More, "More is allowed"),
+            (Change::Both, "Allowed with other arguments"),
             (Change::Less, "Less is allowed"),
             (Change::Other, "Other verdicts"),
         ],
-        Titles::Excess => &[(Change::Less, "")],
+        Titles::Excess => &[],
     };
+    if matches!(titles, Titles::Excess) {
+        let all = differences.list().iter();
+        all.for_each(|one| group(&mut text, one, compared, titles, Change::Less));
+    }
+    let kind_of = |one| Change::of(compared.gains(one));
+    let all: Vec<(Change, &Difference)> =
+        differences.list().iter().map(|one| (kind_of(one), one)).collect();
     for (kind, title) in kinds {
-        let all: Vec<&Difference> = differences
-            .list()
-            .iter()
-            .filter(|one| matches!(titles, Titles::Excess) || Change::of(one) == *kind)
-            .collect();
-        if all.is_empty() {
+        let of_kind: Vec<_> = all.iter().filter(|(own, _)| own == kind).collect();
+        if of_kind.is_empty() {
             continue;
         }
-        if !title.is_empty() {
-            let _ = writeln!(text, "**{title}**\n");
-        }
-        all.into_iter().for_each(|one| group(&mut text, one, compared, titles));
+        let _ = writeln!(text, "**{title}**\n");
+        of_kind.into_iter().for_each(|(_, one)| group(&mut text, one, compared, titles, *kind));
         text.push('\n');
     }
     if differences.has_more() {
@@ -78,25 +79,35 @@ pub(crate) fn markdown(
     text
 }
 
-/// How B changes the verdict of A.
+/// How B changes what A allows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     More,
     Less,
+    /// More for some arguments, less for others.
+    Both,
+    /// A denied syscall gets another verdict.
     Other,
 }
 
 impl Change {
-    fn of(difference: &Difference) -> Change {
-        match [difference.left, difference.right].map(Verdict::permits) {
+    fn of(gains: [bool; 2]) -> Change {
+        match gains {
             [false, true] => Change::More,
             [true, false] => Change::Less,
-            _ => Change::Other,
+            [true, true] => Change::Both,
+            [false, false] => Change::Other,
         }
     }
 }
 
-fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, titles: Titles) {
+fn group(
+    text: &mut String,
+    difference: &Difference,
+    compared: &Compared<'_>,
+    titles: Titles,
+    change: Change,
+) {
     let data = &difference.data;
     let arch = syscall::arch_of(data);
     let call = code(&syscall::show(arch, data));
@@ -132,9 +143,10 @@ fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, ti
             }
         }
     }
-    let granted = match titles {
-        Titles::Changes => (Change::of(difference) == Change::More).then_some(Side::B),
-        Titles::Excess => Some(Side::A),
+    let granted = match (titles, change) {
+        (Titles::Excess, _) => Some(Side::A),
+        (Titles::Changes, Change::More | Change::Both) => Some(Side::B),
+        (Titles::Changes, Change::Less | Change::Other) => None,
     };
     if let (Some(arch), Some(side)) = (arch, granted) {
         for (reason, names) in dangers(arch, difference, side, compared) {
@@ -143,7 +155,7 @@ fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, ti
     }
 }
 
-/// The dangerous syscalls of a group that a filter allows, by reason.
+/// The dangerous syscalls of a group that a filter allows, and the other one does not or with fewer arguments, by reason.
 fn dangers(
     arch: Arch,
     difference: &Difference,
@@ -153,8 +165,8 @@ fn dangers(
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (nr, name) in arch.syscalls().filter(|(nr, _)| difference.syscalls.contains(*nr)) {
         let Some(danger) = danger(name) else { continue };
-        let permission = compared.outcome(side, arch, nr).map(Permission::of);
-        if danger.condition_helps && permission != Some(Permission::Always) {
+        let is_new = danger.values.is_empty() || !compared.is_dangerous(side.other(), arch, nr);
+        if !is_new || !compared.is_dangerous(side, arch, nr) {
             continue;
         }
         match found.iter_mut().find(|(reason, _)| *reason == danger.reason) {

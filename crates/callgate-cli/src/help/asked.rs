@@ -4,12 +4,23 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-/// Whether clap shows help because of `-h`, not of `--help` or `help`: it acts on the first of them.
-pub(crate) fn is_short(words: &[OsString]) -> bool {
-    let mut words = words.iter().skip(1);
-    words
-        .find(|word| *word == "-h" || *word == "--help" || *word == "help")
-        .is_some_and(|w| w == "-h")
+/// Whether clap shows help because of `-h`, not of `--help` or the subcommand `help`: it acts on the first of them.
+pub(crate) fn is_short(root: &Command, words: &[OsString]) -> bool {
+    // After an operand, and after a command without subcommands, `help` is an operand.
+    let mut command = Some(root);
+    for word in words.iter().skip(1) {
+        if *word == "-h" {
+            return true;
+        }
+        if *word == "--help" || (*word == "help" && command.is_some_and(Command::has_subcommands)) {
+            return false;
+        }
+        let is_option = word.as_encoded_bytes().starts_with(b"-");
+        if let Some(outer) = command.filter(|_| !is_option) {
+            command = word.to_str().and_then(|word| outer.find_subcommand(word));
+        }
+    }
+    false
 }
 
 /// The innermost subcommand that the words name.
@@ -33,10 +44,14 @@ mod tests {
 
     #[test]
     fn the_first_word_about_help_decides() {
-        assert!(is_short(&words("x compile -h --help")));
-        assert!(!is_short(&words("x compile --help -h")));
-        assert!(!is_short(&words("x help compile")));
-        assert!(!is_short(&words("x")));
+        let root = Command::new("x").subcommand(Command::new("compile"));
+        assert!(is_short(&root, &words("x compile -h --help")));
+        assert!(is_short(&root, &words("x compile help -h")));
+        assert!(!is_short(&root, &words("x help -h")));
+        assert!(is_short(&root, &words("x compile a.json help -h")));
+        assert!(!is_short(&root, &words("x compile --help -h")));
+        assert!(!is_short(&root, &words("x help compile")));
+        assert!(!is_short(&root, &words("x")));
     }
 
     #[test]

@@ -39,7 +39,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// The short help of a command, which is built.
 pub(crate) fn short_help(command: &Command) -> String {
-    if command.get_subcommands().count() > GROUPS.len() {
+    if command.get_name() == "callgate" {
         return of_root(command);
     }
     let mut args: Vec<&Arg> = command
@@ -196,7 +196,9 @@ fn description(arg: &Arg, room: usize) -> String {
         let has_values = !values.is_empty() && !arg.is_hide_possible_values_set();
         return if has_values && fits(&with_values) { with_values } else { help };
     }
-    let ends = help.match_indices([';', ':', '(', '.']).map(|(at, _)| at);
+    // What follows a colon is a list or an explanation, which has no meaning without its end.
+    let whole = help.find(':').unwrap_or(help.len());
+    let ends = help.match_indices([';', ':', '(', '.']).map(|(at, _)| at).filter(|at| *at <= whole);
     let mut clauses = ends.rev().filter_map(|at| help.get(..at)).map(str::trim_end);
     if let Some(clause) = clauses.find(|text| fits(text) && text.contains(' ')) {
         return clause.to_owned();
@@ -273,5 +275,9 @@ mod tests {
             "The architecture of the filter"
         );
         assert_eq!(of("The architecture of the filter", 22), "The architecture of …");
+        assert_eq!(
+            of("When to use colours: auto (on a terminal), always", 30),
+            "When to use colours"
+        );
     }
 }

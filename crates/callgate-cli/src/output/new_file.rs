@@ -22,7 +22,11 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::place::{Directory, Entry};
+use crate::inputs;
 use crate::report::{Failure, Result};
+
+/// Why a file that was read is not replaced.
+const IS_INPUT: &str = "this file is also an input, which would be lost";
 
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,6 +222,9 @@ impl Replacement {
         // The old file may have appeared since.
         if let Some(old) = self.directory.stat(&self.name)? {
             self.directory.check(&old)?;
+            if inputs::contain(old.st_dev, old.st_ino) {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, IS_INPUT));
+            }
             if is_own_file(&old) {
                 self.hand_on(&old, &file)?;
             }
@@ -308,6 +315,9 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
             failure.help("choose another path, such as a file in your home directory")
         }
         io::ErrorKind::IsADirectory => failure.help("give the name of a file in it"),
+        io::ErrorKind::InvalidInput if error.to_string() == IS_INPUT => {
+            failure.help("write to another file; it can replace the input afterwards (mv)")
+        }
         io::ErrorKind::StorageFull => {
             failure.help("free some space, or write to another file system")
         }

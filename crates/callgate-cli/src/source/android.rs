@@ -52,14 +52,19 @@ impl AndroidSource {
 
     /// Reads the filter. Prints warnings.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+        self.load()?.read(options)
+    }
+
+    /// Reads the files.
+    pub(super) fn load(&self) -> Result<Lists> {
         if let Place::File(path) = &self.place
             && path.is_dir()
         {
-            return read_directory(path, self.filter.as_deref(), options);
+            return load_directory(path, self.filter.as_deref());
         }
         let bytes = self.place.read()?;
         match &self.filter {
-            None => read_list(&self.place, bytes, options),
+            None => load_list(&self.place, bytes),
             Some(filter) => Err(Failure::about(
                 self.place.name(),
                 format!("this is a file, which has no filter \"{filter}\""),
@@ -71,11 +76,16 @@ impl AndroidSource {
 
 /// Reads a single list: the filter that allows only its syscalls.
 pub(super) fn read_list(place: &Place, bytes: Vec<u8>, options: &SourceOptions) -> Result<Filter> {
+    load_list(place, bytes)?.read(options)
+}
+
+fn load_list(place: &Place, bytes: Vec<u8>) -> Result<Lists> {
     check_encoding(place, &bytes)?;
     check_name(place)?;
     let text = place.text(bytes, UTF8_HELP)?;
-    let texts = [(ListKind::Allow, NamedText { name: place.name(), text })];
-    read_texts(place.name(), texts.into(), &options.of_android()?, options)
+    let name = place.name();
+    let texts = vec![NamedText { name: name.clone(), text }];
+    Ok(Lists { name, is_app_zygote: false, kinds: vec![ListKind::Allow], texts })
 }
 
 /// Fails for lists whose syscalls are not allowed. As in genseccomp.py, the name of the file decides.
@@ -92,16 +102,9 @@ fn check_name(place: &Place) -> Result<()> {
     Err(Failure::about(place.name(), what).help(DIRECTORY_HELP))
 }
 
-/// Reads the lists of a filter in a directory.
-fn read_directory(
-    directory: &Path,
-    filter: Option<&str>,
-    options: &SourceOptions,
-) -> Result<Filter> {
+fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
     let kind = kind(directory, filter)?;
-    let mut reading = options.of_android()?;
-    reading.is_app_zygote = kind == FilterKind::AppZygote;
-    let mut texts = Vec::new();
+    let (mut kinds, mut texts) = (Vec::new(), Vec::new());
     let mut size = 0;
     for file in kind.files() {
         let Some(path) = find(directory, kind, file)? else { continue };
@@ -113,12 +116,12 @@ fn read_directory(
                 format!("the lists together are larger than {} MiB, the limit", MAX_BYTES >> 20);
             return Err(Failure::about(directory.display().to_string(), what).help(DIRECTORY_HELP));
         }
-        let name = path.display().to_string();
-        texts.push((file.kind, NamedText::of_bytes(name, bytes, UTF8_HELP)?));
+        kinds.push(file.kind);
+        texts.push(NamedText::of_bytes(path.display().to_string(), bytes, UTF8_HELP)?);
     }
     let name = directory.display().to_string();
     let name = if kind.name().is_empty() { name } else { format!("{name}#{}", kind.name()) };
-    read_texts(name, texts, &reading, options)
+    Ok(Lists { name, is_app_zygote: kind == FilterKind::AppZygote, kinds, texts })
 }
 
 /// The filter with a name, or the only one of Android 8.
@@ -174,24 +177,37 @@ fn find(directory: &Path, kind: FilterKind, file: &ListFile) -> Result<Option<Pa
     }
 }
 
-fn read_texts(
+/// The lists of a filter.
+#[derive(Clone, Debug)]
+pub(super) struct Lists {
     name: String,
-    texts: Vec<(ListKind, NamedText)>,
-    reading: &ReadOptions,
-    options: &SourceOptions,
-) -> Result<Filter> {
-    let (kinds, texts): (Vec<ListKind>, Vec<NamedText>) = texts.into_iter().unzip();
-    let lists: Vec<ListText<'_>> = kinds
-        .into_iter()
-        .zip(&texts)
-        .map(|(kind, text)| ListText { kind, text: &text.text })
+    is_app_zygote: bool,
+    kinds: Vec<ListKind>,
+    /// The texts, in the order of their kinds.
+    pub(super) texts: Vec<NamedText>,
+}
+
+impl Lists {
+    /// Reads the filter. Prints warnings.
+    pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+        let reading = ReadOptions { is_app_zygote: self.is_app_zygote, ..options.of_android()? };
+        read_texts(self, &reading, options)
+    }
+}
+
+fn read_texts(lists: &Lists, reading: &ReadOptions, options: &SourceOptions) -> Result<Filter> {
+    let Lists { name, kinds, texts, .. } = lists;
+    let texts_of = kinds.iter().zip(texts);
+    let lists: Vec<ListText<'_>> = texts_of
+        .map(|(kind, own)| ListText { kind: *kind, text: &own.text, name: Some(&own.name) })
         .collect();
-    let AndroidPolicy { policy, priorities, warnings } =
-        android::read(&lists, reading).map_err(|errors| failure(&texts, errors.into_vec()))?;
-    options.warn_about_containers(&name, "a filter of Android", false);
-    print(&texts, warnings);
+    let AndroidPolicy { policy, priorities, statements, warnings } =
+        android::read(&lists, reading).map_err(|errors| failure(texts, errors.into_vec()))?;
+    options.warn_about_containers(name, "a filter of Android", false);
+    print(texts, warnings);
     let arches: Vec<_> = policy.arches().collect();
-    let mut filter = Filter::of_profile(name, Profile::of(policy), options);
+    let profile = Profile { statements, ..Profile::of(policy) };
+    let mut filter = Filter::of_profile(name.clone(), profile, options);
     if !priorities.is_empty() {
         // The list has an order and no counts. Frequencies of syscalls fall roughly with the rank (Zipf's law).
         let of_rank = |(index, name): (usize, &&str)| {

@@ -28,11 +28,19 @@ pub(super) fn check_not_empty(place: &Place, bytes: &[u8]) -> Result<()> {
         }))
 }
 
-/// Adds to a syntax error in the first line that the text was read as a program.
-pub(super) fn explain_detected(failure: Failure, format: SourceFormat) -> Failure {
-    if format == SourceFormat::Program(ProgramForm::Text) && failure.line() == Some(1) {
-        return failure.more_help(
-            "without FORMAT:, this text was read as a BPF program (see `callgate --help`)",
+/// The errors that are shown of a text which is probably no program.
+const MAX_ERRORS: usize = 3;
+
+/// Says of a text that fails in its first line that it was read as a program.
+pub(super) fn explain_detected(failure: Failure, format: SourceFormat, bytes: &[u8]) -> Failure {
+    let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    let first = bytes.split(|byte| *byte == b'\n').position(|line| is_text(&line));
+    let fails_at_once =
+        first.zip(failure.line()).is_some_and(|(first, line)| line as usize <= first + 1);
+    if format == SourceFormat::Program(ProgramForm::Text) && fails_at_once {
+        return failure.first(MAX_ERRORS).more_help(
+            "this text is in no format that callgate detects, so it was read as a BPF program; if it is something else, \
+             write FORMAT: before its name (see `callgate --help`)",
         );
     }
     failure

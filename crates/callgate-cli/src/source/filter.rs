@@ -373,6 +373,9 @@ pub(super) fn warn_about_options<'a>(
     options: &SourceOptions,
     counts: bool,
 ) {
+    if options.warns_later {
+        return;
+    }
     filters.clone().into_iter().for_each(Filter::warn_about_arches);
     options.warn_about_unused("", Filter::kinds(filters), counts);
 }

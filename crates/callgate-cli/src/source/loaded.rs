@@ -3,6 +3,7 @@
 use callgate::change::Language;
 use callgate_requests::source::SourceFormat;
 
+use super::android::Lists;
 use super::detect::detect;
 use super::named::{Source, SourceKind, checked, read_detectable, read_detected, read_stack_in};
 use super::named_text::NamedText;
@@ -26,6 +27,8 @@ enum Loaded {
     Part { part: PartSource, format: SourceFormat, bytes: Vec<u8> },
     /// A unit with its drop-ins.
     Unit { unit: UnitSource, texts: Vec<NamedText> },
+    /// Lists of Android.
+    Android(Lists),
     /// A source without a text.
     Other(Source),
 }
@@ -70,6 +73,7 @@ impl Source {
                 Loaded::Part { part: part.clone(), format: part.detect(&bytes)?, bytes }
             }
             SourceKind::Unit(unit) => Loaded::Unit { texts: unit.load()?, unit: unit.clone() },
+            SourceKind::Android(lists) => Loaded::Android(lists.load()?),
             _ => Loaded::Other(self.clone()),
         }))
     }
@@ -89,6 +93,7 @@ impl LoadedSource {
                 Stack::of(part.read_bytes(*format, bytes.clone(), options)?)
             }
             Loaded::Unit { unit, texts } => unit.read_texts(texts, options)?,
+            Loaded::Android(lists) => Stack::of(lists.read(options)?),
             Loaded::Other(source) => return source.read(options),
         };
         Ok(checked(stack, options, false))
@@ -100,7 +105,8 @@ impl LoadedSource {
             Loaded::File { place, format, bytes, .. }
             | Loaded::Part { part: PartSource { place, .. }, format, bytes } => {
                 let name = place.name();
-                let file = (*format == SourceFormat::Snap).then(|| name.clone());
+                let has_name = matches!(format, SourceFormat::Snap | SourceFormat::Android);
+                let file = has_name.then(|| name.clone());
                 let text = std::str::from_utf8(bytes).ok().zip(language(*format));
                 let text =
                     text.map(|(text, language)| Text { index: 0, name, file, language, text });
@@ -108,13 +114,9 @@ impl LoadedSource {
             }
             Loaded::Unit { unit, texts } => {
                 let language = if unit.is_filter() { Language::UnitFilter } else { Language::Unit };
-                let of = |(index, own): (usize, &'a NamedText)| {
-                    let NamedText { name, text } = own;
-                    let file = Some(name.clone());
-                    Text { index, name: name.clone(), file, language, text }
-                };
-                texts.iter().enumerate().map(of).collect()
+                named(texts, language)
             }
+            Loaded::Android(lists) => named(&lists.texts, Language::Android),
             Loaded::Other(_) => Vec::new(),
         }
     }
@@ -144,9 +146,6 @@ impl LoadedSource {
                 "a process keeps its filters; change the profile from which they were made, and restart it"
                     .to_owned()
             }
-            SourceKind::Android(_) => {
-                format!("add a line for {name} to SECCOMP_ALLOWLIST_COMMON.TXT or the list of the filter")
-            }
             _ => return None,
         })
     }
@@ -158,7 +157,7 @@ impl LoadedSource {
             Loaded::File { bytes, .. } | Loaded::Part { bytes, .. } => {
                 *bytes = text.into_bytes();
             }
-            Loaded::Unit { texts, .. } => {
+            Loaded::Unit { texts, .. } | Loaded::Android(Lists { texts, .. }) => {
                 if let Some(own) = texts.get_mut(index) {
                     own.text = text;
                 }
@@ -167,6 +166,19 @@ impl LoadedSource {
         }
         changed
     }
+}
+
+/// Texts whose names are in the places of rules.
+fn named(texts: &[NamedText], language: Language) -> Vec<Text<'_>> {
+    let texts = texts.iter().enumerate();
+    let named = texts.map(|(index, NamedText { name, text })| Text {
+        index,
+        name: name.clone(),
+        file: Some(name.clone()),
+        language,
+        text,
+    });
+    named.collect()
 }
 
 /// The language of a format.
@@ -178,6 +190,7 @@ fn language(format: SourceFormat) -> Option<Language> {
         SourceFormat::Minijail => Some(Language::Minijail),
         SourceFormat::Lxc => Some(Language::Lxc),
         SourceFormat::Snap => Some(Language::Snap),
-        SourceFormat::Android | SourceFormat::Program(_) | SourceFormat::Socket => None,
+        SourceFormat::Android => Some(Language::Android),
+        SourceFormat::Program(_) | SourceFormat::Socket => None,
     }
 }

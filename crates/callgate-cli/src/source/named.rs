@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use callgate::bpf::suggest::nearest;
 use callgate::convert::Target;
@@ -25,6 +25,7 @@ use super::stack::Stack;
 use super::unit::UnitSource;
 use crate::options::{CompileOptions, SourceOptions};
 use crate::report::{Failure, Result};
+use crate::text::printable;
 
 /// A source as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,16 +159,30 @@ impl Source {
         options: &SourceOptions,
         own: [(&'static str, &SourceOptions); 2],
     ) -> Result<(Stack, Stack)> {
+        Source::check_inputs(a, b)?;
+        let read = |source: &Source, (suffix, own): (&'static str, &SourceOptions)| {
+            source.read_stack(&own.or(suffix, options))
+        };
+        Source::check_both((read(a, own[0])?, read(b, own[1])?), options, own)
+    }
+
+    /// Refuses two sources that are both standard input.
+    pub(crate) fn check_inputs(a: &Source, b: &Source) -> Result<()> {
         if a.is_stdin() && b.is_stdin() {
             return Err(Failure::new(
                 "both filters are standard input, which can be read only once",
             )
             .help("write one of them to a file"));
         }
-        let read = |source: &Source, (suffix, own): (&'static str, &SourceOptions)| {
-            source.read_stack(&own.or(suffix, options))
-        };
-        let (a, b) = (read(a, own[0])?, read(b, own[1])?);
+        Ok(())
+    }
+
+    /// Checks two sources as [`Source::read_both`] after it read them.
+    pub(crate) fn check_both(
+        (a, b): (Stack, Stack),
+        options: &SourceOptions,
+        own: [(&'static str, &SourceOptions); 2],
+    ) -> Result<(Stack, Stack)> {
         warn_about_options(a.filters.iter().chain(&b.filters), options, false);
         for (stack, (suffix, own)) in [&a, &b].into_iter().zip(own) {
             own.warn_about_unused(suffix, Filter::kinds(&stack.filters), false);
@@ -190,9 +205,18 @@ impl Source {
     ) -> Result<Vec<Stack>> {
         let stacks: Vec<Stack> =
             sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
+        Source::check_each(&stacks, options, compiling);
+        Ok(stacks)
+    }
+
+    /// Warns about options as [`Source::read_each`] after it read these sources.
+    pub(crate) fn check_each(
+        stacks: &[Stack],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) {
         let filters = stacks.iter().flat_map(|stack| &stack.filters);
         warn_about_options(filters, options, compiling.has_weights());
-        Ok(stacks)
     }
 
     /// Like [`Source::read_each`], with all stacks concatenated.
@@ -266,8 +290,9 @@ pub(super) fn read_detected(
     options: &SourceOptions,
 ) -> Result<Filter> {
     // A failure is rare, but the message about it needs the bytes.
-    read_filter(place, format, bytes.clone(), options)
-        .map_err(|failure| explain_input(explain_detected(failure, format), place, &bytes, options))
+    read_filter(place, format, bytes.clone(), options).map_err(|failure| {
+        explain_input(explain_detected(failure, format, &bytes), place, &bytes, options)
+    })
 }
 
 /// Reads an input whose format will be detected.
@@ -285,6 +310,9 @@ pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The most files of a directory with which a missing one is compared.
+const MAX_BESIDE: usize = 1000;
+
 /// Adds to the message about a missing file that it may be a mistyped name of the built-in profile, and that operators stand
 /// between blanks.
 fn explain_missing(failure: Failure, place: &Place) -> Failure {
@@ -293,14 +321,29 @@ fn explain_missing(failure: Failure, place: &Place) -> Failure {
             failure.more_help("to combine sources, put blanks around the operators: 'A + B'")
         }
         Place::File(path) if !path.exists() => {
-            let meant = path.to_str().and_then(|name| nearest(name, [BUILT_IN]));
-            match meant {
-                Some(_) => failure.help(format!("did you mean {BUILT_IN}?")),
+            let name = path.to_str().unwrap_or_default();
+            if name.parse::<u32>().is_ok() {
+                return failure.help(format!("a process is a source as pid:{name}"));
+            }
+            match nearest(name, beside(path).iter().map(String::as_str).chain([BUILT_IN])) {
+                Some(near) => failure.help(format!("did you mean \"{}\"?", printable(near))),
                 None => failure,
             }
         }
         _ => failure,
     }
+}
+
+/// The files in the directory of a path, as paths in the same form.
+fn beside(path: &Path) -> Vec<String> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = std::fs::read_dir(directory.unwrap_or(Path::new("."))).into_iter().flatten();
+    let names = entries.flatten().take(MAX_BESIDE).map(|entry| entry.file_name());
+    names
+        .filter_map(|name| {
+            Some(directory.map_or(PathBuf::new(), PathBuf::from).join(name).to_str()?.to_owned())
+        })
+        .collect()
 }
 
 #[cfg(test)]

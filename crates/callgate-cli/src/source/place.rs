@@ -11,6 +11,7 @@ use callgate::read::TextPart;
 
 use super::read_ahead::{ReadAhead, ReadPart};
 use super::referenced::identity;
+use crate::inputs;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::text::printable;
@@ -124,7 +125,12 @@ impl Place {
             }
             Place::Stdin => Ok(Box::new(io::stdin())),
             Place::File(path) => match File::open(path) {
-                Ok(file) => Ok(Box::new(file)),
+                Ok(file) => {
+                    if let Ok(metadata) = file.metadata() {
+                        inputs::note(&metadata);
+                    }
+                    Ok(Box::new(file))
+                }
                 Err(error) => Err(self.unreadable(&error)),
             },
         }

@@ -8,6 +8,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use crate::inputs;
 use crate::text::printable;
 
 /// The content of a file.
@@ -29,6 +30,7 @@ pub(super) fn read_referenced(path: &Path, most: u64) -> Result<Referenced, Stri
     if !metadata.is_file() {
         return Err(format!("{} is not a regular file", printable(&name)));
     }
+    inputs::note(&metadata);
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > most {

@@ -164,7 +164,7 @@ impl Source {
             Err(failure) => match socket(bytes.clone()) {
                 Ok(filter) if filter.is_not_seccomp() => Ok(AnyFilter::Packets(filter)),
                 _ if format.is_none() => {
-                    let failure = explain_detected(failure, SourceFormat::Program(form));
+                    let failure = explain_detected(failure, SourceFormat::Program(form), &bytes);
                     Err(explain_input(failure, place, &bytes, options))
                 }
                 _ => Err(failure),

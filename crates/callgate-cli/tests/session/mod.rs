@@ -98,6 +98,7 @@ fn needs(what: &str) -> TestResult {
             (Need::Ptrace, !refused)
         }
         "bash" => return needs_program(Need::Tool, "bash"),
+        "fish" => return needs_program(Need::Tool, "fish"),
         // A compiler and an emulator for aarch64.
         "aarch64" => {
             needs_program(Need::Qemu, "aarch64-linux-gnu-gcc")?;

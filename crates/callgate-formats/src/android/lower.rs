@@ -17,23 +17,27 @@ const OTHERS: Verdict = Verdict::trap(0);
 /// Architectures of an entry that have the same problem, by its place and its name.
 type Problems<'t> = BTreeMap<(At, &'t str), Vec<Arch>>;
 
-/// The policy, and the frequent syscalls that it allows.
+/// The syscalls that an architecture allows, by name, with their numbers and the places of the entries.
+pub(super) type Allowed = BTreeMap<&'static str, (u32, At)>;
+
+/// The policy, the frequent syscalls that it allows, and the entries of each architecture.
 pub(super) fn lower(
     report: &mut Report<'_>,
     lists: &Lists<'_>,
-) -> Result<(Policy, Vec<&'static str>), PolicyError> {
+) -> Result<(Policy, Vec<&'static str>, Vec<Allowed>), PolicyError> {
     check_blocked(report, &lists.arches, lists.base_at.is_some());
     let mut missing = Problems::new();
     let mut sections = Vec::new();
+    let mut entries = Vec::new();
     let mut frequent = BTreeSet::new();
     for of_arch in &lists.arches {
         let arch = of_arch.arch;
-        let mut allowed: BTreeMap<&'static str, u32> = BTreeMap::new();
+        let mut allowed = Allowed::new();
         let kept = of_arch.base.iter().filter(|(name, _)| !of_arch.blocked.contains_key(**name));
         for (name, at) in kept.chain(&of_arch.allowed) {
             match (number(arch, name), kernel_name(name)) {
                 (Some(nr), Some(name)) => {
-                    allowed.insert(name, nr);
+                    allowed.entry(name).or_insert((nr, *at));
                 }
                 _ => missing.entry((*at, *name)).or_default().push(arch),
             }
@@ -41,11 +45,12 @@ pub(super) fn lower(
         trap_low_priorities(report, lists, arch, &mut allowed);
         frequent.extend(allowed.keys().copied());
         let rule = Rule {
-            syscalls: allowed.into_values().collect(),
+            syscalls: allowed.values().map(|(nr, _)| *nr).collect(),
             when: Condition::always(),
             verdict: Verdict::ALLOW,
         };
         sections.push(Section::new(arch, vec![rule], OTHERS));
+        entries.push(allowed);
     }
     for ((at, name), arches) in missing {
         let message = format!("there is no syscall `{name}` on {}", names_of(&arches));
@@ -65,7 +70,7 @@ pub(super) fn lower(
             report.warn(priority.at, message).help = "remove it".to_owned();
         }
     }
-    Ok((Policy::new(sections, OTHERS)?, priorities))
+    Ok((Policy::new(sections, OTHERS)?, priorities, entries))
 }
 
 /// Reports blocked syscalls that the C library does not have, or that an allow list allows again.
@@ -107,13 +112,14 @@ fn trap_low_priorities(
     report: &mut Report<'_>,
     lists: &Lists<'_>,
     arch: Arch,
-    allowed: &mut BTreeMap<&'static str, u32>,
+    allowed: &mut Allowed,
 ) {
     let is_frequent = |name: &str| lists.priorities.iter().any(|priority| priority.name == name);
     let others = allowed.iter().filter(|(name, _)| !is_frequent(name));
     let start = At::default();
     let name = arch_name(arch);
-    let Some((first, lowest)) = others.min_by_key(|(_, nr)| **nr).map(|(name, nr)| (*name, *nr))
+    let Some((first, lowest)) =
+        others.map(|(name, (nr, _))| (*name, *nr)).min_by_key(|(_, nr)| *nr)
     else {
         let (severity, message, help) = match lists.base_at {
             Some(_) => (
@@ -131,7 +137,7 @@ fn trap_low_priorities(
         return;
     };
     for priority in &lists.priorities {
-        if let Some(nr) = allowed.get(priority.name).copied().filter(|nr| *nr < lowest) {
+        if let Some((nr, _)) = allowed.get(priority.name).copied().filter(|(nr, _)| *nr < lowest) {
             allowed.remove(priority.name);
             let message = format!(
                 "bionic's program traps `{}` on {name}: its number, {nr}, is below that of `{first}`, {lowest}, which \

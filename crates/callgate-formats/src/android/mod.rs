@@ -32,6 +32,7 @@ mod names;
 mod options;
 mod priority;
 mod read;
+mod statements;
 
 pub use crate::files::{FileErrors, FileMessage};
 pub use arches::arches_of as arches;

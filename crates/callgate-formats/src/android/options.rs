@@ -1,6 +1,7 @@
 //! What lists are read for, and what the reader returns.
 
 use crate::files::FileMessage;
+use crate::statements::Statements;
 use callgate_bpf::syscalls::Arch;
 use callgate_proof::policy::Policy;
 
@@ -11,12 +12,14 @@ pub struct ReadOptions {
     pub native: Arch,
     /// Whether the filter is that of app zygotes, which ignores `setresgid` in block lists.
     pub is_app_zygote: bool,
+    /// Whether the entries are returned with their places.
+    pub statements: bool,
 }
 
 impl ReadOptions {
     /// Reads for a host.
     pub fn new(native: Arch) -> ReadOptions {
-        ReadOptions { native, is_app_zygote: false }
+        ReadOptions { native, is_app_zygote: false, statements: false }
     }
 }
 
@@ -40,6 +43,15 @@ pub struct ListText<'t> {
     pub kind: ListKind,
     /// Its text.
     pub text: &'t str,
+    /// The name of its file in the places of statements.
+    pub name: Option<&'t str>,
+}
+
+impl<'t> ListText<'t> {
+    /// A list without the name of a file.
+    pub const fn new(kind: ListKind, text: &'t str) -> ListText<'t> {
+        ListText { kind, text, name: None }
+    }
 }
 
 /// The filter of some lists.
@@ -49,6 +61,8 @@ pub struct AndroidPolicy {
     pub policy: Policy,
     /// The frequent syscalls in the order of the list, each once, without those that no architecture of the filter allows.
     pub priorities: Vec<&'static str>,
+    /// The entries that allow syscalls, and those that block lists remove; `None` unless the options ask for them.
+    pub statements: Option<Statements>,
     /// Warnings, by file and position.
     pub warnings: Vec<FileMessage>,
 }

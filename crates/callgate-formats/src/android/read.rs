@@ -4,6 +4,7 @@ use super::arches::{arch_name, arches_of};
 use super::lists::{Lists, lists};
 use super::lower::lower;
 use super::options::{AndroidPolicy, ListText, ReadOptions};
+use super::statements::statements;
 use crate::files::{At, FileErrors, Report};
 use callgate_bpf::syscalls::Arch;
 
@@ -14,8 +15,8 @@ use callgate_bpf::syscalls::Arch;
 /// use callgate_formats::android::{ListKind, ListText, ReadOptions, read};
 ///
 /// let lists = [
-///     ListText { kind: ListKind::Base, text: "__close:close(int) all\nchroot(const char*) all\n" },
-///     ListText { kind: ListKind::Block, text: "chroot(const char*) all\n" },
+///     ListText::new(ListKind::Base, "__close:close(int) all\nchroot(const char*) all\n"),
+///     ListText::new(ListKind::Block, "chroot(const char*) all\n"),
 /// ];
 /// let policy = read(&lists, &ReadOptions::new(Arch::Aarch64))?.policy;
 /// let call = |nr| SeccompData { nr, arch: Arch::Aarch64.token(), ..SeccompData::default() };
@@ -42,8 +43,10 @@ pub fn read(texts: &[ListText<'_>], options: &ReadOptions) -> Result<AndroidPoli
     }
     warn_about_old(&mut report, &lists);
     match lower(&mut report, &lists) {
-        Ok((policy, priorities)) if !report.failed() => {
-            Ok(AndroidPolicy { policy, priorities, warnings: report.finish() })
+        Ok((policy, priorities, entries)) if !report.failed() => {
+            let statements =
+                options.statements.then(|| statements(&report, texts, &lists, &entries));
+            Ok(AndroidPolicy { policy, priorities, statements, warnings: report.finish() })
         }
         Ok(_) => Err(report.finish().into()),
         Err(error) => {

@@ -119,8 +119,8 @@ impl Reports {
             if sources.name(at.source).is_some() {
                 text = format!("in {}: {text}", show(at));
             }
-            messages.report_at(message.severity, || of(sources.outermost(at)), text).help =
-                message.help;
+            let shown = messages.report_at(message.severity, || of(sources.outermost(at)), text);
+            (shown.help, shown.topic) = (message.help, message.topic);
         }
         for (count, severity) in
             [(self.warnings, Severity::Warning), (self.errors, Severity::Error)]

@@ -13,7 +13,7 @@ use crate::included::{
 };
 use crate::profile::Profile;
 use crate::statements::Statements;
-use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Topic};
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Policy, Rule, Section};
@@ -161,10 +161,11 @@ fn report_x32(
     };
     if default.permits() && native.iter().any(|rule| !rule.verdict.permits()) {
         let message = format!(
-            "programs can avoid these rules by syscalls of x32 (numbers from {X32_SYSCALL_BIT:#x}), which get DEFAULT {default}"
+            "programs can evade these rules with syscalls of x32 (numbers from {X32_SYSCALL_BIT:#x}), which get DEFAULT {default}"
         );
-        reports.warn(at, message).help =
-            "read the policy for x86_64 and x32, or list what is allowed".to_owned();
+        let warning = reports.warn(at, message);
+        warning.help = "read the policy for x86_64 and x32, or list what is allowed".to_owned();
+        warning.topic = Some(Topic::X32);
     }
 }
 

@@ -19,15 +19,15 @@ pub struct Comparison {
 
 /// A syscall that two filters treat differently.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+struct Change {
     /// The number.
-    pub nr: u32,
+    nr: u32,
     /// The name.
-    pub name: &'static str,
+    name: &'static str,
     /// What the first filter does with it.
-    pub before: Outcome,
+    before: Outcome,
     /// What the second filter does with it.
-    pub after: Outcome,
+    after: Outcome,
 }
 
 /// The kind of a change, in the order of the page.

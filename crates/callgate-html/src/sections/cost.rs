@@ -1,6 +1,6 @@
 //! What the filter costs: instructions, by the cost models of kernels, and as measured.
 
-use callgate::compile::{Execution, SyscallCost};
+use callgate::compile::{Basis, Execution, SyscallCost};
 use callgate::syscalls::Arch;
 
 use crate::describe::{counted, grouped};
@@ -14,6 +14,8 @@ pub struct Cost<'a> {
     pub programs: &'a [ProgramCost<'a>],
     /// Where the weights are from; `None` without given weights.
     pub weights: Option<&'a str>,
+    /// How to give weights, as a clause, or empty.
+    pub how_to_weigh: &'a str,
     /// What was measured, as a fragment of a page.
     pub measured: Option<&'a Markup>,
 }
@@ -25,8 +27,6 @@ pub struct ProgramCost<'a> {
     pub name: &'a str,
     /// Its execution under the weights.
     pub execution: &'a Execution,
-    /// The number of syscalls that the kernel's cache allows without executing it.
-    pub cached: usize,
 }
 
 /// The maximum number of syscalls that are listed.
@@ -35,12 +35,7 @@ const MAX_SYSCALLS: usize = 20;
 /// The section about cost.
 pub fn cost(cost: &Cost<'_>) -> Section {
     Section::new("cost", "Cost", |body| {
-        body.leaf("p", &[], &match cost.weights {
-            Some(weights) => format!("Means are over syscalls as frequent as in {weights}."),
-            None => "Means are over all always-allowed syscalls of the first architecture, as if they were equally \
-                     frequent; --weights gives frequencies."
-                .to_owned(),
-        });
+        body.leaf("p", &[], &basis(cost));
         body.element("div", &[("class", "wide")], |wide| {
             wide.element("table", &[], |table| {
                 table.element("tr", &[], |tr| {
@@ -74,6 +69,37 @@ pub fn cost(cost: &Cost<'_>) -> Section {
     })
 }
 
+/// The syscalls over which means are taken, in a sentence.
+fn basis(cost: &Cost<'_>) -> String {
+    let means =
+        cost.programs.last().map(|program| (program.execution.basis, program.execution.mean()));
+    let syscalls = match (means, cost.weights) {
+        (Some((_, None)), _) => {
+            return "The filter allows no syscall, so there are no means.".to_owned();
+        }
+        (Some((Basis::Permitted, _)), None) => {
+            "No syscall of the first architecture is always allowed, so means are over the syscalls that are allowed for \
+             some arguments, as if they were equally frequent"
+        }
+        (Some((Basis::Permitted, _)), Some(weights)) => {
+            return format!(
+                "No syscall of the filter occurs in {weights}, so means are over the allowed syscalls, as if they were \
+                 equally frequent."
+            );
+        }
+        (_, Some(weights)) => {
+            return format!("Means are over syscalls as frequent as in {weights}.");
+        }
+        (_, None) => {
+            "Means are over all always-allowed syscalls of the first architecture, as if they were equally frequent"
+        }
+    };
+    match cost.how_to_weigh {
+        "" => format!("{syscalls}."),
+        how => format!("{syscalls}; {how}."),
+    }
+}
+
 fn row(table: &mut Markup, program: &ProgramCost<'_>) {
     let number = |mean: Option<f64>| mean.map_or("unknown".to_owned(), |mean| format!("{mean:.2}"));
     table.element("tr", &[], |tr| {
@@ -81,7 +107,7 @@ fn row(table: &mut Markup, program: &ProgramCost<'_>) {
         tr.leaf("td", &[], &grouped(program.execution.insns.len()));
         tr.leaf("td", &[], &number(program.execution.mean()));
         tr.leaf("td", &[], &number(program.execution.mean_with_cache()));
-        tr.leaf("td", &[], &grouped(program.cached));
+        tr.leaf("td", &[], &grouped(program.execution.cached));
     });
 }
 
@@ -112,7 +138,7 @@ fn syscall(table: &mut Markup, cost: &SyscallCost) {
         tr.element("th", &[("scope", "row")], |th| th.leaf("code", &[], &name));
         tr.leaf("td", &[], &percent(cost.syscall.weight));
         tr.leaf("td", &[], &format!("{:.1}", cost.executed));
-        tr.leaf("td", &[], if cost.syscall.always_allowed { "yes" } else { "no" });
+        tr.leaf("td", &[], if cost.is_cached() { "yes" } else { "no" });
     });
 }
 

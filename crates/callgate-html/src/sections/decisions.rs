@@ -16,6 +16,8 @@ const WIDTH: f64 = 172.0;
 const HEIGHT: f64 = 22.0;
 const COLUMN: f64 = 214.0;
 const ROW: f64 = 27.0;
+/// The size of a picture whose texts are readable on a sheet of paper.
+const PAPER: (f64, f64) = (1300.0, 1600.0);
 /// The maximum number of characters of a node.
 const CHARS: usize = 23;
 
@@ -77,8 +79,13 @@ fn picture(body: &mut Markup, tree: &Tree, placed: &Placed, hot: &[usize]) {
         let view = format!("0 0 {width} {height}");
         let style = format!("--width: {width}px");
         let title = format!("Decision tree with {}", counted(tree.nodes.len(), "node"));
+        let is_large = width > PAPER.0 || height > PAPER.1;
+        if is_large {
+            let text = "The tree is too large for paper; the instructions of the program, which follow, are the same.";
+            zoom.leaf("p", &[("class", "paper")], text);
+        }
         let canvas = [
-            ("class", "canvas"),
+            ("class", if is_large { "canvas large" } else { "canvas" }),
             ("tabindex", "0"),
             ("role", "region"),
             ("aria-label", "Decision tree"),
@@ -88,7 +95,8 @@ fn picture(body: &mut Markup, tree: &Tree, placed: &Placed, hot: &[usize]) {
                 ("xmlns", "http://www.w3.org/2000/svg"),
                 ("viewBox", view.as_str()),
                 ("style", style.as_str()),
-                ("role", "img"),
+                // Not a picture, whose links would be hidden.
+                ("role", "group"),
                 ("aria-label", title.as_str()),
             ];
             canvas.element("svg", &attributes, |svg| {

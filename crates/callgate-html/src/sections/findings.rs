@@ -1,42 +1,47 @@
 //! Findings of checks of the filter.
 
-use crate::page::Section;
+use callgate::lint::{self, Check, Level};
 
-/// How serious a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Attackers may use it.
-    Danger,
-    /// Probably a mistake.
-    Warning,
-    /// Worth knowing.
-    Note,
-}
+use crate::page::Section;
 
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The stable name of the check.
-    pub id: String,
-    /// How serious it is.
-    pub severity: Severity,
+    /// The check.
+    pub check: Check,
     /// What was found, in a line.
     pub title: String,
     /// Where: file, line and column, or empty.
     pub position: String,
-    /// A syscall that shows it, or empty.
+    /// Syscalls that show it, or empty.
     pub example: String,
     /// What to do, or empty.
     pub fix: String,
 }
 
-impl Severity {
-    fn chip(self) -> (&'static str, &'static str) {
-        match self {
-            Severity::Danger => ("chip killed", "danger"),
-            Severity::Warning => ("chip conditional", "warning"),
-            Severity::Note => ("chip notified", "note"),
+impl Finding {
+    /// A finding of lint with a title, its place and its examples as text.
+    pub fn new(
+        found: &lint::Finding,
+        title: String,
+        place: Option<String>,
+        examples: &[String],
+    ) -> Finding {
+        Finding {
+            check: found.check,
+            title,
+            position: place.unwrap_or_default(),
+            example: examples.join("; "),
+            fix: found.help.clone(),
         }
+    }
+}
+
+fn style(level: Level) -> &'static str {
+    match level {
+        Level::Error => "chip killed",
+        Level::Warning => "chip conditional",
+        Level::Note => "chip notified",
     }
 }
 
@@ -46,7 +51,7 @@ const MAX_FINDINGS: usize = 200;
 /// The findings, the most serious first.
 pub fn findings(findings: &[Finding]) -> Section {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| finding.severity);
+    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.check.level()));
     Section::new("findings", "Findings", |body| {
         if sorted.is_empty() {
             body.leaf("p", &[], "The checks found nothing.");
@@ -55,12 +60,12 @@ pub fn findings(findings: &[Finding]) -> Section {
         body.element("ul", &[("class", "findings")], |list| {
             for finding in sorted.iter().take(MAX_FINDINGS) {
                 list.element("li", &[], |item| {
-                    let (style, text) = finding.severity.chip();
-                    item.leaf("span", &[("class", style)], text);
+                    let level = finding.check.level();
+                    item.leaf("span", &[("class", style(level))], level.name());
                     item.text(" ");
                     item.leaf("b", &[], &finding.title);
                     item.text(" ");
-                    item.leaf("code", &[("class", "quiet")], &finding.id);
+                    item.leaf("code", &[("class", "quiet")], finding.check.id());
                     let parts = [
                         ("at", &finding.position),
                         ("example:", &finding.example),
@@ -89,15 +94,15 @@ mod tests {
 
     #[test]
     fn findings_are_escaped_and_sorted() {
-        let finding = |severity, title: &str| Finding {
-            id: "x".to_owned(),
-            severity,
+        let finding = |check, title: &str| Finding {
+            check,
             title: title.to_owned(),
             position: "<b>:1:2".to_owned(),
             example: String::new(),
             fix: "\u{1b}[1m".to_owned(),
         };
-        let list = [finding(Severity::Note, "second"), finding(Severity::Danger, "first")];
+        let list =
+            [finding(Check::UnmergedStack, "second"), finding(Check::ArchNotChecked, "first")];
         let text = findings(&list).markup().into_string();
         assert!(text.find("first") < text.find("second"), "{text}");
         assert!(text.contains("&lt;b&gt;:1:2") && text.contains(r"\u{1b}[1m"), "{text}");

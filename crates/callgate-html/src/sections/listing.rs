@@ -37,9 +37,15 @@ pub fn program(
                  left: at each branch, it follows what more syscalls do.",
             );
         }
-        body.element("details", &[], |details| {
+        body.element("details", &[("class", "listing")], |details| {
             details.leaf("summary", &[], "The instructions");
-            details.element("div", &[("class", "wide code"), ("tabindex", "0")], |code| {
+            let attributes = [
+                ("class", "wide code"),
+                ("tabindex", "0"),
+                ("role", "region"),
+                ("aria-label", "Instructions"),
+            ];
+            details.element("div", &attributes, |code| {
                 for (at, line) in lines.iter().take(MAX_INSNS).enumerate() {
                     let share = weighted.and_then(|weighted| weighted.insns.get(at));
                     let is_hot = hot.as_ref().is_some_and(|hot| hot.contains(&at));

@@ -188,9 +188,12 @@ fn rows(table: &mut Markup, purpose: Purpose, entries: &[&Entry<'_>]) {
         }
     }
     outcomes.sort_by_key(|(class, ..)| *class);
+    let rowspan = outcomes.len().to_string();
     for (at, (class, text, names)) in outcomes.iter().enumerate() {
         table.element("tr", &[], |tr| {
-            tr.leaf("th", &[("scope", "row")], if at == 0 { purpose.title() } else { "" });
+            if at == 0 {
+                tr.leaf("th", &[("scope", "row"), ("rowspan", &rowspan)], purpose.title());
+            }
             tr.element("td", &[], |td| {
                 td.leaf("span", &[("class", &format!("chip {}", class.style()))], text);
             });

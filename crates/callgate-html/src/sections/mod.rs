@@ -14,11 +14,11 @@ mod map;
 mod summary;
 
 pub use arguments::arguments;
-pub use comparison::{Change, Comparison, comparison};
+pub use comparison::{Comparison, comparison};
 pub use cost::{Cost, ProgramCost, cost};
 pub use decisions::decisions;
 pub use filter::Subject;
-pub use findings::{Finding, Severity, findings};
+pub use findings::{Finding, findings};
 pub use listing::program;
 pub use map::map;
 pub use summary::summary;

@@ -6,7 +6,7 @@ use callgate::purposes::{Purpose, allowed_dangers};
 
 use super::abilities::{ABILITIES, Ability};
 use super::filter::Subject;
-use crate::describe::{Entry, by_purpose, counted, effect, entries};
+use crate::describe::{Entry, by_purpose, counted, effect, entries, grouped};
 use crate::markup::Markup;
 use crate::page::Section;
 
@@ -27,16 +27,13 @@ pub fn summary(subject: &Subject<'_>) -> Section {
 /// How many syscalls are permitted, and what happens to the others.
 fn headline(body: &mut Markup, subject: &Subject<'_>, first: &ArchExplanation) {
     let entries = entries(first);
-    let of = |wanted: Permission| {
-        entries.iter().filter(|(.., outcome)| Permission::of(outcome) == wanted).count()
-    };
     let mut text = format!(
         "On {}, the filter always allows {} of {}.",
         first.arch,
-        of(Permission::Always),
+        grouped(first.count(Permission::Always)),
         counted(entries.len(), "syscall")
     );
-    let some = of(Permission::Sometimes);
+    let some = first.count(Permission::Sometimes);
     if some > 0 {
         text += &format!(" It allows {some} for some arguments only.");
     }
@@ -110,21 +107,21 @@ fn default(arch: &ArchExplanation) -> String {
 
 /// An architecture in a line.
 fn short(arch: &ArchExplanation) -> String {
-    let entries = entries(arch);
-    let permits = |(.., outcome): &&Entry<'_>| Permission::of(outcome) >= Permission::Sometimes;
-    let permitted = entries.iter().filter(permits).count();
-    match entries.iter().map(|(.., outcome)| *outcome).next() {
-        Some(Outcome::Always(verdict))
-            if entries.iter().all(|(.., own)| **own == Outcome::Always(*verdict)) =>
-        {
-            format!("on {}, every syscall {}", arch.arch, effect(*verdict))
-        }
-        _ => format!(
-            "on {}, it allows {permitted} of {}, some of them for some arguments only",
-            arch.arch,
-            counted(entries.len(), "syscall")
-        ),
+    let mut outcomes = arch.groups.iter().map(|group| &group.outcome);
+    if let Some(Outcome::Always(verdict)) = outcomes.next()
+        && outcomes.all(|own| *own == Outcome::Always(*verdict))
+    {
+        return format!("on {}, every syscall {}", arch.arch, effect(*verdict));
     }
+    let all: usize = arch.groups.iter().map(|group| group.syscalls.len()).sum();
+    let (always, some) = (arch.count(Permission::Always), arch.count(Permission::Sometimes));
+    let permitted = grouped(always + some);
+    let mut text =
+        format!("on {}, it allows {permitted} of {}", arch.arch, counted(all, "syscall"));
+    if some > 0 {
+        text += &format!(", {} of them for some arguments only", grouped(some));
+    }
+    text
 }
 
 /// What a process can do.
@@ -134,7 +131,7 @@ fn can(body: &mut Markup, subject: &Subject<'_>) {
     body.leaf("h3", &[], "What a process can do");
     body.element("div", &[("class", "wide")], |wide| {
         wide.element("table", &[("class", "words")], |table| {
-            header(table, &["It can …", "", "because of"]);
+            header(table, &["It can …", "Answer", "because of"]);
             ABILITIES.iter().for_each(|ability| row(table, &arches, ability));
         });
     });
@@ -146,7 +143,7 @@ fn row(table: &mut Markup, arches: &[(Arch, Vec<Entry<'_>>)], ability: &Ability)
         Some((*arch, answer))
     });
     let Some((_, first)) = answers.next() else { return };
-    // An answer that a process gets on another architecture of the filter is as good for it.
+    // A process can also use the ABIs of the filter's other architectures.
     let more: Vec<String> = answers
         .filter(|(_, other)| other.permission > first.permission)
         .map(|(arch, other)| format!("{arch}: {}", word(other.permission).1))

@@ -1,8 +1,10 @@
 //! The experiments by name.
 
+use std::time::Duration;
+
 use super::error::ExperimentError;
 use super::setup::{Options, Setup};
-use super::{condwait, getpid, long_jumps, open_read_close, unixbench, weighted};
+use super::{condwait, getpid, long_jumps, open_read_close, socket_filters, unixbench, weighted};
 
 /// An experiment by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub enum Experiment {
     UnixbenchSyscall,
     /// Lists of 2 and 200 rules (the interpreter of 2014).
     LongJumps,
+    /// Filters of packets (the interpreter of 2014).
+    SocketFilters,
     /// A file opened, read and closed (2017).
     OpenReadClose,
     /// Many threads that wait for a condition (2022).
@@ -27,6 +31,7 @@ impl Experiment {
         Experiment::Getpid,
         Experiment::UnixbenchSyscall,
         Experiment::LongJumps,
+        Experiment::SocketFilters,
         Experiment::OpenReadClose,
         Experiment::CondWait,
         Experiment::Weighted,
@@ -38,6 +43,7 @@ impl Experiment {
             Experiment::Getpid => "getpid",
             Experiment::UnixbenchSyscall => "unixbench-syscall",
             Experiment::LongJumps => "long-jumps",
+            Experiment::SocketFilters => "socket-filters",
             Experiment::OpenReadClose => "open-read-close",
             Experiment::CondWait => "condwait",
             Experiment::Weighted => "weighted",
@@ -50,16 +56,35 @@ impl Experiment {
             Experiment::Getpid => "cost of entry, filter and instruction apart (2020)",
             Experiment::UnixbenchSyscall => "UnixBench's syscalls under 1, 4 and 32 filters (2020)",
             Experiment::LongJumps => "10 million syscalls under 2 and 200 rules (2014)",
+            Experiment::SocketFilters => "tcpdump's filters for packets on loopback (2014)",
             Experiment::OpenReadClose => "open, read and close under 23 rules, 100 runs (2017)",
             Experiment::CondWait => "256 threads in pthread_cond_timedwait (2022)",
             Experiment::Weighted => weighted::ABOUT,
         }
     }
 
+    /// The approximate duration, without and with `quick`, on a machine with nothing else to do. It includes the
+    /// measurements with other settings of the JIT compiler, which some machines do not permit.
+    pub const fn duration(self, quick: bool) -> Duration {
+        let (seconds, quick_seconds) = match self {
+            Experiment::Getpid => (18, 4),
+            Experiment::UnixbenchSyscall => (30, 6),
+            Experiment::LongJumps => (80, 16),
+            Experiment::SocketFilters => (82, 18),
+            Experiment::OpenReadClose => (190, 40),
+            Experiment::CondWait => (120, 24),
+            Experiment::Weighted => (15, 3),
+        };
+        Duration::from_secs(if quick { quick_seconds } else { seconds })
+    }
+
     /// Whether other code and data can be touched before each syscall: not where many threads or long runs are
-    /// what is measured.
+    /// what is measured, and not where it is part of the experiment.
     pub const fn can_be_cold(self) -> bool {
-        !matches!(self, Experiment::CondWait | Experiment::OpenReadClose)
+        !matches!(
+            self,
+            Experiment::CondWait | Experiment::OpenReadClose | Experiment::SocketFilters
+        )
     }
 
     /// Makes its filters.
@@ -71,6 +96,7 @@ impl Experiment {
             Experiment::Getpid => getpid::setup(options),
             Experiment::UnixbenchSyscall => unixbench::setup(options),
             Experiment::LongJumps => long_jumps::setup(options),
+            Experiment::SocketFilters => socket_filters::setup(options),
             Experiment::OpenReadClose => open_read_close::setup(options),
             Experiment::CondWait => condwait::setup(options),
             Experiment::Weighted => weighted::setup(options),

@@ -22,6 +22,7 @@ pub(super) enum ExperimentErrorKind {
     Shape(ShapeError),
     Stack(StackError),
     Subject(SubjectError),
+    Program(String),
 }
 
 impl std::fmt::Display for ExperimentError {
@@ -44,6 +45,7 @@ impl std::fmt::Display for ExperimentError {
             ExperimentErrorKind::Shape(error) => error.fmt(f),
             ExperimentErrorKind::Stack(error) => error.fmt(f),
             ExperimentErrorKind::Subject(error) => error.fmt(f),
+            ExperimentErrorKind::Program(error) => f.write_str(error),
         }
     }
 }

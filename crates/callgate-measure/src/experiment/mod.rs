@@ -11,11 +11,13 @@ mod error;
 mod getpid;
 mod long_jumps;
 mod open_read_close;
+mod runs;
 mod setup;
+mod socket_filters;
 mod unixbench;
 mod weighted;
 
 pub use catalog::Experiment;
 pub use error::ExperimentError;
+pub use runs::{Runs, Varied};
 pub use setup::{Options, Setup};
-pub use unixbench::LIST_OF_20;

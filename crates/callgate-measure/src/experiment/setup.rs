@@ -9,10 +9,13 @@ use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
+use super::runs::{Extra, Runs};
 use crate::body::Body;
 use crate::cold::Cold;
 use crate::measure::{Plan, Samples};
+use crate::published::Published;
 use crate::report::{Finding, Shown};
+use crate::stats::Interval;
 use crate::subject::Subject;
 use crate::syscalls::MeasurableSyscall;
 use crate::worker::Batches;
@@ -20,12 +23,16 @@ use crate::worker::Batches;
 /// Options of an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The rules of `condwait` and `weighted`.
+    /// The rules of `weighted`, and those of `condwait` if `is_given`.
     pub policy: Policy,
+    /// Whether the caller gave a profile, instead of the built-in one.
+    pub is_given: bool,
     /// The subjects of `weighted` that replace those generated from `policy`.
     pub subjects: Vec<Subject>,
     /// The frequencies of syscalls for `weighted`; empty for its own table.
     pub weights: Vec<(MeasurableSyscall, f64)>,
+    /// Whether the JIT setting of the machine may be changed for a part of the measurement, where that is possible.
+    pub may_switch_jit: bool,
     /// Whether to measure for a fifth of the time.
     pub quick: bool,
     /// The processor to measure on.
@@ -47,6 +54,30 @@ pub struct Setup {
     pub bodies: Vec<Shown>,
     /// Derives the findings from the samples.
     pub findings: fn(&Samples) -> Vec<Finding>,
+    pub(super) extra: Extra,
+    pub(super) may_switch_jit: bool,
+}
+
+impl Setup {
+    /// Sets the time of all measurements together; `usual` is what they usually take.
+    pub fn set_time(&mut self, time: Duration, usual: Duration) {
+        self.extra.set_time(&mut self.plan, self.may_switch_jit, time, usual);
+    }
+
+    /// Measures the same under other conditions, such as without the JIT compiler, with `take`; what is not possible here is
+    /// skipped. `own` are the samples of the plan.
+    pub fn vary(
+        &self,
+        own: Samples,
+        take: &mut dyn FnMut(&Plan) -> Result<Samples, String>,
+    ) -> Runs {
+        Runs::of(own, &self.extra.variations, self.may_switch_jit, take)
+    }
+
+    /// The results in the form in which the experiment was published, and what was skipped.
+    pub fn published(&self, runs: &Runs) -> Published {
+        self.extra.report(runs)
+    }
 }
 
 impl Options {
@@ -80,19 +111,30 @@ pub(super) fn shown(subjects: &[Subject], syscalls: &[MeasurableSyscall]) -> Vec
     syscalls.iter().map(of).collect()
 }
 
-/// Rules for this machine that allow syscalls; those in `inspected` with any first argument except one that is
-/// not passed here, so that the kernel does not cache them. As in libseccomp, x32 numbers get the verdict for other
-/// architectures.
+/// An argument that is not passed here.
+pub(super) const NOT_PASSED: u32 = 0x1234_5678;
+
+/// Rules for this machine that allow syscalls and kill otherwise; those in `inspected` with any first argument except one
+/// that is not passed here, so that the kernel does not cache them.
 pub(super) fn allowing(numbers: &[u32], inspected: &[u32]) -> Result<Policy, ExperimentError> {
-    let arch = native()?;
     let rules = numbers.iter().map(|nr| {
         let when = match Field::arg(0).filter(|_| inspected.contains(nr)) {
-            Some(field) => Condition::test(Test::new(field, Cmp::Ne, 0x1234_5678)),
+            Some(field) => Condition::test(Test::new(field, Cmp::Ne, NOT_PASSED.into())),
             None => Condition::always(),
         };
         Rule { syscalls: SyscallSet::one(*nr), when, verdict: Verdict::ALLOW }
     });
-    let (bad_arch, default) = (Verdict::KILL_PROCESS, Verdict::errno(libc::EPERM as u16));
+    // SCMP_ACT_KILL.
+    of_rules(rules, Verdict::KILL_THREAD)
+}
+
+/// A policy for this machine. As in libseccomp, x32 numbers get the verdict for other architectures.
+pub(super) fn of_rules(
+    rules: impl Iterator<Item = Rule>,
+    default: Verdict,
+) -> Result<Policy, ExperimentError> {
+    let arch = native()?;
+    let bad_arch = Verdict::KILL_THREAD;
     let x32 = (arch == Arch::X86_64).then(|| Rule {
         syscalls: SyscallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
         when: Condition::always(),
@@ -102,9 +144,19 @@ pub(super) fn allowing(numbers: &[u32], inspected: &[u32]) -> Result<Policy, Exp
     Ok(Policy::new(vec![section], bad_arch)?)
 }
 
-pub(super) fn numbers(names: &[&str]) -> Result<Vec<u32>, ExperimentError> {
+/// The numbers of the syscalls that this machine has, and the names of the others.
+pub(super) fn known<'n>(names: &[&'n str]) -> Result<(Vec<u32>, Vec<&'n str>), ExperimentError> {
     let arch = native()?;
-    Ok(names.iter().filter_map(|name| arch.number(name)).collect())
+    let (known, unknown): (Vec<&str>, Vec<&str>) =
+        names.iter().partition(|name| arch.number(name).is_some());
+    Ok((known.iter().filter_map(|name| arch.number(name)).collect(), unknown))
+}
+
+/// A note about syscalls of a list that this machine does not have.
+pub(super) fn missing(names: &[&str], list: usize) -> Option<String> {
+    let (count, names) = (names.len(), names.join(", "));
+    (count > 0)
+        .then(|| format!("{count} of the {list} names are not syscalls of this machine: {names}"))
 }
 
 pub(super) fn native() -> Result<Arch, ExperimentError> {
@@ -122,4 +174,29 @@ pub(super) fn syscall(name: &'static str) -> Result<MeasurableSyscall, Experimen
 /// The overhead of a subject for a body, in nanoseconds.
 pub(super) fn overhead(samples: &Samples, subject: usize, body: usize) -> Option<f64> {
     Some(samples.estimate(subject, body)?.overhead.median)
+}
+
+/// The share of the time that a subject adds to a body, in percent of the time with it, with its confidence interval.
+pub(super) fn share(
+    samples: &Samples,
+    subject: usize,
+    baseline: usize,
+    body: usize,
+) -> Option<Interval> {
+    let (own, none) = (samples.values(subject, body), samples.values(baseline, body));
+    let shares: Vec<f64> =
+        own.iter().zip(&none).map(|(own, none)| (1.0 - none / own) * 100.0).collect();
+    Interval::of(&shares, subject as u64)
+}
+
+/// The difference of a subject from another one in the same round, in nanoseconds.
+pub(super) fn difference(
+    samples: &Samples,
+    subject: usize,
+    baseline: usize,
+    body: usize,
+) -> Option<Interval> {
+    let (own, other) = (samples.values(subject, body), samples.values(baseline, body));
+    let differences: Vec<f64> = own.iter().zip(&other).map(|(own, other)| own - other).collect();
+    Interval::of(&differences, subject as u64)
 }

@@ -5,6 +5,7 @@
 //! are compared over no filter and, as published, over the smallest filter.
 
 use super::error::{ExperimentError, ExperimentErrorKind};
+use super::runs::Extra;
 use super::setup::{Options, Setup, compiled, shown};
 use crate::body::Body;
 use crate::libseccomp;
@@ -73,10 +74,12 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     // Many syscalls: short processes, because the round is the sampling unit.
     let batches = Batches { count: 5, ..plan.batches };
     Ok(Setup {
+        may_switch_jit: options.may_switch_jit,
         title: ABOUT.to_owned(),
         bodies: shown,
         plan: Plan { mean: Some(Mean { title, ..mean }), batches, ..plan },
         findings: |_: &Samples| -> Vec<Finding> { Vec::new() },
+        extra: Extra::default(),
     })
 }
 

@@ -10,6 +10,7 @@ use super::tools::{Need, Tools};
 pub(super) const WORKLOAD: Workload = Workload {
     name: "build",
     about: "make builds 50 small C files",
+    loads: &[],
     needs: &[
         Need::new(&["sh"], "dash"),
         Need::new(&["make", "gmake"], "make"),
@@ -119,7 +120,13 @@ mod tests {
 
     #[test]
     fn short_runs_build_fewer_files() {
-        let of = |millis| work(&Load { time: std::time::Duration::from_millis(millis) });
+        let of = |millis| {
+            work(&Load {
+                time: std::time::Duration::from_millis(millis),
+                name: None,
+                threads: None,
+            })
+        };
         assert_eq!([of(3000), of(1000), of(200), of(0)], [(3, 50), (1, 50), (1, 10), (1, 1)]);
     }
 

@@ -11,6 +11,8 @@ pub struct Workload {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     pub(super) needs: &'static [Need],
+    /// The loads between which the caller may choose, the default first; none if there is one alone.
+    pub(super) loads: &'static [&'static str],
     pub(super) recipe: fn(&Tools, &Place, &Load) -> Result<Recipe, WorkloadError>,
 }
 
@@ -18,6 +20,11 @@ impl Workload {
     /// The name on the command line.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// The names of its loads, the default first; none if it has one load alone, with a fixed number of connections.
+    pub const fn loads(&self) -> &'static [&'static str] {
+        self.loads
     }
 
     /// A description in one line.

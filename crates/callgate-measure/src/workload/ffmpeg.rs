@@ -10,6 +10,7 @@ use super::tools::{Need, Tools};
 pub(super) const WORKLOAD: Workload = Workload {
     name: "ffmpeg",
     about: "ffmpeg's MPEG-4 encoder on a synthetic picture",
+    loads: &[],
     needs: &[Need::new(&["ffmpeg"], "ffmpeg")],
     recipe,
 };

@@ -1,6 +1,8 @@
-//! MariaDB, driven by `sysbench`: rows read by their key over a Unix socket, 4 connections.
+//! MariaDB, driven by `sysbench` over a Unix socket: by default rows read by their key, with 4 connections.
 //!
-//! The table is never written, so its state is the same in every round.
+//! The other loads are those of a published comparison of MySQL inside and outside of containers (2022), with 1 to 64
+//! connections. Loads that only read find the table in the same state in every round; the others change it, for all
+//! variants alike.
 
 use super::definition::Workload;
 use super::error::WorkloadError;
@@ -11,6 +13,7 @@ use super::tools::{Need, Tools};
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mariadb",
     about: "mariadbd, sysbench reads rows by key",
+    loads: &["ps", "ro", "rw", "wo", "update-index", "update-non-index", "insert"],
     needs: &[
         Need::new(&["mariadbd", "mysqld"], "mariadb-server"),
         Need::new(&["mariadb-install-db", "mysql_install_db"], "mariadb-server"),
@@ -39,14 +42,15 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
             .and("--socket=", &socket);
     let sysbench = |what: &str| {
         let seconds = format!("--time={}", load.seconds());
+        let threads = format!("--threads={}", load.threads.unwrap_or(4));
         let args = [
-            "oltp_point_select",
+            script(load.name).0,
             "--db-driver=mysql",
             "--mysql-user=root",
             "--mysql-db=callgate",
             "--tables=1",
             "--table-size=10000",
-            "--threads=4",
+            &threads,
             "--events=0",
             &seconds,
             what,
@@ -62,10 +66,23 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
         }),
         fill: vec![create, sysbench("prepare")],
         client: sysbench("run"),
-        measures: vec!["SELECT"],
+        measures: vec![script(load.name).1],
         unit: "transactions",
         read: |text, _| read(text),
     })
+}
+
+/// The script of sysbench for a load, and the name of its measure.
+fn script(load: Option<&str>) -> (&'static str, &'static str) {
+    match load {
+        Some("ro") => ("oltp_read_only", "RO"),
+        Some("rw") => ("oltp_read_write", "RW"),
+        Some("wo") => ("oltp_write_only", "WO"),
+        Some("update-index") => ("oltp_update_index", "UPDATE_INDEX"),
+        Some("update-non-index") => ("oltp_update_non_index", "UPDATE_NON_INDEX"),
+        Some("insert") => ("oltp_insert", "INSERT"),
+        _ => ("oltp_point_select", "SELECT"),
+    }
 }
 
 /// The rate is in parentheses after the number of transactions.
@@ -82,6 +99,15 @@ fn read(text: &str) -> Result<Done, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_load_has_a_script_of_its_own() {
+        let mut scripts: Vec<_> = WORKLOAD.loads.iter().map(|load| script(Some(load))).collect();
+        assert_eq!(scripts.first(), Some(&script(None)), "the default is the first");
+        scripts.sort_unstable();
+        scripts.dedup();
+        assert_eq!(scripts.len(), 7);
+    }
 
     #[test]
     fn the_rate_of_transactions_is_read() {

@@ -13,6 +13,7 @@ use super::tools::{Need, Tools};
 pub(super) const WORKLOAD: Workload = Workload {
     name: "nginx",
     about: "nginx, wrk or ab requests a file of 1 KiB",
+    loads: &[],
     needs: &[Need::new(&["nginx"], "nginx-light"), Need::new(&["wrk", "ab"], "wrk")],
     recipe,
 };

@@ -17,6 +17,7 @@ const fn need(names: &'static [&'static str], package: &'static str) -> Need {
 pub(super) const WORKLOAD: Workload = Workload {
     name: "postgres",
     about: "postgres, pgbench's select-only script",
+    loads: &[],
     needs: &[
         need(&["postgres"], "postgresql"),
         need(&["initdb"], "postgresql"),

@@ -90,6 +90,9 @@ pub(super) struct Done {
 pub(super) struct Load {
     /// The time that it takes on a typical machine.
     pub(super) time: Duration,
+    /// The name of the load, and the number of connections, if they were chosen.
+    pub(super) name: Option<&'static str>,
+    pub(super) threads: Option<u32>,
 }
 
 impl Load {
@@ -121,7 +124,7 @@ mod tests {
     #[test]
     fn the_amount_of_work_follows_the_time() {
         let of = |millis| {
-            let load = Load { time: Duration::from_millis(millis) };
+            let load = Load { time: Duration::from_millis(millis), name: None, threads: None };
             (load.seconds(), load.count(1000))
         };
         assert_eq!([of(3000), of(1500), of(250), of(0)], [(3, 3000), (2, 1500), (1, 250), (1, 1)]);

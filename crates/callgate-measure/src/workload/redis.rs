@@ -9,6 +9,7 @@ use super::tools::{Need, Tools};
 pub(super) const WORKLOAD: Workload = Workload {
     name: "redis",
     about: "redis-server, redis-benchmark with SET and GET",
+    loads: &[],
     needs: &[
         Need::new(&["redis-server"], "redis-server"),
         Need::new(&["redis-benchmark"], "redis-tools"),

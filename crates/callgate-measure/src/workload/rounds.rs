@@ -58,6 +58,10 @@ pub struct Plan {
     pub variants: Vec<Variant>,
     /// The approximate duration of a client run; some clients take whole seconds only.
     pub run: Duration,
+    /// One of the loads of the [workload](Workload::loads); `None` for the first.
+    pub load: Option<&'static str>,
+    /// The number of connections, for workloads with loads; `None` for 4.
+    pub threads: Option<u32>,
     /// The time limit until a server is ready.
     pub ready: Duration,
     /// The minimum number of rounds, even if the time is over.
@@ -79,6 +83,12 @@ pub struct Plan {
 /// The number of rounds below which an interval is narrow by chance.
 const FEWEST: usize = 3;
 
+impl Plan {
+    fn load(&self) -> Load {
+        Load { time: self.run, name: self.load, threads: self.threads }
+    }
+}
+
 /// Measures a workload; calls `tell` with the current step and the share of the time that is over.
 ///
 /// Meanwhile, children in other process groups count as orphans of a server and are killed.
@@ -95,7 +105,7 @@ pub fn run(
     let search = std::env::var_os("PATH").unwrap_or_default();
     let tools = Tools::find(workload.name, workload.needs, OsStr::new(&search))?;
     let place = Place::new().map_err(|why| WorkloadError::place(&why))?;
-    let recipe = (workload.recipe)(&tools, &place, &Load { time: plan.run })?;
+    let recipe = (workload.recipe)(&tools, &place, &plan.load())?;
     follow(&recipe, &place, plan, tell)
 }
 
@@ -208,7 +218,7 @@ impl Bench<'_> {
         /// The unit of CPU time, with the 100 ticks per second that the kernel reports.
         const TICK: f64 = 0.01;
         let Recipe { server, client, .. } = self.recipe;
-        let load = Load { time: self.plan.run };
+        let load = self.plan.load();
         let limit = Duration::from_secs(load.seconds() * 10 + 30);
         let mut serving = server.as_ref().map(|one| self.serve(one, variant)).transpose()?;
         let run = Run {

@@ -13,6 +13,7 @@ use super::tools::{Need, Tools};
 pub(super) const WORKLOAD: Workload = Workload {
     name: "unittest",
     about: "python3 runs a suite of unit tests",
+    loads: &[],
     needs: &[Need::new(&["python3"], "python3-minimal")],
     recipe,
 };

@@ -187,6 +187,36 @@ impl Store {
         verdicts
     }
 
+    /// Whether a function returns one of the wanted verdicts for some input whose word has these bits under a mask.
+    pub fn can_return(
+        &self,
+        func: Func,
+        (word, mask, bits): (Word, u32, u32),
+        is_wanted: impl Fn(Verdict) -> bool,
+    ) -> bool {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack = vec![func];
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            if let Some(verdict) = self.as_verdict(node) {
+                if is_wanted(verdict) {
+                    return true;
+                }
+                continue;
+            }
+            let (var, low, high) = self.branch(node);
+            let bit = var.checked_sub(word.index() as Var * 32).filter(|bit| *bit < 32);
+            match bit.filter(|bit| mask << bit >> 31 == 1) {
+                Some(bit) if bits << bit >> 31 == 1 => stack.push(high),
+                Some(_) => stack.push(low),
+                None => stack.extend([low, high]),
+            }
+        }
+        false
+    }
+
     /// The restriction (cofactor) of a function to this value of a word.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use super::{BITS, DiagramError, Func, Store, VARS};
 use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::verdict::Verdict;
 
 impl Store {
     /// A syscall for which two functions differ. `None` if they are equal, and if the search for one reaches a comparison
@@ -37,5 +38,26 @@ impl Store {
             (a, b) = if high { (a1, b1) } else { (a0, b0) };
         }
         Ok(None)
+    }
+
+    /// Whether for some input two functions return verdicts that are wanted of them. Takes at most as many steps as there are
+    /// pairs of nodes. Equal functions count as never wanted.
+    pub fn any_pair(&self, a: Func, b: Func, is_wanted: impl Fn(Verdict, Verdict) -> bool) -> bool {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack = vec![(a, b)];
+        while let Some((a, b)) = stack.pop() {
+            if a == b || !seen.insert((a, b)) {
+                continue;
+            }
+            if let (Some(left), Some(right)) = (self.as_verdict(a), self.as_verdict(b)) {
+                if is_wanted(left, right) {
+                    return true;
+                }
+                continue;
+            }
+            let (_, (a0, a1), (b0, b1)) = self.expand(a, b);
+            stack.extend([(a0, b0), (a1, b1)]);
+        }
+        false
     }
 }

@@ -1,5 +1,6 @@
 //! Requests: their model, and how they are read from JSON.
 
+mod call;
 mod model;
 mod options;
 mod parse;

@@ -165,6 +165,20 @@ impl Stack {
         self.filters.first().map_or(Endian::Little, Filter::endian)
     }
 
+    /// Refuses to compare with a stack for machines of the other byte order.
+    ///
+    /// # Errors
+    /// If the byte orders differ, about this stack.
+    pub fn check_byte_order(&self, other: &Stack) -> Result<(), Messages> {
+        if self.endian() == other.endian() {
+            return Ok(());
+        }
+        let message =
+            "the filters are for machines with different byte orders, so no syscall reaches both";
+        let help = "give one machine for both, or the byte order of a program";
+        Err(Message::all(&self.name, vec![Diagnostic::error(None, message).help(help)]))
+    }
+
     /// The program with its effect: the compiled filter, or what the filters merge to.
     pub fn compile(&self, options: &Options) -> Result<Compiled, Messages> {
         match self.filters.as_slice() {

@@ -115,7 +115,8 @@ impl Reading {
 
     /// How lists of Android are read.
     pub fn of_android(&self) -> android::ReadOptions {
-        android::ReadOptions::new(self.host())
+        let statements = self.statements;
+        android::ReadOptions { statements, ..android::ReadOptions::new(self.host()) }
     }
 
     /// How a document of Firecracker is read.

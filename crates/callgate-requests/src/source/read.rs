@@ -252,14 +252,15 @@ fn of_snap(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
 
 /// A single list of Android: the filter that allows only its syscalls.
 fn of_android(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
-    let lists = [android::ListText { kind: android::ListKind::Allow, text }];
+    let lists = [android::ListText::new(android::ListKind::Allow, text)];
     let diagnostics = |messages: Vec<FileMessage>| -> Vec<Diagnostic> {
         messages.into_iter().map(|message| message.diagnostic).collect()
     };
     let policy = android::read(&lists, &source.reading.of_android())
         .map_err(|errors| diagnostics(errors.into_vec()))?;
     warnings.extend(diagnostics(policy.warnings));
-    Ok(Filter::of_profile(source.name.clone(), Profile::of(policy.policy)))
+    let profile = Profile { statements: policy.statements, ..Profile::of(policy.policy) };
+    Ok(Filter::of_profile(source.name.clone(), profile))
 }
 
 fn of_unit(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {

@@ -80,7 +80,7 @@ fn syscalls_of_strace_that_fail() {
     let mount = one(text);
     assert_eq!(mount.call.evidence, Evidence::NoReturn);
     assert_eq!(mount.call.args[..5], [None, None, Some(0), Some(1), None]);
-    // Those that succeed are no denials.
+    // A call that returned a value was not denied.
     assert!(read(b"read(3, \" = ?\", 5) = 5\nclose(3) = 0\n", 7).denials.is_empty());
 }
 

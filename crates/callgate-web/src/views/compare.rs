@@ -1,9 +1,10 @@
 //! The comparison with another filter.
 
+use callgate::Arch;
 use callgate::diagnostic::Diagnostic;
-use callgate::diagram::DiagramError;
+use callgate::diagram::{DiagramError, Func, Store};
 use callgate::explain::explain;
-use callgate::{Arch, sets};
+use callgate::sets::{self, Operation};
 use callgate_html::Section;
 use callgate_html::sections::{Comparison, Subject, comparison, map};
 use callgate_requests::source::{Message, Messages, SourceText, read};
@@ -22,31 +23,18 @@ pub(crate) fn compare(
 ) -> Result<Shown, Messages> {
     let failed = |message: String| Message::about(&before.name, Diagnostic::error(None, message));
     let other = read(before, warnings)?;
-    if other.endian() != analysis.endian {
-        let message = "the filters are for machines with different byte orders";
-        return Err(vec![failed(message.to_owned())]);
-    }
+    other.check_byte_order(&analysis.stack)?;
     let root = analysis.root;
     let store = &mut analysis.store;
     let old = other.diagram(store)?;
     let mut arches: Vec<Arch> = analysis.arches.clone();
     arches.extend(other.arches().into_iter().filter(|arch| !analysis.arches.contains(arch)));
     let complex = |error: DiagramError| vec![failed(error.to_string())];
-    let is_stricter = sets::not_in_func(store, root, old, 1).map_err(complex)?.is_empty();
-    let is_laxer = sets::not_in_func(store, old, root, 1).map_err(complex)?.is_empty();
+    let order = Order::of(store, old, root).map_err(complex)?.text();
     let explanations = [old, root].map(|root| explain(store, root, &arches));
     let [from, to] = &explanations;
     let names = [other.name.as_str(), analysis.stack.name.as_str()];
     let compared = Comparison::new(store, [old, root], [from, to], names);
-    let order = match (old == root, is_stricter, is_laxer) {
-        (true, ..) => "Both filters do the same.",
-        (_, true, true) => "Both permit the same syscalls, and deny in different ways.",
-        (_, true, false) => "Stricter: the filter permits nothing that the other one does not.",
-        (_, false, true) => {
-            "Less strict: the filter permits all that the other one does, and more."
-        }
-        (_, false, false) => "Each filter permits syscalls that the other one does not.",
-    };
     let relation = Section::new("order", "Result", |body| {
         body.leaf("p", &[("class", "headline")], order);
     });
@@ -56,4 +44,46 @@ pub(crate) fn compare(
         sections.push(map(&subject, Some(&compared)));
     }
     Ok(Shown { status: order.to_owned(), ..Shown::of(sections) })
+}
+
+/// How a filter relates to the one before. Permitted is what ALLOW and LOG permit; which action denies the rest makes a
+/// filter neither stricter nor less strict.
+enum Order {
+    Equal,
+    SamePermitted,
+    Stricter,
+    LessStrict,
+    Incomparable,
+}
+
+impl Order {
+    fn of(store: &mut Store, old: Func, new: Func) -> Result<Order, DiagramError> {
+        if old == new {
+            return Ok(Order::Equal);
+        }
+        let (before, after) = (sets::permitted(store, old)?, sets::permitted(store, new)?);
+        let both = sets::combine(store, Operation::Intersect, before, after)?;
+        Ok(match (both == before, both == after) {
+            (true, true) => Order::SamePermitted,
+            (false, true) => Order::Stricter,
+            (true, false) => Order::LessStrict,
+            (false, false) => Order::Incomparable,
+        })
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Order::Equal => "Both filters do the same.",
+            Order::SamePermitted => {
+                "Both filters permit the same syscalls, but have different actions for some."
+            }
+            Order::Stricter => {
+                "Stricter: the filter permits less than the other one, and nothing more."
+            }
+            Order::LessStrict => {
+                "Less strict: the filter permits all that the other one does, and more."
+            }
+            Order::Incomparable => "Each filter permits syscalls that the other one does not.",
+        }
+    }
 }

@@ -5,14 +5,13 @@ use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, Target, con
 use callgate::diagnostic::Diagnostic;
 use callgate::emit::{self, SourceOptions};
 use callgate::formats::systemd::SystemdVersion;
-use callgate_html::{Markup, Section};
+use callgate_html::{Markup, Section, counted};
 use callgate_requests::source::{Message, Messages};
 use callgate_requests::syscall;
 
 use super::shown::Shown;
 use crate::analysis::Analysis;
 use crate::code::code;
-use crate::figures::counted;
 use crate::request::Written;
 
 /// Writes the filter.
@@ -77,7 +76,7 @@ fn refused(target: Target, error: &ConvertError) -> Shown {
     let section = Section::new("converted", format!("Policy for {target}"), |body| {
         body.leaf("p", &[("class", "headline")], &status);
         losses(body, error.losses());
-        body.leaf("p", &[], "The closest policy that permits no more is an option above.");
+        body.leaf("p", &[], "Select the option above to get the closest stricter policy.");
     });
     Shown { status, ..Shown::of(vec![section]) }
 }

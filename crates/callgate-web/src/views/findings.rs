@@ -1,11 +1,22 @@
 //! What lint found.
 
+use callgate_html::Section;
 use callgate_html::sections::findings as section;
 
 use super::shown::Shown;
 use crate::figures::Figures;
+use crate::messages;
 
-/// The findings, which are among the figures of the filter.
+/// The findings, which are among the figures of the filter, or why it cannot be checked.
 pub(crate) fn findings(figures: &Figures) -> Shown {
-    Shown::of(vec![section(&figures.findings)])
+    match &figures.findings {
+        Ok(findings) => Shown::of(vec![section(findings)]),
+        Err(errors) => {
+            let why = Section::new("findings", "Findings", |body| {
+                body.leaf("p", &[], "The filter cannot be checked.");
+                body.append(&messages::markup(errors));
+            });
+            Shown { status: messages::status(errors), ..Shown::of(vec![why]) }
+        }
+    }
 }

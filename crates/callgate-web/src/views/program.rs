@@ -16,7 +16,11 @@ pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
         Ok(compiled) => compiled,
         Err(errors) => {
             let why = Section::new("program", "Program", |body| {
-                body.leaf("p", &[], "There is no program that the kernel accepts.");
+                body.leaf(
+                    "p",
+                    &[],
+                    "This filter could not be compiled to a program that the kernel accepts.",
+                );
                 body.append(&messages::markup(errors));
             });
             return Shown { status: messages::status(errors), ..Shown::of(vec![why]) };
@@ -37,17 +41,12 @@ pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {
     };
     let given = given.map(|given| Execution::of_given(store, root, given, &weighted, endian));
     let mut programs: Vec<ProgramCost<'_>> = Vec::new();
-    programs.extend(given.iter().map(|(execution, cached)| ProgramCost {
-        name: "as given",
-        execution,
-        cached: *cached,
-    }));
-    let cached = compiled.stats.constant_allow;
-    programs.push(ProgramCost { name: "compiled", execution: &execution, cached });
+    programs.extend(given.iter().map(|execution| ProgramCost { name: "as given", execution }));
+    programs.push(ProgramCost { name: "compiled", execution: &execution });
     let hot = own.is_some().then_some(&execution);
     let weights = own.is_some().then_some(analysis.stack.name.as_str());
     Shown::of(vec![
-        cost(&Cost { programs: &programs, weights, measured: None }),
+        cost(&Cost { programs: &programs, weights, how_to_weigh: "", measured: None }),
         listing(&compiled.program, endian, arches, hot),
         decisions(&compiled.program, endian, arches, hot),
     ])

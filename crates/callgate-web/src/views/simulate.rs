@@ -5,14 +5,13 @@ use callgate::diagnostic::Diagnostic;
 use callgate::formats::statements::{Site, Statement};
 use callgate::why::{Cause, Why, why};
 use callgate::{Arch, SeccompData};
-use callgate_html::{Markup, Section, chip};
+use callgate_html::{Markup, Section, chip, counted, grouped};
 use callgate_requests::Call;
 use callgate_requests::source::{Filter, FilterContent, Message, Messages};
 use callgate_requests::syscall;
 
 use super::shown::Shown;
 use crate::analysis::Analysis;
-use crate::figures::counted;
 
 /// Simulates a syscall.
 ///
@@ -21,9 +20,8 @@ use crate::figures::counted;
 pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Messages> {
     let failed = |diagnostic| vec![Message { source: None, diagnostic }];
     let machine = analysis.source.reading.machine;
-    let own = Some(machine).filter(|machine| analysis.arches.contains(machine));
-    let arch = call.arch.or(own).or(analysis.arches.first().copied()).unwrap_or(machine);
-    let data = data(call, arch).map_err(failed)?;
+    let arch = call.arch_among(&analysis.arches, machine);
+    let data = call.data(arch).map_err(failed)?;
     let verdict = analysis
         .store
         .evaluate(analysis.root, &data)
@@ -44,8 +42,9 @@ pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Me
                 let run = compiled.program.run(&data, analysis.endian);
                 let executed = counted(run.executed, "instruction");
                 list.leaf("li", &[], &format!("The program executes {executed}."));
-                // The kernel's cache does not contain x32 numbers.
-                if arch != Arch::X32 && is_constant_allow(&compiled.program, data.arch, data.nr) {
+                // The kernel's cache contains neither x32 numbers nor those above its table of syscalls.
+                let can_be_cached = arch != Arch::X32 && arch.syscall_name(data.nr).is_some();
+                if can_be_cached && is_constant_allow(&compiled.program, data.arch, data.nr) {
                     let text = "Linux 5.11 and later has this in its cache and does not execute the program.";
                     list.leaf("li", &[], text);
                 }
@@ -53,20 +52,6 @@ pub(crate) fn simulate(analysis: &Analysis<'_>, call: &Call) -> Result<Shown, Me
         });
     });
     Ok(Shown { status, ..Shown::of(vec![section]) })
-}
-
-/// The syscall with its arguments.
-fn data(call: &Call, arch: Arch) -> Result<SeccompData, Diagnostic> {
-    let nr = syscall::number(arch, &call.syscall)?;
-    let mut data = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
-    if call.args.len() > data.args.len() {
-        let message = format!("{} arguments given, but a syscall has at most 6", call.args.len());
-        return Err(Diagnostic::error(None, message));
-    }
-    for (slot, text) in data.args.iter_mut().zip(&call.args) {
-        *slot = syscall::parse_argument(Some(arch), text)?;
-    }
-    Ok(data)
 }
 
 /// What the text of a filter says.
@@ -90,12 +75,17 @@ fn reason(
         }
         match cause {
             Cause::Rules(rules) => {
-                item.text("The rule that decides is at");
-                rules.iter().for_each(|rule| place(item, name, &rule.site));
-                item.text(".");
+                item.text(match rules.as_slice() {
+                    [_] => "The rule that decides is at",
+                    _ => "The rules that decide are at",
+                });
+                places(item, name, &rules);
             }
             Cause::Builtin(rule) => {
-                item.text(&format!("A rule decides that the text does not have: {}.", rule.reason))
+                let reason = rule.reason;
+                item.text(&format!(
+                    "A built-in rule, which is not in the text, decides: {reason}."
+                ));
             }
             Cause::Default(site) => {
                 item.text("No rule applies, so the default action decides");
@@ -114,19 +104,24 @@ fn reason(
 
 /// Rules that do not decide.
 fn others(list: &mut Markup, name: &str, label: &str, rules: &[&Statement]) {
-    /// The maximum number of rules that are listed.
-    const MAX: usize = 10;
     if rules.is_empty() {
         return;
     }
     list.element("li", &[], |item| {
         item.text(label);
-        rules.iter().take(MAX).for_each(|rule| place(item, name, &rule.site));
-        if let Some(more @ 1..) = rules.len().checked_sub(MAX) {
-            item.text(&format!(" and {more} more"));
-        }
-        item.text(".");
+        places(item, name, rules);
     });
+}
+
+/// The places of rules, and a full stop.
+fn places(item: &mut Markup, name: &str, rules: &[&Statement]) {
+    /// The maximum number of rules that are listed.
+    const MAX: usize = 10;
+    rules.iter().take(MAX).for_each(|rule| place(item, name, &rule.site));
+    if let Some(more @ 1..) = rules.len().checked_sub(MAX) {
+        item.text(&format!(" and {} more", grouped(more)));
+    }
+    item.text(".");
 }
 
 fn place(item: &mut Markup, name: &str, site: &Site) {

@@ -2,7 +2,7 @@
 
 use super::edit::Candidate;
 use super::input::{Candidates, Language};
-use super::{container, firecracker, kafel, lxc, minijail, snap, systemd};
+use super::{android, container, firecracker, kafel, lxc, minijail, snap, systemd};
 
 /// Edits that may allow the syscall, those that are tried first in front: with the wanted arguments only, then with all;
 /// in a list that exists, then in a new one.
@@ -17,6 +17,7 @@ pub fn candidates(input: &Candidates<'_>) -> Vec<Candidate> {
         Language::Firecracker => firecracker::edits(input),
         Language::Lxc => lxc::edits(input),
         Language::Snap => snap::edits(input),
+        Language::Android => android::edits(input),
         Language::Unit => systemd::unit(input),
         Language::UnitFilter => systemd::filter(input),
     };

@@ -23,6 +23,8 @@ pub enum Language {
     Lxc,
     /// A profile of a snap.
     Snap,
+    /// A list of Android.
+    Android,
     /// A unit file of systemd or a drop-in.
     Unit,
     /// Values of `SystemCallFilter=`.

@@ -42,6 +42,7 @@
 //! ```
 
 mod allowed;
+mod android;
 mod candidates;
 mod container;
 mod edit;

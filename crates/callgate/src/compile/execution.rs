@@ -1,20 +1,25 @@
 //! What a program executes under weights: which instructions, and how many for each syscall.
 
 use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{LongProgram, Program, is_constant_allow};
 use callgate_codegen::WeightedSyscall;
 use callgate_proof::diagram::{Func, Store};
 
-use super::expected::samples;
+use super::expected::{Basis, counted, samples};
 
-/// The execution of a program under weights. The arguments of a syscall are those of
+/// The execution of a program under weights. Without weights, and for the arguments of a syscall, it is that of
 /// [`expected_insns`](super::expected_insns).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
+    /// The syscalls over which means are taken.
+    pub basis: Basis,
     /// Per instruction.
     pub insns: Vec<InsnShare>,
     /// The syscalls with a weight, the most frequent first.
     pub syscalls: Vec<SyscallCost>,
+    /// The number of syscalls, with or without a weight, that the kernel's cache allows without executing the program.
+    pub cached: usize,
 }
 
 /// How often an instruction is executed.
@@ -35,8 +40,20 @@ pub struct SyscallCost {
     pub executed: f64,
 }
 
+impl SyscallCost {
+    /// Whether the kernel's cache allows the syscall without executing the program.
+    pub fn is_cached(&self) -> bool {
+        is_cached(&self.syscall)
+    }
+}
+
+/// Whether the kernel's cache (Linux 5.11) allows a syscall. It does not contain x32 numbers.
+fn is_cached(syscall: &WeightedSyscall) -> bool {
+    syscall.always_allowed && Arch::of_syscall(syscall.token, syscall.nr) != Some(Arch::X32)
+}
+
 impl Execution {
-    /// Executes a program, which has this meaning, for all syscalls with a weight. Without any, nothing is executed.
+    /// Executes a program, which has this meaning, for all syscalls with a weight.
     pub fn new(
         store: &Store,
         meaning: Func,
@@ -44,6 +61,7 @@ impl Execution {
         weighted: &[WeightedSyscall],
         endian: Endian,
     ) -> Execution {
+        let (weighted, basis) = counted(store, meaning, weighted);
         let total: f64 = weighted.iter().map(|syscall| syscall.weight).sum();
         let mut insns = vec![InsnShare::default(); program.len()];
         let mut syscalls = Vec::new();
@@ -70,39 +88,39 @@ impl Execution {
             }
         }
         syscalls.sort_by(|a, b| b.syscall.weight.total_cmp(&a.syscall.weight));
-        Execution { insns, syscalls }
+        let cached = weighted.iter().filter(|syscall| is_cached(syscall)).count();
+        Execution { basis, insns, syscalls, cached }
     }
 
     /// The same for a program that Callgate did not compile, of whose always-allowed syscalls the kernel's cache may not
-    /// recognize all, and the number of those that it recognizes.
+    /// recognize all.
     pub fn of_given(
         store: &Store,
         meaning: Func,
         program: &LongProgram,
         weighted: &[WeightedSyscall],
         endian: Endian,
-    ) -> (Execution, usize) {
+    ) -> Execution {
         let for_the_kernel = Program::try_from(program.clone()).ok();
-        let is_cached = |syscall: &WeightedSyscall| {
+        let is_recognized = |syscall: &WeightedSyscall| {
             let program = for_the_kernel.as_ref();
             program.is_some_and(|program| is_constant_allow(program, syscall.token, syscall.nr))
         };
         let weighted: Vec<WeightedSyscall> = weighted
             .iter()
-            .map(|syscall| WeightedSyscall { always_allowed: is_cached(syscall), ..*syscall })
+            .map(|syscall| WeightedSyscall { always_allowed: is_recognized(syscall), ..*syscall })
             .collect();
-        let cached = weighted.iter().filter(|syscall| syscall.always_allowed).count();
-        (Execution::new(store, meaning, program, &weighted, endian), cached)
+        Execution::new(store, meaning, program, &weighted, endian)
     }
 
-    /// The mean number of executed instructions per syscall; `None` without weights.
+    /// The mean number of executed instructions per syscall; `None` if the filter permits nothing and nothing has a weight.
     pub fn mean(&self) -> Option<f64> {
         self.mean_of(|_| true)
     }
 
-    /// The same, if the kernel's cache answers always-allowed syscalls without executing the filter.
+    /// The same, if the kernel's cache answers what it contains without executing the filter.
     pub fn mean_with_cache(&self) -> Option<f64> {
-        self.mean_of(|cost| !cost.syscall.always_allowed)
+        self.mean_of(|cost| !cost.is_cached())
     }
 
     fn mean_of(&self, executes: impl Fn(&SyscallCost) -> bool) -> Option<f64> {
@@ -157,5 +175,45 @@ mod tests {
         assert!((mean - cached - 0.6 * read).abs() < 1e-9, "{mean} {cached} {read}");
         let nothing = Execution::new(&store, meaning, &program, &[], endian);
         assert_eq!((nothing.mean(), nothing.mean_with_cache()), (None, None));
+    }
+
+    /// The execution of the compiled program of a filter under uniform weights, and the mean of the compiler.
+    fn uniform(filter: &Filter, arches: &[Arch]) -> (Execution, Option<f64>) {
+        let policy = filter.policy();
+        let compiled = compile(policy, &Options::default()).unwrap();
+        let mut store = Store::default();
+        let meaning = diagram(&mut store, policy).unwrap();
+        let weighted = Weights::uniform().resolve(&store, meaning, arches);
+        let execution =
+            Execution::new(&store, meaning, &compiled.program, &weighted, policy.endian());
+        (execution, compiled.stats.expected_insns)
+    }
+
+    #[test]
+    fn without_an_always_allowed_syscall_the_permitted_ones_count() {
+        let filter = Filter::builder(Arch::X86_64)
+            .allow_if("read", arg("fd").eq(1))
+            .and_then(|builder| builder.build())
+            .unwrap();
+        let (execution, expected) = uniform(&filter, &[Arch::X86_64]);
+        assert_eq!(execution.basis, Basis::Permitted);
+        assert_eq!((execution.syscalls.len(), execution.cached), (1, 0));
+        assert!(execution.mean().is_some());
+        assert_eq!(execution.mean(), expected);
+        let nothing = Filter::builder(Arch::X86_64).build().unwrap();
+        let (execution, expected) = uniform(&nothing, &[Arch::X86_64]);
+        assert_eq!((execution.mean(), expected), (None, None));
+    }
+
+    #[test]
+    fn the_cache_does_not_contain_x32_numbers() {
+        let filter =
+            Filter::builder([Arch::X86_64, Arch::X32]).default(Verdict::ALLOW).build().unwrap();
+        let known = Arch::X86_64.syscalls().count();
+        let (both, _) = uniform(&filter, &[Arch::X86_64, Arch::X32]);
+        assert_eq!(both.cached, known);
+        assert_eq!(both.mean_with_cache(), Some(0.0));
+        let (x32, _) = uniform(&filter, &[Arch::X32]);
+        assert_eq!((x32.cached, x32.mean_with_cache()), (0, x32.mean()));
     }
 }

@@ -1,5 +1,7 @@
 //! The expected cost of a program: the mean number of executed instructions.
 
+use std::borrow::Cow;
+
 use callgate_bpf::LongProgram;
 use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_codegen::WeightedSyscall;
@@ -18,27 +20,48 @@ pub fn expected_insns(
     syscalls: &[WeightedSyscall],
     endian: Endian,
 ) -> Option<f64> {
-    let mean = |weight: &dyn Fn(&WeightedSyscall, Func) -> f64| {
-        let (mut sum, mut total) = (0.0, 0.0);
-        for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {
-            // The cofactor for an arch is computed once, not once per syscall.
-            let token = of_arch.first().map(|syscall| syscall.token);
-            let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
-            for syscall in of_arch {
-                let weight = weight(syscall, numbers);
-                if weight > 0.0 {
-                    sum += weight * executed(store, numbers, program, syscall, endian);
-                    total += weight;
-                }
-            }
+    let (syscalls, _) = counted(store, meaning, syscalls);
+    let (mut sum, mut total) = (0.0, 0.0);
+    for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {
+        // The cofactor for an arch is computed once, not once per syscall.
+        let token = of_arch.first().map(|syscall| syscall.token);
+        let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
+        for syscall in of_arch.iter().filter(|syscall| syscall.weight > 0.0) {
+            sum += syscall.weight * executed(store, numbers, program, syscall, endian);
+            total += syscall.weight;
         }
-        (total > 0.0).then(|| sum / total)
-    };
-    mean(&|syscall, _| syscall.weight).or_else(|| {
-        let permitted =
-            |syscall: &WeightedSyscall, numbers| !permitted(store, numbers, syscall).is_empty();
-        mean(&|syscall, numbers| f64::from(u8::from(permitted(syscall, numbers))))
-    })
+    }
+    (total > 0.0).then(|| sum / total)
+}
+
+/// The syscalls over which means are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Those with a weight.
+    Weights,
+    /// None has a weight, so those that are permitted for some arguments, as if they were equally frequent.
+    Permitted,
+}
+
+/// The syscalls with the weights that count: the given ones, or those of [`Basis::Permitted`].
+pub(super) fn counted<'s>(
+    store: &Store,
+    meaning: Func,
+    syscalls: &'s [WeightedSyscall],
+) -> (Cow<'s, [WeightedSyscall]>, Basis) {
+    if syscalls.iter().any(|syscall| syscall.weight > 0.0) {
+        return (Cow::Borrowed(syscalls), Basis::Weights);
+    }
+    let mut all = syscalls.to_vec();
+    for of_arch in all.chunk_by_mut(|a, b| a.token == b.token) {
+        let Some(token) = of_arch.first().map(|syscall| syscall.token) else { continue };
+        let numbers = store.follow(meaning, Word::ARCH, token);
+        for syscall in of_arch {
+            let is_permitted = !permitted(store, numbers, syscall).is_empty();
+            syscall.weight = f64::from(u8::from(is_permitted));
+        }
+    }
+    (Cow::Owned(all), Basis::Permitted)
 }
 
 /// Permitted syscalls with this number, see [`expected_insns`]; `numbers` is the cofactor of the filter for the arch.

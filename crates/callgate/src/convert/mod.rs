@@ -42,6 +42,7 @@ mod error;
 mod fit;
 mod languages;
 mod limits;
+mod list_form;
 mod loss;
 mod options;
 mod prove;
@@ -50,6 +51,7 @@ mod target;
 
 pub use converted::{Converted, convert, convert_diagram};
 pub use error::ConvertError;
+pub use list_form::ListForm;
 pub use loss::{Example, Loss};
 pub use options::ConvertOptions;
 pub use target::Target;

@@ -24,6 +24,8 @@ pub struct ArchExplanation {
     /// The numbers without a name, by outcome. If several of the architectures share a token, the names of all of them
     /// count.
     pub unnamed: Vec<(Outcome, SyscallSet)>,
+    /// The syscalls that are allowed with [dangerous arguments](crate::purposes::Danger::values).
+    pub dangers: Vec<&'static str>,
 }
 
 /// Syscalls with the same outcome.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::branches::{MAX_EXITS, MAX_INTERVALS, branches};
 use super::condition::{Clause, ValueCondition};
 use super::explanation::{ArchExplanation, Explanation, Group, Outcome};
+use crate::purposes::danger;
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -49,8 +50,13 @@ impl Outcomes<'_> {
     fn arch(&mut self, filter: Func, arch: Arch) -> ArchExplanation {
         let numbers = self.store.follow(filter, Word::ARCH, arch.token());
         let mut groups: BTreeMap<(u8, Outcome), Vec<(u32, &'static str)>> = BTreeMap::new();
+        let mut dangers = Vec::new();
         for (nr, name) in arch.syscalls() {
-            let mut outcome = self.outcome(self.store.follow(numbers, Word::NR, nr));
+            let func = self.store.follow(numbers, Word::NR, nr);
+            if danger(name).is_some_and(|danger| danger.is_permitted(self.store, func, arch)) {
+                dangers.push(name);
+            }
+            let mut outcome = self.outcome(func);
             if !arch.has_wide_registers() {
                 outcome.narrow();
             }
@@ -83,7 +89,7 @@ impl Outcomes<'_> {
             .into_iter()
             .map(|(outcome, ranges)| (outcome, SyscallSet::from_ranges(ranges)))
             .collect();
-        ArchExplanation { arch, groups, unnamed }
+        ArchExplanation { arch, groups, unnamed, dangers }
     }
 
     fn outcome(&mut self, func: Func) -> Outcome {

@@ -95,6 +95,8 @@ pub enum Check {
     SlowProgram,
     /// `unmerged-stack`
     UnmergedStack,
+    /// `long-list`
+    LongList,
     /// `unused-allow`
     UnusedAllow,
 }
@@ -117,7 +119,7 @@ impl Check {
         Check::ErrnoNotEnosys, Check::NeededCall, Check::SignExtension, Check::PointerValue, Check::AllowsAll,
         Check::Profile, Check::Duplicate, Check::EqualsDefault, Check::UnevenAlternatives, Check::Capability,
         Check::UnknownNumbers, Check::Notify, Check::NotCached, Check::SlowProgram, Check::UnmergedStack,
-        Check::UnusedAllow,
+        Check::LongList, Check::UnusedAllow,
     ];
 
     #[rustfmt::skip]
@@ -192,6 +194,9 @@ impl Check {
                 "`callgate optimize` writes it, with a proof.") },
             Check::UnmergedStack => const { &row("unmerged-stack", Note, "Several filters could be one",
                 "The kernel runs all of them for each syscall; `callgate merge` writes one program, with a proof.") },
+            Check::LongList => const { &row("long-list", Note, "The other form of a list is much shorter",
+                "A list of what is denied may be shorter than one of what is allowed, or the reverse. In libseccomp's programs, each entry is a \
+                 comparison.") },
             Check::UnusedAllow => const { &row("unused-allow", Note, "A comment silences nothing",
                 "No finding is at this line any more.") },
         }

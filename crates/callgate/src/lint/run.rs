@@ -3,6 +3,7 @@
 use callgate_bpf::{Arch, Verdict};
 use callgate_proof::diagram::DiagramError;
 
+use super::check::Check;
 use super::checks::{self, Group};
 use super::finding::Finding;
 use super::findings::Findings;
@@ -19,13 +20,15 @@ pub fn lint(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
     run(subjects, arches, checks::ALL)
 }
 
-/// Like [`lint`], but only the findings about other ways to denied syscalls: another ABI of the same machine, or a
-/// multiplexer such as `socketcall`.
+/// Like [`lint`], but only the findings about other ways to denied syscalls: bits of an argument that the kernel ignores or the
+/// filter does, another ABI of the same machine, or a multiplexer such as `socketcall`.
 ///
 /// # Errors
 /// As [`lint`].
 pub fn evasions(subjects: &[Subject<'_>], arches: &[Arch]) -> Result<Vec<Finding>> {
-    run(subjects, arches, checks::EVASIONS)
+    let mut found = run(subjects, arches, checks::EVASIONS)?;
+    found.retain(|one| !matches!(one.check, Check::SignExtension | Check::PointerValue));
+    Ok(found)
 }
 
 fn run(subjects: &[Subject<'_>], arches: &[Arch], groups: &[Group]) -> Result<Vec<Finding>> {

@@ -31,12 +31,9 @@ pub fn allowed_dangers(explanation: &Explanation) -> Vec<AllowedDanger> {
         for group in &arch.groups {
             let permission = Permission::of(&group.outcome);
             for (_, name) in &group.syscalls {
-                let Some(danger) = danger(name) else { continue };
-                let least =
-                    if danger.condition_helps { Permission::Always } else { Permission::Sometimes };
-                if permission < least {
+                let Some(danger) = danger(name).filter(|_| arch.dangers.contains(name)) else {
                     continue;
-                }
+                };
                 let is_partial = permission != Permission::Always;
                 let new = || AllowedDanger {
                     reason: danger.reason,
@@ -91,16 +88,18 @@ mod tests {
                     arch: Arch::X86_64,
                     groups: vec![
                         group(allowed.clone(), &["swapon", "read", "finit_module", "init_module"]),
-                        // Conditions help with socket, not with ptrace.
                         group(depends(), &["socket", "ptrace"]),
                         group(Outcome::Always(Verdict::errno(1)), &["bpf"]),
                     ],
                     unnamed: Vec::new(),
+                    // Not socket: the condition leaves out the families that are dangerous.
+                    dangers: vec!["finit_module", "init_module", "ptrace", "swapon"],
                 },
                 ArchExplanation {
                     arch: Arch::X86,
                     groups: vec![group(allowed, &["ptrace"])],
                     unnamed: Vec::new(),
+                    dangers: vec!["ptrace"],
                 },
             ],
             other_arches: None,

@@ -4,6 +4,9 @@
 //! changes other processes, changes the machine, or reaches parts of the kernel that had many vulnerabilities. Most
 //! also need a capability; a filter does not know whether the process will have it.
 
+use callgate_bpf::{Arch, Verdict, Word};
+use callgate_proof::diagram::{Func, Store};
+
 use Severity::{Critical, High, Moderate};
 
 /// How much an attacker gains with a dangerous syscall, if nothing else prevents it.
@@ -26,9 +29,35 @@ pub struct Danger {
     pub reason: &'static str,
     /// How much an attacker gains.
     pub severity: Severity,
-    /// Whether a condition on arguments can remove the danger. If so, it is dangerous where it is always allowed; if not,
-    /// wherever it is allowed for some arguments.
-    pub condition_helps: bool,
+    /// The values that are dangerous, each one alone; empty if all arguments are.
+    pub values: &'static [DangerousValue],
+}
+
+/// A value of an argument that makes a syscall dangerous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DangerousValue {
+    /// The index of the argument. With `clone` on s390 and s390x, it is the other one of the first two.
+    pub arg: u8,
+    /// The bits that matter, of the low half.
+    pub mask: u32,
+    /// Their values.
+    pub bits: u32,
+}
+
+impl Danger {
+    /// Whether a filter permits the syscall with dangerous arguments. `func` is what the filter does with the syscall.
+    pub fn is_permitted(&self, store: &Store, func: Func, arch: Arch) -> bool {
+        if self.values.is_empty() {
+            return store.verdicts(func).into_iter().any(Verdict::permits);
+        }
+        let is_swapped = self.syscall == "clone" && matches!(arch, Arch::S390 | Arch::S390x);
+        self.values.iter().any(|value| {
+            let arg = if is_swapped { value.arg ^ 1 } else { value.arg };
+            Word::arg_low(arg).is_some_and(|word| {
+                store.can_return(func, (word, value.mask, value.bits), Verdict::permits)
+            })
+        })
+    }
 }
 
 /// Why this syscall is dangerous to allow; `None` if it is not in [`DANGERS`].
@@ -38,13 +67,55 @@ pub fn danger(syscall: &str) -> Option<&'static Danger> {
 
 /// Dangerous with any arguments.
 const fn any(syscall: &'static str, severity: Severity, reason: &'static str) -> Danger {
-    Danger { syscall, reason, severity, condition_helps: false }
+    Danger { syscall, reason, severity, values: &[] }
 }
 
-/// Dangerous with some arguments only.
-const fn some(syscall: &'static str, severity: Severity, reason: &'static str) -> Danger {
-    Danger { syscall, reason, severity, condition_helps: true }
+/// Dangerous with these values of an argument only.
+const fn some(
+    syscall: &'static str,
+    values: &'static [DangerousValue],
+    severity: Severity,
+    reason: &'static str,
+) -> Danger {
+    Danger { syscall, reason, severity, values }
 }
+
+/// An argument that is this number.
+const fn equal(arg: u8, number: u32) -> DangerousValue {
+    DangerousValue { arg, mask: u32::MAX, bits: number }
+}
+
+/// CLONE_NEWUSER (`include/uapi/linux/sched.h`).
+const NEW_USER: &[DangerousValue] =
+    &[DangerousValue { arg: 0, mask: 0x1000_0000, bits: 0x1000_0000 }];
+
+/// TIOCSTI, with MIPS' number, and TIOCLINUX, which pastes the selection of a virtual console
+/// (`include/uapi/asm-generic/ioctls.h`, `arch/mips/include/uapi/asm/ioctls.h`).
+const TERMINAL: &[DangerousValue] = &[equal(1, 0x5412), equal(1, 0x5472), equal(1, 0x541c)];
+
+/// ADDR_NO_RANDOMIZE and READ_IMPLIES_EXEC (`include/uapi/linux/personality.h`); bit 31 is set in the number that only
+/// asks for the personality.
+const LAYOUT: &[DangerousValue] = &[
+    DangerousValue { arg: 0, mask: 0x8004_0000, bits: 0x0004_0000 },
+    DangerousValue { arg: 0, mask: 0x8040_0000, bits: 0x0040_0000 },
+];
+
+/// The actions that read or clear the log (`include/linux/syslog.h`).
+const LOG: &[DangerousValue] = &[equal(0, 2), equal(0, 3), equal(0, 4), equal(0, 5)];
+
+/// Address families except AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK (`include/linux/socket.h`).
+const RARE_FAMILIES: &[DangerousValue] = &{
+    let mut families = [equal(0, 3); 41];
+    let (mut family, mut index) = (3, 0);
+    while family < 46 {
+        if family != 10 && family != 16 {
+            families[index] = equal(0, family);
+            index += 1;
+        }
+        family += 1;
+    }
+    families
+};
 
 const OLD_X86: &str = "reaches rarely used code for x86 segments, which had many vulnerabilities";
 const MOUNTS: &str = "changes mounts, and so what paths inside and outside of the sandbox refer to";
@@ -69,6 +140,7 @@ pub static DANGERS: &[Danger] = &[
     any("clock_settime64", Moderate, CLOCK),
     some(
         "clone",
+        NEW_USER,
         Moderate,
         "creates user namespaces, in which code without privileges reaches more of the kernel",
     ),
@@ -95,8 +167,9 @@ pub static DANGERS: &[Danger] = &[
     any("io_uring_setup", High, URING),
     some(
         "ioctl",
+        TERMINAL,
         High,
-        "has thousands of commands; TIOCSTI types into the terminal outside of the sandbox",
+        "types into the terminal outside of the sandbox (TIOCSTI, TIOCLINUX)",
     ),
     any("ioperm", Critical, HARDWARE),
     any("iopl", Critical, HARDWARE),
@@ -126,6 +199,7 @@ pub static DANGERS: &[Danger] = &[
     ),
     some(
         "personality",
+        LAYOUT,
         Moderate,
         "disables the randomization of addresses and makes data executable",
     ),
@@ -143,7 +217,7 @@ pub static DANGERS: &[Danger] = &[
     any("s390_pci_mmio_write", Critical, HARDWARE),
     any("setns", High, "enters namespaces of other processes, and so leaves the own ones"),
     any("settimeofday", Moderate, CLOCK),
-    some("socket", Moderate, "opens every address family, also those whose code is rarely tested"),
+    some("socket", RARE_FAMILIES, Moderate, "opens address families whose code is rarely tested"),
     any(
         "socketcall",
         Moderate,
@@ -158,6 +232,7 @@ pub static DANGERS: &[Danger] = &[
     ),
     some(
         "syslog",
+        LOG,
         Moderate,
         "reads and clears the kernel's log, which reveals addresses and activity of the machine",
     ),
@@ -165,6 +240,7 @@ pub static DANGERS: &[Danger] = &[
     any("umount2", High, MOUNTS),
     some(
         "unshare",
+        NEW_USER,
         Moderate,
         "creates user namespaces, in which code without privileges reaches more of the kernel",
     ),

@@ -10,5 +10,5 @@ mod members;
 mod purpose;
 
 pub use allowed::{AllowedDanger, allowed_dangers};
-pub use danger::{DANGERS, Danger, Severity, danger};
+pub use danger::{DANGERS, Danger, DangerousValue, Severity, danger};
 pub use purpose::Purpose;

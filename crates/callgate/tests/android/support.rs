@@ -17,7 +17,7 @@ pub(crate) fn options() -> ReadOptions {
 
 /// A list.
 pub(crate) const fn list(kind: ListKind, text: &str) -> ListText<'_> {
-    ListText { kind, text }
+    ListText::new(kind, text)
 }
 
 /// The syscalls of the C library.

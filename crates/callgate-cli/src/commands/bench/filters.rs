@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use callgate_measure::experiment::{self, Experiment};
+use callgate_measure::experiment::{self, Experiment, Varied};
+use callgate_measure::published::Published;
 use callgate_measure::report::{self as results, Finding, Report, Shown};
 use callgate_measure::{Body, Plan, Samples, Subject, measure, page, setting};
 
@@ -45,6 +46,9 @@ struct Measured {
     samples: Samples,
     bodies: Vec<Shown>,
     findings: Vec<Finding>,
+    published: Published,
+    /// The samples under other conditions.
+    others: Vec<Varied>,
     /// The first subject that is not a baseline.
     first: usize,
 }
@@ -54,18 +58,20 @@ fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Measured>) -> Re
     // The measurement may take long, so first check that the files can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let samples_file = args.samples.as_ref().map(SamplesFile::prepare).transpose()?;
-    let origin = page_facts::origin()?;
+    let origin = page.is_some().then(page_facts::origin).transpose()?;
     let measured = measure()?;
     let report = measured.report(args);
     let written = page.map_or(Ok(()), |file| {
-        let setting = report.setting.iter().cloned().chain(origin).collect();
+        let setting = report.setting.iter().cloned().chain(origin.into_iter().flatten()).collect();
         let on_page = Report { setting, ..report.clone() };
         file.finish(page::page(&on_page, &page_facts::warnings()).as_bytes())
     });
-    let Measured { experiment, plan, samples, bodies, .. } = &measured;
+    let Measured { experiment, plan, samples, bodies, others, .. } = &measured;
     let experiment = experiment.map(Experiment::name);
     let sampled = samples_file.map_or(Ok(()), |file| {
-        file.of_batches(experiment.unwrap_or("bench"), plan, samples, bodies)
+        let others = others.iter().map(|one| (one.name, &one.plan, &one.samples));
+        let all = [("", plan, samples)].into_iter().chain(others);
+        file.of_batches(experiment.unwrap_or("bench"), all, bodies)
     });
     output::print(&match args.format {
         Format::Text => shown::text(&report),
@@ -120,6 +126,8 @@ fn measure_sources(args: &FiltersArgs) -> Result<Measured> {
         samples,
         bodies: shown,
         findings: Vec::new(),
+        published: Published::default(),
+        others: Vec::new(),
         first: 2,
     })
 }
@@ -181,6 +189,8 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Meas
         false => Vec::new(),
     };
     let options = experiment::Options {
+        is_given: !args.sources.is_empty(),
+        may_switch_jit: true,
         policy: policy.map_or_else(|| built_in_policy(&args.reading.for_libseccomp()?), Ok)?,
         subjects,
         weights,
@@ -194,29 +204,23 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Meas
             .help("try another profile or another --arch")
     })?;
     if let Some(seconds) = args.time {
-        shorten(&mut setup.plan, Duration::from_secs(seconds.into()));
+        setup.set_time(Duration::from_secs(seconds.into()), experiment.duration(args.quick));
     }
     let samples = take(&setup.plan, &setup.bodies)?;
-    let findings = (setup.findings)(&samples);
+    let runs = setup.vary(samples, &mut |plan| {
+        take(plan, &setup.bodies).map_err(|failure| failure.message().to_owned())
+    });
     Ok(Measured {
         experiment: Some(experiment),
+        findings: (setup.findings)(&runs.own),
+        published: setup.published(&runs),
+        others: runs.others,
         title: setup.title,
         plan: setup.plan,
-        samples,
+        samples: runs.own,
         bodies: setup.bodies,
-        findings,
         first: if experiment == Experiment::Weighted { 2 } else { 1 },
     })
-}
-
-/// Sets the time of an experiment. If it is shorter than the usual one, processes are shorter too, so that there are
-/// as many rounds.
-fn shorten(plan: &mut Plan, time: Duration) {
-    let share = time.as_secs_f64() / plan.time.as_secs_f64();
-    let count = f64::from(plan.batches.count);
-    let fewest = if plan.batches.count >= 5 { 3.0 } else { 1.0 };
-    plan.batches.count = (count * share).round().clamp(fewest, count) as u32;
-    (plan.time, plan.min_rounds) = (time, 1);
 }
 
 /// The rules of the built-in profile.
@@ -272,16 +276,32 @@ fn bar(share: f64) -> String {
 }
 
 impl Measured {
+    /// Why the precision was not reached.
+    fn noisy(&self, args: &FiltersArgs, plan: &Plan, samples: &Samples) -> Option<String> {
+        match samples.rounds() {
+            few if few < LEAST_ROUNDS => {
+                Some(format!("{few} rounds are too few for confidence intervals"))
+            }
+            _ => {
+                let sections = results::sections(plan, samples, &self.bodies);
+                results::noisy(&sections, args.precision() / 100.0, |row| row >= self.first)
+            }
+        }
+    }
+
     fn report(&self, args: &FiltersArgs) -> Report {
         let Measured { plan, samples, bodies, first, .. } = self;
         let sections = results::sections(plan, samples, bodies);
         let (rounds, batches) = (samples.rounds(), &plan.batches);
-        let noisy = match rounds {
-            few if few < LEAST_ROUNDS => {
-                Some(format!("{few} rounds are too few for confidence intervals"))
-            }
-            _ => results::noisy(&sections, args.precision() / 100.0, |row| row >= *first),
-        };
+        // The default precision is not that of cold syscalls.
+        let hot = self.others.iter().filter(|one| one.plan.batches.cold.is_none());
+        let noisy = self.noisy(args, plan, samples).or_else(|| {
+            hot.filter_map(|one| {
+                let noisy = self.noisy(args, &one.plan, &one.samples)?;
+                Some(format!("{}: {noisy}", one.name))
+            })
+            .next()
+        });
         let mut setting = setting(batches);
         setting.push((
             "measured",
@@ -299,6 +319,7 @@ impl Measured {
             sections,
             aggregates: results::aggregates(plan, samples, *first),
             findings: self.findings.clone(),
+            published: self.published.clone(),
             noisy,
             interrupted: samples.interrupted,
         }

@@ -15,10 +15,32 @@ pub(super) fn print_syscalls(format: Format) -> Result<u8> {
     print(format, 38, ["call", "effect"], rows)
 }
 
+/// The experiments with their approximate durations in seconds.
 pub(super) fn print_experiments(format: Format) -> Result<u8> {
     let all = Experiment::ALL.iter();
-    let rows = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
-    print(format, 20, ["name", "about"], rows)
+    let text = match format {
+        Format::Text => {
+            let line = |one: &Experiment| {
+                let [full, quick] = [false, true].map(|quick| one.duration(quick).as_secs());
+                let (name, about) = (one.name(), one.about());
+                format!("{name:<20}{about}: {full} s, --quick {quick} s\n")
+            };
+            all.map(line).collect()
+        }
+        Format::Json => {
+            let object = |one: &Experiment| {
+                Json::Object(vec![
+                    ("name", one.name().into()),
+                    ("about", one.about().into()),
+                    ("seconds", one.duration(false).as_secs().into()),
+                    ("quick_seconds", one.duration(true).as_secs().into()),
+                ])
+            };
+            format!("{}\n", Json::array(all.map(object)))
+        }
+    };
+    output::print(&text)?;
+    Ok(0)
 }
 
 pub(super) fn print_workloads(format: Format) -> Result<u8> {

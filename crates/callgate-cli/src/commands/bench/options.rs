@@ -42,6 +42,10 @@ and with Callgate's program; verdicts are unchanged. The reference of a profile
 is libseccomp's list of its rules, that of a program is the program itself. The
 server is restarted for each run, as user nobody if callgate runs as root.
 
+--experiment repeats a measurement with the units that were published. As root,
+it also sets net.core.bpf_jit_enable and bpf_jit_harden for parts of some, and
+restores them also when it is killed.
+
 A SOURCE named engines is written ./engines. pid:N is measured with all of its
 filters, as installed. Ctrl-C stops and reports what was measured so far.
 
@@ -60,7 +64,7 @@ Exit status: 0 success, 2 error, 3 too noisy (with --noise fail), 130 stopped by
 Ctrl-C.";
 
 /// The options that say what to measure and how; lists take none of them.
-const MEASURING: [&str; 24] = [
+const MEASURING: [&str; 26] = [
     "sources",
     "calls",
     "calls_from",
@@ -73,6 +77,8 @@ const MEASURING: [&str; 24] = [
     "seed",
     "experiment",
     "workload",
+    "load",
+    "threads",
     "quick",
     "html",
     "arch",
@@ -141,6 +147,16 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "NAME", value_parser = workloads(), group = "whole",
           conflicts_with_all = ["calls", "calls_from", "cold"])]
     pub(super) workload: Option<Selection<&'static Workload>>,
+
+    /// The load of a workload that has several: of mariadb ps (rows by key), ro, rw, wo, update-index, update-non-index or
+    /// insert [default: ps]
+    #[arg(long, value_name = "LOAD", requires = "workload")]
+    pub(super) load: Option<String>,
+
+    /// The number of connections of a workload that has several loads [default: 4]
+    #[arg(long, value_name = "N", requires = "workload",
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) threads: Option<u32>,
 
     /// Measure for a fraction of the time
     #[arg(long)]

@@ -2,15 +2,13 @@
 
 use std::fmt::Write;
 
-use anstyle::Style;
 use callgate_measure::Samples;
 use callgate_measure::report::{Aggregate, Executed, Known, Report, Row, Section};
 use callgate_measure::stats::{Interval, Summary};
 
+use super::published::{self, HEADING};
 use crate::text::printable;
 use callgate_requests::json::Json;
-
-pub(super) const HEADING: Style = Style::new().bold();
 
 /// The width of the first column.
 pub(super) const NAME: usize = 24;
@@ -63,6 +61,7 @@ pub(super) fn text(report: &Report) -> String {
             let _ = writeln!(text, ": {}", printable(&finding.text));
         }
     }
+    text.push_str(&published::text(&report.published));
     text
 }
 
@@ -176,6 +175,7 @@ fn value(report: &Report, experiment: Option<&str>, rounds: usize, outliers: f64
         ("sections", Json::array(report.sections.iter().map(section))),
         ("aggregates", Json::array(report.aggregates.iter().map(aggregate_json))),
         ("findings", Json::array(findings)),
+        ("published", published::json(&report.published)),
         ("noisy", report.noisy.clone().into()),
         ("interrupted", report.interrupted.into()),
     ])

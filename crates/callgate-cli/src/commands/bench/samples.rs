@@ -50,27 +50,29 @@ impl SamplesFile {
 }
 
 impl PreparedSamples {
-    /// Writes the batches of a measurement.
-    pub(super) fn of_batches(
+    /// Writes the batches of measurements, each under a condition with a name.
+    pub(super) fn of_batches<'m>(
         self,
         experiment: &str,
-        plan: &Plan,
-        samples: &Samples,
+        all: impl Iterator<Item = (&'m str, &'m Plan, &'m Samples)>,
         bodies: &[Shown],
     ) -> Result<()> {
-        let mut batches: Vec<_> = samples.batches().collect();
-        batches.sort_by_key(|one| one.round);
-        let rows = batches.iter().map(|one| {
-            let subject = plan.subjects.get(one.subject).map_or(AGAIN, |subject| &subject.name);
-            let call = bodies.get(one.body).map_or("", |body| &body.title);
-            vec![
-                ("experiment", Json::from(experiment)),
-                ("round", (one.round + 1).into()),
-                ("subject", subject.into()),
-                ("call", call.into()),
-                ("batch", (one.batch + 1).into()),
-                ("nanoseconds", one.nanoseconds.into()),
-            ]
+        let rows = all.flat_map(|(condition, plan, samples)| {
+            let mut batches: Vec<_> = samples.batch_times().collect();
+            batches.sort_by_key(|one| one.round);
+            batches.into_iter().map(move |one| {
+                let subject = plan.subjects.get(one.subject).map_or(AGAIN, |subject| &subject.name);
+                let call = bodies.get(one.body).map_or("", |body| &body.title);
+                vec![
+                    ("experiment", Json::from(experiment)),
+                    ("condition", condition.into()),
+                    ("round", (one.round + 1).into()),
+                    ("subject", subject.into()),
+                    ("call", call.into()),
+                    ("batch", (one.batch + 1).into()),
+                    ("nanoseconds", one.nanoseconds.into()),
+                ]
+            })
         });
         self.file.finish(lines(self.is_csv, rows).as_bytes())
     }

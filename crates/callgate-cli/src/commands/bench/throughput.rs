@@ -5,7 +5,8 @@ use std::fmt::Write;
 use callgate_measure::stats::Interval;
 use callgate_measure::workload::Report;
 
-use super::report::{HEADING, NAME, VERSION, interval, setting, shortened};
+use super::published::HEADING;
+use super::report::{NAME, VERSION, interval, setting, shortened};
 use crate::text::printable;
 use callgate_requests::json::Json;
 

@@ -38,6 +38,7 @@ const ROUNDS: (usize, usize) = (3, 200);
 const READY: Duration = Duration::from_secs(30);
 
 pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
+    let load = load(args, workload)?;
     let variants = variants(args)?;
     let (server_cpu, client_cpu) = processors(args);
     // Without a filter twice.
@@ -50,6 +51,8 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     let plan = Plan {
         variants: variants.all,
         run,
+        load,
+        threads: args.threads,
         ready: READY,
         min_rounds: if args.time.is_some() { 1 } else { ROUNDS.0 },
         max_rounds: ROUNDS.1,
@@ -64,6 +67,7 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     // The measurement may take long, so first check that the files can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let samples = args.samples.as_ref().map(SamplesFile::prepare).transpose()?;
+    let origin = page.is_some().then(page_facts::origin).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
     let mut result = Report {
@@ -79,13 +83,29 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         Format::Json => throughput::json(&result),
     })?;
     if let Some(page) = page {
-        result.setting.extend(page_facts::origin()?);
+        result.setting.extend(origin.into_iter().flatten());
         page.finish(result.page(&page_facts::warnings()).as_bytes())?;
     }
     if let Some(samples) = samples {
         samples.of_runs(workload.name(), &plan, &runs)?;
     }
     Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision(), args.noise))
+}
+
+/// The chosen load of a workload.
+fn load(args: &FiltersArgs, workload: &Workload) -> Result<Option<&'static str>> {
+    let loads = workload.loads();
+    if loads.is_empty() && (args.load.is_some() || args.threads.is_some()) {
+        let given = if args.load.is_some() { "--load" } else { "--threads" };
+        return Err(Failure::new(format!("the workload {} has no {given}", workload.name()))
+            .help(format!("omit {given}, or use it with --workload mariadb")));
+    }
+    let Some(name) = &args.load else { return Ok(None) };
+    match loads.iter().find(|load| *load == name) {
+        Some(load) => Ok(Some(load)),
+        None => Err(Failure::new(format!("the workload {} has no load {name}", workload.name()))
+            .help(format!("choose one of {}", loads.join(", ")))),
+    }
 }
 
 /// The variants of the server, and which are compared.

@@ -16,7 +16,7 @@ _callgate_choose() {
 }
 
 _callgate_with_words() {
-    local line=${COMP_LINE:0:COMP_POINT} word before= kind= index=0 skip= command= one
+    local line=${COMP_LINE:0:COMP_POINT} word before= kind= inner= index=0 skip= command= one
     word=${line##*[[:space:]]}
     [[ $COMP_WORDBREAKS == *:* && $word == *:* ]] && before=${word%"${word##*:}"}
     local -a words
@@ -46,13 +46,13 @@ _callgate_with_words() {
     fi
     case $kind in
         source)
-            _callgate_choose "$word" "$before" "$_callgate_sources"
+            _callgate_choose "$word" "$before" "$inner $_callgate_sources"
             # A format waits for its name.
             [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *: ]] && compopt -o nospace
-            # Files, too.
+            # Files, too. Readline would quote the colons of other sources as in names of files.
             if [[ $word != -* ]]; then
+                [[ ${#COMPREPLY[@]} == 0 ]] && compopt -o filenames
                 while IFS= read -r one; do COMPREPLY+=("$one"); done < <(compgen -f -- "${word#"$before"}")
-                compopt -o filenames
             fi
             ;;
         syscall) _callgate_choose "$word" "$before" "$_callgate_syscalls" ;;
@@ -80,7 +80,12 @@ pub(super) fn addition(root: &Command) -> String {
                 Kind::Syscall => "syscall",
                 Kind::Other => "",
             };
-            lines.push(format!("            {}:{index}) kind={name} ;;", place.command));
+            let command = &place.command;
+            if at == 0 && !place.inner.is_empty() {
+                let inner = place.inner.join(" ");
+                lines.push(format!("            {command}:0) kind={name} inner='{inner}' ;;"));
+            }
+            lines.push(format!("            {command}:{index}) kind={name} ;;"));
         }
     }
     let functions = FUNCTIONS

@@ -15,9 +15,13 @@ pub(super) enum Kind {
     Other,
 }
 
+/// What the help of each argument says that is a source.
+pub(super) const A_SOURCE: &str = "a SOURCE";
+
 impl Kind {
     pub(super) fn of(arg: &Arg) -> Kind {
-        let is_source = matches!(arg.get_id().as_str(), "source" | "sources" | "a" | "b");
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let is_source = help.contains(A_SOURCE);
         let names = arg.get_value_names().unwrap_or_default();
         match names.first().map(|name| name.as_str()) {
             Some("SYSCALL" | "CALL,CALL") => Kind::Syscall,
@@ -31,6 +35,8 @@ impl Kind {
 pub(super) struct Place {
     pub(super) command: String,
     pub(super) kinds: Vec<Kind>,
+    /// The names of its own subcommands, which may stand in place of the first argument.
+    pub(super) inner: Vec<String>,
 }
 
 /// The subcommands with sources or syscalls among their positional arguments.
@@ -39,7 +45,12 @@ pub(super) fn places(root: &Command) -> Vec<Place> {
     for command in root.get_subcommands() {
         let kinds: Vec<Kind> = command.get_positionals().map(Kind::of).collect();
         if kinds.iter().any(|kind| *kind != Kind::Other) {
-            places.push(Place { command: command.get_name().to_owned(), kinds });
+            let inner = command.get_subcommands().map(|inner| inner.get_name().to_owned());
+            places.push(Place {
+                command: command.get_name().to_owned(),
+                kinds,
+                inner: inner.collect(),
+            });
         }
     }
     places

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{SourceOptions, TextFormat};
+use crate::report;
 use crate::source::BUILT_IN;
 
 /// List what the filter does with each syscall
@@ -12,14 +13,16 @@ use crate::source::BUILT_IN;
 #[command(after_help = "\
 The result begins with a summary: how many syscalls are allowed, allowed for
 some arguments only, and denied; the most dangerous of those that are allowed;
-and where a multiplexer such as `socketcall` or another ABI of the same machine
-permits what is denied. The list of all syscalls follows.
+and where ignored bits of an argument, a multiplexer such as `socketcall` or
+another ABI of the same machine permit what is denied. The list of all syscalls
+follows. `family.low` is the low half of an argument: of an int, the kernel
+reads only these 32 bits. `callgate lint` finds more.
 
 All of this is derived from the semantics of the filter, so that a program is
 explained in the same way as a profile. For each further architecture, the list
-shows only differences from the first one; --format json contains everything.
-pid:N shows the combined effect of all filters of process N; without filters,
-everything is allowed.
+shows only differences from the first one, or everything if most syscalls
+differ; --format json always contains everything. pid:N shows the combined
+effect of all filters of process N; without filters, everything is allowed.
 
 Lines have at most $COLUMNS columns (40 to 200), 80 if it is not set.
 
@@ -60,6 +63,13 @@ pub(crate) struct ExplainArgs {
 
 impl ExplainArgs {
     /// The order of the list.
+    /// Warns about an order, for a format that has its own.
+    pub(super) fn warn_about_order(&self) {
+        if self.by.is_some() {
+            report::warn("--by has no effect on JSON", "omit it");
+        }
+    }
+
     pub(super) fn by(&self) -> By {
         self.by.unwrap_or(if self.calls.is_empty() { By::Group } else { By::Verdict })
     }

@@ -9,6 +9,9 @@ use crate::report::Result;
 use crate::source::Source;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
+    if args.format == TextFormat::Json {
+        args.warn_about_order();
+    }
     let reading = if args.why { args.reading.with_statements() } else { args.reading.clone() };
     let stack = Source::parse(&args.source)?.read_or_unrestricted(&reading)?;
     let explained = Explained::new(&stack, args)?;

@@ -60,7 +60,8 @@ fn other_arches(text: &mut String, verdict: &OtherArches) {
             )
         }
     };
-    let _ = writeln!(text, "\n{HEADING}all other architectures{HEADING:#}\n  {verdict}");
+    let _ = write!(text, "\n{HEADING}all other architectures{HEADING:#}\n  ");
+    wrap(text, &verdict, 2, 4);
 }
 
 /// The list of an architecture.
@@ -102,8 +103,13 @@ fn by_verdict(text: &mut String, part: &Part, arch: Arch, places: Option<&RulePl
     for group in &part.groups {
         match group.outcome {
             Outcome::Always(verdict) => {
-                let _ =
-                    writeln!(text, "  {} ({})", always(verdict), syscalls(group.syscalls.len()));
+                text.push_str("  ");
+                wrap(
+                    text,
+                    &format!("{} ({})", always(verdict), syscalls(group.syscalls.len())),
+                    2,
+                    4,
+                );
                 names(text, group, arch, places, 4);
             }
             // All conditional groups follow at the place of the first.

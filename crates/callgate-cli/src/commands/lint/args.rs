@@ -22,7 +22,8 @@ file; IDs are separated by commas, and ID=SYSCALL is only about one syscall:
   # callgate: allow(ID)
   # callgate: allow-file(ID, ID=SYSCALL)
 JSON has no comments; any value with this text is one, such as that of a key
-\"comment\". `--allow` silences a check in all sources.
+\"comment\", for the object with this key. `--allow` silences a check in all
+sources.
 
 Examples:
   callgate lint profile.json

@@ -6,4 +6,4 @@ mod sarif;
 mod text;
 
 pub(crate) use args::LintArgs;
-pub(crate) use run::run;
+pub(crate) use run::{report_of, run};

@@ -8,7 +8,7 @@ use super::args::{LintArgs, LintFormat};
 use super::{sarif, text};
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{Filter, LoadedSource, Source};
+use crate::source::{Filter, LoadedSource, Source, Stack};
 
 pub(crate) fn run(args: &LintArgs) -> Result<u8> {
     if args.list {
@@ -49,6 +49,11 @@ pub(crate) fn run(args: &LintArgs) -> Result<u8> {
 
 fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
     let stack = loaded.read(&args.reading.for_lint())?;
+    report_of(loaded, &stack, &Choice { level: args.level, allow: args.allow.clone() })
+}
+
+/// The chosen findings for a source that was read into this stack.
+pub(crate) fn report_of(loaded: &LoadedSource, stack: &Stack, choice: &Choice) -> Result<Report> {
     stack.filters.iter().try_for_each(Filter::check_values)?;
     let filters: Vec<_> = stack
         .filters
@@ -58,8 +63,7 @@ fn report(loaded: &LoadedSource, args: &LintArgs) -> Result<Report> {
     let texts = loaded.texts();
     let texts: Vec<AllowText<'_>> =
         texts.iter().map(|own| AllowText { file: own.file.as_deref(), text: own.text }).collect();
-    let choice = Choice { level: args.level, allow: args.allow.clone() };
-    Report::new(&stack.name, &filters, &stack.arches(), &texts, &choice)
+    Report::new(&stack.name, &filters, &stack.arches(), &texts, choice)
         .map_err(|error| Failure::about(&stack.name, error.to_string()))
 }
 

@@ -13,9 +13,6 @@ use crate::text::{counted, printable};
 
 const PLACE: Style = Style::new().bold();
 
-/// The most examples that a finding shows.
-const MAX_EXAMPLES: usize = 3;
-
 /// All findings, and how many there are.
 pub(super) fn findings(reports: &[Report]) -> String {
     let mut text = String::new();
@@ -65,7 +62,7 @@ fn finding(text: &mut String, report: &Report, finding: &Finding) {
         wrap(&mut line, &message, used, 4);
     }
     text.push_str(&line);
-    for example in finding.examples.iter().take(MAX_EXAMPLES) {
+    for example in &finding.examples {
         let call = syscall::show(Some(example.arch), &example.data);
         let line = format!("{} {call}: {}", example.arch, colored(example.verdict));
         text.push_str("  example: ");

@@ -5,6 +5,7 @@ mod args;
 mod findings;
 mod measured;
 mod programs;
+mod read;
 mod run;
 
 pub(crate) use args::ReportArgs;

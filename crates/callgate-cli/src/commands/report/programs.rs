@@ -40,21 +40,11 @@ pub(super) fn sections(
     };
     let weighted = read.weights.resolve(store, root, &arches);
     let execution = Execution::new(store, root, &compiled.program, &weighted, endian);
-    let given = given(stack).map(|given| {
-        let (execution, cached) = Execution::of_given(store, root, given, &weighted, endian);
-        (given, execution, cached)
-    });
+    let given =
+        given(stack).map(|given| Execution::of_given(store, root, given, &weighted, endian));
     let mut programs: Vec<ProgramCost<'_>> = Vec::new();
-    programs.extend(given.iter().map(|(_, execution, cached)| ProgramCost {
-        name: "as given",
-        execution,
-        cached: *cached,
-    }));
-    programs.push(ProgramCost {
-        name: "compiled",
-        execution: &execution,
-        cached: compiled.stats.constant_allow,
-    });
+    programs.extend(given.iter().map(|execution| ProgramCost { name: "as given", execution }));
+    programs.push(ProgramCost { name: "compiled", execution: &execution });
     let measured = match args.measure {
         Some(seconds) => {
             let mut stacks: Vec<_> = given_programs(stack).map(|own| ("as given", own)).collect();
@@ -69,7 +59,12 @@ pub(super) fn sections(
     Ok(vec![
         decisions(&compiled.program, endian, &arches, hot),
         program(&compiled.program, endian, &arches, hot),
-        cost(&Cost { programs: &programs, weights, measured: measured.as_ref() }),
+        cost(&Cost {
+            programs: &programs,
+            weights,
+            how_to_weigh: "--weights gives frequencies",
+            measured: measured.as_ref(),
+        }),
     ])
 }
 

@@ -1,4 +1,4 @@
-//! Reads the sources and writes the page.
+//! Writes the page.
 
 use callgate_html::sections::{arguments, comparison, map, summary};
 use callgate_html::{Page, Section};
@@ -7,20 +7,20 @@ use super::analysis::Analysis;
 use super::args::ReportArgs;
 use super::findings::findings;
 use super::programs;
-use crate::options::SourceOptions;
+use super::read::{Filters, read};
 use crate::output::{self, NewFile};
 use crate::page_facts;
 use crate::report::{Failure, Result};
-use crate::source::{Source, Stack};
+use crate::source::{LoadedSource, Stack};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     let mut origin = page_facts::origin()?;
-    let stacks = read(args)?;
+    let Filters { stacks, last } = read(args)?;
     let analysis = Analysis::new(&stacks)?;
     // A measurement takes long, so first check that the page can be written.
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     let file = output.map(NewFile::prepare).transpose()?;
-    let sections = sections(args, &analysis)?;
+    let sections = sections(args, &last, &analysis)?;
     let mut facts = facts(&stacks);
     facts.append(&mut origin);
     let page = Page { title: title(&stacks), facts, warnings: page_facts::warnings(), sections };
@@ -31,20 +31,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Reads one or two filters.
-fn read(args: &ReportArgs) -> Result<Vec<Stack>> {
-    let reading = args.reading.with_statements();
-    let first = Source::parse(&args.source)?;
-    let Some(after) = &args.after else {
-        return Source::read_each(&[first], &reading, &args.compiling);
-    };
-    let after = Source::parse(after)?;
-    let own = SourceOptions::default();
-    let (a, b) = Source::read_both([&first, &after], &reading, [("", &own), ("", &own)])?;
-    Ok(vec![a, b])
-}
-
-fn sections(args: &ReportArgs, analysis: &Analysis<'_>) -> Result<Vec<Section>> {
+fn sections(
+    args: &ReportArgs,
+    source: &LoadedSource,
+    analysis: &Analysis<'_>,
+) -> Result<Vec<Section>> {
     let (Some(last), Some(subject)) = (analysis.last(), analysis.subject()) else {
         return Err(Failure::new("there is no filter"));
     };
@@ -53,7 +44,7 @@ fn sections(args: &ReportArgs, analysis: &Analysis<'_>) -> Result<Vec<Section>> 
     sections.push(summary(&subject));
     sections.push(map(&subject, compared.as_ref()));
     sections.push(arguments(&subject));
-    sections.push(findings(last.0)?);
+    sections.push(findings(source, last.0)?);
     sections.extend(programs::sections(&analysis.store, last, args)?);
     Ok(sections)
 }

@@ -77,6 +77,10 @@ pub(crate) struct SourceOptions {
     #[arg(skip)]
     pub(crate) keeps_warnings: bool,
 
+    /// Whether warnings about options that have no effect are left to the caller, who knows all sources.
+    #[arg(skip)]
+    pub(crate) warns_later: bool,
+
     /// Those of these options that were given for one of two filters, and the end of their names.
     #[arg(skip)]
     pub(super) own: Option<(&'static str, Box<SourceOptions>)>,
@@ -91,6 +95,11 @@ impl SourceOptions {
     /// Like `self`, for filters that keep the rules as their texts state them, and the warnings about them.
     pub(crate) fn for_lint(&self) -> SourceOptions {
         SourceOptions { keeps_warnings: true, ..self.with_statements() }
+    }
+
+    /// Like `self`, but the caller warns about options that have no effect.
+    pub(crate) fn warning_later(self) -> SourceOptions {
+        SourceOptions { warns_later: true, ..self }
     }
 
     /// Like `self`, for a process that has these capabilities as well.

@@ -81,6 +81,7 @@ impl SourceOptions {
             endian: self.endian.or(both.endian),
             statements: self.statements || both.statements,
             keeps_warnings: self.keeps_warnings || both.keeps_warnings,
+            warns_later: self.warns_later || both.warns_later,
             own: Some((suffix, Box::new(self.clone()))),
         }
     }

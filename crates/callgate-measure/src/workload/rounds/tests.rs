@@ -64,6 +64,8 @@ fn plan(variant: Variant) -> Plan {
     Plan {
         variants: vec![Variant::none(), variant],
         run: Duration::from_secs(1),
+        load: None,
+        threads: None,
         ready: Duration::from_secs(20),
         min_rounds: 2,
         max_rounds: 3,

@@ -193,7 +193,8 @@ pub(super) fn agrees(name: &str, part: Part) {
     part(&mut emulated);
     let file = harness.directory.join(name);
     fs::write(&file, emulated.file()).unwrap();
-    let output = Command::new(EMULATOR).arg(harness.binary()).arg(file).output().unwrap();
+    let mut command = Command::new("timeout");
+    let output = command.args(["240", EMULATOR]).arg(harness.binary()).arg(file).output().unwrap();
     assert!(output.status.success(), "{:?}", output.status);
     emulated.compare(&output.stdout);
 }

@@ -1,7 +1,6 @@
 //! Other ABIs of the same kernel, through which a program reaches what the filter denies.
 
 use callgate_bpf::{Arch, Word};
-use callgate_codegen::query;
 use callgate_proof::diagram::{DiagramError, Func, Pred};
 
 use crate::error::Result;
@@ -157,12 +156,7 @@ fn evasion(
     let [denied, permitted] = [direct, through].map(|func| narrow(view, func));
     let (denied, permitted) = (view.denies(denied?)?, view.permits(permitted?)?);
     let both = view.store.and(denied, permitted)?;
-    // Where the high halves are 0.
-    let wide = (0..6).filter_map(callgate_bpf::Word::arg_high);
-    let is_narrow = query::support(&view.store, both)
-        .iter()
-        .all(|word| !wide.clone().any(|high| high == *word));
-    Ok((both != Pred::NEVER && is_narrow).then_some(both))
+    Ok((both != Pred::NEVER).then_some(both))
 }
 
 /// The function with the high halves of all arguments 0.

@@ -1,8 +1,8 @@
 //! The list of all groups of checks.
 
 use super::{
-    abis, alternatives, arguments, capabilities, cost, fallbacks, multiplexers, needed, powerful,
-    reader, rules, siblings, verdicts,
+    abis, alternatives, arguments, capabilities, cost, fallbacks, lists, multiplexers, needed,
+    powerful, reader, rules, siblings, verdicts,
 };
 use crate::error::Result;
 use crate::lint::findings::Findings;
@@ -26,7 +26,9 @@ pub(in crate::lint) const ALL: &[Group] = &[
     capabilities::check,
     reader::check,
     cost::check,
+    lists::check,
 ];
 
-/// Those that find other ways to syscalls that the filter denies: other ABIs and multiplexers.
-pub(in crate::lint) const EVASIONS: &[Group] = &[abis::check, multiplexers::check];
+/// Those that find other ways to syscalls that the filter denies: other bits of arguments, other ABIs and multiplexers.
+pub(in crate::lint) const EVASIONS: &[Group] =
+    &[arguments::check, abis::check, multiplexers::check];

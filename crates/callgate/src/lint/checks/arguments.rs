@@ -66,7 +66,7 @@ fn high_bits(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Resu
     let denied = view.denies(plain)?;
     let permitted = view.permits(func)?;
     let evades = view.store.and(denied, permitted)?;
-    // Compilers extend the sign of some negative numbers, so that form of the same number is no evasion.
+    // Compilers pass some negative numbers sign-extended: the same number, so this form does not count as an evasion.
     let Some(field) = Field::arg(index) else { return Ok(()) };
     let negative = view.store.any_bit(low, 1 << 31)?;
     let ones = Test::masked_eq(field, 0xffff_ffff_0000_0000, 0xffff_ffff_0000_0000);
@@ -89,7 +89,7 @@ fn high_bits(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Resu
         findings.add(finding.about([name]).examples([Some(plain), Some(evasion)]));
         return Ok(());
     }
-    if arg.ctype.contains("unsigned") || !is_signed(arg.ctype) {
+    if !is_signed(arg.ctype) {
         return Ok(());
     }
     let extended = view.store.restrict(func, high, u32::MAX)?;
@@ -131,14 +131,15 @@ fn is_signed(ctype: &str) -> bool {
     )
 }
 
-/// Arguments whose high half the kernel ignores although their type has 64 bits: `sys_clone` in `kernel/fork.c` takes
-/// `lower_32_bits`.
-const TRUNCATED: [(&str, &str); 1] = [("clone", "clone_flags")];
+/// Arguments of 64 bits whose high half a program gains nothing with: `sys_clone` in `kernel/fork.c` takes `lower_32_bits`;
+/// with other bits than known ones, `check_unshare_flags` there returns EINVAL, and `ptrace_request` in `kernel/ptrace.c` EIO.
+const HARMLESS: [(&str, &str); 3] =
+    [("clone", "clone_flags"), ("unshare", "unshare_flags"), ("ptrace", "request")];
 
 /// An argument of 64 bits of which the filter pins the low half and ignores the high one.
 fn low_half(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Result<()> {
     let Place { arch, nr, name, arg, low, high, func, .. } = place;
-    if TRUNCATED.contains(&(name, arg.name)) {
+    if HARMLESS.contains(&(name, arg.name)) {
         return Ok(());
     }
     let permitted = view.permits(func)?;

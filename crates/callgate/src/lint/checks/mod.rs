@@ -7,6 +7,7 @@ mod arguments;
 mod capabilities;
 mod cost;
 mod fallbacks;
+mod lists;
 mod multiplexers;
 mod needed;
 mod powerful;

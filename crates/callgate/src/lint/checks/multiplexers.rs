@@ -55,7 +55,11 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
                 let direct = view.denied_example(arch, first)?;
                 let names: Vec<&'static str> = names.iter().map(|(name, _, _)| *name).collect();
                 let message = format!("`{multiplexer}` performs {}: {what}", listed(&names));
-                let help = format!("deny `{multiplexer}`, as the direct syscalls exist as well");
+                let used = if multiplexer == "ipc" { "System V IPC" } else { "sockets" };
+                let help = format!(
+                    "deny `{multiplexer}`, with another errno than the default action if runc reads the profile; \
+                     most C libraries use it, so programs of {arch} then have no {used}"
+                );
                 let named = view.place(arch, first, |_| true);
                 let at = match named.1 {
                     Some(_) => named,

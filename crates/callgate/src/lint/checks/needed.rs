@@ -1,5 +1,6 @@
 //! Syscalls that every program makes, although it does not ask for them.
 
+use callgate_bpf::Arch;
 use callgate_proof::diagram::Pred;
 
 use crate::error::Result;
@@ -8,17 +9,40 @@ use crate::lint::finding::Finding;
 use crate::lint::findings::Findings;
 use crate::lint::view::View;
 
-/// Syscalls, alternatives of which one is enough, and what fails without them.
-const NEEDED: [(&[&str], &str, &str); 4] = [
-    (&["rt_sigreturn", "sigreturn"], "a signal handler cannot return", "allow it"),
+/// Syscalls, what fails without them, and what to do.
+const NEEDED: [(&str, &str, &str); 5] = [
+    ("rt_sigreturn", "a signal handler cannot return", "allow it"),
     (
-        &["restart_syscall"],
+        "sigreturn",
+        "a handler of signals that is installed without SA_SIGINFO cannot return",
+        "allow it",
+    ),
+    (
+        "restart_syscall",
         "a sleep or poll that a stop signal interrupted fails (signal(7))",
         "allow it: it only continues a syscall that was already permitted",
     ),
-    (&["exit_group"], "the process cannot exit", "allow it"),
-    (&["exit"], "a thread cannot end", "allow it"),
+    ("exit_group", "the process cannot exit", "allow it"),
+    ("exit", "a thread cannot end", "allow it"),
 ];
+
+/// Whether the kernel has a frame for handlers that are installed without SA_SIGINFO, which returns by `sigreturn`
+/// (`setup_frame` in `arch/*/kernel/signal.c`). Others have the number only.
+fn has_old_frames(arch: Arch) -> bool {
+    matches!(
+        arch,
+        Arch::X86
+            | Arch::Arm
+            | Arch::S390
+            | Arch::S390x
+            | Arch::Ppc
+            | Arch::Mips
+            | Arch::Mipsel
+            | Arch::M68k
+            | Arch::Sh
+            | Arch::Sheb
+    )
+}
 
 pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied() {
@@ -30,22 +54,17 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
         if !is_used {
             continue;
         }
-        for (names, effect, help) in NEEDED {
-            let mut denied = Vec::new();
-            let mut is_possible = false;
-            for name in names.iter().copied() {
-                let Some((_, func)) = view.named(arch, name) else { continue };
-                match view.denies(func)? {
-                    Pred::ALWAYS => denied.push(name),
-                    _ => is_possible = true,
-                }
+        for (name, effect, help) in NEEDED {
+            let Some((_, func)) = view.named(arch, name) else { continue };
+            if view.denies(func)? != Pred::ALWAYS || (name == "sigreturn" && !has_old_frames(arch))
+            {
+                continue;
             }
-            let Some(first) = denied.first().copied().filter(|_| !is_possible) else { continue };
-            let message = format!("`{first}` is denied: {effect}");
-            let at = view.place(arch, first, |_| true);
-            let example = view.denied_example(arch, first)?;
+            let message = format!("`{name}` is denied: {effect}");
+            let at = view.place(arch, name, |_| true);
+            let example = view.denied_example(arch, name)?;
             let finding = Finding::new(Check::NeededCall, message).help(help).at(at).on(arch);
-            findings.add(finding.about([first]).examples([example]));
+            findings.add(finding.about([name]).examples([example]));
         }
     }
     Ok(())

@@ -25,57 +25,61 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
     Ok(())
 }
 
-/// Syscalls, and what they do to other processes or to the kernel.
-const POWERFUL: &[(&[&str], &str, &str)] = &[
-    (
-        &["ptrace", "process_vm_writev", "pidfd_getfd"],
-        "control other processes of the same user, which may have no filter",
-        "or run the process in its own PID namespace, or as its own user",
-    ),
-    (
-        &["init_module", "finit_module", "kexec_load", "kexec_file_load"],
-        "load code into the kernel if the process has the capability",
-        "and remove CAP_SYS_MODULE and CAP_SYS_BOOT",
-    ),
-    (
-        &["bpf", "perf_event_open"],
-        "observe or change the kernel's work for other processes",
-        "or see that unprivileged use is disabled (kernel.unprivileged_bpf_disabled, \
-         kernel.perf_event_paranoid)",
-    ),
-    (
-        &["open_by_handle_at"],
-        "opens any file of a file system without its path if the process has CAP_DAC_READ_SEARCH",
-        "or remove the capability",
-    ),
-    (
-        &["userfaultfd"],
-        "lets a program stop the kernel in the middle of a memory access, which makes races in the kernel easy to win",
-        "or set vm.unprivileged_userfaultfd to 0",
-    ),
+/// Syscalls that do the same to other processes or to the kernel.
+struct Power {
+    names: &'static [&'static str],
+    /// What one of them does, and what several do.
+    verbs: [&'static str; 2],
+    object: &'static str,
+    /// What else prevents it.
+    otherwise: &'static str,
+}
+
+const POWERFUL: &[Power] = &[
+    Power {
+        names: &["ptrace", "process_vm_writev", "pidfd_getfd"],
+        verbs: ["controls", "control"],
+        object: "other processes of the same user, which may have no filter",
+        otherwise: "run the process in its own PID namespace, or as its own user",
+    },
+    Power {
+        names: &["init_module", "finit_module", "kexec_load", "kexec_file_load"],
+        verbs: ["loads", "load"],
+        object: "code into the kernel if the process has the capability",
+        otherwise: "remove CAP_SYS_MODULE and CAP_SYS_BOOT",
+    },
+    Power {
+        names: &["bpf", "perf_event_open"],
+        verbs: ["observes or changes", "observe or change"],
+        object: "the kernel's work for other processes",
+        otherwise: "see that unprivileged use is disabled (kernel.unprivileged_bpf_disabled, \
+                    kernel.perf_event_paranoid)",
+    },
+    Power {
+        names: &["open_by_handle_at"],
+        verbs: ["opens", "open"],
+        object: "any file of a file system without its path if the process has CAP_DAC_READ_SEARCH",
+        otherwise: "remove the capability",
+    },
+    Power {
+        names: &["userfaultfd"],
+        verbs: ["lets", "let"],
+        object: "a program stop the kernel in the middle of a memory access, which makes races in the kernel easy to win",
+        otherwise: "set vm.unprivileged_userfaultfd to 0",
+    },
 ];
 
 fn powerful(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
-    for (names, effect, help) in POWERFUL {
-        let mut permitted = Vec::new();
-        for name in *names {
-            if view.is_permitted(arch, name)? {
-                permitted.push(*name);
-            }
-        }
+    for Power { names, verbs, object, otherwise } in POWERFUL {
+        let permitted = permitted_of(view, arch, names)?;
         let Some(first) = permitted.first().copied() else { continue };
-        let message = format!("{} {effect}", listed(&permitted));
-        let message = match permitted.len() {
-            1 => message
-                .replacen(" control ", " controls ", 1)
-                .replacen(" load ", " loads ", 1)
-                .replacen(" observe or change ", " observes or changes ", 1),
-            _ => message,
-        };
+        let [one, several] = verbs;
+        let verb = if permitted.len() == 1 { one } else { several };
+        let message = format!("{} {verb} {object}", listed(&permitted));
         let at = view.place(arch, first, |rule| rule.verdict.permits());
         let example = view.permitted_example(arch, first)?;
         let finding = Finding::new(Check::PowerfulCall, message)
-            .help(format!("deny {}, {help}", listed(&permitted)))
+            .help(format!("deny {}, or {otherwise}", listed(&permitted)))
             .at(at)
             .on(arch);
         findings.add(finding.about(permitted).examples([example]));
@@ -89,7 +93,7 @@ fn forgotten(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result
         return Ok(());
     }
     let names: Vec<&'static str> =
-        POWERFUL.iter().flat_map(|(names, _, _)| names.iter().copied()).collect();
+        POWERFUL.iter().flat_map(|power| power.names.iter().copied()).collect();
     let permitted = permitted_of(view, arch, &names)?;
     let Some(first) = permitted.first().copied() else { return Ok(()) };
     let message = format!(
@@ -103,38 +107,14 @@ fn forgotten(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result
     Ok(())
 }
 
-/// Syscalls that io_uring performs without running filters (`io_uring/opdef.c`).
-const IN_RINGS: [&str; 30] = [
-    "socket",
-    "connect",
-    "accept4",
-    "bind",
-    "listen",
-    "sendmsg",
-    "sendto",
-    "recvmsg",
-    "recvfrom",
-    "shutdown",
-    "openat",
-    "openat2",
-    "unlinkat",
-    "renameat2",
-    "mkdirat",
-    "symlinkat",
-    "linkat",
-    "statx",
-    "ftruncate",
-    "fallocate",
-    "setxattr",
-    "fsetxattr",
-    "getxattr",
-    "fgetxattr",
-    "splice",
-    "tee",
-    "epoll_ctl",
-    "epoll_wait",
-    "madvise",
-    "waitid",
+/// Syscalls that io_uring performs without running filters (`io_uring/opdef.c`, Linux 6.18), older forms left out: where
+/// `pread64` or `open` is denied and `read` or `openat` is not, a ring adds nothing.
+#[rustfmt::skip]
+const IN_RINGS: &[&str] = &[
+    "read", "write", "close", "fsync", "sync_file_range", "fallocate", "ftruncate", "fadvise64", "madvise",
+    "socket", "connect", "accept4", "bind", "listen", "shutdown", "sendmsg", "sendto", "recvmsg", "recvfrom",
+    "openat", "openat2", "unlinkat", "renameat2", "mkdirat", "symlinkat", "linkat", "statx", "setxattr",
+    "fsetxattr", "getxattr", "fgetxattr", "pipe2", "splice", "tee", "epoll_ctl", "epoll_wait", "waitid",
 ];
 
 fn io_uring(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<()> {
@@ -143,7 +123,7 @@ fn io_uring(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Result<
         return Ok(());
     }
     let mut denied = Vec::new();
-    for name in IN_RINGS {
+    for name in IN_RINGS.iter().copied() {
         let Some((_, func)) = view.named(arch, name) else { continue };
         if view.denies(func)? != Pred::NEVER {
             denied.push(name);
@@ -184,7 +164,6 @@ const SAME_EFFECT: &[(&str, &[&str])] = &[
     ("truncate", &["truncate64", "ftruncate", "ftruncate64"]),
     ("mount", &["move_mount"]),
     ("umount", &["umount2"]),
-    ("ptrace", &["process_vm_writev"]),
     ("process_vm_writev", &["ptrace"]),
     ("process_vm_readv", &["ptrace"]),
     ("init_module", &["finit_module"]),
@@ -225,22 +204,21 @@ fn same_effect(view: &mut View<'_>, findings: &mut Findings, arch: Arch) -> Resu
         if denied == Pred::NEVER || !is_meant {
             continue;
         }
-        let permitted = permitted_of(view, arch, others)?;
+        let mut permitted = permitted_of(view, arch, others)?;
+        // It moves what `fsmount` made or `open_tree` cloned.
+        if permitted_of(view, arch, &["fsmount", "open_tree"])?.is_empty() {
+            permitted.retain(|name| *name != "move_mount");
+        }
         let Some(first) = permitted.first().copied() else { continue };
         let what = match denied {
             Pred::ALWAYS => "is denied",
             _ => "is restricted",
         };
-        let effect = if permitted.len() == 1 { "has" } else { "have" };
+        let [effect, verb] = if permitted.len() == 1 { ["has", "is"] } else { ["have", "are"] };
         let message = format!(
-            "`{name}` {what}, but {}, which {effect} the same effect, is allowed",
+            "`{name}` {what}, but {}, which {effect} the same effect, {verb} allowed",
             listed(&permitted)
         );
-        let message = if permitted.len() == 1 {
-            message
-        } else {
-            message.replace(" is allowed", " are allowed")
-        };
         let help = format!("deny {} as well", listed(&permitted));
         let help = match first {
             "clone3" => "deny `clone3` with ENOSYS: its flags are in memory, where no filter can read them, and the C \

@@ -14,10 +14,11 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
         for warning in subject.warnings {
             let check = match warning.topic {
                 Some(Topic::OrConditions) => Check::OrConditions,
-                // The checks of rules and multiplexers find these as well, with examples.
+                // The checks of rules, multiplexers and ABIs find these as well, with examples.
                 Some(Topic::Overruled | Topic::Multiplexer) if subject.statements.is_some() => {
                     continue;
                 }
+                Some(Topic::X32) => continue,
                 Some(Topic::Overruled) => Check::Overruled,
                 Some(Topic::Multiplexer) => Check::Multiplexer,
                 Some(Topic::NeverMatches) => Check::NeverMatches,

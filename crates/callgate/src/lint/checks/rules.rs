@@ -24,6 +24,9 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
     Ok(())
 }
 
+/// The most pairs of rules that are compared to name the rule that covers another one; then it is not named.
+const MAX_PAIRS: usize = 20_000;
+
 /// What one rule of the text, which may be for several syscalls and architectures, has been found to do.
 #[derive(Default)]
 struct Tally<'s> {
@@ -51,6 +54,7 @@ fn without_effect<'a>(
         calls.entry((rule.arch, rule.nr)).or_default().push(rule);
     }
     let mut tallies: BTreeMap<(Option<&str>, u32, u32), Tally<'_>> = BTreeMap::new();
+    let mut pairs = MAX_PAIRS;
     let key = |site: &'a Site| (site.file.as_deref(), site.position.line, site.position.column);
     for ((arch, nr), rules) in calls {
         for rule in &rules {
@@ -98,12 +102,13 @@ fn without_effect<'a>(
                 }
             } else if covered.get(index) == Some(&true) {
                 tally.covered += 1;
-                let mut others = rules.iter().zip(&conditions).enumerate();
-                let cover = others.find(|(other, (by, when))| {
+                let others = rules.iter().zip(&conditions).enumerate();
+                let cover = others.take(pairs).find(|(other, (by, when))| {
                     *other != index
                         && by.verdict == rule.verdict
                         && view.store.and(condition, **when).is_ok_and(|both| both == condition)
                 });
+                pairs -= cover.map_or(rules.len(), |(other, _)| other).min(pairs);
                 let example = view.example(arch, nr, condition)?;
                 // A rule behind a multiplexer has the number of its operation as a condition, which the text does not state.
                 let is_stated = rule.arch.multiplexed(&rule.name).is_none();
@@ -196,7 +201,7 @@ fn report(findings: &mut Findings, filter: usize, tally: &Tally<'_>) {
     findings.add(finding.at(at).about(known_name(name)).examples([tally.example]));
 }
 
-/// Rules with the default action, which runc leaves out, so that they are no exceptions from others.
+/// Rules with the default action: runc drops them, so they make no exception to other rules.
 fn equals_default(findings: &mut Findings, filter: usize, text: &Statements) {
     let active: HashSet<&str> = text.rules.iter().map(|rule| rule.name.as_str()).collect();
     let inactive = text.inactive.iter().filter(|rule| rule.reason == Inactivity::DefaultAction);

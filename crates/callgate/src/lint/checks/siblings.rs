@@ -101,10 +101,8 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
                         denied.push(sibling);
                     }
                 }
-                // A direct syscall may be missing where `socketcall` replaces it.
-                let is_multiplexed = arch.multiplexed(name).is_some();
                 let Some(first) = denied.first().copied() else { continue };
-                if is_possible || is_multiplexed {
+                if is_possible {
                     continue;
                 }
                 let verb = if denied.len() == 1 { "is" } else { "are" };

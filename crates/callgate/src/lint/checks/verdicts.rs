@@ -43,9 +43,8 @@ fn notify(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
         let mut example = None;
         for (nr, name) in arch.syscalls() {
             let func = view.call(arch, nr);
-            let asks =
-                |verdict: callgate_bpf::Verdict| matches!(verdict.action(), Action::UserNotif(_));
-            let Some(verdict) = view.store.verdicts(func).into_iter().find(|one| asks(*one)) else {
+            let verdicts = view.store.verdicts(func);
+            let Some(verdict) = verdicts.into_iter().find(|verdict| asks_listener(*verdict)) else {
                 continue;
             };
             names.push(name);

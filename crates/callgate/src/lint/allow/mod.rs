@@ -1,0 +1,281 @@
+//! Silencing findings: by options, and by comments in the text.
+
+mod comments;
+mod objects;
+mod option;
+
+use rustc_hash::FxHashMap as HashMap;
+
+use callgate_formats::statements::Site;
+
+use super::check::Check;
+use super::finding::Finding;
+use super::findings::sort;
+use comments::{Comment, Scope};
+use objects::Objects;
+pub use option::{Allow, AllowError};
+
+/// Whether a finding lists syscalls each of which is a case of its own; the subject of others is their first syscall.
+fn is_list(check: Check) -> bool {
+    matches!(
+        check,
+        Check::PowerfulCall
+            | Check::Multiplexer
+            | Check::OtherAbi
+            | Check::X32NotDenied
+            | Check::ArchNotChecked
+            | Check::Notify
+            | Check::NotCached
+            | Check::EqualsDefault
+    )
+}
+
+/// The most comments that silence nothing and are reported.
+const MAX_UNUSED: usize = 100;
+
+/// The findings that remain, and how many do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// Those that remain, with one for each comment that silences nothing.
+    pub findings: Vec<Finding>,
+    /// The number of silenced ones.
+    pub silenced: usize,
+}
+
+/// A text with comments.
+#[derive(Clone, Copy, Debug)]
+pub struct AllowText<'t> {
+    /// Its name in the places of findings; `None` for the profile itself.
+    pub file: Option<&'t str>,
+    /// The text.
+    pub text: &'t str,
+}
+
+/// The comments of all texts by what they silence.
+struct Silencers<'t> {
+    texts: Vec<(Option<&'t str>, Objects)>,
+    comments: Vec<Comment<'t>>,
+    index: HashMap<(Option<&'t str>, Scope, Allow), usize>,
+}
+
+impl<'t> Silencers<'t> {
+    fn of(texts: &[AllowText<'t>]) -> Silencers<'t> {
+        let mut silencers =
+            Silencers { texts: Vec::new(), comments: Vec::new(), index: HashMap::default() };
+        for text in texts {
+            let (comments, objects) = comments::read(text);
+            silencers.texts.push((text.file, objects));
+            silencers.comments.extend(comments);
+        }
+        for (number, comment) in silencers.comments.iter().enumerate() {
+            let Ok(allow) = &comment.allow else { continue };
+            for scope in &comment.scopes {
+                // A repeated comment silences nothing.
+                silencers.index.entry((comment.file, *scope, *allow)).or_insert(number);
+            }
+        }
+        silencers
+    }
+
+    /// The scopes that contain a finding, each with the file.
+    fn scopes(&self, finding: &Finding) -> Vec<(Option<&'t str>, Scope)> {
+        let Some(site) = &finding.site else {
+            return self.texts.iter().map(|(file, _)| (*file, Scope::File)).collect();
+        };
+        let text = self.texts.iter().find(|(file, _)| *file == site.file.as_deref());
+        let Some((file, objects)) = text else { return Vec::new() };
+        let mut scopes = vec![(*file, Scope::File), (*file, Scope::Line(site.position.line))];
+        let mut object = objects.around(site.position);
+        while let Some(index) = object {
+            scopes.push((*file, Scope::Object(index)));
+            object = objects.parent(index);
+        }
+        scopes
+    }
+
+    /// The comments that silence a check for one syscall, or for all, in these scopes.
+    fn find(&self, scopes: &[(Option<&'t str>, Scope)], allow: Allow) -> Vec<usize> {
+        let found =
+            scopes.iter().filter_map(|&(file, scope)| self.index.get(&(file, scope, allow)));
+        found.copied().collect()
+    }
+}
+
+/// Whether options or comments silence a finding, all of its subjects if they name syscalls; marks the comments that do.
+fn is_silenced(
+    finding: &Finding,
+    options: &[Allow],
+    silencers: &Silencers<'_>,
+    used: &mut [bool],
+) -> bool {
+    let scopes = silencers.scopes(finding);
+    let mut found = Vec::new();
+    let mut covers = |syscall: Option<&'static str>| {
+        let allow = Allow { check: finding.check, syscall };
+        let comments = silencers.find(&scopes, allow);
+        let is_covered = options.contains(&allow) || !comments.is_empty();
+        found.extend(comments);
+        is_covered
+    };
+    let covers_all = covers(None);
+    let is_silenced = match finding.syscalls.as_slice() {
+        [] => covers_all,
+        [first, ..] if !is_list(finding.check) => covers(Some(first)) || covers_all,
+        names => names.iter().filter(|name| !covers(Some(name))).count() == 0 || covers_all,
+    };
+    if is_silenced {
+        for index in found {
+            if let Some(used) = used.get_mut(index) {
+                *used = true;
+            }
+        }
+    }
+    is_silenced
+}
+
+/// Removes the findings that are silenced by `options`, or by comments in these texts.
+///
+/// The comment `callgate: allow(ID)` silences a check in its line and in the next one, `callgate: allow-file(ID)` in the
+/// whole text. Both accept several identifiers, separated by commas, and `ID=SYSCALL`. They are found anywhere in a line.
+/// JSON has no comments but for example values of `comment`; there the first form silences a check in the innermost object
+/// around it.
+///
+/// ```
+/// use callgate::lint::{Allow, Check, Subject, allow, lint};
+/// use callgate::{Arch, Filter};
+///
+/// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
+/// let found = lint(&[Subject::new(&filter)], &[Arch::X86_64])?;
+/// assert!(found.iter().any(|finding| finding.check == Check::NeededCall));
+/// let option: Allow = "needed-call".parse()?;
+/// let rest = allow(found, &[option], &[]);
+/// assert!(rest.findings.iter().all(|finding| finding.check != Check::NeededCall));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn allow(findings: Vec<Finding>, options: &[Allow], texts: &[AllowText<'_>]) -> Allowed {
+    let silencers = Silencers::of(texts);
+    let mut used = vec![false; silencers.comments.len()];
+    let count = findings.len();
+    let mut kept = findings;
+    kept.retain(|finding| !is_silenced(finding, options, &silencers, &mut used));
+    let mut silenced = count - kept.len();
+    let is_unused = |(_, used): &(&Comment<'_>, &bool)| !**used;
+    let mut unused: Vec<&Comment<'_>> = silencers
+        .comments
+        .iter()
+        .zip(&used)
+        .filter(is_unused)
+        .map(|(comment, _)| comment)
+        .collect();
+    if options.contains(&Allow { check: Check::UnusedAllow, syscall: None }) {
+        silenced += unused.len();
+        unused.clear();
+    }
+    unused.truncate(MAX_UNUSED);
+    for comment in unused {
+        let message = match &comment.allow {
+            Ok(allow) => format!("no finding of `{}` here", allow.check),
+            Err(error) => error.to_string(),
+        };
+        let site = Some(Site { file: comment.file.map(str::to_owned), position: comment.position });
+        let finding = Finding::new(Check::UnusedAllow, message).help("remove the comment");
+        kept.push(finding.at((0, site)));
+    }
+    sort(&mut kept);
+    Allowed { findings: kept, silenced }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::diagnostic::Position;
+
+    fn of(text: &str) -> AllowText<'_> {
+        AllowText { file: None, text }
+    }
+
+    fn finding(check: Check, line: u32, syscall: &'static str) -> Finding {
+        let site = Site { file: None, position: Position { line, column: 9 } };
+        Finding::new(check, "m").at((0, Some(site))).about([syscall])
+    }
+
+    #[test]
+    fn comments_silence_their_line_and_the_next_one() {
+        let text = "a\n# callgate: allow(io-uring, powerful-call=ptrace)\nb\nc";
+        let lines = |check, syscall| -> Vec<u32> {
+            let findings = (1..=4).map(|line| finding(check, line, syscall)).collect();
+            let rest = allow(findings, &[], &[of(text)]).findings;
+            let rest = rest.iter().filter(|finding| finding.check == check);
+            rest.filter_map(|finding| Some(finding.site.as_ref()?.position.line)).collect()
+        };
+        assert_eq!(lines(Check::IoUring, "socket"), [1, 4]);
+        assert_eq!(lines(Check::PowerfulCall, "ptrace"), [1, 4]);
+        assert_eq!(lines(Check::PowerfulCall, "bpf"), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_list_of_syscalls_is_silenced_as_a_whole() {
+        let two = || vec![finding(Check::PowerfulCall, 1, "ptrace").about(["ptrace", "bpf"])];
+        let rest = |options: &[&str]| {
+            let options: Vec<Allow> = options.iter().map(|one| one.parse().unwrap()).collect();
+            allow(two(), &options, &[]).findings.len()
+        };
+        assert_eq!(rest(&["powerful-call=ptrace"]), 1);
+        assert_eq!(rest(&["powerful-call=ptrace", "powerful-call=bpf"]), 0);
+        assert_eq!(rest(&["powerful-call"]), 0);
+    }
+
+    #[test]
+    fn comments_for_the_file_and_options_silence_everything() {
+        let findings =
+            || vec![finding(Check::IoUring, 7, "read"), finding(Check::HighBits, 7, "read")];
+        let text = r#"{"comment": "callgate:allow-file(io-uring)"}"#;
+        let rest = allow(findings(), &[], &[of(text)]);
+        assert_eq!((rest.findings.len(), rest.silenced), (1, 1));
+        let rest = allow(findings(), &["high-bits=read".parse().unwrap()], &[]);
+        assert_eq!((rest.findings.len(), rest.silenced), (1, 1));
+        assert_eq!(rest.findings[0].check, Check::IoUring);
+        let elsewhere = allow(findings(), &[], &[AllowText { file: Some("x"), text }]);
+        assert_eq!(elsewhere.silenced, 0);
+    }
+
+    #[test]
+    fn comments_in_json_silence_their_object() {
+        let text = "{\n \"a\": [\n  {\n   \"n\": 1,\n   \"c\": \"callgate: allow(io-uring)\"\n  },\n  {}]}";
+        let findings = (1..=7).map(|line| finding(Check::IoUring, line, "socket")).collect();
+        let rest = allow(findings, &[], &[of(text)]).findings;
+        let lines: Vec<u32> =
+            rest.iter().filter_map(|one| Some(one.site.as_ref()?.position.line)).collect();
+        // Findings are in column 9, the object ends in column 3 of line 6.
+        assert_eq!(lines, [1, 2, 6, 7]);
+        let whole = format!("{{\"c\": \"callgate: allow(io-uring)\",{}", &text[1..]);
+        let findings = (1..=6).map(|line| finding(Check::IoUring, line, "socket")).collect();
+        assert_eq!(allow(findings, &[], &[of(&whole)]).findings, []);
+    }
+
+    #[test]
+    fn unused_and_unknown_comments_are_found() {
+        let text = "x # callgate: allow(io-urin)\n# callgate: allow(io-uring) callgate: allow(notify)\n\
+                    # callgate: allow(notify=sockett)";
+        let rest = allow(vec![finding(Check::IoUring, 3, "a")], &[], &[of(text)]);
+        let messages: Vec<_> =
+            rest.findings.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "unknown check `io-urin`; did you mean `io-uring`?",
+                "no finding of `notify` here",
+                "unknown syscall `sockett`; did you mean `socket`?"
+            ]
+        );
+        let positions: Vec<_> = rest
+            .findings
+            .iter()
+            .filter_map(|finding| Some(finding.site.as_ref()?.position))
+            .collect();
+        assert_eq!(
+            positions,
+            [(1, 5), (2, 29), (3, 3)].map(|(line, column)| Position { line, column })
+        );
+    }
+}
