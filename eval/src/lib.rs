@@ -8,6 +8,7 @@ mod c_library;
 mod compare;
 mod containers;
 mod converted;
+mod experiments;
 pub mod files;
 mod firecracker;
 mod hostile;

@@ -2,7 +2,7 @@
 
 use crate::task::Task;
 use crate::{
-    bpf_sim, compare, containers, converted, firecracker, hostile, kafel, kernels,
+    bpf_sim, compare, containers, converted, experiments, firecracker, hostile, kafel, kernels,
     libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
     recording, refusals, smt, snap, startup, systemd,
 };
@@ -20,6 +20,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare with other compilers and engines, and write docs/comparison.md",
         help: compare::HELP,
         run: compare::run,
+    },
+    Task {
+        name: "experiments",
+        summary: "repeat published experiments, and write docs/experiments.md",
+        help: experiments::HELP,
+        run: experiments::run,
     },
     Task {
         name: "hostile",

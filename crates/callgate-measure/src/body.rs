@@ -4,9 +4,13 @@ use std::io;
 
 use callgate::bpf::SocketProgram;
 
+use callgate::SeccompData;
+
 use crate::cold::Clutter;
 use crate::raw::{self, RawSyscall, system_call};
+use crate::sigreturn::signal_return;
 use crate::socket::{PacketPath, PacketSocket};
+use crate::subject;
 use crate::syscalls::MeasurableSyscall;
 use crate::waiters::{WaitError, Waiters};
 
@@ -39,6 +43,8 @@ fn now() -> Result<u64, BodyError> {
 pub enum Body {
     /// One syscall.
     Syscall(RawSyscall),
+    /// `rt_sigreturn` with a frame of this process.
+    SignalReturn,
     /// `close(dup(0))`, `getpid`, `getuid`, `umask(022)`: the loop of UnixBench's "syscall".
     UnixBench,
     /// `open("/dev/zero")`, `read` of one byte, `close`; `openat` where there is no `open`.
@@ -60,7 +66,10 @@ pub enum Body {
 
 impl From<MeasurableSyscall> for Body {
     fn from(syscall: MeasurableSyscall) -> Body {
-        Body::Syscall(syscall.raw())
+        match syscall.is_signal_return() {
+            true => Body::SignalReturn,
+            false => Body::Syscall(syscall.raw()),
+        }
     }
 }
 
@@ -73,6 +82,21 @@ pub(crate) struct ReadyBody {
 }
 
 impl Body {
+    /// Whether the process must have no descriptors.
+    pub(crate) fn needs_no_descriptors(&self) -> bool {
+        matches!(self, Body::Syscall(RawSyscall { is_chosen: true, .. }))
+    }
+
+    /// The syscall as a filter sees it, if the body is one.
+    pub(crate) fn data(&self) -> Option<SeccompData> {
+        let (nr, args) = match self {
+            Body::Syscall(RawSyscall { nr, args, .. }) => (u32::try_from(*nr).ok()?, *args),
+            Body::SignalReturn => (u32::try_from(libc::SYS_rt_sigreturn).ok()?, [0; 6]),
+            _ => return None,
+        };
+        subject::syscall_data(nr, args)
+    }
+
     /// Starts its threads.
     pub(crate) fn prepare(&self) -> Result<ReadyBody, BodyError> {
         let waiters = match self {
@@ -107,11 +131,11 @@ impl ReadyBody {
                 clutter.touch();
             }),
             // The loop contains nothing but the syscall.
-            (None, Body::Syscall(RawSyscall { nr, args })) => {
+            (None, Body::Syscall(RawSyscall { nr, args, .. })) => {
                 let start = now()?;
                 for _ in 0..count {
                     // SAFETY: syscalls come from `syscalls.rs` and `experiment`, where they write to no memory and change
-                    // nothing.
+                    // nothing outside of this process, which has no descriptors if arguments are chosen.
                     unsafe { system_call(*nr, *args) };
                 }
                 Ok(now()? - start)
@@ -148,10 +172,11 @@ impl ReadyBody {
             unsafe { system_call(nr, [arg, 0, 0, 0, 0, 0]) }
         };
         match &self.body {
-            Body::Syscall(RawSyscall { nr, args }) => {
+            Body::Syscall(RawSyscall { nr, args, .. }) => {
                 // SAFETY: as in `run`.
                 unsafe { system_call(*nr, *args) };
             }
+            Body::SignalReturn => signal_return(),
             Body::UnixBench => {
                 one(libc::SYS_close, one(libc::SYS_dup, 0) as u64);
                 one(libc::SYS_getpid, 0);

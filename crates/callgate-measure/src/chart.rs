@@ -46,10 +46,11 @@ impl Scale {
     }
 }
 
-/// The overheads of a section as bars.
+/// The overheads of a section as bars, without those of denied syscalls.
 pub fn bars(section: &Section) -> Markup {
+    let rows = section.rows.iter().skip(1).filter(|row| !row.is_denied());
     let rows: Vec<(&str, Interval)> =
-        section.rows.iter().skip(1).map(|row| (row.name.as_str(), row.estimate.overhead)).collect();
+        rows.map(|row| (row.name.as_str(), row.estimate.overhead)).collect();
     let unit = "overhead in nanoseconds, median and its 95 % confidence interval";
     intervals(&format!("Overhead: {}", section.title), unit, &rows, 0.0, 1)
 }
@@ -63,7 +64,7 @@ pub(crate) fn intervals(
     digits: usize,
 ) -> Markup {
     let longest = rows.iter().map(|(_, value)| value.high).fold(base, f64::max);
-    // A denied syscall may take less time than an executed one.
+    // Noise may be more than the overhead.
     let lowest = rows.iter().map(|(_, value)| value.low).fold(base, f64::min);
     let scale = Scale::of(lowest, longest);
     chart(rows.len(), title, |svg| {

@@ -9,8 +9,8 @@
 //! - [`engines`]: the engines that run programs in user space.
 //! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
 //!
-//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `waiters.rs`, `socket.rs`, `counters.rs`,
-//! `interrupt.rs` and `workload/process.rs`.
+//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs`, `waiters.rs`, `socket.rs`,
+//! `counters.rs`, `interrupt.rs` and `workload/process.rs`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -33,6 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arguments;
 mod body;
 pub mod chart;
 mod cold;
@@ -48,6 +49,7 @@ pub mod published;
 mod raw;
 pub mod report;
 mod setting;
+mod sigreturn;
 mod socket;
 pub mod stats;
 mod subject;
@@ -56,11 +58,12 @@ mod waiters;
 mod worker;
 pub mod workload;
 
+pub use arguments::UnsafeArguments;
 pub use body::Body;
 pub use cold::Cold;
 pub use interrupt::on_ctrl_c;
 pub use jit::Jit;
-pub use measure::{Estimate, Mean, Plan, Samples, measure};
+pub use measure::{BatchTime, Estimate, Mean, Plan, Samples, measure};
 pub use raw::{RawSyscall, allowed_cpus};
 pub use setting::setting;
 pub use socket::PacketPath;

@@ -15,7 +15,7 @@ use callgate::random::Rng;
 use crate::body::Body;
 use crate::interrupt;
 use crate::stats::{self, Interval, Summary};
-use crate::subject::Subject;
+use crate::subject::{Subject, Treatment};
 use crate::worker::{self, Batches, MeasureError};
 
 /// The number of rounds between two computations of the confidence intervals, which take as long as a round.
@@ -36,7 +36,7 @@ pub struct Plan {
     pub min_rounds: usize,
     /// The maximum number of rounds.
     pub max_rounds: usize,
-    /// The time after which no further round starts.
+    /// The time, with that of the report: no round starts if it would probably not suffice.
     pub time: Duration,
     /// The relative precision. After `min_rounds` and a third of the time, measuring stops when the confidence intervals
     /// of all overheads are at most this share of the overhead, or [`stats::RESOLUTION`]; 0 for never. With a mean, only
@@ -44,6 +44,16 @@ pub struct Plan {
     pub precision: f64,
     /// The seed of the order of subjects.
     pub seed: u64,
+}
+
+impl Plan {
+    /// Whether a subject denies a body, so that the kernel skips it. Its time then says nothing about the filter's cost.
+    pub fn is_denied(&self, subject: usize, body: usize) -> bool {
+        let data = self.bodies.get(body).and_then(Body::data);
+        let subject = self.subjects.get(subject);
+        let treatment = subject.zip(data).map(|(subject, data)| subject.treatment(&data));
+        treatment == Some(Treatment::Denied)
+    }
 }
 
 /// A mean over bodies.
@@ -55,6 +65,38 @@ pub struct Mean {
     pub weights: Vec<f64>,
 }
 
+impl Mean {
+    /// The same without the bodies that a subject denies: the mean of all subjects is over the same bodies. Their weight
+    /// becomes 0.
+    #[must_use]
+    pub fn without_denied(mut self, subjects: &[Subject], bodies: &[Body]) -> Mean {
+        for (weight, body) in self.weights.iter_mut().zip(bodies) {
+            let denies = |subject: &Subject| {
+                body.data().is_some_and(|data| subject.treatment(&data) == Treatment::Denied)
+            };
+            if subjects.iter().any(denies) {
+                *weight = 0.0;
+            }
+        }
+        self
+    }
+}
+
+/// The time of one batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchTime {
+    /// The round, from 0.
+    pub round: usize,
+    /// The index of the subject; that after the last is the second "no filter".
+    pub subject: usize,
+    /// The index of the body.
+    pub body: usize,
+    /// The batch in its process, from 0.
+    pub batch: usize,
+    /// Nanoseconds per iteration.
+    pub nanoseconds: f64,
+}
+
 /// The samples of a measurement.
 #[derive(Clone, Debug)]
 pub struct Samples {
@@ -62,6 +104,8 @@ pub struct Samples {
     /// round.
     times: Vec<Vec<Vec<Vec<f64>>>>,
     rounds: usize,
+    /// Whether a subject denies a body.
+    denied: Vec<Vec<bool>>,
     /// Whether Ctrl-C stopped it.
     pub interrupted: bool,
     /// The elapsed time.
@@ -90,17 +134,26 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
     let again = plan.subjects.first();
     let subjects: Vec<&Subject> = plan.subjects.iter().chain(again).collect();
     let times = vec![vec![Vec::new(); plan.bodies.len()]; subjects.len()];
-    let mut samples = Samples { times, rounds: 0, interrupted: false, elapsed: Duration::ZERO };
+    let bodies = 0..plan.bodies.len();
+    let denied = |subject| bodies.clone().map(|body| plan.is_denied(subject, body)).collect();
+    let denied = (0..plan.subjects.len()).map(denied).collect();
+    let mut samples =
+        Samples { times, rounds: 0, denied, interrupted: false, elapsed: Duration::ZERO };
+    // Proportional to the number of rounds.
+    let mut analysis = Duration::ZERO;
     let mut rng = Rng::new(plan.seed);
     let mut order: Vec<usize> = (0..subjects.len()).collect();
     while samples.rounds < plan.max_rounds {
         let elapsed = start.elapsed();
         // Disturbances last long: a narrow interval after a short time is not reliable.
         let is_due = elapsed >= plan.time / 3 && samples.rounds.is_multiple_of(CHECKED_EVERY);
-        let precise = is_due
-            && samples.outliers() <= stats::MAX_OUTLIERS
-            && samples.is_precise(plan.mean.as_ref(), plan.precision);
-        if samples.rounds >= plan.min_rounds && (elapsed >= plan.time || precise) {
+        let precise = is_due && samples.is_precise(plan.mean.as_ref(), plan.precision);
+        let round = elapsed.div_f64(samples.rounds.max(1) as f64);
+        if samples.rounds.is_power_of_two() {
+            analysis = samples.analysis().div_f64(samples.rounds as f64);
+        }
+        let is_over = elapsed + round + analysis.mul_f64(samples.rounds as f64) > plan.time;
+        if samples.rounds >= plan.min_rounds.max(1) && (is_over || precise) {
             break;
         }
         rng.shuffle(&mut order);
@@ -135,6 +188,15 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
 }
 
 impl Samples {
+    /// About the time that the confidence intervals of a report take.
+    fn analysis(&self) -> Duration {
+        let start = Instant::now();
+        let interval = Interval::of(&self.values(0, 0), 0);
+        let one = interval.map_or(Duration::ZERO, |_| start.elapsed());
+        let count = self.times.len() * self.times.first().map_or(0, Vec::len);
+        one * u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
     /// The number of complete rounds.
     pub fn rounds(&self) -> usize {
         self.rounds
@@ -179,6 +241,47 @@ impl Samples {
         Interval::of(&overheads, seed(subject, weights.len()))
     }
 
+    /// The share of a subject's mean overhead that another one saves, as the negative change: -0.29 if `after` costs 29 %
+    /// less than `before`. The overhead is that over the subject `base`, in the same round. `None` if `before` has no
+    /// overhead: its confidence interval contains 0, or identical subjects differ as much.
+    pub fn change(
+        &self,
+        (before, after): (usize, usize),
+        base: usize,
+        weights: &[f64],
+    ) -> Option<Interval> {
+        let mean = |subject| self.means(weights, |body| self.values(subject, body));
+        let over_base = |subject| -> Vec<f64> {
+            mean(subject).iter().zip(mean(base)).map(|(own, base)| own - base).collect()
+        };
+        let seed = seed(before << 16 | after, weights.len());
+        let (before, after) = (over_base(before), over_base(after));
+        let overhead = Interval::of(&before, seed)?;
+        let noise = self.weighted_noise(weights)?;
+        if overhead.low <= 0.0 || overhead.median <= noise.median.abs() {
+            return None;
+        }
+        let changes = before.iter().zip(&after).map(|(before, after)| after / before - 1.0);
+        Interval::of(&changes.collect::<Vec<f64>>(), seed)
+    }
+
+    /// The times of all batches.
+    pub fn batch_times(&self) -> impl Iterator<Item = BatchTime> {
+        self.times.iter().enumerate().flat_map(|(subject, bodies)| {
+            bodies.iter().enumerate().flat_map(move |(body, rounds)| {
+                rounds.iter().enumerate().flat_map(move |(round, times)| {
+                    times.iter().enumerate().map(move |(batch, nanoseconds)| BatchTime {
+                        round,
+                        subject,
+                        body,
+                        batch,
+                        nanoseconds: *nanoseconds,
+                    })
+                })
+            })
+        })
+    }
+
     /// The share of outliers among the batches without a filter.
     pub fn outliers(&self) -> f64 {
         let bodies = self.times.first().into_iter().flatten();
@@ -221,9 +324,12 @@ impl Samples {
     /// Whether the overheads of all subjects have this relative precision: those of the mean, or without a mean those of
     /// each body.
     fn is_precise(&self, mean: Option<&Mean>, precision: f64) -> bool {
-        let is_known = |noise: Option<Interval>, overhead: &dyn Fn(usize) -> Option<Interval>| {
+        let is_known = |noise: Option<Interval>,
+                        denied: &dyn Fn(usize) -> bool,
+                        overhead: &dyn Fn(usize) -> Option<Interval>| {
             noise.is_some_and(|noise| {
-                (1..self.times.len().saturating_sub(1)).all(|subject| {
+                let subjects = 1..self.times.len().saturating_sub(1);
+                subjects.filter(|subject| !denied(*subject)).all(|subject| {
                     overhead(subject).is_some_and(|own| own.excess(precision, noise) <= 1.0)
                 })
             })
@@ -231,11 +337,16 @@ impl Samples {
         let bodies = self.times.first().map_or(0, Vec::len);
         precision > 0.0
             && match mean {
-                Some(Mean { weights, .. }) => is_known(self.weighted_noise(weights), &|subject| {
-                    self.weighted_overhead(subject, weights)
-                }),
+                Some(Mean { weights, .. }) => {
+                    is_known(self.weighted_noise(weights), &|_| false, &|subject| {
+                        self.weighted_overhead(subject, weights)
+                    })
+                }
                 None => (0..bodies).all(|body| {
-                    is_known(self.noise(body), &|subject| {
+                    let denied = |subject: usize| {
+                        self.denied.get(subject).and_then(|bodies| bodies.get(body)) == Some(&true)
+                    };
+                    is_known(self.noise(body), &denied, &|subject| {
                         Interval::of(&self.overheads(subject, body), seed(subject, body))
                     })
                 }),
@@ -260,7 +371,8 @@ mod tests {
     fn steady_bodies(nanoseconds: [Vec<f64>; 3]) -> Samples {
         let body = |time: &f64| vec![vec![*time; 3]; 20];
         let times = nanoseconds.map(|bodies| bodies.iter().map(body).collect()).to_vec();
-        Samples { times, rounds: 20, interrupted: false, elapsed: Duration::ZERO }
+        let denied = Vec::new();
+        Samples { times, rounds: 20, denied, interrupted: false, elapsed: Duration::ZERO }
     }
 
     #[test]
@@ -279,5 +391,34 @@ mod tests {
         assert!(samples.is_precise(Some(&mean(0.01)), 0.03));
         assert!(!samples.is_precise(Some(&mean(0.1)), 0.03));
         assert!(!samples.is_precise(Some(&mean(0.01)), 0.0), "0 is for never");
+    }
+
+    #[test]
+    fn denied_syscalls_need_not_be_precise() {
+        let noisy = steady([100.0, 200.0, 150.0]);
+        assert!(!noisy.is_precise(None, 0.03));
+        let denied = vec![vec![false], vec![true]];
+        assert!(Samples { denied, ..noisy }.is_precise(None, 0.03));
+    }
+
+    #[test]
+    fn the_change_is_that_of_the_overhead() {
+        let times = [100.0, 120.0, 150.0, 135.0, 100.0];
+        let times = times.map(|time| vec![vec![vec![time; 3]; 20]]).to_vec();
+        let samples = Samples { times, ..steady([1.0; 3]) };
+        assert_eq!(samples.change((1, 2), 1, &[1.0]), None, "nothing costs more than itself");
+        let change = |pair, base| samples.change(pair, base, &[1.0]).unwrap().median;
+        assert!((change((2, 3), 0) + 0.3).abs() < 1e-9);
+        assert!((change((2, 3), 1) + 0.5).abs() < 1e-9);
+        assert!((change((3, 2), 0) - 3.0 / 7.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn every_batch_is_listed_once() {
+        let samples = steady([100.0, 200.0, 104.0]);
+        let all: Vec<BatchTime> = samples.batch_times().collect();
+        assert_eq!(all.len(), 3 * 20 * 3);
+        let last = BatchTime { round: 19, subject: 2, body: 0, batch: 2, nanoseconds: 104.0 };
+        assert_eq!(all.last(), Some(&last));
     }
 }

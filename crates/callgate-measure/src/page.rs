@@ -4,8 +4,10 @@ use callgate_html::{Markup, Page, Section as PageSection, Warning};
 
 use crate::chart::{bars, box_plot, boxes};
 use crate::published::Published;
-use crate::report::{Finding, Known, Report, Row, Section};
-use crate::subject::Treatment;
+use crate::report::{Aggregate, Finding, Known, Report, Row, Section};
+
+/// In place of the overhead of a denied syscall.
+const DENIED: &str = "denied: the kernel skips it";
 
 /// The page, with the warnings that were printed before.
 pub fn page(report: &Report, printed: &[Warning]) -> String {
@@ -23,6 +25,22 @@ fn sections(report: &Report) -> Vec<PageSection> {
             });
         })
     });
+    let aggregates = (!report.aggregates.is_empty()).then(|| {
+        PageSection::new("aggregates", "Change of the mean overhead", |body| {
+            let titles = [
+                "subject",
+                "instead of",
+                "overhead over",
+                "change",
+                "95 %",
+                "executed",
+                "uncached",
+            ];
+            table(body, &titles, |table| {
+                report.aggregates.iter().for_each(|one| row(table, &of_aggregate(one)));
+            });
+        })
+    });
     let sections = report.sections.iter().enumerate();
     let measured = sections.map(|(at, section)| {
         PageSection::new(format!("measured-{at}"), section.title.as_str(), |body| {
@@ -30,7 +48,7 @@ fn sections(report: &Report) -> Vec<PageSection> {
         })
     });
     let published = published_sections(&report.published);
-    findings.into_iter().chain(published).chain(measured).collect()
+    findings.into_iter().chain(aggregates).chain(published).chain(measured).collect()
 }
 
 /// The tables and box plots of an experiment, as it was published, and the notes.
@@ -66,10 +84,11 @@ fn published_sections(published: &Published) -> Vec<PageSection> {
 
 /// The charts and the table of a section.
 pub fn figures(section: &Section) -> Markup {
-    const TITLES: [&str; 8] = [
+    const TITLES: [&str; 9] = [
         "subject",
         "filters",
         "instructions",
+        "executed",
         "call",
         "minimum ns",
         "median ns",
@@ -88,9 +107,9 @@ pub fn figures(section: &Section) -> Markup {
             noise.median, noise.low, noise.high
         );
         body.leaf("p", &[], &noise);
-        if section.rows.iter().any(|row| row.treatment == Some(Treatment::Denied)) {
-            let why = "A denied call can be faster than the same call without a filter, because the kernel skips it: \
-                       compare denied calls only with each other.";
+        if section.rows.iter().any(Row::is_denied) {
+            let why = "The kernel does not execute a denied call, so the difference from no filter is not the cost of the \
+                       filter: compare the times of denied calls only with each other.";
             body.leaf("p", &[], why);
         }
     })
@@ -138,17 +157,38 @@ fn of_finding(finding: &Finding) -> [String; 3] {
     [finding.text.to_owned(), format!("{:.2} {}", finding.value, finding.unit), known]
 }
 
-fn of_row(row: &Row, is_first: bool) -> [String; 8] {
+fn of_aggregate(one: &Aggregate) -> [String; 7] {
+    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+    let change = one.change.map_or("not resolved".to_owned(), |change| percent(change.median));
+    let range = one.change.map_or(String::new(), |change| {
+        format!("{} … {}", percent(change.low), percent(change.high))
+    });
+    [
+        one.after.clone(),
+        one.before.clone(),
+        one.base.clone(),
+        change,
+        range,
+        one.executed.map_or(String::new(), percent),
+        one.executed_uncached.map_or(String::new(), percent),
+    ]
+}
+
+fn of_row(row: &Row, is_first: bool) -> [String; 9] {
     let estimate = &row.estimate;
     let over = estimate.overhead;
-    let (overhead, interval) = match is_first {
-        true => (String::new(), String::new()),
-        false => (format!("{:.1}", over.median), format!("{:.1} … {:.1}", over.low, over.high)),
+    let (overhead, interval) = match (is_first, row.is_denied()) {
+        (true, _) => (String::new(), String::new()),
+        (false, true) => (DENIED.to_owned(), String::new()),
+        (false, false) => {
+            (format!("{:.1}", over.median), format!("{:.1} … {:.1}", over.low, over.high))
+        }
     };
     [
         row.name.clone(),
         row.filters.to_string(),
         row.insns.to_string(),
+        row.executed.map_or(String::new(), |executed| format!("{:.1}", executed.uncached)),
         row.treatment.map_or("", |treatment| treatment.name()).to_owned(),
         format!("{:.1}", estimate.minimum),
         format!("{:.1}", estimate.median),

@@ -9,6 +9,8 @@ use libc::c_long;
 pub struct RawSyscall {
     pub(crate) nr: c_long,
     pub(crate) args: [u64; 6],
+    /// Whether the arguments are chosen, so that the process must have no descriptors.
+    pub(crate) is_chosen: bool,
 }
 
 /// Makes a syscall; returns the value of the kernel, which may be a negative errno.
@@ -102,6 +104,32 @@ pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     unsafe { libc::CPU_SET(cpu, &mut set) };
     // SAFETY: the set is valid and has this size.
     match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Closes all descriptors of this process, and prevents new ones.
+pub(crate) fn give_up_descriptors() -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for writes.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: numbers only; nothing in this process uses a descriptor afterwards.
+    let closed = unsafe {
+        libc::syscall(libc::SYS_close_range, 0 as c_long, u32::MAX as c_long, 0 as c_long)
+    };
+    if closed != 0 {
+        // Before Linux 5.9.
+        for number in 0..limit.rlim_cur.min(1 << 20) {
+            // SAFETY: as above.
+            unsafe { libc::close(number as libc::c_int) };
+        }
+    }
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `none` is valid.
+    match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const none) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

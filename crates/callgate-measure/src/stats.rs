@@ -10,10 +10,6 @@ use callgate::random::Rng;
 /// The smallest difference that is reported as resolved, in nanoseconds: identical subjects differ by as much.
 pub const RESOLUTION: f64 = 0.5;
 
-/// The largest share of outliers among batches. Medians hide them, but other processes also evict caches, which slows
-/// down the batches that follow: with more outliers, results are not reproducible.
-pub(crate) const MAX_OUTLIERS: f64 = 0.05;
-
 /// The number of bootstrap resamples.
 const RESAMPLES: usize = 1000;
 
@@ -81,13 +77,13 @@ pub fn minimum(samples: &[f64]) -> Option<f64> {
 
 /// A quantile, with linear interpolation (type 7 of Hyndman and Fan 1996).
 pub(crate) fn quantile(samples: &[f64], share: f64) -> Option<f64> {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let last = sorted.len().checked_sub(1)?;
+    let mut samples = samples.to_vec();
+    let last = samples.len().checked_sub(1)?;
     let place = share.clamp(0.0, 1.0) * last as f64;
-    let below = *sorted.get(place.floor() as usize)?;
-    let above = *sorted.get(place.ceil() as usize)?;
-    Some(below + (above - below) * place.fract())
+    // Without sorting, because bootstrapping takes a thousand medians of all samples.
+    let (_, below, others) = samples.select_nth_unstable_by(place.floor() as usize, f64::total_cmp);
+    let above = others.iter().copied().min_by(f64::total_cmp).filter(|_| place.fract() > 0.0);
+    Some(*below + (above.unwrap_or(*below) - *below) * place.fract())
 }
 
 /// The values of a box plot.

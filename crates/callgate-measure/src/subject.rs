@@ -125,6 +125,12 @@ impl Subject {
         self.programs.iter().map(|program| program.len()).sum::<usize>() + socket
     }
 
+    /// The number of instructions that the filters execute for a syscall of this machine, as the interpreter counts them;
+    /// the kernel executes none if its cache answers the syscall.
+    pub fn executed(&self, data: &SeccompData) -> usize {
+        self.programs.iter().map(|program| program.run(data, ENDIAN).executed).sum()
+    }
+
     /// How the filters decide a syscall of this machine.
     pub fn treatment(&self, data: &SeccompData) -> Treatment {
         let constant = |program: &Program| is_constant_allow(program, data.arch, data.nr);

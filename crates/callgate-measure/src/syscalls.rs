@@ -5,16 +5,18 @@
 //! descriptor (-1), an empty path, a null pointer, a process that does not exist, or an invalid value. A filter that
 //! inspects arguments sees exactly these and takes the corresponding branches. The values are chosen so that usual
 //! profiles permit them if they permit the syscall at all (`socket` requests AF_UNIX, `clone` a thread, `personality`
-//! returns the current one).
+//! returns the current one). [`MeasurableSyscall::with_args`] accepts others that are as harmless (`arguments.rs`).
 //!
-//! Syscalls that have an effect with any arguments are excluded (`fork`, `vfork`, `exit_group`, `pause`, `sync`,
-//! `rt_sigreturn`, …). `callgate bench --list-calls` prints the table.
+//! Syscalls that have an effect with any arguments are excluded (`fork`, `vfork`, `exit_group`, `pause`, `sync`, …).
+//! `callgate bench --list-calls` prints the table.
 //!
 //! Source of the errors: `SYSCALL_DEFINE` of each syscall.
 
 use callgate::{Arch, SeccompData};
 
+use crate::arguments::{self, Rule, UnsafeArguments};
 use crate::raw::RawSyscall;
+use crate::sigreturn;
 use crate::subject::{self, Subject, Treatment};
 
 /// A syscall that can be measured.
@@ -25,8 +27,10 @@ pub struct MeasurableSyscall {
     nr: u32,
     /// The arguments.
     pub args: [u64; 6],
-    /// The effect of the syscall with these arguments.
+    /// The effect of the syscall with the arguments of the table.
     pub effect: &'static str,
+    /// Whether the arguments are not those of the table.
+    is_chosen: bool,
 }
 
 /// -1 as a descriptor.
@@ -34,6 +38,13 @@ const NO: u64 = u64::MAX;
 
 /// In the table, stands for the address of an empty string.
 const EMPTY: u64 = u64::MAX - 1;
+
+/// In the table, stands for the address of an invalid time. The kernel reads it and returns EINVAL; a null pointer would be
+/// a page fault, which takes several times as long.
+const BAD_TIME: u64 = u64::MAX - 2;
+
+/// Seconds and nanoseconds, neither of which may be negative.
+static INVALID_TIME: [i64; 2] = [-1, -1];
 
 /// A process ID that does not exist: above the maximum.
 const NOBODY: u64 = 0x7fff_ffff;
@@ -48,6 +59,7 @@ const READS: &str = "returns a number";
 const REFUSED: &str = "invalid value: EINVAL";
 const NO_PROCESS: &str = "no such process: ESRCH or ECHILD";
 const KEEPS: &str = "changes nothing";
+const RETURNS: &str = "returns from a signal handler, to the next instruction";
 
 /// Arguments, their effect, and the syscalls for which this is true. Further arguments are 0.
 type Row = (&'static [u64], &'static str, &'static [&'static str]);
@@ -57,7 +69,9 @@ const TABLE: &[Row] = &[
     (&[], READS, &["getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getpgrp", "getpgid",
         "getsid", "time", "times"]),
     (&[], KEEPS, &["alarm", "brk", "clock_getres", "getrandom", "gettimeofday", "membarrier", "poll",
-        "sched_yield", "sigaltstack", "unshare"]),
+        "sched_yield", "sigaltstack", "unshare", "getcpu", "getgroups", "sched_get_priority_max",
+        "sched_get_priority_min"]),
+    (&[], RETURNS, &["rt_sigreturn"]),
     (&[0o22], "sets the usual mask", &["umask"]),
     (&[NO], NO_FILE, &["close", "read", "write", "pread64", "pwrite64", "readv", "writev", "preadv", "pwritev",
         "preadv2", "pwritev2", "lseek", "fstat", "fstatfs", "dup", "fcntl", "ioctl", "flock", "fsync",
@@ -66,8 +80,10 @@ const TABLE: &[Row] = &[
         "listen", "accept", "accept4", "getsockname", "getpeername", "getsockopt", "setsockopt", "shutdown",
         "sendto", "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg", "epoll_ctl", "epoll_wait",
         "epoll_pwait", "epoll_pwait2", "inotify_add_watch", "inotify_rm_watch", "timerfd_gettime", "setns",
-        "pidfd_send_signal", "io_uring_enter"]),
-    (&[NO, NO], NO_FILE, &["dup2", "dup3", "sendfile"]),
+        "pidfd_send_signal", "io_uring_enter", "io_uring_register", "sync_file_range", "fsetxattr",
+        "timerfd_settime", "vmsplice", "pidfd_getfd", "process_madvise"]),
+    (&[NO, NO], NO_FILE, &["dup2", "dup3", "sendfile", "tee"]),
+    (&[NO, 0, NO], NO_FILE, &["splice", "copy_file_range"]),
     (&[0, 0, 0, 0, NO], NO_FILE, &["mmap"]),
     (&[EMPTY], NO_NAME, &["open", "creat", "stat", "lstat", "access", "readlink", "statfs", "chdir", "chmod",
         "chown", "lchown", "truncate", "mkdir", "rmdir", "unlink", "mknod", "utimes", "getxattr", "lgetxattr",
@@ -76,10 +92,13 @@ const TABLE: &[Row] = &[
     (&[NO, EMPTY], NO_NAME, &["openat", "openat2", "newfstatat", "faccessat", "faccessat2", "fchmodat",
         "fchownat", "readlinkat", "mkdirat", "unlinkat", "mknodat", "execveat", "open_tree"]),
     (&[NO, EMPTY, NO, EMPTY], NO_NAME, &["renameat", "renameat2", "linkat", "move_mount"]),
-    (&[], NO_PLACE, &["uname", "sysinfo", "nanosleep", "add_key", "request_key", "perf_event_open", "statx",
+    (&[], NO_PLACE, &["uname", "sysinfo", "add_key", "request_key", "perf_event_open", "statx",
         "rt_sigtimedwait", "io_setup", "clone3", "pipe", "pipe2", "getresuid", "getresgid",
         "sched_getattr", "capget", "clock_gettime", "clock_nanosleep", "io_uring_setup",
-        "name_to_handle_at", "symlinkat", "open_by_handle_at"]),
+        "name_to_handle_at", "symlinkat", "open_by_handle_at", "capset", "get_robust_list", "memfd_create",
+        "timer_create", "mq_open"]),
+    (&[BAD_TIME], "invalid time: EINVAL", &["nanosleep"]),
+    (&[0, 0xffff_ffff], REFUSED, &["ppoll"]),
     (&[0, 129, 1], "wakes no thread (FUTEX_WAKE, private)", &["futex"]),
     (&[1, 15], "AF_UNIX, invalid type: EINVAL", &["socket", "socketpair"]),
     (&[0x10000, 0x10000], "CLONE_THREAD alone: EINVAL", &["clone"]),
@@ -89,10 +108,12 @@ const TABLE: &[Row] = &[
         "timerfd_create", "userfaultfd"]),
     (&[NO, NO, NO], KEEPS, &["setresuid", "setresgid", "setreuid", "setregid"]),
     (&[ODD], REFUSED, &["prctl", "arch_prctl", "getrlimit", "getrusage", "getitimer", "getpriority", "waitid",
-        "keyctl", "bpf", "seccomp", "timer_delete"]),
+        "setpriority", "keyctl", "bpf", "seccomp", "timer_delete", "timer_gettime", "timer_getoverrun",
+        "timer_settime"]),
     (&[0, ODD], REFUSED, &["prlimit64"]),
-    (&[NOBODY], NO_PROCESS, &["wait4", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "setpgid",
-        "kill", "tkill", "pidfd_open"]),
+    (&[NOBODY], NO_PROCESS, &["wait4", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
+        "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_rr_get_interval", "setpgid", "kill",
+        "tkill", "pidfd_open"]),
     (&[NOBODY, NOBODY], NO_PROCESS, &["tgkill", "kcmp"]),
     (&[16, NOBODY], NO_PROCESS, &["ptrace"]),
     (&[0, 0, 0, 8], "invalid signal, null pointers: EINVAL or no effect", &["rt_sigaction", "rt_sigprocmask"]),
@@ -104,11 +125,17 @@ fn empty_name() -> u64 {
     c"".as_ptr().expose_provenance() as u64
 }
 
+/// The address of a time that the kernel refuses, the same in a child.
+fn invalid_time() -> u64 {
+    INVALID_TIME.as_ptr().expose_provenance() as u64
+}
+
 /// An argument as text.
 fn show(arg: u64) -> String {
     match arg {
         NO => "-1".to_owned(),
         arg if arg == EMPTY || arg == empty_name() => "\"\"".to_owned(),
+        arg if arg == BAD_TIME || arg == invalid_time() => "{-1, -1}".to_owned(),
         arg if arg < 10 => arg.to_string(),
         arg => format!("{arg:#x}"),
     }
@@ -122,11 +149,18 @@ impl MeasurableSyscall {
         });
         rows.filter_map(|(name, given, effect)| {
             let nr = Arch::native()?.number(name)?;
+            if name == "rt_sigreturn" && !sigreturn::IS_POSSIBLE {
+                return None;
+            }
             let mut args = [0; 6];
             for (slot, value) in args.iter_mut().zip(given) {
-                *slot = if *value == EMPTY { empty_name() } else { *value };
+                *slot = match *value {
+                    EMPTY => empty_name(),
+                    BAD_TIME => invalid_time(),
+                    value => value,
+                };
             }
-            Some(MeasurableSyscall { name, nr, args, effect })
+            Some(MeasurableSyscall { name, nr, args, effect, is_chosen: false })
         })
     }
 
@@ -143,6 +177,35 @@ impl MeasurableSyscall {
         MeasurableSyscall::all().find(|syscall| syscall.name == name)
     }
 
+    /// The same syscall with chosen arguments. A path is [`MeasurableSyscall::empty_path`].
+    ///
+    /// # Errors
+    /// If the syscall could have an effect with these arguments.
+    pub fn with_args(&self, args: [u64; 6]) -> Result<MeasurableSyscall, UnsafeArguments> {
+        arguments::check(self.name, &self.args, &self.rule(), &args, empty_name())?;
+        Ok(MeasurableSyscall { args, is_chosen: self.is_chosen || args != self.args, ..*self })
+    }
+
+    /// As an argument, an empty path: the address of an empty string.
+    pub fn empty_path() -> u64 {
+        empty_name()
+    }
+
+    /// Whether the arguments are not those of the table.
+    pub fn is_chosen(&self) -> bool {
+        self.is_chosen
+    }
+
+    /// What decides about chosen arguments.
+    fn rule(&self) -> Rule {
+        match self.effect {
+            NO_FILE if ["dup3", "sendfile", "tee"].contains(&self.name) => Rule::Descriptors(2),
+            NO_FILE if self.name != "mmap" => Rule::Descriptors(1),
+            NO_NAME => Rule::Paths,
+            _ => arguments::special(self.name),
+        }
+    }
+
     /// The syscall as a filter sees it.
     pub fn data(&self) -> SeccompData {
         subject::syscall_data(self.nr, self.args).unwrap_or_default()
@@ -156,7 +219,12 @@ impl MeasurableSyscall {
     }
 
     pub(crate) fn raw(&self) -> RawSyscall {
-        RawSyscall { nr: self.nr.into(), args: self.args }
+        RawSyscall { nr: self.nr.into(), args: self.args, is_chosen: self.is_chosen }
+    }
+
+    /// Whether it needs a signal frame.
+    pub(crate) fn is_signal_return(&self) -> bool {
+        self.name == "rt_sigreturn"
     }
 }
 
@@ -186,6 +254,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::body::Body;
     use crate::raw::system_call;
 
     #[test]
@@ -198,9 +267,7 @@ mod tests {
             }
         }
         assert!(MeasurableSyscall::find("getpid").is_some());
-        for not_safe in
-            ["fork", "vfork", "exit", "exit_group", "pause", "sync", "rt_sigreturn", "reboot"]
-        {
+        for not_safe in ["fork", "vfork", "exit", "exit_group", "pause", "sync", "reboot"] {
             assert_eq!(MeasurableSyscall::find(not_safe), None);
         }
     }
@@ -213,9 +280,15 @@ mod tests {
         let worker = unsafe {
             callgate_linux::Worker::start(1, |words| {
                 for syscall in syscalls.iter().chain(&syscalls) {
-                    let RawSyscall { nr, args } = syscall.raw();
+                    let RawSyscall { nr, args, .. } = syscall.raw();
                     let before = libc::getpid();
-                    let result = system_call(nr, args);
+                    let result = match syscall.is_signal_return() {
+                        true => Body::from(*syscall)
+                            .prepare()
+                            .and_then(|body| body.run(1, None))
+                            .map_or(i64::MAX, |_| 0),
+                        false => system_call(nr, args),
+                    };
                     let same = before == libc::getpid();
                     let quiet = ["times", "time", "getppid"].contains(&syscall.name)
                         || result < 1 << 32

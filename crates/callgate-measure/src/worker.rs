@@ -71,8 +71,9 @@ const NOT_PINNED: u32 = 4;
 const REFUSED: u32 = 5;
 const NO_THREAD: u32 = 6;
 const TOO_SLOW: u32 = 7;
+const DESCRIPTORS: u32 = 8;
 /// A socket could not be opened or its filter not be attached: the errno is in `WHY`.
-const NO_SOCKET: u32 = 8;
+const NO_SOCKET: u32 = 9;
 
 /// Measures bodies under a subject in a child process. Returns nanoseconds per iteration, batch by batch, for each body;
 /// `None` if it was interrupted.
@@ -101,6 +102,7 @@ pub(crate) fn measure(
             NO_CLOCK => return Err(failed(Kind::NoClock)),
             NO_MEMORY => return Err(failed(Kind::NoMemory)),
             NO_THREAD => return Err(failed(Kind::NoThread)),
+            DESCRIPTORS => return Err(failed(Kind::Descriptors)),
             TOO_SLOW => {
                 let body = words[PLACE].load(Ordering::Acquire) as usize;
                 return Err(failed(Kind::TooSlow { body }));
@@ -150,6 +152,9 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         Ok(clutter) => clutter,
         Err(_) => return NO_MEMORY,
     };
+    if bodies.iter().any(Body::needs_no_descriptors) && raw::give_up_descriptors().is_err() {
+        return DESCRIPTORS;
+    }
     // A filter may deny what this needs.
     let bodies: Result<Vec<ReadyBody>, BodyError> = bodies.iter().map(Body::prepare).collect();
     let bodies = match bodies {
@@ -227,6 +232,7 @@ enum Kind {
     Died { body: usize },
     Late { body: usize, limit: Duration },
     NoThread,
+    Descriptors,
     NoSocket(io::Error),
     TooSlow { body: usize },
 }
@@ -236,7 +242,11 @@ impl MeasureError {
     pub fn subject(&self) -> Option<&str> {
         let is_elsewhere = matches!(
             self.kind,
-            Kind::NoProcess(_) | Kind::NoMemory | Kind::NoThread | Kind::NotPinned(_)
+            Kind::NoProcess(_)
+                | Kind::NoMemory
+                | Kind::NoThread
+                | Kind::NotPinned(_)
+                | Kind::Descriptors
         );
         (!is_elsewhere).then_some(&self.subject)
     }
@@ -268,6 +278,9 @@ impl MeasureError {
             Kind::NoThread => "raise the limit of processes (ulimit -u, pids.max of the control group) or of memory; \
                                threads start before the filter is installed, so it is not the reason"
                 .into(),
+            Kind::Descriptors => {
+                "a sandbox around this process may deny setrlimit; omit the arguments of --calls".into()
+            }
             Kind::NoSocket(_) => "a sandbox around this process may deny sockets or SO_ATTACH_FILTER".into(),
             Kind::Late { .. } | Kind::TooSlow { .. } => "try again on an idle machine".into(),
             Kind::NoMemory => "use less memory, such as --cold=1M, or raise the limit (ulimit -v)".into(),
@@ -294,6 +307,9 @@ impl fmt::Display for MeasureError {
             }
             Kind::Died { .. } => f.write_str("the measuring process died under this filter"),
             Kind::NoThread => f.write_str("cannot start the threads of this experiment"),
+            Kind::Descriptors => f.write_str(
+                "the measuring process cannot give up its descriptors, as chosen arguments require",
+            ),
             Kind::NoSocket(why) => write!(f, "no socket with a filter: {}", error_text(why)),
             Kind::TooSlow { .. } => f.write_str("a batch took longer than 4 seconds"),
             Kind::Late { limit, .. } => write!(

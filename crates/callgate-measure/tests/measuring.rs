@@ -8,7 +8,7 @@ use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
 use callgate_html::Warning;
 use callgate_measure::experiment::{Experiment, Options};
 use callgate_measure::published::Published;
-use callgate_measure::report::{Finding, Report, Shown, sections};
+use callgate_measure::report::{Executed, Finding, Report, Shown, aggregates, sections};
 use callgate_measure::stats::Interval;
 use callgate_measure::{
     Batches, Body, Cold, Estimate, Jit, Mean, MeasurableSyscall, Plan, Subject, Treatment,
@@ -104,10 +104,21 @@ fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
     assert_eq!(of_mean.estimate.median, of_body.estimate.median);
     assert_eq!((of_mean.treatment, of_body.treatment), (None, Some(Treatment::Allowed)));
     assert_eq!(sections[1].noise, noise);
+    let executed = |insns| Some(Executed { uncached: insns, cached: insns });
+    assert_eq!(of_mean.executed, executed(4002.0));
+    assert_eq!(of_body.executed, executed(4002.0));
+    let of_short_and_long = &aggregates(&plan, &samples, 1)[0];
+    assert_eq!(
+        (of_short_and_long.before.as_str(), of_short_and_long.after.as_str()),
+        ("short", "long")
+    );
+    assert_eq!(of_short_and_long.executed, Some(4002.0 / 3.0 - 1.0));
+    assert_eq!(samples.batch_times().count(), 4 * 5 * 5, "subjects, rounds, batches");
     let mut report = Report {
         title: "a & b".to_owned(),
         setting: vec![("kernel", "x < y".to_owned())],
         sections,
+        aggregates: aggregates(&plan, &samples, 1),
         findings: Vec::new(),
         published: Published::default(),
         noisy: Some("\"quoted\"".to_owned()),
@@ -123,9 +134,11 @@ fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
     for part in ["Too noisy: &quot;quoted&quot;.", "Stopped early", "&lt;printed&gt;", "x &lt; y"] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("A denied call can be faster"));
+    assert!(!page.contains("denied: the kernel"));
     report.sections[1].rows[2].treatment = Some(Treatment::Denied);
-    assert!(page::page(&report, &[]).contains("A denied call can be faster"));
+    let page = page::page(&report, &[]);
+    assert!(page.contains("<td>denied: the kernel skips it</td><td></td>"), "no negative overhead");
+    assert!(page.contains("does not execute a denied call"));
     Ok(())
 }
 
@@ -329,6 +342,7 @@ fn empty_report() -> Report {
         title: "x".to_owned(),
         setting: Vec::new(),
         sections: Vec::new(),
+        aggregates: Vec::new(),
         findings: Vec::new(),
         published: Published::default(),
         noisy: None,

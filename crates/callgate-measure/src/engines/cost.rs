@@ -33,23 +33,54 @@ pub struct Executed {
     pub cold: f64,
 }
 
-/// The number of rounds.
-const ROUNDS: usize = 7;
+/// How long is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// This number of rounds.
+    Rounds(usize),
+    /// About this time, and at least one round.
+    Time(Duration),
+}
+
+const USUAL: Extent = Extent::Rounds(7);
 
 /// The minimum duration of a round.
 const ROUND: Duration = Duration::from_millis(4);
+
+/// The number of times that are measured for an engine.
+const TIMES: u32 = 3;
 
 /// Measures an engine on a workload; `None` if the engine does not support this kind of program.
 ///
 /// # Errors
 /// If the engine cannot be created.
 pub fn measure(kind: EngineKind, workload: &Workload) -> Result<Option<Cost>, EngineError> {
+    measure_extent(kind, workload, USUAL)
+}
+
+/// The same for about this time.
+///
+/// # Errors
+/// If the engine cannot be created.
+pub fn measure_for(
+    kind: EngineKind,
+    workload: &Workload,
+    time: Duration,
+) -> Result<Option<Cost>, EngineError> {
+    measure_extent(kind, workload, Extent::Time(time / TIMES))
+}
+
+fn measure_extent(
+    kind: EngineKind,
+    workload: &Workload,
+    extent: Extent,
+) -> Result<Option<Cost>, EngineError> {
     match &workload.inputs {
         EngineInputs::Syscalls { program, endian, hot, cold } => {
-            kind.with_seccomp(program, *endian, OfSyscalls { hot, cold }).map(Some)
+            kind.with_seccomp(program, *endian, OfSyscalls { hot, cold, extent }).map(Some)
         }
         EngineInputs::Packets { program, hot, cold } => {
-            kind.with_packet(program, OfPackets { hot, cold }).transpose()
+            kind.with_packet(program, OfPackets { hot, cold, extent }).transpose()
         }
     }
 }
@@ -57,6 +88,7 @@ pub fn measure(kind: EngineKind, workload: &Workload) -> Result<Option<Cost>, En
 struct OfSyscalls<'a> {
     hot: &'a SeccompData,
     cold: &'a [SeccompData],
+    extent: Extent,
 }
 
 impl UseSeccomp for OfSyscalls<'_> {
@@ -65,9 +97,11 @@ impl UseSeccomp for OfSyscalls<'_> {
     fn with<E: SeccompEngine>(self, make: impl Fn() -> Result<E, EngineError>) -> Self::Output {
         let engine = make()?;
         Ok(Cost {
-            hot_ns: syscalls(&engine, std::slice::from_ref(self.hot)),
-            cold_ns: syscalls(&engine, self.cold),
-            compile: making(make),
+            hot_ns: each(std::slice::from_ref(self.hot), self.extent, |data| {
+                engine.verdict(data).0
+            }),
+            cold_ns: each(self.cold, self.extent, |data| engine.verdict(data).0),
+            compile: making(self.extent, make),
             code_bytes: engine.code_bytes(),
         })
     }
@@ -76,6 +110,7 @@ impl UseSeccomp for OfSyscalls<'_> {
 struct OfPackets<'a> {
     hot: &'a Vec<u8>,
     cold: &'a [Vec<u8>],
+    extent: Extent,
 }
 
 impl UsePacket for OfPackets<'_> {
@@ -84,17 +119,19 @@ impl UsePacket for OfPackets<'_> {
     fn with<E: PacketEngine>(self, make: impl Fn() -> Result<E, EngineError>) -> Self::Output {
         let engine = make()?;
         Ok(Cost {
-            hot_ns: packets(&engine, std::slice::from_ref(self.hot)),
-            cold_ns: packets(&engine, self.cold),
-            compile: making(make),
+            hot_ns: each(std::slice::from_ref(self.hot), self.extent, |packet| {
+                engine.run(packet, &NoAncillary)
+            }),
+            cold_ns: each(self.cold, self.extent, |packet| engine.run(packet, &NoAncillary)),
+            compile: making(self.extent, make),
             code_bytes: engine.code_bytes(),
         })
     }
 }
 
 /// The time that `make` takes.
-fn making<T>(make: impl Fn() -> T) -> Duration {
-    Duration::from_secs_f64(best(1, || drop(black_box(make()))) * 1e-9)
+fn making<T>(extent: Extent, make: impl Fn() -> T) -> Duration {
+    Duration::from_secs_f64(best(1, extent, || drop(black_box(make()))) * 1e-9)
 }
 
 /// The number of executed instructions on a workload.
@@ -118,34 +155,39 @@ pub fn executed(workload: &Workload) -> Executed {
 
 /// Mean nanoseconds per run of an engine on these syscalls.
 pub fn syscalls<E: SeccompEngine + ?Sized>(engine: &E, syscalls: &[SeccompData]) -> f64 {
-    each(syscalls, |data| engine.verdict(data).0)
+    each(syscalls, USUAL, |data| engine.verdict(data).0)
 }
 
 /// Mean nanoseconds per run of an engine on these packets.
 pub fn packets<E: PacketEngine + ?Sized>(engine: &E, packets: &[Vec<u8>]) -> f64 {
-    each(packets, |packet| engine.run(packet, &NoAncillary))
+    each(packets, USUAL, |packet| engine.run(packet, &NoAncillary))
 }
 
 /// Mean nanoseconds per input. The results for several inputs are summed in a register: a store to memory, as
 /// for a single input, would add to the latency of each branch misprediction.
-fn each<T>(inputs: &[T], run: impl Fn(&T) -> u32) -> f64 {
+fn each<T>(inputs: &[T], extent: Extent, run: impl Fn(&T) -> u32) -> f64 {
     if let [input] = inputs {
-        return best(1, || {
+        return best(1, extent, || {
             black_box(run(black_box(input)));
         });
     }
-    best(inputs.len(), || {
+    best(inputs.len(), extent, || {
         let values = black_box(inputs).iter().map(&run);
         black_box(values.fold(0, u32::wrapping_add));
     })
 }
 
 /// Nanoseconds of the fastest round, divided by `at_once`, the number of runs per `turn`.
-fn best(at_once: usize, mut turn: impl FnMut()) -> f64 {
+fn best(at_once: usize, extent: Extent, mut turn: impl FnMut()) -> f64 {
+    let begun = Instant::now();
     let mut turns = 1u32;
     let mut least = f64::INFINITY;
     let mut rounds = 0;
-    while rounds < ROUNDS {
+    let is_over = |rounds: usize| match extent {
+        Extent::Rounds(most) => rounds >= most,
+        Extent::Time(time) => rounds > 0 && begun.elapsed() >= time,
+    };
+    while !is_over(rounds) {
         let start = Instant::now();
         for _ in 0..turns {
             turn();

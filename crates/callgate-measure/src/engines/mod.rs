@@ -19,4 +19,4 @@
 mod cost;
 pub mod workloads;
 
-pub use cost::{Cost, Executed, executed, measure, packets, syscalls};
+pub use cost::{Cost, Executed, executed, measure, measure_for, packets, syscalls};

@@ -15,6 +15,7 @@ pub struct ExperimentError(pub(super) ExperimentErrorKind);
 pub(super) enum ExperimentErrorKind {
     UnknownMachine,
     NoSyscall(&'static str),
+    AllDenied,
     Denied { subject: String, syscall: &'static str, why: &'static str },
     Policy(PolicyError),
     Compile(CompileError),
@@ -35,6 +36,9 @@ impl std::fmt::Display for ExperimentError {
             }
             ExperimentErrorKind::NoSyscall(name) => {
                 write!(f, "this machine does not have the syscall {name}")
+            }
+            ExperimentErrorKind::AllDenied => {
+                f.write_str("the filters deny all syscalls that it measures")
             }
             ExperimentErrorKind::Policy(error) => error.fmt(f),
             ExperimentErrorKind::Compile(error) => error.fmt(f),

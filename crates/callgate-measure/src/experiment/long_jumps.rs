@@ -82,7 +82,9 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         }
     };
     let bodies: Vec<Shown> = calls.iter().map(shown).collect();
-    let body = |nr: &u32| Body::Syscall(RawSyscall { nr: (*nr).into(), args: ARGUMENTS });
+    let body = |nr: &u32| {
+        Body::Syscall(RawSyscall { nr: (*nr).into(), args: ARGUMENTS, is_chosen: false })
+    };
     let measured: Vec<Body> = calls.iter().map(body).collect();
     let titles: Vec<String> = bodies.iter().map(|body| body.title.clone()).collect();
     let plan = options.plan(subjects, measured, 40);

@@ -19,5 +19,5 @@ mod weighted;
 
 pub use catalog::Experiment;
 pub use error::ExperimentError;
-pub use runs::Runs;
+pub use runs::{Runs, Varied};
 pub use setup::{Options, Setup};

@@ -59,6 +59,11 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Sets the time of all measurements together; `usual` is what they usually take.
+    pub fn set_time(&mut self, time: Duration, usual: Duration) {
+        self.extra.set_time(&mut self.plan, self.may_switch_jit, time, usual);
+    }
+
     /// Measures the same under other conditions, such as without the JIT compiler, with `take`; what is not possible here is
     /// skipped. `own` are the samples of the plan.
     pub fn vary(

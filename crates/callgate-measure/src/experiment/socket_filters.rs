@@ -8,6 +8,8 @@
 //! cache miss, caches are evicted before each packet. Callgate's engines run the same programs on the same packets, and on
 //! 10,000 different ones, in a loop as it was published.
 
+use std::time::Duration;
+
 use callgate::bpf::SocketProgram;
 use callgate_vm::EngineKind;
 
@@ -38,6 +40,9 @@ const OFF_COLD: &str = "JIT off, cold caches";
 
 /// The number of packets for which hardware events are counted.
 const COUNTED: u32 = 20_000;
+
+/// The approximate time that Callgate's engines are measured.
+const ENGINES: Duration = Duration::from_secs(2);
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let namespace = Namespace::new();
@@ -86,7 +91,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         bodies: shown.collect(),
         plan,
         findings,
-        extra: Extra { variations, published: Some(Box::new(published)), notes },
+        extra: Extra { variations, published: Some(Box::new(published)), notes, after: ENGINES },
     })
 }
 

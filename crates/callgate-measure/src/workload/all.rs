@@ -1,7 +1,7 @@
 //! The list of workloads.
 
 use super::definition::Workload;
-use super::{ffmpeg, mariadb, nginx, postgres, redis};
+use super::{build, ffmpeg, mariadb, nginx, postgres, redis, unittest};
 
 impl Workload {
     /// All of them.
@@ -11,5 +11,7 @@ impl Workload {
         mariadb::WORKLOAD,
         ffmpeg::WORKLOAD,
         postgres::WORKLOAD,
+        unittest::WORKLOAD,
+        build::WORKLOAD,
     ];
 }

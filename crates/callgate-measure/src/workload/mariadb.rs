@@ -41,7 +41,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
         Step::new(tools.get(2), ["--no-defaults", "-u", "root", "-e", "CREATE DATABASE callgate"])
             .and("--socket=", &socket);
     let sysbench = |what: &str| {
-        let seconds = format!("--time={}", load.seconds);
+        let seconds = format!("--time={}", load.seconds());
         let threads = format!("--threads={}", load.threads.unwrap_or(4));
         let args = [
             script(load.name).0,

@@ -1,4 +1,4 @@
-//! Real servers under filters, driven by their usual clients.
+//! Real servers under filters, driven by their usual clients, and programs that run under the filter themselves.
 //!
 //! A [`Workload`] is a recipe: the programs that it needs, how to prepare its data, the process under the filter, when
 //! that process is ready, and the client that reports the throughput. Everything else is shared: `tools.rs` finds the
@@ -12,6 +12,7 @@
 //! Limits: clients are on the same machine, on a second processor if there is one. A server has one processor.
 
 mod all;
+mod build;
 mod definition;
 mod error;
 mod ffmpeg;
@@ -26,9 +27,10 @@ mod report;
 mod results;
 mod rounds;
 mod tools;
+mod unittest;
 
 pub use definition::Workload;
 pub use error::WorkloadError;
 pub use report::{Gain, Report};
-pub use results::{Measure, Measured, Runs};
+pub use results::{Measure, Measured, RunSample, Runs};
 pub use rounds::{Plan, Variant, run};

@@ -30,7 +30,8 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
     let server = Step::new(tools.get(0), ["-e", "stderr", "-p"])
         .and("", place.path())
         .and("-c", &configuration);
-    let (seconds, url) = (load.seconds.to_string(), format!("http://127.0.0.1:{port}/index.html"));
+    let (seconds, url) =
+        (load.seconds().to_string(), format!("http://127.0.0.1:{port}/index.html"));
     let client = match tools.is(1, "wrk") {
         true => Step::new(tools.get(1), ["-t1", "-c16", "-d", &seconds, &url]),
         false => {

@@ -40,7 +40,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
         step.args.extend(args.iter().map(Into::into));
         step
     };
-    let seconds = load.seconds.to_string();
+    let seconds = load.seconds().to_string();
     Ok(Recipe {
         prepare: vec![install],
         // SIGINT is the shutdown that does not wait for clients (postgres(1)).

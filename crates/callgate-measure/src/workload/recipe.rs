@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A program with its arguments.
 #[derive(Clone, Debug)]
@@ -87,17 +88,22 @@ pub(super) struct Done {
 /// The amount of work of a client run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// The number of seconds, for a client that takes a duration.
-    pub(super) seconds: u32,
+    /// The time that it takes on a typical machine.
+    pub(super) time: Duration,
     /// The name of the load, and the number of connections, if they were chosen.
     pub(super) name: Option<&'static str>,
     pub(super) threads: Option<u32>,
 }
 
 impl Load {
+    /// The number of seconds, for a client that takes a whole number.
+    pub(super) fn seconds(&self) -> u64 {
+        self.time.as_secs_f64().ceil().max(1.0) as u64
+    }
+
     /// The number of requests that take about that time at this rate, for a client that takes a number of requests.
     pub(super) fn count(&self, per_second: u32) -> u32 {
-        self.seconds.saturating_mul(per_second)
+        (self.time.as_secs_f64() * f64::from(per_second)).ceil().max(1.0) as u32
     }
 }
 
@@ -114,6 +120,15 @@ pub(super) fn number_behind(text: &str, word: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_amount_of_work_follows_the_time() {
+        let of = |millis| {
+            let load = Load { time: Duration::from_millis(millis), name: None, threads: None };
+            (load.seconds(), load.count(1000))
+        };
+        assert_eq!([of(3000), of(1500), of(250), of(0)], [(3, 3000), (2, 1500), (1, 250), (1, 1)]);
+    }
 
     #[test]
     fn numbers_are_found_behind_words() {

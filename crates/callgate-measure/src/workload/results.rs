@@ -35,7 +35,33 @@ pub struct Measured {
     pub ratio: Interval,
 }
 
+/// The value of a measure in one round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunSample {
+    /// The round, from 0.
+    pub round: usize,
+    /// The index of the variant; that after the last is the second "no filter".
+    pub variant: usize,
+    /// The index of the measure.
+    pub measure: usize,
+    /// The value, in [`Measure::unit`].
+    pub value: f64,
+}
+
 impl Runs {
+    /// All values, round by round.
+    pub fn samples(&self) -> impl Iterator<Item = RunSample> {
+        let measures = (0..self.values.len()).flat_map(move |variant| {
+            (0..self.measures.len()).map(move |measure| (variant, measure))
+        });
+        (0..self.rounds).flat_map(move |round| {
+            measures.clone().filter_map(move |(variant, measure)| {
+                let value = *self.values.get(variant)?.get(measure)?.get(round)?;
+                Some(RunSample { round, variant, measure, value })
+            })
+        })
+    }
+
     /// The number of complete rounds.
     pub fn rounds(&self) -> usize {
         self.rounds
@@ -105,5 +131,8 @@ mod tests {
         assert_eq!(runs.ratio(0, 1, 0).unwrap().median, 100.0 / 90.0);
         assert_eq!(runs.widest(), Some((0.0, 1, 0)));
         assert_eq!(runs.measured(1, 1), None);
+        let samples: Vec<RunSample> = runs.samples().collect();
+        assert_eq!(samples.len(), 9);
+        assert_eq!(samples[5], RunSample { round: 1, variant: 2, measure: 0, value: 210.0 });
     }
 }

@@ -56,8 +56,8 @@ impl Variant {
 pub struct Plan {
     /// The variants; the first has no filter and is the baseline.
     pub variants: Vec<Variant>,
-    /// The approximate duration of a client run in seconds.
-    pub seconds: u32,
+    /// The approximate duration of a client run; some clients take whole seconds only.
+    pub run: Duration,
     /// One of the loads of the [workload](Workload::loads); `None` for the first.
     pub load: Option<&'static str>,
     /// The number of connections, for workloads with loads; `None` for 4.
@@ -68,7 +68,7 @@ pub struct Plan {
     pub min_rounds: usize,
     /// The maximum number of rounds.
     pub max_rounds: usize,
-    /// The time after which no further round starts.
+    /// The time, with the preparation: no round starts that would probably end later.
     pub time: Duration,
     /// After `min_rounds`, stop when the confidence intervals of all ratios are at most this wide; 0 for never.
     pub precision: f64,
@@ -80,9 +80,12 @@ pub struct Plan {
     pub seed: u64,
 }
 
+/// The number of rounds below which an interval is narrow by chance.
+const FEWEST: usize = 3;
+
 impl Plan {
     fn load(&self) -> Load {
-        Load { seconds: self.seconds, name: self.load, threads: self.threads }
+        Load { time: self.run, name: self.load, threads: self.threads }
     }
 }
 
@@ -115,8 +118,9 @@ pub(super) fn follow(
 ) -> Result<Runs, WorkloadError> {
     let family = Family::new();
     let bench = Bench { recipe, place, plan, family: &family };
-    bench.prepare(tell)?;
     let start = Instant::now();
+    bench.prepare(tell)?;
+    let prepared = start.elapsed();
     let again = plan.variants.first();
     let variants: Vec<&Variant> = plan.variants.iter().chain(again).collect();
     let measures = measures(recipe);
@@ -131,9 +135,14 @@ pub(super) fn follow(
     let mut order: Vec<usize> = (0..variants.len()).collect();
     while runs.rounds < plan.max_rounds {
         let is_precise = || {
-            plan.precision > 0.0 && runs.widest().is_some_and(|(width, ..)| width <= plan.precision)
+            plan.precision > 0.0
+                && runs.rounds >= FEWEST
+                && runs.widest().is_some_and(|(width, ..)| width <= plan.precision)
         };
-        if runs.rounds >= plan.min_rounds && (start.elapsed() >= plan.time || is_precise()) {
+        let elapsed = start.elapsed();
+        let round = (elapsed - prepared).div_f64(runs.rounds.max(1) as f64);
+        let is_over = elapsed + round > plan.time;
+        if runs.rounds >= plan.min_rounds && (is_over || is_precise()) {
             break;
         }
         rng.shuffle(&mut order);
@@ -210,7 +219,7 @@ impl Bench<'_> {
         const TICK: f64 = 0.01;
         let Recipe { server, client, .. } = self.recipe;
         let load = self.plan.load();
-        let limit = Duration::from_secs(u64::from(load.seconds) * 10 + 30);
+        let limit = Duration::from_secs(load.seconds() * 10 + 30);
         let mut serving = server.as_ref().map(|one| self.serve(one, variant)).transpose()?;
         let run = Run {
             program: client.name(),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 
 use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
 use callgate_measure::engines::{self as measure, Cost, Executed};
@@ -10,6 +11,8 @@ use callgate_vm::{EngineError, EngineKind};
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
 
+use super::options::seconds;
+use super::report::VERSION;
 use crate::called::called;
 use crate::commands::simulate::engines;
 use crate::options::Format;
@@ -73,6 +76,10 @@ pub(crate) struct EnginesArgs {
     #[arg(long, value_name = "ENGINE", value_parser = engines())]
     engine: Vec<EngineKind>,
 
+    /// The time to measure all workloads and engines [default: about a second per workload]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    time: Option<u32>,
+
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -114,11 +121,16 @@ pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
     let mut rows = Vec::new();
     let named = once(&args.engine);
     let is_quiet = args.format == Format::Text || !io::stderr().is_terminal();
-    for workload in workloads(args)? {
+    let workloads = workloads(args)?;
+    let engines = if named.is_empty() { EngineKind::ALL.len() } else { named.len() };
+    let time = args
+        .time
+        .map(|time| Duration::from_secs(time.into()) / (workloads.len() * engines).max(1) as u32);
+    for workload in workloads {
         if !is_quiet {
             report::note(&format!("measuring {}\n", printable(&workload.name)));
         }
-        let row = EngineRow::of(&workload, &named);
+        let row = EngineRow::of(&workload, &named, time);
         // Each workload takes about a second, so each is printed at once.
         if args.format == Format::Text {
             let blank = if rows.is_empty() { "" } else { "\n" };
@@ -199,14 +211,18 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
 }
 
 impl EngineRow {
-    fn of(workload: &Workload, named: &[EngineKind]) -> EngineRow {
+    fn of(workload: &Workload, named: &[EngineKind], time: Option<Duration>) -> EngineRow {
         let (kinds, named) =
             if named.is_empty() { (EngineKind::ALL, false) } else { (named, true) };
         let (packets, insns, inputs) = match &workload.inputs {
             EngineInputs::Syscalls { program, cold, .. } => (false, program.len(), cold.len()),
             EngineInputs::Packets { program, cold, .. } => (true, program.len(), cold.len()),
         };
-        let cost = |&kind: &EngineKind| match measure::measure(kind, workload).transpose() {
+        let measured = |kind| match time {
+            Some(time) => measure::measure_for(kind, workload, time),
+            None => measure::measure(kind, workload),
+        };
+        let cost = |&kind: &EngineKind| match measured(kind).transpose() {
             Some(cost) => Some((kind, cost)),
             // The engine does not support this kind of program; shown only if it was requested.
             None if named => {
@@ -287,5 +303,10 @@ fn json(rows: &[EngineRow]) -> String {
             ("engines", Json::array(engines)),
         ])
     });
-    format!("{}\n", Json::Object(vec![("workloads", Json::array(workloads))]))
+    let value = Json::Object(vec![
+        ("callgate", "bench engines".into()),
+        ("version", VERSION.into()),
+        ("workloads", Json::array(workloads)),
+    ]);
+    format!("{value}\n")
 }

@@ -2,20 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::diagram::Store;
-use callgate::syscalls::nearest_name;
-use callgate_measure::experiment::{self, Experiment};
+use callgate_measure::experiment::{self, Experiment, Varied};
 use callgate_measure::published::Published;
 use callgate_measure::report::{self as results, Finding, Report, Shown};
-use callgate_measure::{
-    Body, Mean, MeasurableSyscall, Plan, Samples, Subject, choose_syscalls, measure, page, setting,
-};
+use callgate_measure::{Body, Plan, Samples, Subject, measure, page, setting};
 
+use super::calls;
 use super::options::FiltersArgs;
 use super::report as shown;
+use super::samples::SamplesFile;
+use super::selection::{selected, weighted};
 use super::sources::read;
 use super::status::{self, INTERRUPTED};
-use crate::options::{Format, SourceOptions, native_arch};
+use crate::options::{Format, SourceOptions};
 use crate::output::{self, NewFile};
 use crate::page_facts;
 use crate::progress::Progress;
@@ -26,8 +25,8 @@ use crate::source::{BUILT_IN, Filter, FilterContent, Source, Stack};
 const TIME: u32 = 10;
 const QUICK_TIME: u32 = 2;
 
-/// The maximum number of syscalls that --weights selects.
-const MOST_CALLS: usize = 12;
+/// With fewer rounds, which --time may cause, a confidence interval is narrow by chance.
+const LEAST_ROUNDS: usize = 3;
 
 /// Measures what the filters of the sources cost.
 pub(super) fn compare(args: &FiltersArgs) -> Result<u8> {
@@ -39,65 +38,78 @@ pub(super) fn repeat_experiment(args: &FiltersArgs, experiment: Experiment) -> R
     deliver(args, || measure_experiment(args, experiment))
 }
 
+/// A measurement and what it is of.
+struct Measured {
+    experiment: Option<Experiment>,
+    title: String,
+    plan: Plan,
+    samples: Samples,
+    bodies: Vec<Shown>,
+    findings: Vec<Finding>,
+    published: Published,
+    /// The samples under other conditions.
+    others: Vec<Varied>,
+    /// The first subject that is not a baseline.
+    first: usize,
+}
+
 /// Measures, and writes the report.
-fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Report>) -> Result<u8> {
-    // The measurement may take long, so first check that the page can be written.
+fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Measured>) -> Result<u8> {
+    // The measurement may take long, so first check that the files can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
+    let samples_file = args.samples.as_ref().map(SamplesFile::prepare).transpose()?;
     let origin = page.is_some().then(page_facts::origin).transpose()?;
-    let report = measure()?;
+    let measured = measure()?;
+    let report = measured.report(args);
     let written = page.map_or(Ok(()), |file| {
         let setting = report.setting.iter().cloned().chain(origin.into_iter().flatten()).collect();
         let on_page = Report { setting, ..report.clone() };
         file.finish(page::page(&on_page, &page_facts::warnings()).as_bytes())
     });
+    let Measured { experiment, plan, samples, bodies, others, .. } = &measured;
+    let experiment = experiment.map(Experiment::name);
+    let sampled = samples_file.map_or(Ok(()), |file| {
+        let others = others.iter().map(|one| (one.name, &one.plan, &one.samples));
+        let all = [("", plan, samples)].into_iter().chain(others);
+        file.of_batches(experiment.unwrap_or("bench"), all, bodies)
+    });
     output::print(&match args.format {
         Format::Text => shown::text(&report),
-        Format::Json => shown::json(&report),
+        Format::Json => shown::json(&report, experiment, samples),
     })?;
     written?;
-    Ok(status::finish(report.interrupted, report.noisy.as_deref(), args.precision()))
+    sampled?;
+    Ok(status::finish(report.interrupted, report.noisy.as_deref(), args.precision(), args.noise))
 }
 
-fn measure_sources(args: &FiltersArgs) -> Result<Report> {
+fn measure_sources(args: &FiltersArgs) -> Result<Measured> {
     let stacks = read(args, &args.reading)?;
     let own = subjects(args, &stacks)?;
-    let weights = match args.compiling.has_weights() {
-        true => Some(weights(args, &stacks)?),
-        false => None,
-    };
-    let calls: Vec<MeasurableSyscall> = match (&weights, args.calls.as_slice()) {
-        (None, []) => choose_syscalls(&own),
-        (_, names @ [_, ..]) => named(names)?,
-        (Some(weights), []) => weights.calls.iter().map(|(call, _)| *call).collect(),
-    };
+    let calls = selected(args, &stacks, &own)?;
     let mut subjects = vec![Subject::none(), Subject::constant_allow()];
     subjects.extend(own);
-    let bodies: Vec<Shown> = calls
+    let shown: Vec<Shown> = calls
+        .syscalls
         .iter()
         .map(|call| Shown {
-            title: call.show(),
+            title: calls::title(call),
             treatments: subjects.iter().map(|one| one.treatment(&call.data())).collect(),
             is_claimed: true,
         })
         .collect();
-    let mean = weights.as_ref().map(|weights| {
-        let of = |call: &MeasurableSyscall| weights.calls.iter().find(|(other, _)| other == call);
-        let own: Vec<f64> =
-            calls.iter().map(|call| of(call).map_or(0.0, |(_, own)| *own)).collect();
-        let share = own.iter().sum::<f64>() * 100.0;
-        Mean { title: format!("weighted mean ({share:.1} % of all syscalls)"), weights: own }
-    });
-    if mean.as_ref().is_some_and(|mean| mean.weights.iter().sum::<f64>() <= 0.0) {
-        return Err(Failure::new("none of these syscalls has a weight")
-            .help("omit --calls, or give syscalls that have a weight"));
-    }
+    let bodies: Vec<Body> = calls.syscalls.iter().copied().map(Body::from).collect();
+    let mean = calls.mean(&subjects, &bodies)?;
     let plan = Plan {
         subjects,
-        bodies: calls.iter().copied().map(Body::from).collect(),
+        bodies,
         mean,
         batches: args.batches(),
-        // A cold syscall takes up to a hundred times as long.
-        min_rounds: if args.cold().is_some() || args.quick { 5 } else { 15 },
+        min_rounds: match args.time {
+            Some(_) => 1,
+            // A cold syscall takes up to a hundred times as long.
+            None if args.cold().is_some() || args.quick => 5,
+            None => 15,
+        },
         max_rounds: 10_000,
         time: Duration::from_secs(
             args.time.unwrap_or(if args.quick { QUICK_TIME } else { TIME }).into(),
@@ -105,12 +117,22 @@ fn measure_sources(args: &FiltersArgs) -> Result<Report> {
         precision: args.precision() / 100.0,
         seed: args.seed,
     };
-    let samples = take(&plan, &bodies)?;
+    let samples = take(&plan, &shown)?;
     let title = if args.cold().is_some() { "cost of filters, cold" } else { "cost of filters" };
-    Ok(made(args, title, &plan, &samples, &bodies, Vec::new(), 2))
+    Ok(Measured {
+        experiment: None,
+        title: title.to_owned(),
+        plan,
+        samples,
+        bodies: shown,
+        findings: Vec::new(),
+        published: Published::default(),
+        others: Vec::new(),
+        first: 2,
+    })
 }
 
-fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
+fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Measured> {
     let (takes_rules, takes_weights) = match experiment {
         Experiment::CondWait => (true, false),
         Experiment::Weighted => (true, true),
@@ -163,7 +185,7 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
         }
     };
     let weights = match takes_weights && args.compiling.has_weights() {
-        true => weights(args, &stacks)?.calls,
+        true => weighted(args, &stacks)?,
         false => Vec::new(),
     };
     let options = experiment::Options {
@@ -177,17 +199,28 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
         cold: args.cold(),
         seed: args.seed,
     };
-    let setup = experiment.setup(&options).map_err(|error| {
+    let mut setup = experiment.setup(&options).map_err(|error| {
         Failure::new(format!("the experiment {}: {error}", experiment.name()))
             .help("try another profile or another --arch")
     })?;
+    if let Some(seconds) = args.time {
+        setup.set_time(Duration::from_secs(seconds.into()), experiment.duration(args.quick));
+    }
     let samples = take(&setup.plan, &setup.bodies)?;
     let runs = setup.vary(samples, &mut |plan| {
         take(plan, &setup.bodies).map_err(|failure| failure.message().to_owned())
     });
-    let findings = (setup.findings)(&runs.own);
-    let report = made(args, &setup.title, &setup.plan, &runs.own, &setup.bodies, findings, 1);
-    Ok(Report { published: setup.published(&runs), ..report })
+    Ok(Measured {
+        experiment: Some(experiment),
+        findings: (setup.findings)(&runs.own),
+        published: setup.published(&runs),
+        others: runs.others,
+        title: setup.title,
+        plan: setup.plan,
+        samples: runs.own,
+        bodies: setup.bodies,
+        first: if experiment == Experiment::Weighted { 2 } else { 1 },
+    })
 }
 
 /// The rules of the built-in profile.
@@ -210,53 +243,6 @@ fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
         args.compiling.warn_without_profiles();
     }
     stacks.iter().map(subject).collect()
-}
-
-/// Measurable syscalls, each with its share of all syscalls.
-struct WeightedSyscalls {
-    calls: Vec<(MeasurableSyscall, f64)>,
-}
-
-fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedSyscalls> {
-    let native = native_arch()?;
-    let Some(first) = stacks.first() else { return Ok(WeightedSyscalls { calls: Vec::new() }) };
-    let options = args.compiling.read(&[native], args.reading.strict)?;
-    let mut store = Store::default();
-    let root = first.diagram(&mut store)?;
-    let all = options.weights.resolve(&store, root, &[native]);
-    let sum: f64 = all.iter().map(|call| call.weight).sum();
-    let known = MeasurableSyscall::all().filter_map(|call| {
-        let own = all.iter().find(|own| own.nr == call.data().nr && own.weight > 0.0)?;
-        Some((call, own.weight / sum))
-    });
-    let mut calls: Vec<(MeasurableSyscall, f64)> = known.collect();
-    calls.sort_by(|a, b| b.1.total_cmp(&a.1));
-    calls.truncate(MOST_CALLS);
-    if calls.is_empty() {
-        return Err(Failure::new("none of the syscalls with a weight can be measured")
-            .help("--list-calls prints the syscalls that can be measured"));
-    }
-    Ok(WeightedSyscalls { calls })
-}
-
-fn named(names: &[String]) -> Result<Vec<MeasurableSyscall>> {
-    let mut calls: Vec<MeasurableSyscall> = Vec::new();
-    for name in names {
-        let Some(call) = MeasurableSyscall::find(name) else {
-            let known = native_arch()?.number(name).is_some();
-            let name = if name.is_empty() { "the empty name" } else { name };
-            let what =
-                if known { "cannot be measured" } else { "is not a syscall of this machine" };
-            let near = nearest_name(name).filter(|_| !known);
-            let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
-            return Err(Failure::new(format!("{name} {what}"))
-                .help(format!("--list-calls prints the syscalls that can be measured{near}")));
-        };
-        if !calls.contains(&call) {
-            calls.push(call);
-        }
-    }
-    Ok(calls)
 }
 
 /// Measures and shows the progress.
@@ -289,38 +275,53 @@ fn bar(share: f64) -> String {
     format!("measuring [{:<WIDTH$}] {:3.0} %", "#".repeat(full.min(WIDTH)), share * 100.0)
 }
 
-fn made(
-    args: &FiltersArgs,
-    title: &str,
-    plan: &Plan,
-    samples: &Samples,
-    bodies: &[Shown],
-    findings: Vec<Finding>,
-    first_claimed: usize,
-) -> Report {
-    let sections = results::sections(plan, samples, bodies);
-    let noisy = results::noisy(&sections, samples.outliers(), args.precision() / 100.0, |row| {
-        row >= first_claimed
-    });
-    let mut setting = setting(&plan.batches);
-    let (rounds, batches) = (samples.rounds(), &plan.batches);
-    setting.push((
-        "measured",
-        format!(
-            "{rounds} rounds of {} batches of {} syscalls in {:.1} s",
-            batches.count,
-            batches.iterations,
-            samples.elapsed.as_secs_f64()
-        ),
-    ));
-    setting.push(("outliers", format!("{:.1} % of the batches", samples.outliers() * 100.0)));
-    Report {
-        title: title.to_owned(),
-        setting,
-        sections,
-        findings,
-        published: Published::default(),
-        noisy,
-        interrupted: samples.interrupted,
+impl Measured {
+    /// Why the precision was not reached.
+    fn noisy(&self, args: &FiltersArgs, plan: &Plan, samples: &Samples) -> Option<String> {
+        match samples.rounds() {
+            few if few < LEAST_ROUNDS => {
+                Some(format!("{few} rounds are too few for confidence intervals"))
+            }
+            _ => {
+                let sections = results::sections(plan, samples, &self.bodies);
+                results::noisy(&sections, args.precision() / 100.0, |row| row >= self.first)
+            }
+        }
+    }
+
+    fn report(&self, args: &FiltersArgs) -> Report {
+        let Measured { plan, samples, bodies, first, .. } = self;
+        let sections = results::sections(plan, samples, bodies);
+        let (rounds, batches) = (samples.rounds(), &plan.batches);
+        // The default precision is not that of cold syscalls.
+        let hot = self.others.iter().filter(|one| one.plan.batches.cold.is_none());
+        let noisy = self.noisy(args, plan, samples).or_else(|| {
+            hot.filter_map(|one| {
+                let noisy = self.noisy(args, &one.plan, &one.samples)?;
+                Some(format!("{}: {noisy}", one.name))
+            })
+            .next()
+        });
+        let mut setting = setting(batches);
+        setting.push((
+            "measured",
+            format!(
+                "{rounds} rounds of {} batches of {} syscalls in {:.1} s",
+                batches.count,
+                batches.iterations,
+                samples.elapsed.as_secs_f64()
+            ),
+        ));
+        setting.push(("outliers", format!("{:.1} % of the batches", samples.outliers() * 100.0)));
+        Report {
+            title: self.title.clone(),
+            setting,
+            sections,
+            aggregates: results::aggregates(plan, samples, *first),
+            findings: self.findings.clone(),
+            published: self.published.clone(),
+            noisy,
+            interrupted: samples.interrupted,
+        }
     }
 }

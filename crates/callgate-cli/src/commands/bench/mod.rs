@@ -1,5 +1,6 @@
 //! `callgate bench`: measures what filters cost.
 
+mod calls;
 mod command;
 mod engines;
 mod filters;
@@ -7,6 +8,8 @@ mod listing;
 mod options;
 mod published;
 mod report;
+mod samples;
+mod selection;
 mod sources;
 mod status;
 mod throughput;

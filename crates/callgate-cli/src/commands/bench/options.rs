@@ -10,6 +10,8 @@ use callgate_measure::{Batches, Cold, allowed_cpus};
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use super::samples::SamplesFile;
+use super::status::Noise;
 use crate::options::{CompileOptions, Format, SourceOptions, parse_u64};
 
 pub(super) const HELP: &str = "\
@@ -22,14 +24,18 @@ over all rounds and its 95 % confidence interval (bootstrap).
 
 The baseline without a filter is measured twice; the difference is the noise
 floor. Rounds continue until the confidence intervals are as narrow as
---precision, but at most for --time seconds. If they are wider by then, or if
-more than 5 % of the batches are outliers, the exit status is 3, with a warning.
+--precision, but at most for --time seconds. If they are wider by then, a
+warning says so; with --noise fail, the exit status is also 3.
 
 Syscalls are made with arguments that change nothing and return at once, listed
-by --list-calls; a filter that inspects arguments sees these. cached: the
-kernel's constant-action cache allows the syscall (since Linux 5.11); allowed,
-denied: the filters run. Without --calls, one syscall of each kind is chosen;
-with --weights, the most frequent ones, and their weighted mean comes first.
+by --list-calls; a filter that inspects arguments sees these. --calls accepts
+others that have no effect: numbers, constants and \"\", an empty path. The
+process then has no open descriptor, so descriptors may have any number.
+
+cached: the kernel's constant-action cache allows the syscall (since Linux
+5.11); allowed, denied: the filters run. Without --calls, one syscall of each
+kind is chosen; with --weights or --calls-from, the most frequent ones, and
+their weighted mean comes first, with the change from one filter to the next.
 
 --workload runs a real server and its client without a filter, with a reference,
 and with Callgate's program; verdicts are unchanged. The reference of a profile
@@ -46,21 +52,28 @@ filters, as installed. Ctrl-C stops and reports what was measured so far.
 Examples:
   callgate bench
   callgate bench old.bpf new.bpf --calls getpid,socket,openat
+  callgate bench old.bpf --calls 'ioctl(3, TIOCGWINSZ), futex(0, FUTEX_WAKE, 1)'
+  callgate bench old.bpf new.bpf --calls-from recording.json
   callgate bench profile.json --weights counts.txt --html report.html
+  callgate bench old.bpf new.bpf --calls getpid --samples samples.csv
   callgate bench --experiment list
   callgate bench --experiment unixbench-syscall
   callgate bench --workload redis profile.json
 
-Exit status: 0 success, 2 error, 3 too noisy, 130 stopped by Ctrl-C.";
+Exit status: 0 success, 2 error, 3 too noisy (with --noise fail), 130 stopped by
+Ctrl-C.";
 
 /// The options that say what to measure and how; lists take none of them.
-const MEASURING: [&str; 23] = [
+const MEASURING: [&str; 26] = [
     "sources",
     "calls",
+    "calls_from",
     "cold",
     "cpu",
     "time",
     "precision",
+    "noise",
+    "samples",
     "seed",
     "experiment",
     "workload",
@@ -87,9 +100,14 @@ pub(super) struct FiltersArgs {
     #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
     pub(super) sources: Vec<OsString>,
 
-    /// The syscalls to measure, by name [default: one that is cached, one allowed, one denied]
-    #[arg(long, value_name = "SYSCALL,SYSCALL", value_delimiter = ',')]
+    /// The syscalls to measure, perhaps with arguments: getpid,ioctl(0,TIOCGWINSZ); may be repeated
+    /// [default: one that is cached, one allowed, one denied]
+    #[arg(long, value_name = "CALL,CALL")]
     pub(super) calls: Vec<String>,
+
+    /// The most frequent syscalls of a recording or a log, with the arguments that were always the same
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) calls_from: Option<PathBuf>,
 
     /// Evict caches before each syscall, with code and data of twice the size of the second-level cache, or
     /// with this much data
@@ -101,16 +119,19 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// The maximum time to measure; a minimum number of rounds is always measured [default: 10, or 2 with --quick;
-    /// for a workload 120, or 30]. Experiments have their own
-    #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
-          value_parser = seconds, allow_negative_numbers = true)]
+    /// The maximum time to measure; at least one round is measured [default: 10, or 2 with --quick; for a
+    /// workload 120, or 30]. Experiments have their own default
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(super) time: Option<u32>,
 
     /// The maximum width of the confidence interval of an overhead, in percent of the overhead [default: 3, or 10 with --cold or
     /// --quick]
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     precision: Option<f64>,
+
+    /// What happens if confidence intervals are wider than --precision
+    #[arg(long, value_name = "WHAT", default_value = "warn")]
+    pub(super) noise: Noise,
 
     /// The seed of the order in which filters are measured
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_u64,
@@ -119,12 +140,12 @@ pub(super) struct FiltersArgs {
 
     /// Repeat a published experiment; "list" lists them
     #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
-          conflicts_with = "calls")]
+          conflicts_with_all = ["calls", "calls_from"])]
     pub(super) experiment: Option<Selection<Experiment>>,
 
     /// Run a real server and its client; "list" lists them
     #[arg(long, value_name = "NAME", value_parser = workloads(), group = "whole",
-          conflicts_with_all = ["calls", "cold"])]
+          conflicts_with_all = ["calls", "calls_from", "cold"])]
     pub(super) workload: Option<Selection<&'static Workload>>,
 
     /// The load of a workload that has several: of mariadb ps (rows by key), ro, rw, wo, update-index, update-non-index or
@@ -148,6 +169,10 @@ pub(super) struct FiltersArgs {
     /// Also write the result as an HTML page with charts
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) html: Option<PathBuf>,
+
+    /// Also write the time of each batch, as CSV (.csv) or as lines of JSON (.jsonl)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) samples: Option<SamplesFile>,
 
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -270,7 +295,7 @@ fn selection<T: Copy + Send + Sync + 'static>(
     })
 }
 
-fn seconds(text: &str) -> std::result::Result<u32, String> {
+pub(super) fn seconds(text: &str) -> std::result::Result<u32, String> {
     match text.parse() {
         Ok(value @ 1..=86_400) => Ok(value),
         _ => Err("expected a number of seconds from 1 to 86400".to_owned()),

@@ -6,7 +6,7 @@ use callgate_measure::stats::Interval;
 use callgate_measure::workload::Report;
 
 use super::published::HEADING;
-use super::report::{NAME, interval, setting, shortened};
+use super::report::{NAME, VERSION, interval, setting, shortened};
 use crate::text::printable;
 use callgate_requests::json::Json;
 
@@ -81,6 +81,8 @@ pub(super) fn json(report: &Report<'_>) -> String {
         ])
     });
     let value = Json::Object(vec![
+        ("callgate", "bench workload".into()),
+        ("version", VERSION.into()),
         ("workload", report.workload.name().into()),
         ("setting", setting(&report.setting)),
         ("rounds", runs.rounds().into()),

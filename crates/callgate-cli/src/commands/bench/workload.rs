@@ -6,6 +6,7 @@ use callgate_measure::workload::{self, Plan, Report, Runs, Variant, Workload};
 use callgate_measure::{Batches, libseccomp, setting};
 
 use super::options::FiltersArgs;
+use super::samples::SamplesFile;
 use super::sources;
 use super::status::{self, INTERRUPTED};
 use super::throughput;
@@ -24,6 +25,12 @@ const QUICK_TIME: u32 = 30;
 const RUN: u32 = 3;
 const QUICK_RUN: u32 = 1;
 
+/// The shortest run.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// The number of rounds for which there should be time.
+const GOAL: u32 = 6;
+
 /// The minimum and maximum number of rounds.
 const ROUNDS: (usize, usize) = (3, 200);
 
@@ -34,13 +41,20 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     let load = load(args, workload)?;
     let variants = variants(args)?;
     let (server_cpu, client_cpu) = processors(args);
+    // Without a filter twice.
+    let runs_per_round = variants.all.len() as u32 + 1;
+    let longest = if args.quick { QUICK_RUN } else { RUN };
+    let longest = Duration::from_secs(longest.into());
+    let run = args.time.map_or(longest, |time| {
+        (Duration::from_secs(time.into()) / runs_per_round / GOAL).clamp(SHORTEST, longest)
+    });
     let plan = Plan {
         variants: variants.all,
-        seconds: if args.quick { QUICK_RUN } else { RUN },
+        run,
         load,
         threads: args.threads,
         ready: READY,
-        min_rounds: ROUNDS.0,
+        min_rounds: if args.time.is_some() { 1 } else { ROUNDS.0 },
         max_rounds: ROUNDS.1,
         time: Duration::from_secs(
             args.time.unwrap_or(if args.quick { QUICK_TIME } else { TIME }).into(),
@@ -50,8 +64,9 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         client_cpu,
         seed: args.seed,
     };
-    // The measurement may take long, so first check that the page can be written.
+    // The measurement may take long, so first check that the files can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
+    let samples = args.samples.as_ref().map(SamplesFile::prepare).transpose()?;
     let origin = page.is_some().then(page_facts::origin).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
@@ -71,7 +86,10 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         result.setting.extend(origin.into_iter().flatten());
         page.finish(result.page(&page_facts::warnings()).as_bytes())?;
     }
-    Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
+    if let Some(samples) = samples {
+        samples.of_runs(workload.name(), &plan, &runs)?;
+    }
+    Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision(), args.noise))
 }
 
 /// The chosen load of a workload.
@@ -158,6 +176,13 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
 
 /// Why the ratios are less precise than requested.
 fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
+    if runs.rounds() < ROUNDS.0 {
+        return Some(format!(
+            "{} of {} rounds are too few for confidence intervals",
+            runs.rounds(),
+            ROUNDS.0
+        ));
+    }
     let measures = runs.measures();
     let off = (0..measures.len()).filter_map(|measure| {
         let off = (runs.noise(measure)?.ratio.median - 1.0).abs();
@@ -192,9 +217,9 @@ fn facts(plan: &Plan, runs: &Runs) -> Vec<(&'static str, String)> {
     facts.push((
         "measured",
         format!(
-            "{} rounds of about {} s for each variant, in {:.0} s",
+            "{} rounds of about {:.1} s for each variant, in {:.1} s",
             runs.rounds(),
-            plan.seconds,
+            plan.run.as_secs_f64(),
             runs.elapsed.as_secs_f64()
         ),
     ));

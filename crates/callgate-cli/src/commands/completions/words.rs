@@ -24,7 +24,7 @@ impl Kind {
         let is_source = help.contains(A_SOURCE);
         let names = arg.get_value_names().unwrap_or_default();
         match names.first().map(|name| name.as_str()) {
-            Some("SYSCALL" | "SYSCALL,SYSCALL") => Kind::Syscall,
+            Some("SYSCALL" | "CALL,CALL") => Kind::Syscall,
             _ if is_source => Kind::Source,
             _ => Kind::Other,
         }

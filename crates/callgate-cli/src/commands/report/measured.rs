@@ -60,7 +60,7 @@ pub(super) fn measured(
     };
     let samples = take(&plan, &bodies)?;
     let sections = sections(&plan, &samples, &bodies);
-    let noisy = noisy(&sections, samples.outliers(), PRECISION, |row| row > 0);
+    let noisy = noisy(&sections, PRECISION, |row| row > 0);
     Ok(Markup::of(|markup| {
         markup.element("dl", &[], |list| {
             for (label, text) in &facts {

@@ -63,7 +63,7 @@ fn no_directories(verdict: Verdict) -> Variant {
 fn plan(variant: Variant) -> Plan {
     Plan {
         variants: vec![Variant::none(), variant],
-        seconds: 1,
+        run: Duration::from_secs(1),
         load: None,
         threads: None,
         ready: Duration::from_secs(20),
@@ -109,9 +109,10 @@ fn the_server_runs_under_the_filter_and_the_client_does_not() {
 fn precise_ratios_end_it() {
     let _alone = alone();
     let place = Place::new().unwrap();
-    let plan = Plan { precision: 0.01, ..plan(no_directories(Verdict::errno(1))) };
+    let plan = plan(no_directories(Verdict::errno(1)));
+    let plan = Plan { precision: 0.01, max_rounds: 9, ..plan };
     let runs = follow(&recipe(&place, SERVER, CLIENT), &place, &plan, &mut |_, _| {}).unwrap();
-    assert_eq!(runs.rounds(), 2);
+    assert_eq!(runs.rounds(), FEWEST);
 }
 
 #[test]
