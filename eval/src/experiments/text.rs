@@ -48,7 +48,7 @@ const KEPT: [&str; 4] = ["BPF JIT", "JIT harden", "clock", "load"];
 
 fn section(text: &mut String, one: &Measured) {
     let Measured { experiment, published, aggregates, rounds, elapsed } = one;
-    let _ = writeln!(text, "\n## {}\n\nMeasured: {}.\n", experiment.name(), experiment.about());
+    let _ = writeln!(text, "\n## {}\n\nMeasured: {}.", experiment.name(), experiment.about());
     let original = originals::ALL.iter().find(|original| original.experiment == *experiment);
     if let Some(original) = original {
         let _ = writeln!(text, "Published: {}", original.source);
