@@ -22,6 +22,7 @@ mod emit;
 mod generating;
 mod help;
 mod inputs;
+mod list_form;
 mod markdown;
 mod options;
 mod outcome;

@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 
 use callgate::bpf::MAX_INSNS;
+use callgate::diagram::Store;
+use callgate::explain::explain;
 use callgate::optimize::{self, Optimized, Unchanged};
 use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
+use crate::list_form;
 use crate::report::{self, Failure, Result};
 use crate::source::{self, Filter, FilterContent};
 use crate::stopwatch::Stopwatch;
@@ -114,6 +117,9 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
             ("constant_allow", before.constant_allow.into()),
         ]),
     ));
+    if let Some(lengths) = list_lengths(filter) {
+        figures.text.push(("as a list", lengths));
+    }
     match &optimized.outcome {
         Ok(stats) => {
             figures.add("optimized", true, "optimized", "yes".to_owned());
@@ -134,4 +140,13 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
         }
     }
     figures
+}
+
+/// How long the filter is as a list of what it allows, and of what it denies; `None` if it is too complex to be analysed.
+fn list_lengths(filter: &Filter) -> Option<String> {
+    let mut store = Store::default();
+    let func = filter.diagram(&mut store).ok()?;
+    let arches: Vec<_> = filter.arches().into_iter().take(1).collect();
+    let explained = explain(&store, func, &arches);
+    explained.arches.first().and_then(list_form::lengths)
 }

@@ -77,6 +77,13 @@ impl Allowed {
         (!tests.is_empty()).then(|| tests.join(" and ") + upper)
     }
 
+    /// Whether an argument of flags is compared with a value: calls with more flags need another one.
+    pub fn compares_flags(&self) -> bool {
+        self.args.iter().any(|(index, _)| {
+            Family::of(self.arch, &self.name, *index).is_some_and(|of| !of.is_enumeration())
+        })
+    }
+
     /// The arguments as filters are to compare them.
     pub(super) fn compared(&self) -> impl Iterator<Item = Compared> + '_ {
         self.args.iter().map(|(index, value)| {

@@ -56,7 +56,7 @@ fn deny_lists_without_x32_are_reported() {
     let text = "KILL { ptrace } DEFAULT ALLOW";
     assert_eq!(
         warnings(text),
-        "1:17: programs can avoid these rules by syscalls of x32 (numbers from 0x40000000), which get DEFAULT ALLOW \
+        "1:17: programs can evade these rules with syscalls of x32 (numbers from 0x40000000), which get DEFAULT ALLOW \
          (read the policy for x86_64 and x32, or list what is allowed)"
     );
     for arches in [&[Arch::X86_64, Arch::X32][..], &[Arch::Aarch64]] {

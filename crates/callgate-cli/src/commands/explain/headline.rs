@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use callgate::Arch;
-use callgate::convert::ListForm;
 use callgate::explain::{ArchExplanation, Permission};
 use callgate::purposes::{AllowedDanger, allowed_dangers};
 
 use super::explained::{Explained, note};
+use crate::list_form;
 use crate::outcome::UNUSUAL;
 use crate::output::wrap;
 use crate::text::counted;
@@ -29,9 +29,9 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
             wrap(&mut text, &format!("{}: {}", arch.arch, counts(arch).join(", ")), 2, 4);
         }
         dangers(&mut text, explained);
-        if let Some(hint) = arches.first().and_then(list_hint) {
+        if let Some(lengths) = arches.first().and_then(list_form::lengths) {
             text.push_str("  ");
-            wrap(&mut text, &hint, 2, 4);
+            wrap(&mut text, &format!("as a list: {lengths}"), 2, 4);
         }
         text.push('\n');
     }
@@ -45,17 +45,6 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         text.push('\n');
     }
     text
-}
-
-/// That a list of the other form would be much shorter.
-fn list_hint(arch: &ArchExplanation) -> Option<String> {
-    let (form, [long, short]) = ListForm::much_longer(arch)?;
-    Some(format!(
-        "as a list: {long} {} syscalls, or {short} {} ones (callgate convert --list {})",
-        form.name(),
-        form.other().name(),
-        form.other().name()
-    ))
 }
 
 /// How many syscalls have which permission: "306 syscalls allowed", "71 denied".

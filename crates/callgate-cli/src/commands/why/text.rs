@@ -117,6 +117,10 @@ pub(super) fn advice(advice: &Advice) -> String {
     match &advice.change {
         Ok(change) => {
             wrap(&mut text, &format!("{or}: this change, which {}", scope(change)), 0, 2);
+            if change.allowed.compares_flags() {
+                let more = "  (calls with further flags remain denied: give all of them, A|B)";
+                wrap(&mut text, more, 0, 2);
+            }
             patch_lines(&mut text, &change.patch);
         }
         Err(by_hand) => wrap(&mut text, &format!("{or}: {}", printable(by_hand)), 0, 2),
