@@ -5,7 +5,7 @@
 
 use callgate_html::Markup;
 
-use crate::published::{BoxPlot, FiveNumbers};
+use crate::published::BoxPlot;
 use crate::report::Section;
 use crate::stats::{Interval, Summary};
 
@@ -83,10 +83,7 @@ pub(crate) fn intervals(
 
 /// The batches of a section as box plots.
 pub fn boxes(section: &Section) -> Markup {
-    let rows = section.rows.iter().map(|row| {
-        let Summary { minimum, lower, median, upper, high } = row.estimate.spread;
-        (row.name.as_str(), FiveNumbers { minimum, lower, median, upper, maximum: high })
-    });
+    let rows = section.rows.iter().map(|row| (row.name.as_str(), row.estimate.spread));
     let what = "nanoseconds: minimum, quartiles, median and 95th percentile";
     box_rows(&format!("Spread: {}", section.title), what, &rows.collect::<Vec<_>>())
 }
@@ -94,14 +91,14 @@ pub fn boxes(section: &Section) -> Markup {
 /// Box plots of runs.
 pub fn box_plot(plot: &BoxPlot) -> Markup {
     let rows = plot.rows.iter();
-    let rows = rows.filter_map(|(name, runs)| Some((name.as_str(), FiveNumbers::of(runs)?)));
+    let rows = rows.filter_map(|(name, runs)| Some((name.as_str(), Summary::of_runs(runs)?)));
     let unit = format!("{}: minimum, quartiles, median and maximum", plot.unit);
     box_rows(&plot.title, &unit, &rows.collect::<Vec<_>>())
 }
 
 /// Boxes with their names, on a common scale.
-fn box_rows(title: &str, unit: &str, rows: &[(&str, FiveNumbers)]) -> Markup {
-    let highest = rows.iter().map(|(_, five)| five.maximum).fold(0.0, f64::max);
+fn box_rows(title: &str, unit: &str, rows: &[(&str, Summary)]) -> Markup {
+    let highest = rows.iter().map(|(_, five)| five.high).fold(0.0, f64::max);
     let lowest = rows.iter().map(|(_, five)| five.minimum).fold(highest, f64::min);
     let scale = Scale::of(lowest, highest);
     chart(rows.len(), title, |svg| {
@@ -109,7 +106,7 @@ fn box_rows(title: &str, unit: &str, rows: &[(&str, FiveNumbers)]) -> Markup {
         for (at, (name, five)) in rows.iter().enumerate() {
             let y = at as f64 * ROW;
             label(svg, y, name);
-            whisker(svg, scale.x(five.minimum), scale.x(five.maximum), y + 14.0);
+            whisker(svg, scale.x(five.minimum), scale.x(five.high), y + 14.0);
             let (lower, upper, median) =
                 (scale.x(five.lower), scale.x(five.upper), scale.x(five.median));
             rectangle(svg, "box", (lower, y + 6.0), ((upper - lower).max(1.0), 16.0));

@@ -1,7 +1,5 @@
 //! Results in the form and the units in which an experiment was published: tables, box plots of runs, and notes.
 
-use crate::stats::{median, minimum, quantile};
-
 /// Tables, box plots and notes of an experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
@@ -82,75 +80,4 @@ pub struct BoxPlot {
     pub digits: usize,
     /// A subject and its samples, in the order in which they were taken.
     pub rows: Vec<(String, Vec<f64>)>,
-}
-
-/// The five values of a box plot.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FiveNumbers {
-    /// The smallest sample.
-    pub minimum: f64,
-    /// The first quartile.
-    pub lower: f64,
-    /// The median.
-    pub median: f64,
-    /// The third quartile.
-    pub upper: f64,
-    /// The largest sample.
-    pub maximum: f64,
-}
-
-impl FiveNumbers {
-    /// The values for samples; `None` without samples.
-    pub fn of(samples: &[f64]) -> Option<FiveNumbers> {
-        Some(FiveNumbers {
-            minimum: minimum(samples)?,
-            lower: quantile(samples, 0.25)?,
-            median: median(samples)?,
-            upper: quantile(samples, 0.75)?,
-            maximum: quantile(samples, 1.0)?,
-        })
-    }
-
-    /// The box drawn in `width` characters for a scale from `low` to `high`: `|---[==|==]-----|`.
-    pub fn drawn(&self, low: f64, high: f64, width: usize) -> String {
-        let last = width.saturating_sub(1) as f64;
-        let place = |value: f64| {
-            let share = (value - low) / (high - low).max(f64::MIN_POSITIVE);
-            (share.clamp(0.0, 1.0) * last).round() as usize
-        };
-        let [start, lower, middle, upper, end] =
-            [self.minimum, self.lower, self.median, self.upper, self.maximum].map(place);
-        let char_at = |at: usize| match at {
-            at if at == middle => '|',
-            at if at == lower => '[',
-            at if at == upper => ']',
-            at if at == start || at == end => '|',
-            at if lower < at && at < upper => '=',
-            at if start < at && at < end => '-',
-            _ => ' ',
-        };
-        (0..width).map(char_at).collect::<String>().trim_end().to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_box_has_its_five_numbers_in_place() {
-        let five = FiveNumbers::of(&[0.0, 10.0, 20.0, 30.0, 40.0]).unwrap();
-        assert_eq!((five.minimum, five.lower, five.median), (0.0, 10.0, 20.0));
-        assert_eq!((five.upper, five.maximum), (30.0, 40.0));
-        assert_eq!(five.drawn(0.0, 40.0, 41), "|---------[=========|=========]---------|");
-        assert_eq!(five.drawn(-40.0, 40.0, 17), "        |-[=|=]-|");
-        assert_eq!(FiveNumbers::of(&[]), None);
-    }
-
-    #[test]
-    fn equal_samples_are_one_mark() {
-        let five = FiveNumbers::of(&[3.0; 4]).unwrap();
-        assert_eq!(five.drawn(3.0, 3.0, 10), "|");
-        assert_eq!(five.drawn(0.0, 6.0, 7), "   |");
-    }
 }

@@ -97,20 +97,50 @@ pub struct Summary {
     pub median: f64,
     /// The third quartile.
     pub upper: f64,
-    /// The 95th percentile, the end of the whisker.
+    /// The end of the upper whisker: the 95th percentile of batches, or the largest run.
     pub high: f64,
 }
 
 impl Summary {
-    /// The box of samples; `None` without samples.
+    /// The box of batches, up to the 95th percentile; `None` without samples.
     pub fn of(samples: &[f64]) -> Option<Summary> {
+        Summary::up_to(0.95, samples)
+    }
+
+    /// The box of a few runs, up to the largest; `None` without samples.
+    pub fn of_runs(samples: &[f64]) -> Option<Summary> {
+        Summary::up_to(1.0, samples)
+    }
+
+    fn up_to(whisker: f64, samples: &[f64]) -> Option<Summary> {
         Some(Summary {
             minimum: minimum(samples)?,
             lower: quantile(samples, 0.25)?,
             median: median(samples)?,
             upper: quantile(samples, 0.75)?,
-            high: quantile(samples, 0.95)?,
+            high: quantile(samples, whisker)?,
         })
+    }
+
+    /// The box drawn in `width` characters for a scale from `low` to `high`: `|---[==|==]-----|`.
+    pub fn drawn(&self, low: f64, high: f64, width: usize) -> String {
+        let last = width.saturating_sub(1) as f64;
+        let place = |value: f64| {
+            let share = (value - low) / (high - low).max(f64::MIN_POSITIVE);
+            (share.clamp(0.0, 1.0) * last).round() as usize
+        };
+        let [start, lower, middle, upper, end] =
+            [self.minimum, self.lower, self.median, self.upper, self.high].map(place);
+        let char_at = |at: usize| match at {
+            at if at == middle => '|',
+            at if at == lower => '[',
+            at if at == upper => ']',
+            at if at == start || at == end => '|',
+            at if lower < at && at < upper => '=',
+            at if start < at && at < end => '-',
+            _ => ' ',
+        };
+        (0..width).map(char_at).collect::<String>().trim_end().to_owned()
     }
 }
 
@@ -140,6 +170,23 @@ mod tests {
         let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert_eq!((summary.minimum, summary.lower, summary.median), (1.0, 2.0, 3.0));
         assert_eq!((summary.upper, summary.high), (4.0, 4.8));
+    }
+
+    #[test]
+    fn a_box_has_its_five_numbers_in_place() {
+        let five = Summary::of_runs(&[0.0, 10.0, 20.0, 30.0, 40.0]).unwrap();
+        assert_eq!((five.minimum, five.lower, five.median), (0.0, 10.0, 20.0));
+        assert_eq!((five.upper, five.high), (30.0, 40.0));
+        assert_eq!(five.drawn(0.0, 40.0, 41), "|---------[=========|=========]---------|");
+        assert_eq!(five.drawn(-40.0, 40.0, 17), "        |-[=|=]-|");
+        assert_eq!(Summary::of_runs(&[]), None);
+    }
+
+    #[test]
+    fn equal_samples_are_one_mark() {
+        let five = Summary::of_runs(&[3.0; 4]).unwrap();
+        assert_eq!(five.drawn(3.0, 3.0, 10), "|");
+        assert_eq!(five.drawn(0.0, 6.0, 7), "   |");
     }
 
     #[test]

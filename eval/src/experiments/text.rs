@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use callgate_measure::published::{BoxPlot, FiveNumbers, PublishedTable};
+use callgate_measure::published::{BoxPlot, PublishedTable};
 use callgate_measure::report::Aggregate;
+use callgate_measure::stats::Summary;
 use callgate_measure::{Batches, setting};
 
 use super::measured::Measured;
@@ -108,9 +109,9 @@ fn beside(own: &PublishedTable, figures: Option<&Figures>) -> Table {
 fn of_plot(plot: &BoxPlot) -> Table {
     let mut table = Table::new(["", "minimum", "quartile", "median", "quartile", "maximum"]);
     for (name, runs) in &plot.rows {
-        let Some(five) = FiveNumbers::of(runs) else { continue };
-        let FiveNumbers { minimum, lower, median, upper, maximum } = five;
-        let values = [minimum, lower, median, upper, maximum];
+        let Some(five) = Summary::of_runs(runs) else { continue };
+        let Summary { minimum, lower, median, upper, high } = five;
+        let values = [minimum, lower, median, upper, high];
         let values = values.map(|value| format!("{value:.*}", plot.digits));
         table.row([name.clone()].into_iter().chain(values));
     }

@@ -1,5 +1,5 @@
 //! A build of 50 small C files with `make`, of the shape of a library build: many short processes, headers and objects.
-//! There is no server: `make` and the compiler run under the filter.
+//! Without a server: `make` and the compiler run under the filter.
 
 use super::definition::Workload;
 use super::error::WorkloadError;

@@ -1,5 +1,5 @@
-//! FFmpeg's own MPEG-4 encoder on a synthetic picture, into a file. There is no server: the encoder
-//! itself runs under the filter.
+//! FFmpeg's own MPEG-4 encoder on a synthetic picture, into a file. Without a server: the encoder itself
+//! runs under the filter.
 
 use super::definition::Workload;
 use super::error::WorkloadError;

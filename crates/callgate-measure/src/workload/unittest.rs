@@ -1,5 +1,5 @@
-//! Python's unit tests: a generated suite, run with `unittest`. There is no server: the interpreter itself runs under
-//! the filter.
+//! Python's unit tests: a generated suite, run with `unittest`. Without a server: the interpreter itself runs under the
+//! filter.
 //!
 //! The tests do what tests do most: they make temporary directories, write, read and remove files, start the interpreter
 //! once, and compare values.

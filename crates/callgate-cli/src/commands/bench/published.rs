@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use callgate_measure::published::{BoxPlot, FiveNumbers, Published, PublishedTable};
+use callgate_measure::published::{BoxPlot, Published, PublishedTable};
+use callgate_measure::stats::Summary;
 
 use crate::text::printable;
 use callgate_requests::json::Json;
@@ -58,8 +59,8 @@ fn write_table(text: &mut String, table: &PublishedTable) {
 }
 
 fn write_plot(text: &mut String, plot: &BoxPlot) {
-    let rows = plot.rows.iter().filter_map(|(name, runs)| Some((name, FiveNumbers::of(runs)?)));
-    let rows: Vec<(&String, FiveNumbers)> = rows.collect();
+    let rows = plot.rows.iter().filter_map(|(name, runs)| Some((name, Summary::of_runs(runs)?)));
+    let rows: Vec<(&String, Summary)> = rows.collect();
     let digits = plot.digits;
     let _ = writeln!(text, "\n{HEADING}{}, {}{HEADING:#}", printable(&plot.title), plot.unit);
     let _ = writeln!(
@@ -68,16 +69,16 @@ fn write_plot(text: &mut String, plot: &BoxPlot) {
         "", "minimum", "quartile", "median", "quartile", "maximum"
     );
     for (name, five) in &rows {
-        let FiveNumbers { minimum, lower, median, upper, maximum } = five;
+        let Summary { minimum, lower, median, upper, high } = five;
         let name = printable(name).to_string();
         let _ = writeln!(
             text,
             "  {name:<BOX_NAME$}{minimum:>9.digits$} {lower:>9.digits$} {median:>9.digits$} \
-             {upper:>9.digits$} {maximum:>9.digits$}"
+             {upper:>9.digits$} {high:>9.digits$}"
         );
     }
     let low = rows.iter().map(|(_, five)| five.minimum).fold(f64::INFINITY, f64::min);
-    let high = rows.iter().map(|(_, five)| five.maximum).fold(f64::NEG_INFINITY, f64::max);
+    let high = rows.iter().map(|(_, five)| five.high).fold(f64::NEG_INFINITY, f64::max);
     text.push('\n');
     for (name, five) in &rows {
         let name = printable(name).to_string();
@@ -106,9 +107,9 @@ pub(super) fn json(published: &Published) -> Json {
     });
     let plots = published.plots.iter().map(|plot| {
         let rows = plot.rows.iter().map(|(name, runs)| {
-            let numbers = FiveNumbers::of(runs).map(|five| {
-                let FiveNumbers { minimum, lower, median, upper, maximum } = five;
-                Json::array([minimum, lower, median, upper, maximum])
+            let numbers = Summary::of_runs(runs).map(|five| {
+                let Summary { minimum, lower, median, upper, high } = five;
+                Json::array([minimum, lower, median, upper, high])
             });
             Json::Object(vec![
                 ("subject", name.as_str().into()),

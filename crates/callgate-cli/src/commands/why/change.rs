@@ -108,7 +108,7 @@ pub(super) enum Refused {
     Denied,
     /// It also affects another syscall.
     Other(SideEffect),
-    /// There is no proof, for example because the MTBDD exceeds its budget.
+    /// The change could not be proved, for example because the MTBDD exceeds its budget.
     Unproved(String),
 }
 
