@@ -29,6 +29,13 @@ const DOCKER: &[&str] = &[
     "CAP_SETUID", "CAP_SYS_CHROOT",
 ];
 
+/// The capabilities that Podman gives a container by default (containers.conf(5), `default_capabilities`).
+#[rustfmt::skip]
+const PODMAN: &[&str] = &[
+    "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
+    "CAP_SETFCAP", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
+];
+
 /// A set of capabilities.
 ///
 /// ```
@@ -54,7 +61,17 @@ impl CapSet {
 
     /// The fourteen capabilities that Docker gives a container by default.
     pub fn docker() -> CapSet {
-        DOCKER.iter().filter_map(|name| bit(name)).fold(CapSet(0), |set, bit| CapSet(set.0 | bit))
+        CapSet::of(DOCKER)
+    }
+
+    /// The eleven capabilities that Podman gives a container by default: Docker's without `CAP_AUDIT_WRITE`, `CAP_MKNOD`
+    /// and `CAP_NET_RAW`.
+    pub fn podman() -> CapSet {
+        CapSet::of(PODMAN)
+    }
+
+    fn of(names: &[&str]) -> CapSet {
+        names.iter().filter_map(|name| bit(name)).fold(CapSet(0), |set, bit| CapSet(set.0 | bit))
     }
 
     /// Whether the set contains the capability with this name (`CAP_SYS_ADMIN`); `false` for an unknown name.
@@ -105,20 +122,20 @@ fn bit(name: &str) -> Option<u64> {
 }
 
 impl fmt::Display for CapSet {
-    /// In the form that is parsed: `all`, `none`, or names separated by commas, where `docker` stands for Docker's set.
+    /// In the form that is parsed: `all`, `none`, or names separated by commas, where `docker` and `podman` stand for
+    /// their default sets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let docker = CapSet::docker();
-        match self.0 {
-            0 => f.write_str("none"),
-            _ if *self == CapSet::all() => f.write_str("all"),
-            _ if self.includes(docker) => {
-                let others = CapSet(self.0 & !docker.0);
-                f.write_str(
-                    &["docker"].into_iter().chain(others.names()).collect::<Vec<_>>().join(","),
-                )
-            }
-            _ => f.write_str(&self.names().collect::<Vec<_>>().join(",")),
+        if *self == CapSet::none() {
+            return f.write_str("none");
         }
+        if *self == CapSet::all() {
+            return f.write_str("all");
+        }
+        let sets = [("docker", CapSet::docker()), ("podman", CapSet::podman())];
+        let known = sets.into_iter().find(|(_, set)| self.includes(*set));
+        let (name, set) = known.map_or((None, CapSet::none()), |(name, set)| (Some(name), set));
+        let words: Vec<&str> = name.into_iter().chain(self.without(set).names()).collect();
+        f.write_str(&words.join(","))
     }
 }
 
@@ -135,7 +152,7 @@ impl fmt::Display for CapError {
         match nearest(&canonical(&self.given), NAMES) {
             Some(name) => write!(f, "did you mean `{name}`?"),
             None => f.write_str(
-                "use docker, all, none, or names from capabilities(7), separated by commas",
+                "use docker, podman, all, none, or names from capabilities(7), separated by commas",
             ),
         }
     }
@@ -151,13 +168,14 @@ fn canonical(name: &str) -> String {
 impl FromStr for CapSet {
     type Err = CapError;
 
-    /// The union of `docker`, `all`, `none` and names, separated by commas: `docker run --cap-add SYS_PTRACE` gives
+    /// The union of `docker`, `podman`, `all`, `none` and names, separated by commas: `docker run --cap-add SYS_PTRACE` gives
     /// `docker,SYS_PTRACE`. Names are in any case, with or without `CAP_`.
     fn from_str(text: &str) -> Result<CapSet, CapError> {
         let mut set = 0;
         for given in text.split(',').map(str::trim) {
             set |= match given {
                 "docker" => CapSet::docker().0,
+                "podman" => CapSet::podman().0,
                 "all" => CapSet::all().0,
                 "none" => CapSet::none().0,
                 name => {
@@ -175,7 +193,7 @@ mod tests {
 
     #[test]
     fn sets_are_parsed_and_printed() {
-        for text in ["docker", "all", "none", "CAP_CHOWN,CAP_BPF"] {
+        for text in ["docker", "podman", "all", "none", "CAP_CHOWN,CAP_BPF", "podman,CAP_NET_RAW"] {
             assert_eq!(text.parse::<CapSet>().unwrap().to_string(), text);
         }
         assert_eq!("sys_admin, CAP_BPF".parse::<CapSet>().unwrap().names().count(), 2);
@@ -183,6 +201,8 @@ mod tests {
         assert!(added.contains("CAP_SYS_PTRACE") && added.names().count() == 15);
         assert_eq!("none,all".parse::<CapSet>().unwrap(), CapSet::all());
         assert_eq!(CapSet::docker().names().count(), 14);
+        assert_eq!(CapSet::podman().names().count(), 11);
+        assert_eq!("podman,AUDIT_WRITE,MKNOD,NET_RAW".parse::<CapSet>().unwrap(), CapSet::docker());
         assert_eq!(CapSet::all().names().count(), 41);
         assert!(!CapSet::docker().contains("CAP_SYS_ADMIN"));
     }

@@ -8,12 +8,11 @@ use callgate::convert::{
     ConvertError, Converted, Example, ListForm, Loss, Target, convert_diagram,
 };
 use callgate::diagram::{Func, Store};
-use callgate::formats::{CONTAINER_DEFAULT, CapSet};
+use callgate::formats::CONTAINER_DEFAULT;
 use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::rule_places::statements;
 use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
@@ -116,7 +115,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     };
     let reading = args.reading.with_statements();
     let stack = Source::parse(&args.source)?.read_to_convert(&reading, to)?;
-    for filter in stack.filters.iter().filter(|filter| is_conditional(filter)) {
+    for filter in stack.filters.iter().filter(|filter| filter.is_conditional()) {
         report::warn_about(
             &filter.name,
             "the policy does not keep the conditions on capabilities and the kernel: it is for the present --caps and --kernel",
@@ -158,14 +157,6 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         }
     }
     Ok(0)
-}
-
-/// Whether a profile allows other syscalls with other capabilities or on another kernel.
-fn is_conditional(filter: &Filter) -> bool {
-    statements(filter).is_some_and(|statements| {
-        !statements.gated.is_empty()
-            || statements.inactive.iter().any(|rule| rule.missing != CapSet::none())
-    })
 }
 
 /// Says what a list of the other form does with numbers without a name.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::formats::statements::{Site, Statement, Statements};
+use callgate::formats::statements::{Site, Statement};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;
 
-use crate::source::{Filter, FilterContent, Stack};
+use crate::source::Stack;
 use crate::text::printable;
 
 /// The rules of the filters of a source.
@@ -23,18 +23,11 @@ fn place(filter: &str, site: &Site) -> String {
     format!("{file}:{}:{}", site.position.line, site.position.column)
 }
 
-pub(super) fn statements(filter: &Filter) -> Option<&Statements> {
-    match &filter.content {
-        FilterContent::Profile(rules) => rules.statements.as_ref(),
-        FilterContent::Program { .. } => None,
-    }
-}
-
 impl<'s> RulePlaces<'s> {
     pub(crate) fn of(stack: &'s Stack) -> RulePlaces<'s> {
         let mut places = RulePlaces { rules: BTreeMap::new(), defaults: Vec::new() };
         for filter in &stack.filters {
-            let Some(statements) = statements(filter) else { continue };
+            let Some(statements) = filter.statements() else { continue };
             for rule in &statements.rules {
                 let key = (rule.arch.token(), rule.nr);
                 places.rules.entry(key).or_default().push((&filter.name, rule));

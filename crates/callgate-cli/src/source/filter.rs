@@ -10,7 +10,7 @@ use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::statements::Statements;
 use callgate::formats::systemd::Directive;
-use callgate::formats::{Listener, Profile};
+use callgate::formats::{CapSet, Listener, Profile};
 use callgate::lint;
 use callgate::policy::Policy;
 use callgate::{Arch, Description, Endian};
@@ -102,6 +102,22 @@ impl Filter {
             made_of: None,
             weights: None,
         }
+    }
+
+    /// The rules as their text states them, if the options keep them.
+    pub(crate) fn statements(&self) -> Option<&Statements> {
+        match &self.content {
+            FilterContent::Profile(rules) => rules.statements.as_ref(),
+            FilterContent::Program { .. } => None,
+        }
+    }
+
+    /// Whether a profile, whose rules were kept, allows other syscalls with other capabilities or on another kernel.
+    pub(crate) fn is_conditional(&self) -> bool {
+        self.statements().is_some_and(|statements| {
+            !statements.gated.is_empty()
+                || statements.inactive.iter().any(|rule| rule.missing != CapSet::none())
+        })
     }
 
     /// The filter of a profile. Prints its warnings unless the options keep them.

@@ -115,18 +115,16 @@ impl Source {
         }
     }
 
-    /// Reads the filters. Prints warnings.
+    /// Reads the filters to show what they do: a process without filters allows everything. Prints warnings.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
-        self.read_with_counts(options, false)
+        Ok(checked(self.read_or_unrestricted(options)?, options, false))
     }
 
-    /// Like [`Source::read`], but a process without filters has a filter that allows everything.
-    pub(crate) fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
+    /// Reads the filters to show what they do. Warns about the sources, but not about options.
+    fn read_or_unrestricted(&self, options: &SourceOptions) -> Result<Stack> {
         match &self.kind {
-            SourceKind::Process(process) => {
-                Ok(checked(process.read_or_unrestricted(options)?, options, false))
-            }
-            _ => self.read(options),
+            SourceKind::Process(process) => process.read_or_unrestricted(options),
+            _ => self.read_stack(options),
         }
     }
 
@@ -138,18 +136,14 @@ impl Source {
         Ok(stack)
     }
 
-    /// Reads a filter that may be compiled with these options; merges a stack into one program. Prints
-    /// warnings.
+    /// Reads a filter that may be compiled with these options; merges a stack into one program. It is an error if there
+    /// is no filter. Prints warnings.
     pub(crate) fn read_to_compile(
         &self,
         options: &SourceOptions,
         compiling: &CompileOptions,
     ) -> Result<Filter> {
-        self.read_with_counts(options, compiling.has_weights())?.into_filter()
-    }
-
-    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Stack> {
-        Ok(checked(self.read_stack(options)?, options, counts))
+        checked(self.read_stack(options)?, options, compiling.has_weights()).into_filter()
     }
 
     /// Reads two sources with the same options and with `own` ones, which take precedence, after the end of their names.
@@ -161,7 +155,7 @@ impl Source {
     ) -> Result<(Stack, Stack)> {
         Source::check_inputs(a, b)?;
         let read = |source: &Source, (suffix, own): (&'static str, &SourceOptions)| {
-            source.read_stack(&own.or(suffix, options))
+            source.read_or_unrestricted(&own.or(suffix, options))
         };
         Source::check_both((read(a, own[0])?, read(b, own[1])?), options, own)
     }
@@ -229,7 +223,7 @@ impl Source {
         Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
     }
 
-    /// Reads the filters. Warns about the sources, but not about options.
+    /// Reads the filters; it is an error if there is none. Warns about the sources, but not about options.
     pub(super) fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
         let filter = |source: &Source| source.read_stack(options)?.into_filter();
         match &self.kind {

@@ -76,7 +76,7 @@ impl Source {
             }
             SourceKind::BuiltIn => return built_in(options).map(AnyFilter::Syscalls),
             SourceKind::Process(process) => {
-                let filter = process.read(options)?.into_filter()?;
+                let filter = process.read_or_unrestricted(options)?.into_filter()?;
                 return if packets {
                     Err(no_packets(filter.name, "the filter of a process"))
                 } else {

@@ -29,11 +29,11 @@ const WARNINGS: &[(&str, &str)] = &[
     ),
     (
         "socket AF_UNIX\nread",
-        "1:1: on x86, programs can also reach `socket` through `socketcall`, where a filter cannot see its arguments; this rule does not check them there (if the condition matters on x86, deny `socketcall`: direct syscalls exist as well)",
+        "1:1: on x86, programs can also reach `socket` through `socketcall`, where a filter cannot see its arguments; this rule does not check them there (if the condition matters on x86, deny `socketcall`; C libraries there may use only that)",
     ),
     (
         "~socket AF_UNIX\nread",
-        "1:1: on x86, programs can also reach `socket` through `socketcall`, where a filter cannot see its arguments; this rule does not check them there (if the condition matters on x86, deny `socketcall`: direct syscalls exist as well)",
+        "1:1: on x86, programs can also reach `socket` through `socketcall`, where a filter cannot see its arguments; this rule does not check them there (if the condition matters on x86, deny `socketcall`; C libraries there may use only that)",
     ),
 ];
 

@@ -18,6 +18,8 @@ pub(super) struct Explained<'s> {
     pub(super) explanation: Explanation,
     /// Whether it contains all syscalls, not only those of the command line.
     pub(super) is_whole: bool,
+    /// The options that decide whether conditions of the profile hold, if it has any.
+    pub(super) conditions: Option<String>,
     /// Whether the filter compares the architecture.
     checks_arch: bool,
     /// Where a multiplexer or another ABI permits what the filter denies.
@@ -61,6 +63,11 @@ impl<'s> Explained<'s> {
             name: &stack.name,
             explanation,
             is_whole: args.calls.is_empty(),
+            conditions: stack
+                .filters
+                .iter()
+                .any(Filter::is_conditional)
+                .then(|| args.reading.conditions()),
             checks_arch: store.top_word(root) == Some(Word::ARCH),
             notes,
             places: args.why.then(|| RulePlaces::of(stack)),

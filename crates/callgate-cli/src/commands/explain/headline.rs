@@ -16,6 +16,9 @@ use crate::text::counted;
 /// The most reasons why allowed syscalls are dangerous that are listed.
 pub(super) const MAX_DANGERS: usize = 8;
 
+/// Precedes the options for the conditions of a profile.
+pub(super) const CONDITIONS: &str = "with the profile's conditions as for";
+
 const HEADING: Style = Style::new().bold();
 
 /// The summary, or only the notes if the explanation is about some syscalls.
@@ -27,6 +30,10 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         for arch in arches {
             text.push_str("  ");
             wrap(&mut text, &format!("{}: {}", arch.arch, counts(arch).join(", ")), 2, 4);
+        }
+        if let Some(conditions) = &explained.conditions {
+            text.push_str("  ");
+            wrap(&mut text, &format!("{CONDITIONS} {conditions}"), 2, 4);
         }
         dangers(&mut text, explained);
         if let Some(lengths) = arches.first().and_then(list_form::lengths) {

@@ -49,5 +49,9 @@ fn summary(explained: &Explained<'_>) -> Json {
             ("conditional", danger.is_partial.into()),
         ])
     });
-    Json::Object(vec![("arches", Json::array(arches)), ("dangerous", Json::array(dangers))])
+    Json::Object(vec![
+        ("arches", Json::array(arches)),
+        ("conditions", explained.conditions.as_deref().map_or(Json::Null, Json::from)),
+        ("dangerous", Json::array(dangers)),
+    ])
 }

@@ -8,7 +8,7 @@ use callgate::purposes::allowed_dangers;
 
 use super::args::By;
 use super::explained::{Explained, OtherArches, note};
-use super::headline::{MAX_DANGERS, names_of, remark};
+use super::headline::{CONDITIONS, MAX_DANGERS, names_of, remark};
 use super::parts::{Listed, listed, parts};
 use super::table::{always, ranges, syscalls, unnamed};
 use crate::markdown::{code, codes, plain, styled_code};
@@ -77,6 +77,9 @@ fn summary(text: &mut String, explained: &Explained<'_>) {
         }
     };
     let _ = writeln!(text, "\nAll other architectures: {others}\n");
+    if let Some(conditions) = &explained.conditions {
+        let _ = writeln!(text, "The counts are {CONDITIONS} {}.\n", code(conditions));
+    }
     let dangers = allowed_dangers(&explained.explanation);
     if dangers.is_empty() {
         text.push_str("No dangerous syscall is allowed.\n\n");

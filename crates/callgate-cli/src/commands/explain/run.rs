@@ -12,8 +12,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     if args.format == TextFormat::Json {
         args.warn_about_order();
     }
-    let reading = if args.why { args.reading.with_statements() } else { args.reading.clone() };
-    let stack = Source::parse(&args.source)?.read_or_unrestricted(&reading)?;
+    let stack = Source::parse(&args.source)?.read(&args.reading.with_statements())?;
     let explained = Explained::new(&stack, args)?;
     output::print(&match args.format {
         TextFormat::Text => {

@@ -12,9 +12,9 @@ use crate::options::{CompileOptions, SourceOptions};
 #[command(after_help = "\
 The page is one HTML file without scripts that needs no network: a summary in
 words, a map of all syscalls, the conditions on arguments, the findings of
-`callgate lint`, the decision tree and the program that `callgate compile` makes,
-and what it costs. With two sources, it is about the second one and starts with
-what was added, removed and changed.
+`callgate lint`, the decision tree and the program that `callgate compile`
+makes, and what it costs. With two sources, it is about the second one and
+starts with what was added, removed and changed.
 With --weights, the tree and the program show the hot path.
 
 The page has the date and the command line; with SOURCE_DATE_EPOCH in the

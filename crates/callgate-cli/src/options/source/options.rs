@@ -14,7 +14,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::base::BaseFile;
 use super::setting::{self, Setting};
-use super::values::{EndianArg, EnosysArg, KernelArg};
+use super::values::{EndianArg, EnosysArg, KernelArg, RUNNING};
 use crate::options::machine::native_arch;
 use crate::options::parse::ArchParser;
 use crate::report::{Failure, Result};
@@ -31,7 +31,7 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "X.Y", help_heading = "Reading")]
     pub(crate) kernel: Option<KernelArg>,
 
-    /// The capabilities for the conditions of a profile: docker (Docker's default set), all, none,
+    /// The capabilities for the conditions of a profile: docker or podman (their default sets), all, none,
     /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN or docker,CAP_SYS_PTRACE [default: docker]
     #[arg(long, value_name = "CAPS", help_heading = "Reading")]
     pub(super) caps: Option<CapSet>,
@@ -106,6 +106,15 @@ impl SourceOptions {
     pub(crate) fn with_caps(&self, more: CapSet) -> SourceOptions {
         let caps = self.caps.unwrap_or_else(CapSet::docker).with(more);
         SourceOptions { caps: Some(caps), ..self.clone() }
+    }
+
+    /// The options that decide whether conditions of a profile hold, with their defaults.
+    pub(crate) fn conditions(&self) -> String {
+        let caps = self.caps.unwrap_or_else(CapSet::docker);
+        match &self.kernel {
+            Some(KernelArg::Version(version)) => format!("--caps {caps} --kernel {version}"),
+            _ => format!("--caps {caps} --kernel {RUNNING}"),
+        }
     }
 
     /// Like `self`, but the default architecture is the native one alone.
