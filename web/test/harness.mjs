@@ -81,7 +81,8 @@ after(stop);
 /** Runs a test with a new, loaded page. Messages on its console, errors of scripts and violations of its policy fail the test. */
 export async function withPage(test, { options = {}, fragment = "", ignoresErrors = false, isReady = true } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 860 }, ...options });
-  context.setDefaultTimeout(15_000);
+  // Only a page that hangs takes this long, even on a busy machine.
+  context.setDefaultTimeout(60_000);
   const requests = [];
   context.on("request", (request) => requests.push(request));
   const page = await context.newPage();

@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "5e176b49ee03290bc446927c93e54d4e8481c3fa72ad4f09e69b2a49b06bf8d8"
+const ModuleSHA256 = "e05bb04665acaab5a7f8b4d0f144f33d54d013f3501bc890598475ec6b44c801"
