@@ -11,8 +11,8 @@ import { fragmentOf, stateOf } from "./share.js";
 import { connectTabs, selectTab } from "./tabs.js";
 import { namesOf, requestOf } from "./request.js";
 
-/** The time after the last key press, in milliseconds, so that fast typing needs no answers. */
-const PAUSE = 30;
+/** The time after the last key press, in milliseconds. While the core answers, only the newest text waits. */
+const PAUSE = 10;
 
 /** How often the core answers an example before somebody waits for an answer. */
 const WARMING = 5;
