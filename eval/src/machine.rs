@@ -18,6 +18,12 @@ pub(crate) fn lines() -> Vec<String> {
     ]
 }
 
+/// The load average of the last minute, before or after a measurement.
+pub(crate) fn load(when: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    Some(format!("load average {when} the measurement: {}", text.split(' ').next()?))
+}
+
 /// The first "model name" of /proc/cpuinfo.
 fn model(cpuinfo: &str) -> Option<String> {
     let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;

@@ -8,7 +8,7 @@ use callgate::SeccompData;
 
 use crate::cold::Clutter;
 use crate::raw::{self, RawSyscall, system_call};
-use crate::sigreturn::signal_return;
+use crate::sigreturn::SignalFrame;
 use crate::socket::{PacketPath, PacketSocket};
 use crate::subject;
 use crate::syscalls::MeasurableSyscall;
@@ -73,10 +73,11 @@ impl From<MeasurableSyscall> for Body {
     }
 }
 
-/// A body with the threads that it needs, which exist before filters are installed, and its socket.
+/// A body with the threads and the memory that it needs, which exist before filters are installed, and its socket.
 pub(crate) struct ReadyBody {
     body: Body,
     waiters: Option<Waiters>,
+    frame: Option<SignalFrame>,
     /// Opened by `start`.
     socket: Option<PacketSocket>,
 }
@@ -97,13 +98,14 @@ impl Body {
         subject::syscall_data(nr, args)
     }
 
-    /// Starts its threads.
+    /// Starts its threads and allocates its memory.
     pub(crate) fn prepare(&self) -> Result<ReadyBody, BodyError> {
         let waiters = match self {
             Body::CondWait { threads } => Some(Waiters::start(*threads)?),
             _ => None,
         };
-        Ok(ReadyBody { body: *self, waiters, socket: None })
+        let frame = (*self == Body::SignalReturn).then(SignalFrame::new);
+        Ok(ReadyBody { body: *self, waiters, frame, socket: None })
     }
 }
 
@@ -176,7 +178,11 @@ impl ReadyBody {
                 // SAFETY: as in `run`.
                 unsafe { system_call(*nr, *args) };
             }
-            Body::SignalReturn => signal_return(),
+            Body::SignalReturn => {
+                if let Some(frame) = &self.frame {
+                    frame.signal_return();
+                }
+            }
             Body::UnixBench => {
                 one(libc::SYS_close, one(libc::SYS_dup, 0) as u64);
                 one(libc::SYS_getpid, 0);

@@ -87,15 +87,18 @@ mod frame {
         behind: [0; 256],
     };
 
-    thread_local! {
-        static STACK: RefCell<Box<Stack>> = RefCell::new(Box::new(EMPTY));
-    }
+    /// A frame. It exists before filters are installed, because they may deny what an allocation needs.
+    pub(crate) struct SignalFrame(RefCell<Box<Stack>>);
 
-    /// Makes the syscall.
-    #[inline]
-    pub(crate) fn signal_return() {
-        STACK.with_borrow_mut(|stack| {
-            let context = &raw mut stack.context;
+    impl SignalFrame {
+        pub(crate) fn new() -> SignalFrame {
+            SignalFrame(RefCell::new(Box::new(EMPTY)))
+        }
+
+        /// Makes the syscall.
+        #[inline]
+        pub(crate) fn signal_return(&self) {
+            let context = &raw mut self.0.borrow_mut().context;
             // SAFETY: the kernel loads the registers that were written here: the stack pointer, the base pointer and rbx are
             // those of this code, execution continues at the label, and all others are declared as changed. Nothing is
             // written to the stack meanwhile.
@@ -128,19 +131,28 @@ mod frame {
                     clobber_abi("C"),
                 );
             }
-        });
+        }
     }
 }
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
-pub(crate) use frame::signal_return;
+pub(crate) use frame::SignalFrame;
 
 /// Whether it can be made on this machine.
 pub(crate) const IS_POSSIBLE: bool = cfg!(all(target_arch = "x86_64", target_pointer_width = "64"));
 
 /// Does nothing: [`IS_POSSIBLE`] is false.
 #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64")))]
-pub(crate) fn signal_return() {}
+pub(crate) struct SignalFrame;
+
+#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64")))]
+impl SignalFrame {
+    pub(crate) fn new() -> SignalFrame {
+        SignalFrame
+    }
+
+    pub(crate) fn signal_return(&self) {}
+}
 
 #[cfg(all(test, target_arch = "x86_64", target_pointer_width = "64"))]
 mod tests {
@@ -149,11 +161,12 @@ mod tests {
     /// The registers of the caller, its stack and floating point survive.
     #[test]
     fn execution_continues_after_the_syscall() {
+        let frame = SignalFrame::new();
         let mut sum = 0.0f64;
         let numbers: Vec<u64> = (0..100).collect();
         for number in &numbers {
             let before = std::hint::black_box(*number);
-            signal_return();
+            frame.signal_return();
             sum += before as f64 * 0.5;
         }
         assert_eq!(sum, 2475.0);

@@ -7,6 +7,7 @@ use callgate_measure::experiment::Experiment;
 use super::measured::{measured, options};
 use super::text;
 use crate::files::write;
+use crate::machine;
 use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
@@ -38,12 +39,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     callgate_measure::on_ctrl_c();
     let options = options()?;
+    let load = machine::load("before");
     let mut all = Vec::new();
     for experiment in Experiment::ALL {
         eprintln!("{}", experiment.name());
         all.push(measured(*experiment, &options, time)?);
     }
-    let page = text::page(&all, time);
+    let page = text::page(&all, load, time);
     match update {
         true => write(&workspace().join("docs/experiments.md"), page),
         false => {

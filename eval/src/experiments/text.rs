@@ -23,20 +23,19 @@ notes say why. On a machine with other work, differences of a few percent are no
 run; `callgate bench` prints the confidence intervals.
 ";
 
-pub(super) fn page(all: &[Measured], time: Option<Duration>) -> String {
+pub(super) fn page(all: &[Measured], load: Option<String>, time: Option<Duration>) -> String {
     let each = time.map_or("the time of each experiment's own".to_owned(), |time| {
         format!("`--time {}`", time.as_secs())
     });
     let mut text =
         format!("{HEAD}\n`cargo xtask experiments` writes this page; this run has {each}:\n\n");
-    for line in machine::lines() {
+    for line in machine::lines().into_iter().chain(load) {
         let _ = writeln!(text, "- {line}");
     }
     // What this machine is, without that of a single plan.
     let facts = setting(&Batches::default());
     for (label, value) in facts.iter().filter(|(label, _)| KEPT.contains(label)) {
-        let when = if *label == "load" { ", at the end" } else { "" };
-        let _ = writeln!(text, "- {label}: {value}{when}");
+        let _ = writeln!(text, "- {label}: {value}");
     }
     for one in all {
         section(&mut text, one);
@@ -45,7 +44,7 @@ pub(super) fn page(all: &[Measured], time: Option<Duration>) -> String {
 }
 
 /// The facts that are not in the first lines.
-const KEPT: [&str; 4] = ["BPF JIT", "JIT harden", "clock", "load"];
+const KEPT: [&str; 3] = ["BPF JIT", "JIT harden", "clock"];
 
 fn section(text: &mut String, one: &Measured) {
     let Measured { experiment, published, aggregates, rounds, elapsed } = one;

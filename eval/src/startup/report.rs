@@ -80,8 +80,8 @@ impl Report {
         Report { head, rows: Vec::new(), missing: Vec::new() }
     }
 
-    pub(super) fn load(&mut self, when: &str, load: Option<String>) {
-        self.head.extend(load.map(|load| format!("load average {when} the measurement: {load}")));
+    pub(super) fn load(&mut self, when: &str) {
+        self.head.extend(machine::load(when));
     }
 
     pub(super) fn left_out(&mut self, name: &str, why: &str) {

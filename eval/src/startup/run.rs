@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             }
         }
     }
-    report.load("before", load());
+    report.load("before");
     let mut random = Rng::new(0);
     for _ in 0..options.rounds {
         // A process delays the next one while the kernel removes it, so each must follow each other one.
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             samples.push(sample.map_err(|why| format!("{} failed: {why}", variant.name))?);
         }
     }
-    report.load("after", load());
+    report.load("after");
     programs.sort_by_key(|(variant, ..)| VARIANTS.iter().position(|one| one.name == variant.name));
     let arch = Arch::native().ok_or("unknown architecture")?;
     for (variant, program, samples) in &programs {
@@ -48,12 +48,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         report.rows.push(Row::new(variant, program, median, verified.flatten()));
     }
     report.publish(&options)
-}
-
-/// The load average of the last minute.
-fn load() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-    Some(text.split(' ').next()?.to_owned())
 }
 
 /// Reads the filter that a program installs, and compares it with the policy; `None` without the capability.
