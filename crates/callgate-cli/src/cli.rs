@@ -12,6 +12,7 @@ use crate::commands::{
     lint, man, merge, optimize, record, report, run, sets, simulate, subset, why,
 };
 use crate::help;
+use crate::hints;
 use crate::output;
 use crate::report::{ERROR_STATUS, Result, note};
 use crate::text::printable;
@@ -178,7 +179,7 @@ fn help_or_exit(error: clap::Error, words: &[OsString]) -> Result<u8> {
         }
         // clap ignores errors when it writes help and the version to standard output.
         _ if !error.use_stderr() => output::print(&error.render().ansi().to_string())?,
-        _ => escaped(error).exit(),
+        _ => escaped(hints::hinted(error, &root, words)).exit(),
     }
     Ok(0)
 }

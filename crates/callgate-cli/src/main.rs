@@ -1,7 +1,7 @@
 //! The `callgate` command: reads sources, calls the `callgate` library, and prints results and errors.
 //!
 //! - [`cli`]: the command line as a whole; [`arguments`]: the parser of its words; each file of [`commands`] holds one subcommand.
-//! - [`help`]: the headings of options, and the short help of `-h`.
+//! - [`help`]: the headings of options, and the short help of `-h`; [`hints`]: usual mistakes on the command line.
 //! - [`options`]: the options that subcommands share.
 //! - [`comparison`]: the command line of the subcommands that compare two filters.
 //! - [`source`]: reads profiles, programs and the filters of processes.
@@ -21,6 +21,7 @@ mod differences;
 mod emit;
 mod generating;
 mod help;
+mod hints;
 mod inputs;
 mod list_form;
 mod markdown;

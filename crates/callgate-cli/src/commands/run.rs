@@ -8,6 +8,7 @@ use callgate::{Action, Arch, SeccompData, Verdict, Word};
 use callgate_linux::{Command, kernel};
 use clap::ValueHint;
 
+use crate::hints;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::signals;
@@ -54,7 +55,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let program = filter.program(&args.compiling)?;
     let command = Command::find(&args.command)
-        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?
+        .map_err(|error| {
+            let failure = Failure::new(error.to_string()).status(error.exit_status());
+            match hints::source_in_place_of_a_program(&args.command) {
+                Some(hint) => failure.help(hint),
+                None => failure,
+            }
+        })?
         .with_signals(signals::at_start());
     check_that_a_command_can_run(&filter, &program)?;
     command.restore_signals();
