@@ -105,18 +105,7 @@ fn condition_json(condition: &ValueCondition) -> Json {
 /// If no architecture has one of them.
 pub fn keep_only(explanation: &mut Explanation, calls: &[String]) -> Result<(), Diagnostic> {
     let arches: Vec<Arch> = explanation.arches.iter().map(|arch| arch.arch).collect();
-    let mut wanted = vec![Vec::new(); arches.len()];
-    for call in calls {
-        let mut is_known = false;
-        for (arch, wanted) in arches.iter().zip(&mut wanted) {
-            let nr = syscall::find(*arch, call)?;
-            is_known |= nr.is_some();
-            wanted.extend(nr);
-        }
-        if !is_known {
-            return Err(syscall::unknown(&arches, call));
-        }
-    }
+    let wanted = syscall::find_all(&arches, calls)?;
     for (arch, wanted) in explanation.arches.iter_mut().zip(&wanted) {
         for group in &mut arch.groups {
             group.syscalls.retain(|(nr, _)| wanted.contains(nr));

@@ -28,6 +28,26 @@ pub fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
     parse_number(text).map(Some)
 }
 
+/// The numbers of these syscalls on each architecture.
+///
+/// # Errors
+/// If no architecture has one of them, or a number does not fit in 32 bits.
+pub fn find_all(arches: &[Arch], calls: &[String]) -> Result<Vec<Vec<u32>>> {
+    let mut found = vec![Vec::new(); arches.len()];
+    for call in calls {
+        let mut is_known = false;
+        for (arch, numbers) in arches.iter().zip(&mut found) {
+            let nr = find(*arch, call)?;
+            is_known |= nr.is_some();
+            numbers.extend(nr);
+        }
+        if !is_known {
+            return Err(unknown(arches, call));
+        }
+    }
+    Ok(found)
+}
+
 /// Parses a syscall number.
 pub fn parse_number(text: &str) -> Result<u32> {
     let value =

@@ -2,7 +2,7 @@
 
 use callgate::codegen::query;
 
-use crate::comparison::{ComparisonArgs, Functions};
+use crate::comparison::ComparisonArgs;
 use crate::differences::Titles;
 use crate::report::{Failure, Result};
 use crate::smt2::Smt2Option;
@@ -28,6 +28,7 @@ exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
 Examples:
   callgate diff profile.json filter.bpf
   callgate diff docker.json docker.json --caps-b docker,CAP_SYS_ADMIN
+  callgate diff old.json new.json clone clone3
   callgate diff old.json new.json --context 3
   callgate diff old.json new.json --format markdown > comment.md
   callgate diff --max 100 --format json old.json new.json
@@ -44,9 +45,13 @@ pub(crate) struct DiffArgs {
 
 pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     let (a, b) = args.comparison.read()?;
+    if args.smt2.is_given() && args.comparison.is_about_some() {
+        return Err(Failure::new("--smt2 compares whole filters, but syscalls are given")
+            .help("omit the syscalls or --smt2"));
+    }
     // Before the MTBDDs, which may exceed their budget: the solver does not need them.
     args.smt2.write(a.endian(), &a.side(), &b.side())?;
-    let functions = Functions::new(&a, &b)?;
+    let functions = args.comparison.functions(&a, &b)?;
     let all = query::differences(&functions.store, functions.a, functions.b, usize::MAX)
         .map_err(|error| Failure::new(error.to_string()))?;
     let same = ("same", functions.a == functions.b);

@@ -2,7 +2,7 @@
 
 use callgate::sets;
 
-use crate::comparison::{ComparisonArgs, Functions};
+use crate::comparison::ComparisonArgs;
 use crate::differences::Titles;
 use crate::report::{Failure, Result};
 
@@ -33,7 +33,7 @@ pub(crate) struct SubsetArgs {
 
 pub(crate) fn run(args: &SubsetArgs) -> Result<u8> {
     let (a, b) = args.comparison.read()?;
-    let mut functions = Functions::new(&a, &b)?;
+    let mut functions = args.comparison.functions(&a, &b)?;
     let all = sets::not_in_func(&mut functions.store, functions.a, functions.b, usize::MAX)
         .map_err(|error| Failure::new(error.to_string()))?;
     let is_subset = ("subset", all.is_empty());
