@@ -4,7 +4,8 @@
 //! nor have an effect outside of that process, and must not break that process. The process has no open descriptor and
 //! cannot open one (`RLIMIT_NOFILE` is 0), so any descriptor is a closed one. The other rules are per syscall:
 //!
-//! - A syscall of a descriptor may have any arguments, because the kernel looks the descriptor up first.
+//! - A syscall of a descriptor may have any arguments, because the kernel looks the descriptor up first (but
+//!   `io_uring_register` does not if the descriptor is -1).
 //! - A path must be empty or an address that is never mapped; `AT_EMPTY_PATH` with `AT_FDCWD` would mean the current
 //!   directory and is refused.
 //! - Another pointer must be an address that is never mapped: below 4096 or, on 64-bit machines, in the kernel's half.
@@ -24,27 +25,34 @@ const LAST_PROCESS: i32 = 4 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnsafeArguments {
     syscall: &'static str,
+    args: [u64; 6],
     why: Why,
 }
 
+/// The reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
+pub(crate) enum Why {
     Pointer(usize),
     Path(usize),
     Descriptor(usize),
     EmptyPath,
+    Poll,
     Other(&'static str),
 }
 
 impl fmt::Display for UnsafeArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is not measured with these arguments: ", self.syscall)?;
+        if let (Some(slot), Some(value)) =
+            (self.slot(), self.slot().and_then(|slot| self.args.get(slot)))
+        {
+            write!(f, "argument {} ({value:#x}) ", slot + 1)?;
+        }
         match self.why {
-            Why::Pointer(slot) => {
-                write!(f, "argument {} is an address that may be mapped", slot + 1)
-            }
-            Why::Path(slot) => write!(f, "argument {} may be the address of a path", slot + 1),
-            Why::Descriptor(slot) => write!(f, "argument {} is not a descriptor", slot + 1),
+            Why::Pointer(_) => f.write_str("is an address that may be mapped"),
+            Why::Path(_) => f.write_str("may be the address of a path"),
+            Why::Descriptor(_) => f.write_str("is not a descriptor"),
+            Why::Poll => f.write_str("it would wait"),
             Why::EmptyPath => f.write_str("with AT_EMPTY_PATH, AT_FDCWD is the current directory"),
             Why::Other(why) => f.write_str(why),
         }
@@ -52,6 +60,15 @@ impl fmt::Display for UnsafeArguments {
 }
 
 impl UnsafeArguments {
+    /// The index of the argument that is the reason, if it is one.
+    pub fn slot(&self) -> Option<usize> {
+        match self.why {
+            Why::Pointer(slot) | Why::Path(slot) | Why::Descriptor(slot) => Some(slot),
+            Why::Poll => Some(2),
+            Why::EmptyPath | Why::Other(_) => None,
+        }
+    }
+
     /// What to do.
     pub fn help(&self) -> &'static str {
         match self.why {
@@ -61,6 +78,7 @@ impl UnsafeArguments {
                 "give -1 or a descriptor from 0 to 2147483647; all of them are closed"
             }
             Why::EmptyPath => "give a descriptor instead, such as 3",
+            Why::Poll => "give a timeout of 0",
             Why::Other(_) => {
                 "docs/measuring.md has the rules; without arguments, those of --list-calls are used"
             }
@@ -79,7 +97,7 @@ pub(crate) enum Rule {
     /// Any numbers.
     Numbers,
     /// A condition.
-    Special(fn(&[u64; 6]) -> Result<(), &'static str>),
+    Special(fn(&[u64; 6]) -> Result<(), Why>),
     /// Only those of the table.
     Fixed,
 }
@@ -92,8 +110,14 @@ pub(crate) fn check(
     args: &[u64; 6],
     empty: u64,
 ) -> Result<(), UnsafeArguments> {
-    let refused = |why| Err(UnsafeArguments { syscall: name, why });
+    let refused = |why| Err(UnsafeArguments { syscall: name, args: *args, why });
     match rule {
+        // Some operations of it need no ring (`io_uring_register_blind`).
+        Rule::Descriptors(_)
+            if name == "io_uring_register" && args[0] as i32 == -1 && args != usual =>
+        {
+            refused(Why::Other("with the descriptor -1, it does not need a ring; give another one"))
+        }
         Rule::Descriptors(count) => match (0..*count).find(|slot| !is_descriptor(args[*slot])) {
             Some(slot) => refused(Why::Descriptor(slot)),
             None => Ok(()),
@@ -116,7 +140,7 @@ pub(crate) fn check(
             .find(|slot| !is_never_mapped(args[*slot]))
         {
             Some(slot) => refused(Why::Pointer(slot)),
-            None => condition(args).or_else(|why| refused(Why::Other(why))),
+            None => condition(args).or_else(refused),
         },
         Rule::Fixed if args == usual => Ok(()),
         Rule::Fixed => refused(Why::Other("with others it has an effect")),
@@ -126,7 +150,9 @@ pub(crate) fn check(
 /// The arguments that are pointers.
 fn pointers(name: &str) -> impl Iterator<Item = usize> {
     let args = facts(name).map_or(&[][..], |facts| facts.args);
-    let pointers = args.iter().enumerate().filter(|(_, arg)| arg.ctype.contains('*'));
+    // Two types of pointers have a name (include/uapi/linux/capability.h).
+    let is_pointer = |ctype: &str| ctype.contains('*') || ctype.contains("cap_user_");
+    let pointers = args.iter().enumerate().filter(move |(_, arg)| is_pointer(arg.ctype));
     pointers.map(|(slot, _)| slot).filter(|slot| *slot < 6)
 }
 
@@ -165,21 +191,28 @@ pub(crate) fn special(name: &str) -> Rule {
         }
         "brk" => Rule::Special(|args| {
             let why = "it would move the end of the heap; give 0";
-            if is_never_mapped(args[0]) { Ok(()) } else { Err(why) }
+            if is_never_mapped(args[0]) { Ok(()) } else { Err(Why::Other(why)) }
         }),
-        "poll" => Rule::Special(|args| ends(args[1] as u32 > 0 || args[2] as u32 == 0)),
+        "poll" => Rule::Special(|args| match args[1] as u32 > 0 || args[2] as u32 == 0 {
+            true => Ok(()),
+            false => Err(Why::Poll),
+        }),
         "ppoll" => Rule::Special(|args| ends(args[1] as u32 > 0 || args[2] != 0)),
         "select" => Rule::Special(|args| ends((args[0] as i32) < 0 || args[4] != 0)),
         "pselect6" => Rule::Special(|args| ends((args[0] as i32) < 0 || args[4] != 0)),
         "mmap" => Rule::Special(|args| {
             let is_file = args[3] & libc::MAP_ANONYMOUS as u64 == 0 && is_descriptor(args[4]);
-            if is_file { Ok(()) } else { Err("it would map memory; omit MAP_ANONYMOUS") }
+            if is_file {
+                Ok(())
+            } else {
+                Err(Why::Other("it would map memory; omit MAP_ANONYMOUS"))
+            }
         }),
         "munmap" | "mprotect" | "mremap" | "madvise" | "msync" | "mincore" => {
             Rule::Special(|args| {
                 let why = "it would change the memory of the process; give an address that is not a \
                            multiple of 4096, such as 1";
-                if args[0] % 4096 != 0 { Ok(()) } else { Err(why) }
+                if args[0] % 4096 != 0 { Ok(()) } else { Err(Why::Other(why)) }
             })
         }
         "socket" | "socketpair" => Rule::Special(socket),
@@ -188,7 +221,7 @@ pub(crate) fn special(name: &str) -> Rule {
             let (thread, sighand) = (libc::CLONE_THREAD as u64, libc::CLONE_SIGHAND as u64);
             let is_invalid = flags & thread != 0 && flags & sighand == 0;
             let why = "it would start a process; add CLONE_THREAD without CLONE_SIGHAND, which is invalid";
-            if is_invalid { Ok(()) } else { Err(why) }
+            if is_invalid { Ok(()) } else { Err(Why::Other(why)) }
         }),
         "kill" | "tkill" => Rule::Special(|args| signal(args[0], args[1])),
         "tgkill" => Rule::Special(|args| {
@@ -199,51 +232,55 @@ pub(crate) fn special(name: &str) -> Rule {
             Rule::Special(|args| absent(args[0]))
         }
         "ptrace" => Rule::Special(|args| match args[0] {
-            0 => Err("it would trace the process itself"),
+            0 => Err(Why::Other("it would trace the process itself")),
             _ => absent(args[1]),
         }),
         "seccomp" => Rule::Special(|args| match args[0] as u32 {
-            0 => Err("it would install a filter"),
+            0 => Err(Why::Other("it would install a filter")),
             _ => Ok(()),
         }),
         "arch_prctl" => Rule::Special(|args| match args[0] {
             // ARCH_GET_FS, ARCH_GET_GS; the default.
             0x1003 | 0x1004 | 0x7ff if is_never_mapped(args[1]) => Ok(()),
-            _ => Err("it would change the process; give ARCH_GET_FS or ARCH_GET_GS, and 0"),
+            _ => Err(Why::Other(
+                "it would change the process; give ARCH_GET_FS or ARCH_GET_GS, and 0",
+            )),
         }),
         "prctl" => Rule::Special(prctl),
         _ => Rule::Numbers,
     }
 }
 
-fn ends(is_short: bool) -> Result<(), &'static str> {
+fn ends(is_short: bool) -> Result<(), Why> {
     match is_short {
         true => Ok(()),
         false => {
-            Err("it would wait; give a timeout of 1, which is an invalid address, or of 0 to poll")
+            Err(Why::Other("it would wait; give 1 as the timeout, which is an invalid address"))
         }
     }
 }
 
-fn absent(process: u64) -> Result<(), &'static str> {
+fn absent(process: u64) -> Result<(), Why> {
     match process as i32 > LAST_PROCESS {
         true => Ok(()),
-        false => Err("it would act on a process; give one that does not exist, such as 0x7fffffff"),
+        false => Err(Why::Other(
+            "it would act on a process; give one that does not exist, such as 0x7fffffff",
+        )),
     }
 }
 
-fn signal(process: u64, signal: u64) -> Result<(), &'static str> {
+fn signal(process: u64, signal: u64) -> Result<(), Why> {
     match absent(process) {
-        Err(_) if signal as u32 != 0 => Err(
+        Err(_) if signal as u32 != 0 => Err(Why::Other(
             "it would send a signal; give signal 0, or a process that does not exist, such as 0x7fffffff",
-        ),
+        )),
         _ => Ok(()),
     }
 }
 
 /// Other families and protocols could load kernel modules. A valid socket is created and at once released, because it gets
 /// no descriptor.
-fn socket(args: &[u64; 6]) -> Result<(), &'static str> {
+fn socket(args: &[u64; 6]) -> Result<(), Why> {
     const TYPE: i32 = 0xf;
     let [domain, kind, protocol] = [args[0], args[1], args[2]].map(|arg| arg as i32);
     let is_invalid = kind & TYPE > 10;
@@ -255,12 +292,14 @@ fn socket(args: &[u64; 6]) -> Result<(), &'static str> {
     };
     match is_invalid || is_built_in {
         true => Ok(()),
-        false => Err("it could load a kernel module; give the type 15, which is invalid"),
+        false => {
+            Err(Why::Other("it could load a kernel module; give the type 15, which is invalid"))
+        }
     }
 }
 
 /// Options that only return a number, and names at addresses that are never mapped.
-fn prctl(args: &[u64; 6]) -> Result<(), &'static str> {
+fn prctl(args: &[u64; 6]) -> Result<(), Why> {
     const NUMBERS: [i32; 9] = [
         libc::PR_GET_DUMPABLE,
         libc::PR_GET_KEEPCAPS,
@@ -277,7 +316,9 @@ fn prctl(args: &[u64; 6]) -> Result<(), &'static str> {
     let option = args[0] as i32;
     match NUMBERS.contains(&option) || POINTERS.contains(&option) && is_never_mapped(args[1]) {
         true => Ok(()),
-        false => Err("it would change the process; give an option that only returns a number"),
+        false => Err(Why::Other(
+            "it would change the process; give an option that only returns a number",
+        )),
     }
 }
 
@@ -313,7 +354,9 @@ mod tests {
             ("socket", &[16, 15]),
         ] {
             let Some(call) = MeasurableSyscall::find(name) else { continue };
-            assert_ne!(call.args[..], *args);
+            let mut all = [0; 6];
+            all[..args.len()].copy_from_slice(args);
+            assert_ne!(call.args(), all);
             assert!(check_of(name, args).is_ok(), "{name} {args:x?}: {:?}", check_of(name, args));
         }
     }
@@ -349,9 +392,46 @@ mod tests {
             ("setuid", &[1]),
             ("personality", &[0x40000]),
             ("brk", &[0x5555_5555_5000]),
+            ("capget", &[0x5555_5555_5000]),
+            ("capset", &[0, 0x5555_5555_5000]),
+            ("io_uring_register", &[u64::MAX, 35]),
         ] {
             let Some(_) = MeasurableSyscall::find(name) else { continue };
             assert!(check_of(name, args).is_err(), "{name} {args:x?}");
+        }
+    }
+
+    /// A type with a name must not hide a pointer.
+    #[test]
+    fn arguments_that_may_be_any_number_are_numbers() {
+        const NUMBERS: &[&str] = &[
+            "__s32",
+            "const clockid_t",
+            "gid_t",
+            "int",
+            "key_serial_t",
+            "loff_t",
+            "long",
+            "off_t",
+            "pid_t",
+            "rwf_t",
+            "size_t",
+            "timer_t",
+            "u32",
+            "uid_t",
+            "umode_t",
+            "unsigned",
+            "unsigned int",
+            "unsigned long",
+        ];
+        for call in MeasurableSyscall::all() {
+            let Rule::Numbers = special(call.name) else { continue };
+            let pointers: Vec<usize> = pointers(call.name).collect();
+            let args = facts(call.name).map_or(&[][..], |facts| facts.args);
+            let others = args.iter().enumerate().filter(|(slot, _)| !pointers.contains(slot));
+            for (_, arg) in others {
+                assert!(NUMBERS.contains(&arg.ctype), "{}: {}", call.name, arg.ctype);
+            }
         }
     }
 }

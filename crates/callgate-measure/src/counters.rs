@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use callgate_linux::{Worker, error_text};
 
-use crate::body::Body;
+use crate::body::{Body, BodyError};
 use crate::raw;
 use crate::subject::Subject;
 
@@ -39,8 +39,9 @@ struct Attributes {
 }
 
 const DISABLED: u64 = 1;
-const ENABLE: libc::Ioctl = 0x2400;
-const DISABLE: libc::Ioctl = 0x2401;
+/// `_IO('$', 0)` and `_IO('$', 1)` (include/uapi/linux/perf_event.h).
+const ENABLE: libc::Ioctl = libc::_IO(0x24, 0);
+const DISABLE: libc::Ioctl = libc::_IO(0x24, 1);
 
 /// Counters of this thread.
 struct Counters([OwnedFd; 3]);
@@ -76,14 +77,17 @@ impl Counters {
     /// What the work adds to the counters.
     fn count(&self, work: impl FnOnce()) -> io::Result<[u64; 3]> {
         let switch = |request| {
-            for file in &self.0 {
-                // SAFETY: these requests take no argument.
-                unsafe { libc::ioctl(file.as_raw_fd(), request, 0) };
+            // SAFETY: these requests take no argument.
+            let all =
+                self.0.iter().map(|file| unsafe { libc::ioctl(file.as_raw_fd(), request, 0) });
+            match all.min() {
+                Some(0) => Ok(()),
+                _ => Err(io::Error::last_os_error()),
             }
         };
-        switch(ENABLE);
+        switch(ENABLE)?;
         work();
-        switch(DISABLE);
+        switch(DISABLE)?;
         let mut values = [0u64; 3];
         for (value, file) in values.iter_mut().zip(&self.0) {
             let place = (&raw mut *value).cast::<libc::c_void>();
@@ -126,14 +130,17 @@ fn counted(
             raw::pin(cpu)?;
         }
         let counters = Counters::open(events)?;
-        let other = || io::Error::from_raw_os_error(libc::EINVAL);
-        let body = body.prepare().map_err(|_| other())?;
+        let other = |error| match error {
+            BodyError::Socket(why) => why,
+            BodyError::Clock | BodyError::Thread => io::Error::from_raw_os_error(libc::EINVAL),
+        };
+        let body = body.prepare().map_err(other)?;
         callgate_linux::install_stack(subject.programs()).map_err(|(_, why)| why)?;
-        let body = body.start(subject.socket()).map_err(|_| other())?;
-        body.run(iterations, None).map_err(|_| other())?;
+        let body = body.start(subject.socket()).map_err(other)?;
+        body.run(iterations, None).map_err(other)?;
         let mut outcome = Ok(0);
         let values = counters.count(|| outcome = body.run(iterations, None))?;
-        outcome.map(|_| values).map_err(|_| other())
+        outcome.map(|_| values).map_err(other)
     };
     // SAFETY: as in `worker::measure`.
     let child = unsafe {

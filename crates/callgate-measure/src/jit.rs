@@ -85,7 +85,10 @@ fn read(path: impl AsRef<Path>) -> io::Result<String> {
 /// A changed setting of the machine, which is restored when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Switch {
+    /// Restores the setting when this process ends, however it ends.
     guardian: Child,
+    /// The files and what they contained.
+    old: Vec<(PathBuf, String)>,
     /// Locked while the setting is changed.
     _lock: File,
 }
@@ -108,16 +111,18 @@ impl Switch {
         }
         let mut command = Command::new("/bin/sh");
         command.args(["-c", GUARDIAN, "sh"]);
+        let mut old = Vec::new();
         for (path, _) in values {
-            let old = read(path).map_err(|why| failed(path, &why))?;
-            command.arg(path).arg(old);
+            let value = read(path).map_err(|why| failed(path, &why))?;
+            command.arg(path).arg(&value);
+            old.push((path.clone(), value));
         }
         // In a process group of its own, Ctrl-C does not reach it.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let guardian = command
             .spawn()
             .map_err(|why| format!("/bin/sh, which restores the setting: {}", error_text(&why)))?;
-        let switch = Switch { guardian, _lock: lock };
+        let switch = Switch { guardian, old, _lock: lock };
         for (path, new) in values {
             fs::write(path, format!("{new}\n")).map_err(|why| match why.raw_os_error() {
                 Some(libc::EINVAL) => format!("{} (CONFIG_BPF_JIT_ALWAYS_ON)", failed(path, &why)),
@@ -134,8 +139,13 @@ impl Switch {
 impl Drop for Switch {
     fn drop(&mut self) {
         drop(self.guardian.stdin.take());
-        // It ends once it has restored the files.
+        // It ends once it has restored the files; something else may have ended it before.
         let _ = self.guardian.wait();
+        for (path, old) in &self.old {
+            if read(path).is_ok_and(|now| now != *old) {
+                let _ = fs::write(path, format!("{old}\n"));
+            }
+        }
     }
 }
 
@@ -178,6 +188,15 @@ mod tests {
         assert_eq!(files.read(), ["5", "2"]);
         let busy = Switch::files(&files.values("7", "7")).unwrap_err();
         assert!(busy.contains("another measurement"), "{busy}");
+        drop(switch);
+        assert_eq!(files.read(), ["1", "0"]);
+    }
+
+    #[test]
+    fn settings_are_restored_without_the_guardian() {
+        let files = Files::new("unguarded");
+        let mut switch = Switch::files(&files.values("5", "2")).unwrap();
+        switch.guardian.kill().unwrap();
         drop(switch);
         assert_eq!(files.read(), ["1", "0"]);
     }

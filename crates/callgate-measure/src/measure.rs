@@ -241,9 +241,15 @@ impl Samples {
         Interval::of(&overheads, seed(subject, weights.len()))
     }
 
+    /// The number of subjects, without the second "no filter".
+    pub(crate) fn subjects(&self) -> usize {
+        self.times.len().saturating_sub(1)
+    }
+
     /// The share of a subject's mean overhead that another one saves, as the negative change: -0.29 if `after` costs 29 %
-    /// less than `before`. The overhead is that over the subject `base`, in the same round. `None` if `before` has no
-    /// overhead: its confidence interval contains 0, or identical subjects differ as much.
+    /// less than `before`. The overhead is that over the subject `base`, in the same round. `None` if it is not resolved:
+    /// the confidence interval of the overhead of `before`, or of the difference, contains 0, or identical subjects differ
+    /// as much.
     pub fn change(
         &self,
         (before, after): (usize, usize),
@@ -256,9 +262,12 @@ impl Samples {
         };
         let seed = seed(before << 16 | after, weights.len());
         let (before, after) = (over_base(before), over_base(after));
-        let overhead = Interval::of(&before, seed)?;
-        let noise = self.weighted_noise(weights)?;
-        if overhead.low <= 0.0 || overhead.median <= noise.median.abs() {
+        let differences: Vec<f64> =
+            before.iter().zip(&after).map(|(before, after)| before - after).collect();
+        let (overhead, saved) = (Interval::of(&before, seed)?, Interval::of(&differences, seed)?);
+        let noise = self.weighted_noise(weights)?.median.abs();
+        let is_resolved = (saved.low > 0.0 || saved.high < 0.0) && saved.median.abs() > noise;
+        if overhead.low <= 0.0 || overhead.median <= noise || !is_resolved {
             return None;
         }
         let changes = before.iter().zip(&after).map(|(before, after)| after / before - 1.0);

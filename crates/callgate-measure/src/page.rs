@@ -7,7 +7,7 @@ use crate::published::Published;
 use crate::report::{Aggregate, Finding, Known, Report, Row, Section};
 
 /// In place of the overhead of a denied syscall.
-const DENIED: &str = "denied: the kernel skips it";
+pub const DENIED: &str = "denied: the kernel skips it";
 
 /// The page, with the warnings that were printed before.
 pub fn page(report: &Report, printed: &[Warning]) -> String {
@@ -58,12 +58,8 @@ fn published_sections(published: &Published) -> Vec<PageSection> {
             let titles = [""].into_iter().chain(own.columns.iter().map(|one| one.title.as_str()));
             table(body, &titles.collect::<Vec<_>>(), |table| {
                 for own_row in &own.rows {
-                    let cells = own_row.values.iter().zip(&own.columns);
-                    let cells = cells.map(|(value, column)| {
-                        value.map_or(String::new(), |value| format!("{value:.*}", column.digits))
-                    });
                     let cells: Vec<String> =
-                        [own_row.label.clone()].into_iter().chain(cells).collect();
+                        [own_row.label.clone()].into_iter().chain(own.cells(own_row)).collect();
                     row(table, &cells);
                 }
             });
@@ -188,7 +184,7 @@ fn of_row(row: &Row, is_first: bool) -> [String; 9] {
         row.name.clone(),
         row.filters.to_string(),
         row.insns.to_string(),
-        row.executed.map_or(String::new(), |executed| format!("{:.1}", executed.uncached)),
+        row.executed.map_or(String::new(), |executed| format!("{:.1}", executed.cached)),
         row.treatment.map_or("", |treatment| treatment.name()).to_owned(),
         format!("{:.1}", estimate.minimum),
         format!("{:.1}", estimate.median),

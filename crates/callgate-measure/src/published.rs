@@ -57,6 +57,13 @@ impl PublishedTable {
         PublishedTable { key, title, columns, rows: Vec::new() }
     }
 
+    /// The values of one of its rows as text, empty where there is none.
+    pub fn cells<'t>(&'t self, row: &'t PublishedRow) -> impl Iterator<Item = String> + 't {
+        row.values.iter().zip(&self.columns).map(|(value, column)| {
+            value.map_or(String::new(), |value| format!("{value:.*}", column.digits))
+        })
+    }
+
     /// Adds a row.
     pub(crate) fn row(
         &mut self,

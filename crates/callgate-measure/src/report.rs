@@ -246,12 +246,9 @@ pub fn noisy(
                     format!("was measured while identical children differed by {noise:.1} ns")
                 };
                 let text = format!(
-                    "{} under {}: the overhead of {:.1} ns {what}, and {:.0} % of it is {tolerance:.1} \
-                     ns",
-                    section.title,
-                    row.name,
-                    overhead.median,
-                    precision * 100.0
+                    "{} under {}: the overhead of {:.1} ns {what}, more than the {tolerance:.1} ns that \
+                     --precision permits",
+                    section.title, row.name, overhead.median
                 );
                 worst = Some((excess, text));
             }

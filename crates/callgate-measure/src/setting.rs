@@ -44,7 +44,9 @@ pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
         let count = text.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"))?.trim();
         match count {
             "0" => None,
-            "1" => Some("a filter is under all subjects, no filter too".to_owned()),
+            "1" => Some(
+                "this process has a filter already, which also applies to \"no filter\"".to_owned(),
+            ),
             _ => Some(format!("{count} filters are under all subjects, no filter too")),
         }
     });

@@ -10,7 +10,7 @@
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod frame {
-    use std::cell::RefCell;
+    use std::cell::UnsafeCell;
     use std::mem::offset_of;
 
     /// `struct sigcontext` of x86-64 (arch/x86/include/uapi/asm/sigcontext.h).
@@ -88,17 +88,18 @@ mod frame {
     };
 
     /// A frame. It exists before filters are installed, because they may deny what an allocation needs.
-    pub(crate) struct SignalFrame(RefCell<Box<Stack>>);
+    pub(crate) struct SignalFrame(Box<UnsafeCell<Stack>>);
 
     impl SignalFrame {
         pub(crate) fn new() -> SignalFrame {
-            SignalFrame(RefCell::new(Box::new(EMPTY)))
+            SignalFrame(Box::new(UnsafeCell::new(EMPTY)))
         }
 
         /// Makes the syscall.
         #[inline]
         pub(crate) fn signal_return(&self) {
-            let context = &raw mut self.0.borrow_mut().context;
+            // SAFETY: the place is in the allocation. This thread alone uses it: the type is not `Sync`.
+            let context = unsafe { &raw mut (*self.0.get()).context };
             // SAFETY: the kernel loads the registers that were written here: the stack pointer, the base pointer and rbx are
             // those of this code, execution continues at the label, and all others are declared as changed. Nothing is
             // written to the stack meanwhile.

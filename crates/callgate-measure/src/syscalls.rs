@@ -25,8 +25,8 @@ pub struct MeasurableSyscall {
     /// Its name.
     pub name: &'static str,
     nr: u32,
-    /// The arguments.
-    pub args: [u64; 6],
+    /// The arguments, which [`arguments::check`] accepted.
+    args: [u64; 6],
     /// The effect of the syscall with the arguments of the table.
     pub effect: &'static str,
     /// Whether the arguments are not those of the table.
@@ -47,7 +47,7 @@ const BAD_TIME: u64 = u64::MAX - 2;
 static INVALID_TIME: [i64; 2] = [-1, -1];
 
 /// A process ID that does not exist: above the maximum.
-const NOBODY: u64 = 0x7fff_ffff;
+const ABSENT_PROCESS: u64 = 0x7fff_ffff;
 
 /// A value that is not a command, option, clock or resource.
 const ODD: u64 = 0x7ff;
@@ -82,8 +82,10 @@ const TABLE: &[Row] = &[
         "epoll_pwait", "epoll_pwait2", "inotify_add_watch", "inotify_rm_watch", "timerfd_gettime", "setns",
         "pidfd_send_signal", "io_uring_enter", "io_uring_register", "sync_file_range", "fsetxattr",
         "timerfd_settime", "vmsplice", "pidfd_getfd", "process_madvise"]),
-    (&[NO, NO], NO_FILE, &["dup2", "dup3", "sendfile", "tee"]),
-    (&[NO, 0, NO], NO_FILE, &["splice", "copy_file_range"]),
+    (&[NO, NO], NO_FILE, &["dup2", "dup3", "sendfile"]),
+    (&[NO, NO, 1], NO_FILE, &["tee"]),
+    (&[NO, 0, NO], NO_FILE, &["copy_file_range"]),
+    (&[NO, 0, NO, 0, 1], NO_FILE, &["splice"]),
     (&[0, 0, 0, 0, NO], NO_FILE, &["mmap"]),
     (&[EMPTY], NO_NAME, &["open", "creat", "stat", "lstat", "access", "readlink", "statfs", "chdir", "chmod",
         "chown", "lchown", "truncate", "mkdir", "rmdir", "unlink", "mknod", "utimes", "getxattr", "lgetxattr",
@@ -111,11 +113,11 @@ const TABLE: &[Row] = &[
         "setpriority", "keyctl", "bpf", "seccomp", "timer_delete", "timer_gettime", "timer_getoverrun",
         "timer_settime"]),
     (&[0, ODD], REFUSED, &["prlimit64"]),
-    (&[NOBODY], NO_PROCESS, &["wait4", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
+    (&[ABSENT_PROCESS], NO_PROCESS, &["wait4", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
         "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_rr_get_interval", "setpgid", "kill",
         "tkill", "pidfd_open"]),
-    (&[NOBODY, NOBODY], NO_PROCESS, &["tgkill", "kcmp"]),
-    (&[16, NOBODY], NO_PROCESS, &["ptrace"]),
+    (&[ABSENT_PROCESS, ABSENT_PROCESS], NO_PROCESS, &["tgkill", "kcmp"]),
+    (&[16, ABSENT_PROCESS], NO_PROCESS, &["ptrace"]),
     (&[0, 0, 0, 8], "invalid signal, null pointers: EINVAL or no effect", &["rt_sigaction", "rt_sigprocmask"]),
     (&[], "buffer of size 0: ERANGE", &["getcwd"]),
 ];
@@ -189,6 +191,11 @@ impl MeasurableSyscall {
     /// As an argument, an empty path: the address of an empty string.
     pub fn empty_path() -> u64 {
         empty_name()
+    }
+
+    /// The arguments.
+    pub fn args(&self) -> [u64; 6] {
+        self.args
     }
 
     /// Whether the arguments are not those of the table.

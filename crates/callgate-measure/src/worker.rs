@@ -310,7 +310,9 @@ impl fmt::Display for MeasureError {
             Kind::Descriptors => f.write_str(
                 "the measuring process cannot give up its descriptors, as chosen arguments require",
             ),
-            Kind::NoSocket(why) => write!(f, "no socket with a filter: {}", error_text(why)),
+            Kind::NoSocket(why) => {
+                write!(f, "cannot open a socket with a filter: {}", error_text(why))
+            }
             Kind::TooSlow { .. } => f.write_str("a batch took longer than 4 seconds"),
             Kind::Late { limit, .. } => write!(
                 f,

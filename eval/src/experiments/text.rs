@@ -19,16 +19,17 @@ const HEAD: &str = "\
 Measurements of seccomp filters that others have published, repeated with `callgate bench --experiment NAME`: each published
 table, ours beside it, and what differs and why. [measuring.md](measuring.md#published-experiments) describes the experiments.
 Compare figures of one run only: machines and kernels differ. An empty cell was not published, or could not be measured here;
-notes say why. On a machine with other work, differences of a few percent are noise, and those of cold figures of a short
-run; `callgate bench` prints the confidence intervals.
+notes say why. Overheads are medians of differences in the same round, so they are not exactly the differences of the medians
+in a table. On a machine with other work, differences of a few percent are noise, and so are cold figures after a short run;
+`callgate bench` prints the confidence intervals.
 ";
 
 pub(super) fn page(all: &[Measured], load: Option<String>, time: Option<Duration>) -> String {
-    let each = time.map_or("the time of each experiment's own".to_owned(), |time| {
-        format!("`--time {}`", time.as_secs())
-    });
-    let mut text =
-        format!("{HEAD}\n`cargo xtask experiments` writes this page; this run has {each}:\n\n");
+    let each =
+        time.map_or("its default time".to_owned(), |time| format!("`--time {}`", time.as_secs()));
+    let mut text = format!(
+        "{HEAD}\n`cargo xtask experiments` writes this page; each experiment had {each}:\n\n"
+    );
     for line in machine::lines().into_iter().chain(load) {
         let _ = writeln!(text, "- {line}");
     }
@@ -87,9 +88,7 @@ fn beside(own: &PublishedTable, figures: Option<&Figures>) -> Table {
     let others = columns.iter().map(|title| format!("published: {title}"));
     let mut table = Table::new([String::new()].into_iter().chain(titles).chain(others));
     for row in &own.rows {
-        let values = row.values.iter().zip(&own.columns).map(|(value, column)| {
-            value.map_or(String::new(), |value| format!("{value:.*}", column.digits))
-        });
+        let values = own.cells(row);
         let others = figures
             .filter(|_| !columns.is_empty())
             .and_then(|figures| figures.rows.iter().find(|(label, _)| *label == row.label));

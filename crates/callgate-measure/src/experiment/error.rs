@@ -50,6 +50,18 @@ impl std::fmt::Display for ExperimentError {
     }
 }
 
+impl ExperimentError {
+    /// What to do.
+    pub fn help(&self) -> &'static str {
+        match self.0 {
+            ExperimentErrorKind::UnknownMachine | ExperimentErrorKind::NoSyscall(_) => {
+                "`callgate bench --experiment list` has the others"
+            }
+            _ => "try another profile or another --arch",
+        }
+    }
+}
+
 impl std::error::Error for ExperimentError {}
 
 macro_rules! from {

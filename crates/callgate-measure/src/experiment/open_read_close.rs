@@ -59,7 +59,7 @@ const TURNS: u32 = 100_000;
 const RUNS: usize = 100;
 const QUICK_RUNS: usize = 20;
 
-/// A limit of the whole measurement in seconds; 100 runs take about a minute.
+/// A limit of the whole measurement in seconds; 100 runs take about three minutes.
 const LIMIT: u64 = 600;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {

@@ -17,7 +17,7 @@ pub(super) struct Extra {
     pub(super) variations: Vec<Variation>,
     /// The results as they were published.
     pub(super) published: Option<Publish>,
-    /// What is to be known about the figures.
+    /// Notes on the figures.
     pub(super) notes: Vec<String>,
     /// The time that `published` takes, if it measures too.
     pub(super) after: Duration,
@@ -146,7 +146,7 @@ impl Extra {
         }
         if own.batches.count < count {
             self.notes.push(format!(
-                "shortened by --time: a process measures {} batches instead of {count}; totals are extrapolated",
+                "shortened by --time: a process measures {} batches instead of {count}",
                 own.batches.count
             ));
         }

@@ -176,9 +176,9 @@ fn of_counters(plan: &Plan) -> Result<PublishedTable, String> {
 fn findings(samples: &Samples) -> Vec<Finding> {
     let texts = [
         ("port_22_ns", "tcpdump's \"port 22\" for a packet that it accepts", 1, 0),
-        ("port_22_rejected_ns", "the same for a packet that it rejects", 1, 1),
+        ("port_22_rejected_ns", "filter #1 for a packet that it rejects", 1, 1),
         ("with_data_ns", "the filter for packets with data, for one that it accepts", 2, 0),
-        ("with_data_rejected_ns", "the same for a packet that it rejects", 2, 1),
+        ("with_data_rejected_ns", "filter #2 for a packet that it rejects", 2, 1),
     ];
     let finding = |(key, text, subject, body)| {
         Some(Finding::new(key, text, overhead(samples, subject, body)?, "ns"))

@@ -200,7 +200,7 @@ fn findings(samples: &Samples) -> Vec<Finding> {
         ),
         Finding::new(
             "loop_merged",
-            "the loop under these 32 merged, relative to none",
+            "the loop under 32 filters merged by Callgate, relative to none",
             none / merged,
             "of the speed",
         ),

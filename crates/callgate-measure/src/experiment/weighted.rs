@@ -101,6 +101,6 @@ mod tests {
         let futex = shares.iter().find(|(call, _)| call.name == "futex").unwrap();
         assert!((futex.1 - 0.56).abs() < 0.005, "{}", futex.1);
         let sendmmsg = shares.iter().find(|(call, _)| call.name == "sendmmsg").unwrap();
-        assert_eq!(sendmmsg.0.args, [3, 0, 0, 0x40, 0, 0]);
+        assert_eq!(sendmmsg.0.args(), [3, 0, 0, 0x40, 0, 0]);
     }
 }

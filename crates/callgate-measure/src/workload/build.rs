@@ -121,11 +121,7 @@ mod tests {
     #[test]
     fn short_runs_build_fewer_files() {
         let of = |millis| {
-            work(&Load {
-                time: std::time::Duration::from_millis(millis),
-                name: None,
-                threads: None,
-            })
+            work(&Load { time: std::time::Duration::from_millis(millis), name: None, threads: 1 })
         };
         assert_eq!([of(3000), of(1000), of(200), of(0)], [(3, 50), (1, 50), (1, 10), (1, 1)]);
     }

@@ -12,7 +12,7 @@ use super::tools::{Need, Tools};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mariadb",
-    about: "mariadbd, sysbench reads rows by key",
+    about: "mariadbd and sysbench",
     loads: &["ps", "ro", "rw", "wo", "update-index", "update-non-index", "insert"],
     needs: &[
         Need::new(&["mariadbd", "mysqld"], "mariadb-server"),
@@ -42,7 +42,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
             .and("--socket=", &socket);
     let sysbench = |what: &str| {
         let seconds = format!("--time={}", load.seconds());
-        let threads = format!("--threads={}", load.threads.unwrap_or(4));
+        let threads = format!("--threads={}", load.threads);
         let args = [
             script(load.name).0,
             "--db-driver=mysql",

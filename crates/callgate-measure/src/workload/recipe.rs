@@ -90,9 +90,10 @@ pub(super) struct Done {
 pub(super) struct Load {
     /// The time that it takes on a typical machine.
     pub(super) time: Duration,
-    /// The name of the load, and the number of connections, if they were chosen.
+    /// The name of the load, if it was chosen.
     pub(super) name: Option<&'static str>,
-    pub(super) threads: Option<u32>,
+    /// The number of connections.
+    pub(super) threads: u32,
 }
 
 impl Load {
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn the_amount_of_work_follows_the_time() {
         let of = |millis| {
-            let load = Load { time: Duration::from_millis(millis), name: None, threads: None };
+            let load = Load { time: Duration::from_millis(millis), name: None, threads: 1 };
             (load.seconds(), load.count(1000))
         };
         assert_eq!([of(3000), of(1500), of(250), of(0)], [(3, 3000), (2, 1500), (1, 250), (1, 1)]);

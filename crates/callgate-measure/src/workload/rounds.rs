@@ -60,7 +60,7 @@ pub struct Plan {
     pub run: Duration,
     /// One of the loads of the [workload](Workload::loads); `None` for the first.
     pub load: Option<&'static str>,
-    /// The number of connections, for workloads with loads; `None` for 4.
+    /// The number of connections, for workloads with loads; `None` for the default.
     pub threads: Option<u32>,
     /// The time limit until a server is ready.
     pub ready: Duration,
@@ -84,8 +84,13 @@ pub struct Plan {
 const FEWEST: usize = 3;
 
 impl Plan {
+    /// The number of connections, for workloads with loads.
+    pub fn connections(&self) -> u32 {
+        self.threads.unwrap_or(4)
+    }
+
     fn load(&self) -> Load {
-        Load { time: self.run, name: self.load, threads: self.threads }
+        Load { time: self.run, name: self.load, threads: self.connections() }
     }
 }
 

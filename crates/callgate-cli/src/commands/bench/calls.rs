@@ -66,16 +66,12 @@ fn items(list: &str) -> Located<Vec<Item<'_>>> {
             Some('(') => {
                 let (args, behind) = arguments(list, end)?;
                 item.args = Some(args);
-                let (at, more) = trimmed(
-                    list,
-                    behind,
-                    list[behind..].find(',').map_or(list.len(), |at| behind + at),
-                );
+                next = list[behind..].find(',').map_or(list.len(), |at| behind + at);
+                let (at, more) = trimmed(list, behind, next);
                 if !more.is_empty() {
                     let message = format!("unexpected \"{more}\" after the arguments");
                     return Err(error(at, message, "separate syscalls with commas"));
                 }
-                next = list[behind..].find(',').map_or(list.len(), |at| behind + at);
             }
             _ => {}
         }
@@ -133,8 +129,10 @@ fn resolved(item: &Item<'_>) -> Located<MeasurableSyscall> {
             }
         };
     }
-    let at = args.first().map_or(item.at, |(at, _)| *at);
-    call.with_args(values).map_err(|why| error(at, why.to_string(), why.help()))
+    call.with_args(values).map_err(|why| {
+        let place = args.get(why.slot().unwrap_or(0)).map_or(item.at, |(at, _)| *at);
+        error(place, why.to_string(), why.help())
+    })
 }
 
 /// The syscall of a name or number, with the arguments of the table.
@@ -145,7 +143,10 @@ fn found(name: &str) -> std::result::Result<MeasurableSyscall, Diagnostic> {
         return Ok(call);
     }
     let known = by_number.is_some() || arch.is_some_and(|arch| arch.number(name).is_some());
-    let name = if name.is_empty() { "the empty name" } else { name };
+    if name.is_empty() {
+        let help = "write names with commas between them, such as getpid,read";
+        return Err(Diagnostic::error(None, "a syscall is missing".to_owned()).help(help));
+    }
     let what = if known { "cannot be measured" } else { "is not a syscall of this machine" };
     let near = nearest_name(name).filter(|_| !known);
     let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
@@ -155,7 +156,7 @@ fn found(name: &str) -> std::result::Result<MeasurableSyscall, Diagnostic> {
 
 /// A syscall as in `--calls`; chosen arguments as constants.
 pub(super) fn title(call: &MeasurableSyscall) -> String {
-    let has_path = call.args.contains(&MeasurableSyscall::empty_path());
+    let has_path = call.args().contains(&MeasurableSyscall::empty_path());
     match native_arch() {
         Ok(arch) if call.is_chosen() && !has_path => {
             syscall::show(Some(arch), &call.data()).replace("0xffffffffffffffff", "-1")
@@ -193,8 +194,8 @@ fn with_recorded_args(call: MeasurableSyscall, stats: &SyscallStats) -> Measurab
     let mut chosen = call;
     for (slot, values) in stats.args().iter().enumerate().filter(|(slot, _)| stats.is_known(*slot))
     {
-        let (Some([value]), Some(_)) = (values.all(), call.args.get(slot)) else { continue };
-        let mut args = chosen.args;
+        let (Some([value]), Some(_)) = (values.all(), call.args().get(slot)) else { continue };
+        let mut args = chosen.args();
         args[slot] = *value;
         chosen = call.with_args(args).unwrap_or(chosen);
     }
@@ -229,7 +230,7 @@ mod tests {
     fn errors_have_a_position() {
         for (list, place, what) in [
             ("getpid, getpdi", "--calls:1:9", "not a syscall"),
-            ("getpid,", "--calls:1:8", "the empty name"),
+            ("getpid,", "--calls:1:8", "is missing"),
             ("fork", "--calls:1:1", "cannot be measured"),
             ("ioctl(0, TIOCGWINZ)", "--calls:1:10", "TIOCGWINZ"),
             ("ioctl(0, 08)", "--calls:1:10", "write 8"),
@@ -238,6 +239,8 @@ mod tests {
             ("ioctl(0) getpid", "--calls:1:10", "unexpected"),
             ("ioctl(1,2,3,4,5,6,7)", "--calls:1:19", "at most 6"),
             ("getpid, ppoll(0, 0, 0)", "--calls:1:15", "would wait"),
+            ("poll(0, 0, 1)", "--calls:1:12", "argument 3 (0x1)"),
+            ("futex(0, 0, 0, 0x7fff00000000)", "--calls:1:16", "argument 4 (0x7fff00000000)"),
             ("ioctl(,)", "--calls:1:7", "argument"),
         ] {
             let failure = format!("{:?}", parse(&[list.to_owned()]).unwrap_err());

@@ -200,8 +200,7 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Meas
         seed: args.seed,
     };
     let mut setup = experiment.setup(&options).map_err(|error| {
-        Failure::new(format!("the experiment {}: {error}", experiment.name()))
-            .help("try another profile or another --arch")
+        Failure::new(format!("the experiment {}: {error}", experiment.name())).help(error.help())
     })?;
     if let Some(seconds) = args.time {
         setup.set_time(Duration::from_secs(seconds.into()), experiment.duration(args.quick));

@@ -50,8 +50,7 @@ fn write_table(text: &mut String, table: &PublishedTable) {
     let _ = writeln!(text, "{}", line.trim_end());
     for row in &table.rows {
         let mut line = format!("  {:<LABEL$}", printable(&row.label).to_string());
-        for (value, column) in row.values.iter().zip(&table.columns) {
-            let value = value.map_or(String::new(), |value| format!("{value:.*}", column.digits));
+        for (value, column) in table.cells(row).zip(&table.columns) {
             let _ = write!(line, "{value:>width$}", width = width(&column.title));
         }
         let _ = writeln!(text, "{}", line.trim_end());

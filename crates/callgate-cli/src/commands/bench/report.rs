@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use callgate_measure::Samples;
+use callgate_measure::page::DENIED;
 use callgate_measure::report::{Aggregate, Executed, Known, Report, Row, Section};
 use callgate_measure::stats::{Interval, Summary};
 
@@ -12,9 +13,6 @@ use callgate_requests::json::Json;
 
 /// The width of the first column.
 pub(super) const NAME: usize = 24;
-
-/// In place of the overhead of a denied syscall.
-const DENIED: &str = "denied: the kernel skips it";
 
 /// The tables.
 pub(super) fn text(report: &Report) -> String {
@@ -144,8 +142,7 @@ pub(super) fn shortened(name: &str) -> String {
     }
 }
 
-/// The version of the schema, docs/schemas/bench.json. It changes when a reader of the previous one would misunderstand
-/// the text.
+/// The version of the schema, docs/schemas/bench.json. It is incremented when keys are added or change their meaning.
 pub(super) const VERSION: u32 = 1;
 
 /// Everything, with stable keys.

@@ -16,6 +16,7 @@ use crate::page_facts;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::source::{FilterContent, Stack};
+use crate::text::counted;
 
 /// The default time in seconds, and with --quick.
 const TIME: u32 = 120;
@@ -72,7 +73,7 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     let noisy = noisy(&plan, &runs);
     let mut result = Report {
         workload,
-        setting: facts(&plan, &runs),
+        setting: facts(workload, &plan, &runs),
         plan: &plan,
         runs: &runs,
         pairs: &variants.pairs,
@@ -206,8 +207,15 @@ fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
     widest.or(off.into_iter().next())
 }
 
-fn facts(plan: &Plan, runs: &Runs) -> Vec<(&'static str, String)> {
+fn facts(workload: &Workload, plan: &Plan, runs: &Runs) -> Vec<(&'static str, String)> {
     let mut facts = setting(&Batches { cpu: plan.server_cpu, ..Batches::default() });
+    if let Some(load) = plan.load.or(workload.loads().first().copied()) {
+        let connections = plan.connections();
+        facts.push((
+            "requests",
+            format!("the load {load} with {}", counted(connections.into(), "connection")),
+        ));
+    }
     let client = match (plan.client_cpu, plan.server_cpu) {
         (None, _) => "not pinned".to_owned(),
         (Some(cpu), Some(server)) if cpu == server => "pinned to the same one".to_owned(),
