@@ -14,7 +14,7 @@ import { namesOf, requestOf } from "./request.js";
 /** The time after the last key press, in milliseconds. While the core answers, only the newest text waits. */
 const PAUSE = 10;
 
-/** How often the core answers an example before somebody waits for an answer. */
+/** How often the core answers an example before an answer is needed. */
 const WARMING = 5;
 
 const core = new Core();

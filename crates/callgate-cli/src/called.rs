@@ -43,7 +43,7 @@ pub(crate) fn one_arch(reading: &SourceOptions, arches: &[Arch]) -> Result<Arch>
         [arch] => Ok(arch),
         [] => default_arch(arches),
         _ => Err(Failure::new("a syscall belongs to one architecture, but several are given")
-            .help("give --arch once, or the arch token of the syscall with --token")),
+            .help("give --arch once")),
     }
 }
 

@@ -8,7 +8,7 @@ pub(crate) fn lengths(arch: &ArchExplanation) -> Option<String> {
     let (form, [long, short]) = ListForm::much_longer(arch)?;
     let other = form.other().name();
     Some(format!(
-        "{long} {} syscalls, or {short} {other} ones (callgate convert --list {other})",
+        "{long} {} syscalls, or {short} {other} ones (callgate convert --list {other} --to LANGUAGE)",
         form.name()
     ))
 }

@@ -12,6 +12,8 @@ callgate_testing::tests![
     filters_without_changes_get_no_comment,
     a_long_comment_is_shortened,
     a_filter_that_cannot_be_read_is_an_error,
+    a_filter_that_could_not_be_read_before_is_not_an_error,
+    a_filter_that_could_not_be_read_before_is_not_an_error,
     a_token_that_cannot_comment_is_a_warning,
     an_included_file_that_cannot_be_read_is_an_error,
     all_lines_of_the_options_count,
@@ -24,7 +26,7 @@ const OLD: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
 const NEW: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
   {"names": ["read", "write", "ptrace"], "action": "SCMP_ACT_ALLOW"}]}"#;
 
-/// Lists a comment of somebody else with the same first line, another one of the same author, and the one of the action if
+/// Lists a comment of another author with the same first line, another one of the same author, and the one of the action if
 /// `comment` exists, all through the caller's query; keeps the body of the last one that was written.
 const GH: &str = r##"#!/bin/sh
 echo "$*" >> "$STUB/calls"
@@ -235,6 +237,29 @@ fn a_filter_that_cannot_be_read_is_an_error() -> TestResult {
     assert!(text.contains("::error::"), "{text}");
     let comment = ground.read("comment");
     assert!(comment.contains("### callgate diff failed\n\n    callgate: "), "{comment}");
+    Ok(())
+}
+
+fn a_filter_that_could_not_be_read_before_is_not_an_error() -> TestResult {
+    needs_tools()?;
+    let ground = Ground::new("unread");
+    ground.write("profiles/a.json", "{\"defaultAction\": 1}");
+    ground.write("profiles/b.json", "{\"defaultAction\": 2}");
+    ground.commit();
+    ground.write("README", "other");
+    ground.commit();
+    let (status, text) = ground.review("profiles/*.json");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(!text.contains("::error::"), "{text}");
+    ground.write("profiles/a.json", NEW);
+    ground.commit();
+    let (status, text) = ground.review("profiles/*.json");
+    assert_eq!(status, Some(0), "{text}");
+    let comment = ground.read("comment");
+    assert!(
+        comment.contains("could not be read before") && !comment.contains("b.json"),
+        "{comment}"
+    );
     Ok(())
 }
 

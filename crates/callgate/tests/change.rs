@@ -389,3 +389,23 @@ fn no_architecture_loses_the_syscall() {
     // It may gain it.
     assert!(proved(&policy(&[]), &policy(&[ARCH, Arch::X86]), &wanted).is_ok());
 }
+
+/// A filter cannot see the arguments behind a multiplexer, so what a change allows there is told apart.
+#[test]
+fn calls_through_a_multiplexer_are_named() {
+    let text = r#"{"defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86"],
+        "syscalls": [{"names": ["read"], "action": "SCMP_ACT_ALLOW"}%]}"#;
+    let with = |more: &str| of_profile(&text.replace('%', more)).unwrap().0;
+    let some = r#", {"names": ["socket"], "action": "SCMP_ACT_ALLOW",
+        "args": [{"index": 0, "value": 4294967295, "valueTwo": 16, "op": "SCMP_CMP_MASKED_EQ"}]}"#;
+    let wanted = Allowed::with_args(ARCH, "socket", vec![(0, 16)]);
+    let verified = proved(&with(""), &with(some), &[wanted]).unwrap();
+    let other = verified.multiplexed.unwrap().data;
+    let socketcall = Arch::X86.number("socketcall").unwrap();
+    assert_eq!((other.arch, other.nr, other.args[0]), (Arch::X86.token(), socketcall, 1));
+    // All arguments are wanted here, so this is nothing more.
+    let all = r#", {"names": ["socket"], "action": "SCMP_ACT_ALLOW"}"#;
+    let wanted = Allowed::with_args(ARCH, "socket", Vec::new());
+    let verified = proved(&with(""), &with(all), &[wanted]).unwrap();
+    assert_eq!(verified.multiplexed, None);
+}

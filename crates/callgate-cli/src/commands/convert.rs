@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use callgate::convert::{
-    ConvertError, Converted, Example, ListForm, Loss, Target, convert_diagram,
+    ConvertError, Converted, Example, ListForm, Loss, Target, UNNAMED, convert_diagram,
 };
 use callgate::diagram::{Func, Store};
 use callgate::formats::CONTAINER_DEFAULT;
@@ -23,9 +23,6 @@ use callgate_requests::syscall;
 
 /// The exit status if the target cannot express the filter.
 const INEXPRESSIBLE: u8 = 1;
-
-/// A number, counted from the first one of an architecture, which no kernel has yet.
-const UNNAMED: u32 = 4000;
 
 /// The errno of the rules that runc adds to profiles.
 const ENOSYS: u16 = 38;
@@ -124,12 +121,11 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     }
     let mut store = Store::new(PROMPT);
     let mut func = stack.diagram(&mut store)?;
+    let mut numbers = None;
     if let Some(form) = args.list {
         let listed = form.apply(&mut store, func, &stack.arches());
         let listed = listed.map_err(|error| Failure::about(&stack.name, error.to_string()))?;
-        if listed != func {
-            warn_about_numbers(&stack, &store, [func, listed]);
-        }
+        numbers = (listed != func).then_some([func, listed]);
         func = listed;
     }
     let mut options = args.reading.to_convert(to)?;
@@ -142,6 +138,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         Ok(converted) => converted,
         Err(error) => return refuse(&stack, &error, args, to),
     };
+    if let Some(lists) = numbers {
+        warn_about_numbers(&stack, &store, lists, converted.losses.is_empty());
+    }
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match output {
         Some(path) => output::write_file(path, converted.text.as_bytes())?,
@@ -160,7 +159,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
 }
 
 /// Says what a list of the other form does with numbers without a name.
-fn warn_about_numbers(stack: &Stack, store: &Store, [before, after]: [Func; 2]) {
+fn warn_about_numbers(stack: &Stack, store: &Store, [before, after]: [Func; 2], is_exact: bool) {
     let start = stack.arches().first().map_or_else(SeccompData::default, |arch| SeccompData {
         arch: arch.token(),
         nr: arch.first_number() + UNNAMED,
@@ -173,7 +172,10 @@ fn warn_about_numbers(stack: &Stack, store: &Store, [before, after]: [Func; 2]) 
     report::warn_about(
         &stack.name,
         format!("the list gives numbers without a name, such as {call}, {new} instead of {old}"),
-        "all syscalls with a name keep their verdicts, which is proved",
+        match is_exact {
+            true => "all syscalls with a name keep their verdicts, which is proved",
+            false => "other syscalls keep their verdicts, but for those below",
+        },
     );
 }
 

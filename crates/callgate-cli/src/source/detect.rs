@@ -31,7 +31,7 @@ pub(super) fn check_not_empty(place: &Place, bytes: &[u8]) -> Result<()> {
 /// The errors that are shown of a text which is probably no program.
 const MAX_ERRORS: usize = 3;
 
-/// Says of a text that fails in its first line that it was read as a program.
+/// Explains that a text which fails in its first line was read as a program.
 pub(super) fn explain_detected(failure: Failure, format: SourceFormat, bytes: &[u8]) -> Failure {
     let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
     let first = bytes.split(|byte| *byte == b'\n').position(|line| is_text(&line));

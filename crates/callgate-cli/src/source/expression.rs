@@ -81,12 +81,12 @@ impl<S> SourceExpression<S> {
         Ok(SourceExpression { text: text.trim().to_owned(), first, steps })
     }
 
-    /// The sources in it.
     /// The combination as it was given.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
+    /// The sources in it.
     pub(super) fn sources(&self) -> impl Iterator<Item = &S> {
         let others = self.steps.iter().filter_map(|(_, term)| match term {
             Term::Source(source) => Some(source),

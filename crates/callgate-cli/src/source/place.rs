@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -123,7 +124,14 @@ impl Place {
                 Err(Failure::new("two inputs are standard input, which can be read only once")
                     .help("write one of them to a file"))
             }
-            Place::Stdin => Ok(Box::new(io::stdin())),
+            Place::Stdin => {
+                let input = io::stdin();
+                let copy = input.as_fd().try_clone_to_owned().map(File::from);
+                if let Ok(metadata) = copy.and_then(|file| file.metadata()) {
+                    inputs::note(&metadata);
+                }
+                Ok(Box::new(input))
+            }
             Place::File(path) => match File::open(path) {
                 Ok(file) => {
                     if let Ok(metadata) = file.metadata() {

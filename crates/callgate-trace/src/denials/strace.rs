@@ -1,7 +1,7 @@
 //! Syscalls in logs of strace that failed or did not return.
 
 use callgate_bpf::constants;
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::syscalls::{Arch, facts};
 
 use super::line::Parsed;
 use super::model::{Evidence, LoggedCall};
@@ -39,7 +39,7 @@ pub(super) fn denial(syscall: &LoggedSyscall<'_>) -> Option<Parsed<'static>> {
 /// The arguments that are numbers or constants. strace reorders those of clone, and names them.
 fn values(arch: Arch, name: &str, args: Vec<&str>) -> [Option<u64>; 6] {
     let mut values = [None; 6];
-    for (index, arg) in args.into_iter().enumerate() {
+    for (index, arg) in args.into_iter().enumerate().take(in_one_register(arch, name)) {
         let (index, text) = match arg.split_once('=') {
             Some(("flags", flags)) if name == "clone" => {
                 (usize::from(matches!(arch, Arch::S390 | Arch::S390x)), flags)
@@ -55,6 +55,14 @@ fn values(arch: Arch, name: &str, args: Vec<&str>) -> [Option<u64>; 6] {
         }
     }
     values
+}
+
+/// The number of first arguments that are in a register each. strace prints 64-bit numbers of 32-bit ABIs as one argument,
+/// although they take two registers.
+fn in_one_register(arch: Arch, name: &str) -> usize {
+    const WIDE: [&str; 2] = ["loff_t", "__u64"];
+    let args = facts(name).filter(|_| !arch.has_wide_registers()).map_or(&[][..], |one| one.args);
+    args.iter().position(|arg| WIDE.contains(&arg.ctype)).unwrap_or(6)
 }
 
 /// The bits of an argument that the kernel reads. strace prints only these, so the others are not known.

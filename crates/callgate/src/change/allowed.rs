@@ -117,9 +117,14 @@ impl Allowed {
         }
     }
 
-    /// A function with ALLOW where a change may allow something: the syscall on every architecture, also behind a
-    /// multiplexer. Arguments of which the kernel reads 32 bits may have any upper half.
-    pub(super) fn permitted(&self, store: &mut Store) -> Result<Func, DiagramError> {
+    /// Whether the change is for some values of arguments only.
+    pub(super) fn is_conditional(&self) -> bool {
+        !self.args.is_empty()
+    }
+
+    /// A function with ALLOW where a change may allow something: the syscall on every architecture, with all arguments
+    /// `behind` a multiplexer, too. Arguments of which the kernel reads 32 bits may have any upper half.
+    pub(super) fn permitted(&self, store: &mut Store, behind: bool) -> Result<Func, DiagramError> {
         let (allow, outside) = (store.verdict(Verdict::ALLOW)?, store.verdict(OUTSIDE)?);
         let mut region = outside;
         for arch in Arch::ALL {
@@ -136,7 +141,8 @@ impl Allowed {
                 region = at(store, *arch, nr, inside, region)?;
             }
             // The arguments of a multiplexed syscall are in memory, so a rule is about all of them.
-            let Some((multiplexer, call)) = arch.multiplexed(&self.name) else { continue };
+            let multiplexed = arch.multiplexed(&self.name).filter(|_| behind);
+            let Some((multiplexer, call)) = multiplexed else { continue };
             if let (Some(nr), Some(field)) = (arch.number(multiplexer), Field::arg(0)) {
                 // ipc(2) reads 16 bits.
                 let mask = if multiplexer == "ipc" { 0xffff } else { u64::from(u32::MAX) };

@@ -34,8 +34,9 @@ pub(super) fn after(text: &str, line: &Range<usize>, added: &str) -> Edit {
 
 /// Adds a line at the end.
 pub(super) fn at_end(text: &str, added: &str) -> Edit {
-    let missing = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    Edit::insert(text.len(), format!("{missing}{added}\n"))
+    let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let missing = if text.is_empty() || text.ends_with('\n') { "" } else { eol };
+    Edit::insert(text.len(), format!("{missing}{added}{eol}"))
 }
 
 #[cfg(test)]
@@ -60,5 +61,6 @@ mod tests {
         assert_eq!(added("a\r\nb\r\n").as_deref(), Some("a\r\nx\r\nb\r\n"));
         assert_eq!(added("a\nb").as_deref(), Some("a\nx\nb"));
         assert_eq!(apply("a", &[at_end("a", "x")]).as_deref(), Some("a\nx\n"));
+        assert_eq!(apply("a\r\nb", &[at_end("a\r\nb", "x")]).as_deref(), Some("a\r\nb\r\nx\r\n"));
     }
 }

@@ -13,9 +13,12 @@ use super::allowed::Allowed;
 pub struct Verified {
     /// One of the syscalls that are denied before and after the change, but with another verdict.
     pub side_effect: Option<SideEffect>,
+    /// A call of a multiplexer, such as `socketcall`, that is permitted now. A filter cannot see the arguments of the
+    /// syscall in it, so they may be others than wanted.
+    pub multiplexed: Option<SideEffect>,
 }
 
-/// A syscall that is still denied, with another verdict.
+/// A syscall with another verdict than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideEffect {
     /// The syscall.
@@ -69,14 +72,18 @@ pub fn verify(
     wanted: &[Allowed],
 ) -> Result<Verified, Unverified> {
     let mut region = store.verdict(Verdict::KILL_PROCESS)?;
+    // Without what is behind a multiplexer, where the arguments do not matter.
+    let mut exact = region;
     for one in wanted {
         let required = one.required(store)?;
         let inside = inside(store, after, required)?;
         if let Some(verdict) = store.verdicts(inside).into_iter().find(|one| !one.permits()) {
             return Err(Unverified::Denied(verdict));
         }
-        let permitted = one.permitted(store)?;
+        let permitted = one.permitted(store, true)?;
         region = looser(store, region, permitted)?;
+        let permitted = one.permitted(store, !one.is_conditional())?;
+        exact = looser(store, exact, permitted)?;
     }
     // What is permitted stays permitted, everywhere.
     let (only_before, only_after) = (permission(store, before)?, permission(store, after)?);
@@ -86,7 +93,11 @@ pub fn verify(
     let (kept_before, kept_after) = (looser(store, before, region)?, looser(store, after, region)?);
     let outside = [permission(store, kept_before)?, permission(store, kept_after)?];
     unchanged(store, outside, [before, after])?;
-    Ok(Verified { side_effect: difference(store, [kept_before, kept_after], [before, after])? })
+    let side_effect = difference(store, [kept_before, kept_after], [before, after])?;
+    let (kept_before, kept_after) = (looser(store, before, exact)?, looser(store, after, exact)?);
+    let outside = [permission(store, kept_before)?, permission(store, kept_after)?];
+    let multiplexed = difference(store, outside, [before, after])?;
+    Ok(Verified { side_effect, multiplexed })
 }
 
 /// The looser verdict of both, the first one's if they have the same action.

@@ -13,7 +13,7 @@ use crate::explain::{ArchExplanation, Outcome, Permission};
 const MIN_LONG: usize = 40;
 
 /// A number, counted from the first one of an architecture, which no kernel has yet.
-const UNNAMED: u32 = 4000;
+pub const UNNAMED: u32 = 4000;
 
 /// What a policy lists. The other syscalls, and those that newer kernels add, get its default action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

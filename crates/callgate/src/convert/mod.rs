@@ -51,7 +51,7 @@ mod target;
 
 pub use converted::{Converted, convert, convert_diagram};
 pub use error::ConvertError;
-pub use list_form::ListForm;
+pub use list_form::{ListForm, UNNAMED};
 pub use loss::{Example, Loss};
 pub use options::ConvertOptions;
 pub use target::Target;

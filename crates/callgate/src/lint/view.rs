@@ -11,6 +11,7 @@ use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
 
 use super::finding::Example;
 use super::subject::Subject;
+use crate::convert::UNNAMED;
 use crate::error::Result;
 
 /// Whether a verdict prevents a syscall. That of a tracer or a listener does not decide yet.
@@ -176,13 +177,10 @@ impl<'a> View<'a> {
 
     /// Whether numbers that no table knows are permitted: the filter lists what it denies.
     pub(super) fn is_denylist(&mut self, arch: Arch) -> Result<bool, DiagramError> {
-        let unknown = self.call(arch, arch.first_number() + UNKNOWN);
+        let unknown = self.call(arch, arch.first_number() + UNNAMED);
         Ok(self.permits(unknown)? == Pred::ALWAYS)
     }
 }
-
-/// A number, relative to the first of an architecture, far above those in use.
-pub(super) const UNKNOWN: u32 = 4000;
 
 /// The predicate that the verdict of a function meets a test.
 fn that(

@@ -62,7 +62,6 @@ pub(crate) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    /// The order of the list.
     /// Warns about an order, for a format that has its own.
     pub(super) fn warn_about_order(&self) {
         if self.by.is_some() {
@@ -70,6 +69,7 @@ impl ExplainArgs {
         }
     }
 
+    /// The order of the list.
     pub(super) fn by(&self) -> By {
         self.by.unwrap_or(if self.calls.is_empty() { By::Group } else { By::Verdict })
     }

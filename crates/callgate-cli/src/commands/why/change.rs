@@ -4,7 +4,8 @@
 //! accepted if the MTBDDs before and after prove that it allows the syscall and nothing else.
 
 use callgate::change::{
-    Allowed, Candidate, Candidates, SideEffect, Unverified, apply, candidates, unified_diff, verify,
+    Allowed, Candidate, Candidates, SideEffect, Unverified, Verified, apply, candidates,
+    unified_diff, verify,
 };
 use callgate::formats::CapSet;
 use callgate::{Arch, SeccompData};
@@ -37,8 +38,8 @@ pub(super) struct Change {
     pub(super) patch: String,
     /// What it allows.
     pub(super) allowed: Allowed,
-    /// One of the syscalls that are still denied, with another verdict.
-    pub(super) side_effect: Option<SideEffect>,
+    /// What it does besides.
+    pub(super) verified: Verified,
 }
 
 /// What allows a syscall, with these arguments (index and value) only, or else with all.
@@ -69,6 +70,9 @@ pub(super) fn change(
     Search::new(read, wanted.clone(), *data, options).run()
 }
 
+/// The most sets of capabilities that are tried; the source is read again for each.
+const MOST_CAPABILITIES: usize = 16;
+
 /// The missing capabilities of a rule that would allow the syscall, if it would then be allowed.
 fn capabilities(
     read: &Read,
@@ -80,12 +84,19 @@ fn capabilities(
     let Some(FilterReason { reason: Reason::Text(why), .. }) = answer.filters.first() else {
         return CapSet::none();
     };
+    // Usually the rules need one capability, or a few.
+    let mut tried: Vec<CapSet> = vec![CapSet::none()];
     for rule in why.inactive.iter().filter(|rule| rule.verdict.permits()) {
+        if tried.contains(&rule.missing) {
+            continue;
+        }
+        if tried.len() > MOST_CAPABILITIES {
+            break;
+        }
+        tried.push(rule.missing);
         let options = options.with_caps(rule.missing);
         let again = muted(|| read.source.read(&options));
-        if rule.missing != CapSet::none()
-            && again.is_ok_and(|stack| Answer::new(&stack, arch, *data).verdict.permits())
-        {
+        if again.is_ok_and(|stack| Answer::new(&stack, arch, *data).verdict.permits()) {
             return rule.missing;
         }
     }
@@ -171,9 +182,9 @@ impl<'a> Search<'a> {
                 let Some(changed) = apply(text.text, &edits) else { continue };
                 let Some(after) = read.changed(text.index, changed, self.options) else { continue };
                 match prove(self.before, &after, std::slice::from_ref(&allowed)) {
-                    Ok(side_effect) => {
+                    Ok(verified) => {
                         let patch = patch(&self.before.source.texts(), &after.source.texts());
-                        return Step::Done(Change { read: after, patch, allowed, side_effect });
+                        return Step::Done(Change { read: after, patch, allowed, verified });
                     }
                     Err(Refused::Denied) if closer.is_none() => {
                         let now = Answer::new(&after.stack, Some(self.wanted.arch), self.data);
@@ -234,13 +245,13 @@ pub(super) fn prove(
     before: &Read,
     after: &Read,
     wanted: &[Allowed],
-) -> std::result::Result<Option<SideEffect>, Refused> {
+) -> std::result::Result<Verified, Refused> {
     let unproved = |why: &str| Refused::Unproved(why.to_owned());
     let (store, root) = before.diagram().map_err(unproved)?;
     let (mut store, root) = store.copy(*root).map_err(Unverified::from)?;
     let after = muted(|| after.stack.diagram(&mut store));
     let after = after.map_err(|failure| unproved(failure.message()))?;
-    Ok(verify(&mut store, root, after, wanted)?.side_effect)
+    Ok(verify(&mut store, root, after, wanted)?)
 }
 
 /// The patch from these texts to those.

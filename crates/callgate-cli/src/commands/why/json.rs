@@ -39,13 +39,15 @@ pub(super) fn change(advice: &Advice) -> Json {
             ("patch", change.patch.as_str().into()),
             ("all_arguments", change.allowed.args.is_empty().into()),
             ("condition", change.allowed.condition().into()),
-            ("side_effect", change.side_effect.as_ref().map(side_effect).into()),
+            ("multiplexed", change.verified.multiplexed.as_ref().map(side_effect).into()),
+            ("side_effect", change.verified.side_effect.as_ref().map(side_effect).into()),
             ("by_hand", Json::Null),
         ]),
         Err(by_hand) => fields.extend([
             ("patch", Json::Null),
             ("all_arguments", Json::Null),
             ("condition", Json::Null),
+            ("multiplexed", Json::Null),
             ("side_effect", Json::Null),
             ("by_hand", by_hand.as_str().into()),
         ]),
@@ -53,7 +55,7 @@ pub(super) fn change(advice: &Advice) -> Json {
     Json::Object(fields)
 }
 
-/// A syscall that is still denied, with another verdict.
+/// A syscall with another verdict than before.
 fn side_effect(effect: &SideEffect) -> Json {
     let mut fields = syscall::fields(syscall::arch_of(&effect.data), &effect.data);
     fields.extend([("before", verdict_json(effect.before)), ("after", verdict_json(effect.after))]);

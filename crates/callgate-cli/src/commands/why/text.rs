@@ -1,12 +1,13 @@
 //! Reasons as text.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use callgate::Verdict;
 use callgate::change::SideEffect;
 use callgate::formats::CapSet;
 use callgate::formats::statements::{Inactive, Site, Statement};
 use callgate::why::{Cause, Why};
+use callgate::{Arch, Verdict};
 
 use super::answer::Answer;
 use super::change::{Advice, Change, call};
@@ -143,7 +144,13 @@ fn scope(change: &Change) -> String {
         Some(condition) => format!("is proved to allow {name} if {condition}, and nothing else"),
         None => format!("is proved to allow {name} with all arguments and nothing else"),
     };
-    if let Some(SideEffect { data, before, after }) = &change.side_effect {
+    if let Some(SideEffect { data, .. }) = &change.verified.multiplexed {
+        let arch = syscall::arch_of(data);
+        let name = arch.and_then(|arch| arch.syscall_name(data.nr)).unwrap_or("its multiplexer");
+        let arch = arch.map_or("another architecture", Arch::name);
+        let _ = write!(scope, "; but on {arch} with all arguments, through {name}");
+    }
+    if let Some(SideEffect { data, before, after }) = &change.verified.side_effect {
         let call = call(data);
         let _ = write!(
             scope,
@@ -156,9 +163,11 @@ fn scope(change: &Change) -> String {
 /// Rules with one verdict at one place, if they are more than a few; other rules alone.
 fn by_place<'s>(rules: &[&'s Statement]) -> Vec<Vec<&'s Statement>> {
     let mut places: Vec<Vec<&Statement>> = Vec::new();
+    let mut known = HashMap::new();
     for rule in rules {
-        let is_same = |other: &Statement| other.site == rule.site && other.verdict == rule.verdict;
-        match places.iter_mut().find(|rules| rules.first().is_some_and(|first| is_same(first))) {
+        let next = places.len();
+        let place = *known.entry((&rule.site, rule.verdict)).or_insert(next);
+        match places.get_mut(place) {
             Some(rules) => rules.push(rule),
             None => places.push(vec![rule]),
         }

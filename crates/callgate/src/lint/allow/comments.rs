@@ -55,7 +55,9 @@ pub(super) fn read<'t>(text: &AllowText<'t>) -> (Vec<Comment<'t>>, Objects) {
                 Some(after) => (true, Some(after)),
                 None => (false, after.strip_prefix("allow(")),
             };
-            let Some((list, _)) = after.and_then(|after| after.split_once(')')) else { continue };
+            // A list ends before the next comment.
+            let own = after.map(|after| after.split(START).next().unwrap_or(after));
+            let Some((list, _)) = own.and_then(|own| own.split_once(')')) else { continue };
             let scopes = match objects.around(position) {
                 _ if is_for_file => vec![Scope::File],
                 Some(object) => vec![Scope::Object(object)],

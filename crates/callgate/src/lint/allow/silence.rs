@@ -57,8 +57,13 @@ impl<'t> Silencers<'t> {
         for (number, comment) in silencers.comments.iter().enumerate() {
             let Ok(allow) = &comment.allow else { continue };
             for scope in &comment.scopes {
-                // A repeated comment silences nothing.
-                silencers.index.entry((comment.file, *scope, *allow)).or_insert(number);
+                let known = silencers.index.entry((comment.file, *scope, *allow)).or_insert(number);
+                // A comment in the line itself precedes that of the line above; a repeated one silences nothing.
+                let line =
+                    |number: usize| silencers.comments.get(number).map(|one| one.position.line);
+                if line(*known) < line(number) {
+                    *known = number;
+                }
             }
         }
         silencers
@@ -88,7 +93,7 @@ impl<'t> Silencers<'t> {
     }
 }
 
-/// Whether options or comments silence a finding, all of its subjects if they name syscalls; marks the comments that do.
+/// Whether options or comments silence a finding, all of its subjects if they name syscalls; marks the comments about it.
 fn is_silenced(
     finding: &Finding,
     options: &[Allow],
@@ -110,11 +115,10 @@ fn is_silenced(
         [first, ..] if !is_list(finding.check) => covers(Some(first)) || covers_all,
         names => names.iter().filter(|name| !covers(Some(name))).count() == 0 || covers_all,
     };
-    if is_silenced {
-        for index in found {
-            if let Some(used) = used.get_mut(index) {
-                *used = true;
-            }
+    // A comment about some of the syscalls of a finding is used, although the finding remains.
+    for index in found {
+        if let Some(used) = used.get_mut(index) {
+            *used = true;
         }
     }
     is_silenced
@@ -224,6 +228,23 @@ mod tests {
         assert_eq!(rest.findings[0].check, Check::IoUring);
         let elsewhere = allow(findings(), &[], &[AllowText { file: Some("x"), text }]);
         assert_eq!(elsewhere.silenced, 0);
+    }
+
+    #[test]
+    fn comments_that_silence_a_part_or_their_own_line_are_used() {
+        let two = vec![finding(Check::PowerfulCall, 1, "ptrace").about(["ptrace", "bpf"])];
+        let rest = allow(two, &[], &[of("x # callgate: allow(powerful-call=ptrace)")]).findings;
+        assert_eq!(rest.iter().map(|one| one.check).collect::<Vec<_>>(), [Check::PowerfulCall]);
+        let text = "x # callgate: allow(io-uring)\n".repeat(3);
+        let three = (1..=3).map(|line| finding(Check::IoUring, line, "read")).collect();
+        assert_eq!(allow(three, &[], &[of(&text)]).findings, []);
+    }
+
+    #[test]
+    fn a_list_ends_before_the_next_comment() {
+        let text = format!("{}{}", "callgate: allow(".repeat(1000), "io-uring,".repeat(1000));
+        let text = format!("{text}notify)");
+        assert_eq!(read(&of(&text)).0.len(), 1001);
     }
 
     #[test]

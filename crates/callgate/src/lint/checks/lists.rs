@@ -33,18 +33,18 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
         };
         let message = format!(
             "this list of {} syscalls has {long} entries; one of {} syscalls would have {short}, with the same effect on all \
-             syscalls that have a name. libseccomp compares {now} numbers on average until a syscall is allowed, and {then} \
-             with the other list",
+             syscalls that have a name. A program that tests one number after the other compares {now} on average until a \
+             syscall is allowed, and {then} with the other list",
             form.name(),
             form.other().name()
         );
         let help = match form {
             ListForm::Allowed => {
-                "`callgate convert --list denied` writes it; it allows what newer kernels add. The programs of `callgate \
+                "`callgate convert --list denied --to LANGUAGE` writes it; it allows what newer kernels add. The programs of `callgate \
                  compile` compare a few numbers in either form"
             }
             ListForm::Denied => {
-                "`callgate convert --list allowed` writes it; it denies what newer kernels add"
+                "`callgate convert --list allowed --to LANGUAGE` writes it; it denies what newer kernels add"
             }
         };
         let at = (filter, text.default.clone());

@@ -70,7 +70,7 @@ fn asks_listener(verdict: callgate_bpf::Verdict) -> bool {
 
 fn unknown_numbers(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied() {
-        let nr = arch.first_number() + crate::lint::view::UNKNOWN;
+        let nr = arch.first_number() + crate::convert::UNNAMED;
         let data = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
         let example = view.run(arch, data)?;
         let verdict = example.verdict;

@@ -1,6 +1,6 @@
 //! Reads the log and prints its denials.
 
-use callgate::denials::{DenialReader, LoggedCall};
+use callgate::denials::{DenialReader, Evidence, LoggedCall};
 
 use super::super::args::WhyArgs;
 use super::super::patch_file::write_patch;
@@ -25,7 +25,8 @@ pub(in super::super) fn run(args: &WhyArgs, read: &Read, options: &SourceOptions
     let mut relevance = Relevance::new(diagram);
     let relevant = |call: &LoggedCall| {
         let found = relevance.of(call);
-        unrelated += u64::from(found.is_none());
+        let failed = matches!(call.evidence, Evidence::Failed(_));
+        unrelated += u64::from(found.is_none() && failed);
         found
     };
     let mut reader = DenialReader::new(arch, relevant);
