@@ -28,7 +28,7 @@ parts, which only print their tables:
                    the drivers' form (eval/src/compare/text.rs) in *.rules
   --filters DIR    programs to compile again: *.bpf, little-endian, for x86_64
   --weights FILE   one more workload: lines with the name of a syscall and a count
-  --install        install libseccomp-dev with apt-get first
+  --install        install libseccomp-dev and libpcap-dev with apt-get first
   --output DIR     where to write the report, instead of docs
 
 CALLGATE_BENCH_PROFILES and CALLGATE_BENCH_FILTERS are the defaults of --profiles and --filters.

@@ -199,12 +199,13 @@ fn go_version(directory: &Path) -> Result<String> {
         .map(|version| version.trim().to_owned())
 }
 
-/// Installs the Debian package of libseccomp.
+/// Installs the Debian packages of libseccomp and, for the engines, libpcap.
 pub(super) fn install() -> Result<()> {
-    let status = Command::new("apt-get").args(["install", "-y", "libseccomp-dev"]).status();
+    let status =
+        Command::new("apt-get").args(["install", "-y", "libseccomp-dev", "libpcap-dev"]).status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("apt-get install libseccomp-dev: {status}")),
+        Ok(status) => Err(format!("apt-get install libseccomp-dev libpcap-dev: {status}")),
         Err(error) => Err(format!("apt-get: {error}")),
     }
 }
