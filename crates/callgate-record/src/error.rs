@@ -24,6 +24,8 @@ pub(super) enum RecordErrorKind {
     /// No `PTRACE_GET_SYSCALL_INFO`.
     TooOld,
     Tracepoint(BpfError),
+    /// For running processes there is no other method.
+    Attach(BpfError),
     Wait(io::Error),
     NoListener(Option<io::Error>),
     /// Process IDs of this namespace are not those that eBPF programs see.
@@ -74,6 +76,7 @@ impl RecordError {
                 "a filter of a sandbox around this process may deny seccomp(2); check the policy of the sandbox"
             }
             RecordErrorKind::Tracepoint(why) => why.help(),
+            RecordErrorKind::Attach(why) => why.help_for_attaching(),
             RecordErrorKind::NoListener(_) => "use --via stops",
             RecordErrorKind::OtherNamespace => "record on the host, outside of containers",
             RecordErrorKind::NoProcesses(_) => {
@@ -100,7 +103,7 @@ impl fmt::Display for RecordError {
             RecordErrorKind::TooOld => f.write_str(
                 "this kernel does not report syscalls to a tracer (PTRACE_GET_SYSCALL_INFO, since Linux 5.3)",
             ),
-            RecordErrorKind::Tracepoint(why) => why.fmt(f),
+            RecordErrorKind::Tracepoint(why) | RecordErrorKind::Attach(why) => why.fmt(f),
             RecordErrorKind::Wait(why) => {
                 write!(f, "the command cannot be waited for: {}", error_text(why))
             }

@@ -43,7 +43,7 @@ pub(crate) struct Attached {
 impl Attached {
     /// Starts to record the threads of a target, and everything that they start.
     pub(crate) fn new(target: &AttachTarget) -> Result<Attached, RecordErrorKind> {
-        let mut recorder = Recorder::new().map_err(RecordErrorKind::Tracepoint)?;
+        let mut recorder = Recorder::new().map_err(RecordErrorKind::Attach)?;
         if !in_first_namespace() {
             return Err(RecordErrorKind::OtherNamespace);
         }
@@ -57,9 +57,9 @@ impl Attached {
                 // The programs of another recorder, which records this process or one of the target.
                 Err(Taken(recorder_before)) if is_shared => {
                     let own = recorder_before.with_own_programs();
-                    recorder = own.map_err(RecordErrorKind::Tracepoint)?;
+                    recorder = own.map_err(RecordErrorKind::Attach)?;
                 }
-                Err(Taken(_)) => return Err(RecordErrorKind::Tracepoint(BpfError::NotSeen)),
+                Err(Taken(_)) => return Err(RecordErrorKind::Attach(BpfError::NotSeen)),
             }
         }
     }
@@ -68,9 +68,9 @@ impl Attached {
         mut recorder: Recorder,
         target: &AttachTarget,
     ) -> Result<Result<Attached, Taken>, RecordErrorKind> {
-        let tracepoint = RecordErrorKind::Tracepoint;
-        let map = |why| RecordErrorKind::Tracepoint(BpfError::Map(why));
-        let Some(cost) = recorder.record_this_thread().map_err(tracepoint)? else {
+        let refused = RecordErrorKind::Attach;
+        let map = |why| RecordErrorKind::Attach(BpfError::Map(why));
+        let Some(cost) = recorder.record_this_thread().map_err(refused)? else {
             return Ok(Err(Taken(recorder)));
         };
         // Before the list of its threads is read: a process may execute a program between the two.
@@ -96,7 +96,7 @@ impl Attached {
         mut parts: Parts<'_>,
         signals: Signals,
     ) -> Result<Outcome, RecordErrorKind> {
-        let failed = |why| RecordErrorKind::Tracepoint(BpfError::Map(why));
+        let failed = |why| RecordErrorKind::Attach(BpfError::Map(why));
         let start = Instant::now();
         parts.receiver().attached(self.seeded.threads);
         loop {

@@ -1,0 +1,48 @@
+//! `--pid`, `--cgroup`, `--unit`, `--container`: records processes that run already.
+
+use callgate_record::{AttachTarget, Cgroup, Recorded, RunningProcess, TargetError, attach_to};
+
+use super::args::{MethodArg, RecordArgs};
+use super::container;
+use super::saving::Saving;
+use crate::options::Format;
+use crate::report::{Failure, Result};
+
+/// What the options select; `None` if they select a command.
+pub(super) fn target(args: &RecordArgs) -> Result<Option<AttachTarget>> {
+    let target = if let Some(pid) = args.pid {
+        AttachTarget::Process(RunningProcess::find(pid).map_err(|error| failure(&error))?)
+    } else if let Some(path) = &args.cgroup {
+        AttachTarget::Cgroup(Cgroup::open(path).map_err(|error| failure(&error))?)
+    } else if let Some(name) = &args.unit {
+        AttachTarget::Cgroup(Cgroup::of_unit(name).map_err(|error| failure(&error))?)
+    } else if let Some(name) = &args.container {
+        AttachTarget::Cgroup(container::find(name)?)
+    } else {
+        return Ok(None);
+    };
+    let method = match args.via {
+        MethodArg::Auto | MethodArg::Tracepoint => return Ok(Some(target)),
+        MethodArg::Ptrace => "ptrace",
+        MethodArg::Stops => "stops",
+    };
+    Err(Failure::new(format!("--via {method} cannot record running processes"))
+        .help("omit --via: the method tracepoint records them"))
+}
+
+pub(super) fn failure(error: &TargetError) -> Failure {
+    Failure::new(error.to_string()).help(error.help())
+}
+
+/// Records until the time is over, a signal arrives, or the last process has ended.
+pub(super) fn record(
+    target: &AttachTarget,
+    args: &RecordArgs,
+    saving: &mut Saving,
+) -> Result<Recorded> {
+    let is_silent = args.format == Format::Json;
+    saving.announce(target.to_string(), args.time, is_silent);
+    let recorded = attach_to(target, args.time, saving);
+    saving.end_progress();
+    recorded.map_err(|error| Failure::new(error.to_string()).help(error.help()))
+}
