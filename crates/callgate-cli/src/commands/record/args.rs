@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use callgate::Arch;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ValueEnum, ValueHint};
 
 use super::time::parse_time;
@@ -91,16 +92,16 @@ pub(crate) struct RecordArgs {
     pub(super) cgroup: Option<PathBuf>,
 
     /// Attach to a running systemd unit; .service may be omitted
-    #[arg(long, value_name = "NAME", group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED)]
+    #[arg(long, value_name = "NAME", group = "target", help_heading = ATTACHING, value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = NOT_ATTACHED)]
     pub(super) unit: Option<String>,
 
     /// Attach to a running container of Docker, Podman, containerd or CRI-O, by its ID or the start of it, or by the name
     /// that docker or podman know
-    #[arg(long, value_name = "NAME|ID", group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED)]
+    #[arg(long, value_name = "NAME|ID", value_parser = NonEmptyStringValueParser::new(), group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED)]
     pub(super) container: Option<String>,
 
     /// How long to record running processes: 30s, 5m, 1h, 500ms [default: until Ctrl-C or their end]
-    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time, requires = "target")]
+    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time)]
     pub(super) time: Option<Duration>,
 
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]

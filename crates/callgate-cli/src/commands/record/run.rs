@@ -25,6 +25,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         report(args, &recorded, Some(&target.to_string()), saving)?;
         return Ok(0);
     }
+    if args.time.is_some() {
+        return Err(Failure::new("--for is only for running processes").help(
+            "add --pid, --cgroup, --unit or --container; timeout(1) limits the time of a command",
+        ));
+    }
     let command = Command::find(&args.command)
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
     let destination = Destination::prepare(args.output.as_deref())?;
