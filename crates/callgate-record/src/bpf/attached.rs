@@ -115,6 +115,9 @@ impl Attached {
         self.recorder.session.stop().map_err(failed)?;
         let Counted { tally, denied, processes, threads } = self.read().map_err(failed)?;
         let mut notes = Vec::new();
+        if self.seeded.unread > 0 {
+            notes.push(Note::UnreadWaits(self.seeded.unread));
+        }
         if self.unseen_ends > 0 {
             notes.push(Note::UnseenEnds(self.unseen_ends));
         }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::programs::state;
 use super::session::{Adopted, Session};
-use super::waiting::waiting_syscall;
+use super::waiting::{Waiting, waiting_syscall};
 use crate::tally::Tally;
 use crate::target::{AttachTarget, Thread, is_ending};
 
@@ -32,6 +32,8 @@ pub(super) struct Seeded {
     pub(super) threads: u64,
     /// The syscalls in which they waited.
     pub(super) waiting: Tally,
+    /// How many of them may have waited in a syscall that could not be read.
+    pub(super) unread: u64,
 }
 
 /// Why threads were not added.
@@ -66,17 +68,21 @@ pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seede
         }
         quiet = if added.len() == before { quiet + 1 } else { 0 };
     }
-    let mut waiting = Tally::default();
+    let (mut waiting, mut unread) = (Tally::default(), 0);
     for thread in &added {
+        // Read before the state.
         let found = waiting_syscall(*thread);
         let is_unseen = session.state(&thread.id.to_ne_bytes()).map_err(SeedError::Map)?
             == Some(state::ATTACHED as u64);
-        if let Some((syscall, args)) = found.filter(|_| is_unseen) {
-            waiting.count(syscall, &args);
+        match found {
+            Waiting::In(syscall, args) if is_unseen => waiting.count(syscall, &args),
+            Waiting::Denied if is_unseen => unread += 1,
+            _ => {}
         }
     }
     // Of each of these threads, at least one syscall is missing; of a list that never ends, too.
     waiting.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
     let processes: BTreeSet<u32> = added.iter().map(|thread| thread.process).collect();
-    Ok(Seeded { processes: processes.len() as u64, threads: added.len() as u64, waiting })
+    let (processes, threads) = (processes.len() as u64, added.len() as u64);
+    Ok(Seeded { processes, threads, waiting, unread })
 }

@@ -4,23 +4,40 @@
 //! (`proc_pid_syscall` in `fs/proc/base.c`). Needs the permission to trace the thread.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 
 use callgate::Arch;
 use callgate::recording::SyscallId;
 
 use crate::target::Thread;
 
-/// The syscall and its arguments; `None` if the thread runs, is not in a syscall, or cannot be read.
-pub(super) fn waiting_syscall(thread: Thread) -> Option<(SyscallId, [u64; 6])> {
+/// Whether a thread waits in a syscall.
+pub(super) enum Waiting {
+    /// In this one, with these arguments.
+    In(SyscallId, [u64; 6]),
+    /// It runs, waits elsewhere, or has ended.
+    Elsewhere,
+    /// This process has no permission to know.
+    Denied,
+}
+
+pub(super) fn waiting_syscall(thread: Thread) -> Waiting {
     let id = thread.id;
-    let text = fs::read_to_string(format!("/proc/{id}/task/{id}/syscall")).ok()?;
-    let (nr, args) = parse(&text)?;
+    let text = match fs::read_to_string(format!("/proc/{id}/task/{id}/syscall")) {
+        Ok(text) => text,
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => return Waiting::Denied,
+        Err(_) => return Waiting::Elsewhere,
+    };
+    let Some((nr, args)) = parse(&text) else { return Waiting::Elsewhere };
+    let arch = if is_32_bit(id).unwrap_or(false) { Arch::X86 } else { Arch::X86_64 };
+    SyscallId::of(arch.token(), nr).map_or(Waiting::Elsewhere, |syscall| Waiting::In(syscall, args))
+}
+
+/// Whether a thread executes a 32-bit program. The file does not have the ABI of the syscall.
+fn is_32_bit(thread: u32) -> io::Result<bool> {
     let mut header = [0; 20];
-    fs::File::open(format!("/proc/{id}/exe")).ok()?.read_exact(&mut header).ok()?;
-    let is_32_bit = header.starts_with(b"\x7fELF\x01") && header.get(18) == Some(&EM_386);
-    let arch = if is_32_bit { Arch::X86 } else { Arch::X86_64 };
-    Some((SyscallId::of(arch.token(), nr)?, args))
+    fs::File::open(format!("/proc/{thread}/exe"))?.read_exact(&mut header)?;
+    Ok(header.starts_with(b"\x7fELF\x01") && header.get(18) == Some(&EM_386))
 }
 
 /// `EM_386` of `elf.h`.

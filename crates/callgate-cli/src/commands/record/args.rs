@@ -33,10 +33,10 @@ Options instead of a command attach to processes that run already, without
 stopping them: --pid to a process and its descendants, --cgroup, --unit and
 --container to the processes of a cgroup. The recording ends after --for, by
 Ctrl-C or SIGTERM, or with the last process. Syscalls before and after are
-missing: also record a start. Processes that enter the cgroup from outside, as
-with docker exec, are recorded from their own program on, without the syscalls
-of the container's runtime. Needs the tracepoint method and the host's process
-IDs. It does not disturb the processes.
+missing, so also record a start. Processes that enter the cgroup from outside,
+as with docker exec, are recorded from the execve of their program on, without
+the syscalls of the container's runtime. Needs the tracepoint method, and for
+cgroups a mounted cgroup v2 hierarchy.
 
 The command uses the terminal and the standard streams; the report goes to
 standard error at the end. Ctrl-C ends the command and keeps the recording; if
@@ -95,8 +95,8 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "NAME", group = "target", help_heading = ATTACHING, value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = NOT_ATTACHED)]
     pub(super) unit: Option<String>,
 
-    /// Attach to a running container of Docker, Podman, containerd or CRI-O, by its ID or the start of it, or by the name
-    /// that docker or podman know
+    /// Attach to a running container of Docker, Podman, containerd or CRI-O: its ID, the start of it, or the name that
+    /// docker or podman know
     #[arg(long, value_name = "NAME|ID", value_parser = NonEmptyStringValueParser::new(), group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED)]
     pub(super) container: Option<String>,
 
