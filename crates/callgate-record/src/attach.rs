@@ -30,7 +30,8 @@ pub fn attach_to(
     let command = target.command();
     let attached = Attached::new(target)?;
     let method = RecordMethod::Tracepoint;
-    let facts = Facts { method, command, attached: Some((target.to_string(), Instant::now())) };
+    let attached_to = (!target.is_starting()).then(|| (target.to_string(), Instant::now()));
+    let facts = Facts { method, command, attached: attached_to };
     let parts = Parts::new(&mut *save, facts.clone());
     let outcome = attached.record(limit, parts, signals)?;
     let Outcome { tally, processes, threads, time, cost, notes, signals, .. } = outcome;

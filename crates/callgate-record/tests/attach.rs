@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         threads_and_kernel_threads_are_not_processes,
         a_cgroup_is_recorded_with_those_below,
         processes_that_enter_a_cgroup_count_from_their_execve,
+        a_starting_container_is_recorded_from_its_execve,
         an_empty_cgroup_is_an_error,
     ])
 }
@@ -356,6 +357,30 @@ fn processes_that_enter_a_cgroup_count_from_their_execve() -> TestResult {
     assert_eq!(count(recording, "execve"), 3);
     let run = &recording.runs()[0];
     assert_eq!((run.processes, run.threads, run.lost), (Some(3), Some(6), 0));
+    Ok(())
+}
+
+/// What runs in the cgroup already is the container's runtime.
+fn a_starting_container_is_recorded_from_its_execve() -> TestResult {
+    let group = Group::new("starting")?;
+    let mut runtime = Subject::start_in(&group.0);
+    let cgroup = Cgroup::open(&group.0).unwrap();
+    let recorded = while_recorded(&AttachTarget::Starting(cgroup), |threads| {
+        assert_eq!(threads, 0);
+        runtime.ask("call 8");
+        runtime.ask("thread 8");
+        group.run("join", "cgroup.procs", "3");
+    })?;
+    let recording = &recorded.recording;
+    assert_eq!(count(recording, "geteuid"), 3);
+    assert_eq!(count(recording, "execve"), 1);
+    for of_the_runtime in ["getegid", "getgid", "setsid"] {
+        assert_eq!(count(recording, of_the_runtime), 0, "{of_the_runtime}");
+    }
+    let run = &recording.runs()[0];
+    assert_eq!((run.processes, run.threads, run.lost), (Some(1), Some(1), 0));
+    assert!(run.from_execve && run.caveats.is_empty(), "{run:?}");
+    runtime.exit();
     Ok(())
 }
 

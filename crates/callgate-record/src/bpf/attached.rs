@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::time_of_a_syscall;
-use crate::target::AttachTarget;
+use crate::target::{AttachTarget, Cgroup};
 use crate::wake_event;
 
 /// How often the recorder checks whether the last thread has ended.
@@ -31,6 +31,7 @@ const UNCERTAIN: Duration = Duration::from_secs(2);
 /// A recorder of running processes.
 pub(crate) struct Attached {
     recorder: Recorder,
+    target: AttachTarget,
     seeded: Seeded,
     /// How much recording adds to the cheapest syscall.
     cost: Duration,
@@ -50,7 +51,7 @@ impl Attached {
         loop {
             let is_shared = recorder.is_shared;
             match Attached::with(recorder, target)? {
-                Ok(attached) if attached.seeded.threads == 0 => {
+                Ok(attached) if attached.seeded.threads == 0 && !target.is_starting() => {
                     return Err(RecordErrorKind::NoProcesses(target.to_string()));
                 }
                 Ok(attached) => return Ok(attached),
@@ -74,15 +75,20 @@ impl Attached {
             return Ok(Err(Taken(recorder)));
         };
         // Before the list of its threads is read: a process may execute a program between the two.
-        if let AttachTarget::Cgroup(cgroup) = target {
+        if let Some(cgroup) = target.cgroup() {
             if !recorder.session.adopt_cgroup(cgroup.id()).map_err(map)? {
                 return Ok(Err(Taken(recorder)));
             }
         }
         match seed(&mut recorder.session, target) {
-            Ok(seeded) => {
-                Ok(Ok(Attached { recorder, seeded, cost, unsure_since: None, unseen_ends: 0 }))
-            }
+            Ok(seeded) => Ok(Ok(Attached {
+                recorder,
+                target: target.clone(),
+                seeded,
+                cost,
+                unsure_since: None,
+                unseen_ends: 0,
+            })),
             Err(SeedError::Taken) => Ok(Err(Taken(recorder))),
             Err(SeedError::Map(why)) => Err(map(why)),
             Err(SeedError::List(why)) => Err(RecordErrorKind::Unlisted(target.to_string(), why)),
@@ -113,8 +119,12 @@ impl Attached {
         }
         let time = start.elapsed();
         self.recorder.session.stop().map_err(failed)?;
+        let left = self.living().map_err(failed)?;
         let Counted { tally, denied, processes, threads } = self.read().map_err(failed)?;
         let mut notes = Vec::new();
+        if self.target.is_starting() && left > 0 {
+            notes.push(Note::Stopped(left));
+        }
         if self.seeded.unread > 0 {
             notes.push(Note::UnreadWaits(self.seeded.unread));
         }
@@ -143,16 +153,27 @@ impl Attached {
                 Ok(false)
             }
             Some(_) => Ok(false),
+            // The first process has not executed its program yet.
+            None if self.begun()? == 0 => {
+                Ok(!self.target.cgroup().is_some_and(Cgroup::is_populated))
+            }
             None => Ok(is_certain || self.living()? == 0),
         }
     }
 
-    /// How many threads have begun and not ended, by the counters.
+    fn word(&self, word: i16) -> io::Result<u64> {
+        Ok(self.recorder.session.words()?.get(word as usize).copied().unwrap_or(0))
+    }
+
+    /// How many threads were recorded so far.
+    fn begun(&self) -> io::Result<u64> {
+        Ok(self.seeded.threads.saturating_add(self.word(session::THREADS)?))
+    }
+
+    /// How many of them have not ended, by the counters.
     fn living(&self) -> io::Result<u64> {
-        let words = self.recorder.session.words()?;
-        let word = |word: i16| words.get(word as usize).copied().unwrap_or(0);
-        let begun = self.seeded.threads.saturating_add(word(session::THREADS));
-        Ok(begun.saturating_sub(word(session::UNSEEN)).saturating_sub(word(session::ENDED)))
+        let ended = self.word(session::UNSEEN)?.saturating_add(self.word(session::ENDED)?);
+        Ok(self.begun()?.saturating_sub(ended))
     }
 
     /// Saves the recording so far.

@@ -100,6 +100,15 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "NAME|ID", value_parser = NonEmptyStringValueParser::new(), group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED)]
     pub(super) container: Option<String>,
 
+    /// Record the processes that execute a program in the cgroup from now on, and not those that run there already
+    #[arg(long, help_heading = ATTACHING, requires = "cgroup", conflicts_with_all = ["pid", "unit", "container", "oci_hook"])]
+    pub(super) starting: bool,
+
+    /// As an OCI hook (createRuntime): read the state of a container from standard input, and record it from its start, in
+    /// the background; {id} in FILE becomes its ID
+    #[arg(long, group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED, requires = "output")]
+    pub(super) oci_hook: bool,
+
     /// How long to record running processes: 30s, 5m, 1h, 500ms [default: until Ctrl-C or their end]
     #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time)]
     pub(super) time: Option<Duration>,

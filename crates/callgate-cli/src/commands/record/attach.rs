@@ -13,7 +13,8 @@ pub(super) fn target(args: &RecordArgs) -> Result<Option<AttachTarget>> {
     let target = if let Some(pid) = args.pid {
         AttachTarget::Process(RunningProcess::find(pid).map_err(|error| failure(&error))?)
     } else if let Some(path) = &args.cgroup {
-        AttachTarget::Cgroup(Cgroup::open(path).map_err(|error| failure(&error))?)
+        let cgroup = Cgroup::open(path).map_err(|error| failure(&error))?;
+        if args.starting { AttachTarget::Starting(cgroup) } else { AttachTarget::Cgroup(cgroup) }
     } else if let Some(name) = &args.unit {
         AttachTarget::Cgroup(Cgroup::of_unit(name).map_err(|error| failure(&error))?)
     } else if let Some(name) = &args.container {
@@ -21,8 +22,14 @@ pub(super) fn target(args: &RecordArgs) -> Result<Option<AttachTarget>> {
     } else {
         return Ok(None);
     };
-    let method = match args.via {
-        MethodArg::Auto | MethodArg::Tracepoint => return Ok(Some(target)),
+    check_method(args.via)?;
+    Ok(Some(target))
+}
+
+/// Only eBPF programs can attach without stopping a process.
+pub(super) fn check_method(method: MethodArg) -> Result<()> {
+    let method = match method {
+        MethodArg::Auto | MethodArg::Tracepoint => return Ok(()),
         MethodArg::Ptrace => "ptrace",
         MethodArg::Stops => "stops",
     };

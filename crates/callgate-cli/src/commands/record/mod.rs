@@ -4,6 +4,7 @@ mod args;
 mod attach;
 mod container;
 mod files;
+mod oci_hook;
 mod report_text;
 mod run;
 mod saving;

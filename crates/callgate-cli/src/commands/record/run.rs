@@ -6,6 +6,7 @@ use callgate_record::{MAX_SYSCALLS, Note, RecordMethod, Recorded, exit_status, r
 use super::args::{MethodArg, RecordArgs, RecordCommand};
 use super::attach;
 use super::files::{merge, read};
+use super::oci_hook;
 use super::report_text::{json, text};
 use super::saving::{Destination, Saving};
 use crate::options::Format;
@@ -18,11 +19,15 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     if !args.from.is_empty() {
         return read(args);
     }
+    if args.oci_hook {
+        return oci_hook::run(args);
+    }
     if let Some(target) = attach::target(args)? {
         let destination = Destination::prepare(args.output.as_deref())?;
         let mut saving = Saving::to(destination, args.output.as_deref());
         let recorded = attach::record(&target, args, &mut saving)?;
-        report(args, &recorded, Some(&target.to_string()), saving)?;
+        let attached_to = (!args.starting).then(|| target.to_string());
+        report(args, &recorded, attached_to.as_deref(), saving)?;
         return Ok(0);
     }
     if args.time.is_some() {
