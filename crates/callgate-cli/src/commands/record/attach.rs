@@ -1,9 +1,9 @@
 //! `--pid`, `--cgroup`, `--unit`, `--container`: records processes that run already.
 
-use callgate_record::{AttachTarget, Cgroup, Recorded, RunningProcess, TargetError, attach_to};
+use callgate_record::{AttachTarget, Cgroup, Recorded, RunningProcess, attach_to};
 
 use super::args::{MethodArg, RecordArgs};
-use super::container;
+use super::container::{self, failure};
 use super::saving::Saving;
 use crate::options::Format;
 use crate::report::{Failure, Result};
@@ -35,10 +35,6 @@ pub(super) fn check_method(method: MethodArg) -> Result<()> {
     };
     Err(Failure::new(format!("--via {method} cannot record running processes"))
         .help("omit --via: the method tracepoint records them"))
-}
-
-pub(super) fn failure(error: &TargetError) -> Failure {
-    Failure::new(error.to_string()).help(error.help())
 }
 
 /// Records until the time is over, a signal arrives, or the last process has ended.

@@ -4,9 +4,8 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use callgate_record::Cgroup;
+use callgate_record::{Cgroup, TargetError};
 
-use super::attach::failure;
 use crate::report::{Failure, Result};
 
 /// How many digits of an ID tools print. So many are no name, and no tool is asked.
@@ -49,6 +48,10 @@ pub(super) fn find(name: &str) -> Result<Cgroup> {
                 .help("give the ID of one"))
         }
     }
+}
+
+pub(super) fn failure(error: &TargetError) -> Failure {
+    Failure::new(error.to_string()).help(error.help())
 }
 
 /// The ID that a tool reports for a container; `None` if the tool is missing or does not know it.
