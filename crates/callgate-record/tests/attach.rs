@@ -272,7 +272,7 @@ fn threads_and_kernel_threads_are_not_processes() -> TestResult {
     Ok(())
 }
 
-/// A cgroup with one below, removed at the end.
+/// A cgroup with one above and one below, removed at the end.
 struct Group(PathBuf);
 
 impl Group {
@@ -283,8 +283,8 @@ impl Group {
         let mount = mount.and_then(|line| line.split(' ').nth(4));
         let none = || Skip::new(Need::Kernel, "no cgroup v2 hierarchy is mounted");
         let name = format!("callgate-test-{name}-{}", std::process::id());
-        let path = Path::new(mount.ok_or_else(none)?).join(name);
-        fs::create_dir(&path).and_then(|()| fs::create_dir(path.join("below"))).map_err(|why| {
+        let path = Path::new(mount.ok_or_else(none)?).join(name).join("group");
+        fs::create_dir_all(path.join("below")).map_err(|why| {
             Skip::new(Need::Kernel, format!("{} cannot be created: {why}", path.display()))
         })?;
         Ok(Group(path))
@@ -304,9 +304,9 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // The kernel removes processes from a cgroup shortly after they were reaped.
-        for directory in [self.0.join("below"), self.0.clone()] {
+        for directory in self.0.join("below").ancestors().take(3) {
             let start = std::time::Instant::now();
-            while fs::remove_dir(&directory).is_err() && start.elapsed() < Duration::from_secs(5) {
+            while fs::remove_dir(directory).is_err() && start.elapsed() < Duration::from_secs(5) {
                 std::thread::sleep(Duration::from_millis(10));
             }
         }
@@ -387,12 +387,13 @@ fn a_starting_container_is_recorded_from_its_execve() -> TestResult {
 fn an_empty_cgroup_is_an_error() -> TestResult {
     let group = Group::new("empty")?;
     let why = attach_to(&group.target(), None, &mut Told(mpsc::channel().0)).unwrap_err();
-    let name = group.0.file_name().unwrap().to_str().unwrap();
+    let above = group.0.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let name = format!("{above}/group");
     if why.to_string() != format!("cgroup /{name} has no running processes") {
         return Err(skip(why));
     }
-    let sub = Cgroup::open(Path::new(name)).unwrap();
-    assert_eq!(sub.to_string(), format!("cgroup /{name}"));
+    let found = Cgroup::open(Path::new(&name)).unwrap();
+    assert_eq!(found.to_string(), format!("cgroup /{name}"));
     for (path, expected) in [
         ("/", "is the root cgroup, which has all processes"),
         ("/nonexistent/cgroup", "/nonexistent/cgroup: there is no such cgroup"),
