@@ -16,6 +16,8 @@ impl Note {
             Note::Failed(_) => ("recorder-failed", Effect::Incomplete, None),
             Note::Denied(syscalls) => ("denied-calls", Effect::Excess, *syscalls),
             Note::UnseenEnds(ends) => ("unseen-ends", Effect::Altered, threads(ends)),
+            Note::Stopped(threads) => ("stopped", Effect::Excerpt, Some(*threads)),
+            Note::UnreadWaits(threads) => ("unread-waits", Effect::Excerpt, Some(*threads)),
             Note::UnknownStatus => ("unknown-status", Effect::Altered, None),
             Note::EndedOthers(others) => ("ended-by-recorder", Effect::Altered, threads(others)),
             Note::LeftOthers(others) => ("left-running", Effect::Incomplete, threads(others)),
@@ -38,6 +40,8 @@ mod tests {
             Note::Failed("No such process".to_owned()),
             Note::Denied(Some(3)),
             Note::UnseenEnds(1),
+            Note::Stopped(7),
+            Note::UnreadWaits(6),
             Note::UnknownStatus,
             Note::EndedOthers(4),
             Note::LeftOthers(5),
@@ -48,7 +52,7 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), notes.len());
         let counts: Vec<u64> = caveats.iter().filter_map(|caveat| caveat.count).collect();
-        assert_eq!(counts, [2, 3, 1, 4, 5]);
+        assert_eq!(counts, [2, 3, 1, 7, 6, 4, 5]);
         // `generate` refuses recordings with missing syscalls.
         let missing = caveats.iter().filter(|caveat| caveat.effect == Effect::Incomplete);
         let missing: Vec<&str> = missing.map(|caveat| caveat.id.as_str()).collect();

@@ -8,7 +8,7 @@ use callgate_linux::{Command, ExecError, error_text};
 use crate::bpf::BpfError;
 use crate::start::Stopped;
 
-/// Why a command was not recorded.
+/// Why a command or a process was not recorded.
 #[derive(Debug)]
 pub struct RecordError {
     pub(super) kind: RecordErrorKind,
@@ -24,8 +24,16 @@ pub(super) enum RecordErrorKind {
     /// No `PTRACE_GET_SYSCALL_INFO`.
     TooOld,
     Tracepoint(BpfError),
+    /// For running processes there is no other method.
+    Attach(BpfError),
     Wait(io::Error),
     NoListener(Option<io::Error>),
+    /// Process IDs of this namespace are not those that eBPF programs see.
+    OtherNamespace,
+    /// The target has no processes.
+    NoProcesses(String),
+    /// The threads of the target cannot be listed.
+    Unlisted(String, io::Error),
     NoMethod,
     Ended,
 }
@@ -68,7 +76,12 @@ impl RecordError {
                 "a filter of a sandbox around this process may deny seccomp(2); check the policy of the sandbox"
             }
             RecordErrorKind::Tracepoint(why) => why.help(),
+            RecordErrorKind::Attach(why) => why.help_for_attaching(),
             RecordErrorKind::NoListener(_) => "use --via stops",
+            RecordErrorKind::OtherNamespace => "record on the host, outside of containers",
+            RecordErrorKind::NoProcesses(_) => {
+                "start it first, or record a command: callgate record -- CMD"
+            }
             _ => "",
         }
     }
@@ -90,7 +103,7 @@ impl fmt::Display for RecordError {
             RecordErrorKind::TooOld => f.write_str(
                 "this kernel does not report syscalls to a tracer (PTRACE_GET_SYSCALL_INFO, since Linux 5.3)",
             ),
-            RecordErrorKind::Tracepoint(why) => why.fmt(f),
+            RecordErrorKind::Tracepoint(why) | RecordErrorKind::Attach(why) => why.fmt(f),
             RecordErrorKind::Wait(why) => {
                 write!(f, "the command cannot be waited for: {}", error_text(why))
             }
@@ -100,6 +113,14 @@ impl fmt::Display for RecordError {
                     Some(why) => write!(f, ": {}", error_text(why)),
                     None => f.write_str(" (they need Linux 6.6 and x86-64)"),
                 }
+            }
+            RecordErrorKind::OtherNamespace => f.write_str(
+                "running processes can be recorded only from the initial PID namespace, because eBPF programs see \
+                 its process IDs",
+            ),
+            RecordErrorKind::NoProcesses(target) => write!(f, "{target} has no running processes"),
+            RecordErrorKind::Unlisted(target, why) => {
+                write!(f, "the threads of {target} cannot be listed: {}", error_text(why))
             }
             RecordErrorKind::Ended => f.write_str("the command was killed before it started"),
             RecordErrorKind::NoMethod => f.write_str("the list of methods is empty"),

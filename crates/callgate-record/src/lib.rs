@@ -1,4 +1,4 @@
-//! Records the syscalls of a command and of everything that it starts.
+//! Records the syscalls of a command and of everything that it starts, or of running processes.
 //!
 //! Three methods produce the same recording ([`RecordMethod`]):
 //!
@@ -15,6 +15,9 @@
 //! those that outlive the command. [`Run::lost`](callgate::recording::Run::lost) counts syscalls that could not
 //! be recorded.
 //!
+//! [`attach_to`] records processes that run already, by tracepoint, and does not disturb them: no process is stopped,
+//! and no signal is sent.
+//!
 //! ```no_run
 //! use callgate_linux::Command;
 //! use callgate_record::{RecordMethod, exit_status, record};
@@ -25,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attach;
 mod bpf;
 mod caveat;
 mod error;
@@ -37,10 +41,12 @@ mod save;
 mod signals;
 mod start;
 mod tally;
+mod target;
 mod tracer;
 mod wait_timer;
 mod wake_event;
 
+pub use attach::attach_to;
 pub use error::RecordError;
 pub use method::RecordMethod;
 pub use note::Note;
@@ -48,3 +54,4 @@ pub use outcome::{Recorded, ended_by, exit_status};
 pub use record::{record, record_to};
 pub use save::Save;
 pub use tally::MAX_SYSCALLS;
+pub use target::{AttachTarget, Cgroup, RunningProcess, TargetError};

@@ -24,6 +24,10 @@ pub enum Note {
     /// The kernel did not report that this many threads ended: it does not run a program that would interrupt
     /// itself.
     UnseenEnds(usize),
+    /// The recording of a container from its start was ended while this many threads ran.
+    Stopped(u64),
+    /// The recorder may not read in which syscalls this many threads waited when it attached to them.
+    UnreadWaits(u64),
     /// Another part of this process waited for the command, or SIGCHLD was ignored when the command ended.
     UnknownStatus,
     /// A signal ended the recording while this many threads still ran, and they were killed.
@@ -64,6 +68,14 @@ impl fmt::Display for Note {
                 f,
                 "the command was killed because it could not be traced any more: {why}; the recording ends there"
             ),
+            Note::Stopped(count) => write!(
+                f,
+                "the recording was ended while threads still ran, so later syscalls are missing: {count}"
+            ),
+            Note::UnreadWaits(count) => write!(
+                f,
+                "threads that may have waited in a syscall, which could not be read, when the recording started: {count}"
+            ),
             Note::UnknownStatus => f.write_str("the command's exit status is unknown"),
             Note::UnseenEnds(count) => {
                 write!(f, "threads whose end the kernel did not report: {count}")
@@ -95,11 +107,14 @@ impl Note {
             Note::UnknownStatus => {
                 "do not wait for the command elsewhere, and leave SIGCHLD at its default action"
             }
+            Note::UnreadWaits(_) => "record as root with all capabilities (CAP_SYS_PTRACE)",
             Note::Denied(_) => {
                 "a profile generated from this recording allows them; to avoid that, record without filters"
             }
             Note::UnseenEnds(_) => "record again if the last syscalls of these threads matter",
-            Note::EndedOthers(_) | Note::LeftOthers(_) => "wait until they have ended",
+            Note::EndedOthers(_) | Note::LeftOthers(_) | Note::Stopped(_) => {
+                "wait until they have ended"
+            }
         }
     }
 }

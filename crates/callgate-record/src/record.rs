@@ -1,7 +1,5 @@
 //! Records a command by the first method that works.
 
-use std::sync::{Mutex, PoisonError};
-
 use callgate_linux::Command;
 
 use crate::bpf;
@@ -11,6 +9,7 @@ use crate::note::Note;
 use crate::outcome::{Outcome, Recorded, exit_status};
 use crate::ptrace::{self, SyscallReports};
 use crate::save::{Counts, Facts, Nowhere, Parts, Save};
+use crate::signals::one_at_a_time;
 
 /// Records a command by the first of these methods that works.
 ///
@@ -45,11 +44,10 @@ pub fn record_to(
     methods: &[RecordMethod],
     save: &mut dyn Save,
 ) -> Result<Recorded, RecordError> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = one_at_a_time();
     let mut why_not_tracepoint = None;
     let mut result = Err(RecordErrorKind::NoMethod.into());
-    let mut facts = Facts { method: RecordMethod::Stops, command: words };
+    let mut facts = Facts { method: RecordMethod::Stops, command: words, attached: None };
     for method in methods {
         facts.method = *method;
         let parts = Parts::new(&mut *save, facts.clone());

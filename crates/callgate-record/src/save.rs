@@ -22,6 +22,12 @@ pub trait Save {
     /// Saves the recording so far. Its run has no status, and at least one syscall counts as lost.
     fn part(&mut self, _recording: &Recording) {}
 
+    /// A recorder has attached to running processes with this many threads, and records them from now on.
+    fn attached(&mut self, _threads: u64) {}
+
+    /// Called several times per second while running processes are recorded, with the time since then.
+    fn waits(&mut self, _time: Duration) {}
+
     /// Saves the whole recording. Signals that would end this process have no effect until this returns, for at
     /// most 10 seconds.
     fn whole(&mut self, recording: &Recording);
@@ -46,18 +52,22 @@ const SHARE: u32 = 100;
 pub(super) struct Facts {
     pub(super) method: RecordMethod,
     pub(super) command: Vec<String>,
+    /// Running processes, and since when they are recorded; `None` for a command.
+    pub(super) attached: Option<(String, Instant)>,
 }
 
 impl Facts {
     /// The run, given the rest.
-    pub(super) fn run(&self, counts: Counts, status: Option<u8>, caveats: Vec<Caveat>) -> Run {
+    pub(super) fn run(&self, counts: Counts, status: Option<u8>, mut caveats: Vec<Caveat>) -> Run {
+        let attached = self.attached.as_ref();
+        caveats.extend(attached.map(|(to, since)| Caveat::attached(to, since.elapsed())));
         Run {
             method: match self.method {
                 RecordMethod::Tracepoint => RecordingMethod::Tracepoint,
                 RecordMethod::Listener | RecordMethod::Stops => RecordingMethod::Ptrace,
             },
             command: self.command.clone(),
-            from_execve: true,
+            from_execve: self.attached.is_none(),
             processes: Some(counts.processes),
             threads: Some(counts.threads),
             lost: counts.lost,
@@ -91,6 +101,11 @@ impl<'s> Parts<'s> {
     pub(super) fn new(save: &'s mut dyn Save, facts: Facts) -> Parts<'s> {
         let next = save.wants_parts().then(|| Instant::now() + FIRST);
         Parts { save, facts, next, pause: FIRST }
+    }
+
+    /// The receiver of recordings.
+    pub(super) fn receiver(&mut self) -> &mut dyn Save {
+        self.save
     }
 
     pub(super) fn are_wanted(&self) -> bool {
@@ -132,7 +147,7 @@ mod tests {
 
     #[test]
     fn intervals_double_up_to_a_minute_and_saving_takes_a_hundredth() {
-        let facts = Facts { method: RecordMethod::Stops, command: Vec::new() };
+        let facts = Facts { method: RecordMethod::Stops, command: Vec::new(), attached: None };
         let mut nowhere = Nowhere;
         let mut parts = Parts::new(&mut nowhere, facts);
         let pauses = [0, 0, 0, 0, 0, 0, 0, 0, 2, 0]

@@ -2,7 +2,8 @@
 //!
 //! Signals from the terminal (Ctrl-C, Ctrl-\) reach the command directly and must not end the recorder before it
 //! has written the recording. A signal that is sent to the recorder alone is forwarded to the command. When the
-//! command has ended and only its remaining processes are waited for, a signal ends the waiting.
+//! command has ended and only its remaining processes are waited for, a signal ends the waiting; a recording of
+//! processes that ran already is ended by any signal.
 //!
 //! Signals often arrive in pairs: `timeout(1)` sends one to its command and one to the process group. So they have
 //! no effect while the recording is saved, for at most [`PATIENCE`], because a pipe may have no reader.
@@ -12,6 +13,7 @@
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use libc::{c_int, c_void, pid_t, siginfo_t};
@@ -37,6 +39,12 @@ static COMMAND: AtomicI32 = AtomicI32::new(0);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Until when signals have no effect, in nanoseconds of the monotonic clock; 0 before the recording is saved.
 static HELD_UNTIL: AtomicU64 = AtomicU64::new(0);
+
+/// Actions of signals belong to the whole process, so that it makes one recording at a time.
+pub(super) fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Keeps signals from ending this process, until it is dropped.
 pub(super) struct Signals {
@@ -64,6 +72,11 @@ impl Signals {
         Signals { before }
     }
 
+    /// From now on, signals end the recording of processes that run already.
+    pub(super) fn end_recording() -> Signals {
+        Signals::forward_to(0)
+    }
+
     /// The command has ended: signals now end the waiting. Called before the command is reaped, because its process
     /// ID may be reused afterwards.
     pub(super) fn command_ended(&self) {
@@ -83,7 +96,7 @@ impl Signals {
         HELD_UNTIL.store(until, Ordering::Relaxed);
     }
 
-    /// Whether a signal arrived after the command had ended.
+    /// Whether a signal arrived after the command had ended, or without one.
     pub(super) fn interrupted(&self) -> bool {
         INTERRUPTED.load(Ordering::Relaxed)
     }

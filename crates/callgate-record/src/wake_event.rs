@@ -5,6 +5,9 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+use libc::c_int;
 
 /// The eventfd to which handlers write. It is never closed, because a handler may run in any thread at any time.
 static EVENT: OnceLock<OwnedFd> = OnceLock::new();
@@ -26,6 +29,20 @@ fn new_eventfd() -> io::Result<OwnedFd> {
     }
     // SAFETY: the kernel has just created it, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Waits for [`wake`], or for this long. May end earlier.
+pub(crate) fn wait(time: Duration) {
+    let Ok(event) = event() else { return std::thread::sleep(time) };
+    let mut entry = libc::pollfd { fd: event.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let milliseconds = time.as_millis().saturating_add(1).try_into().unwrap_or(c_int::MAX);
+    let mut count = 0_u64;
+    // SAFETY: the kernel reads and writes one entry, and then writes eight bytes; the descriptor does not block.
+    unsafe {
+        if libc::poll(&raw mut entry, 1, milliseconds) > 0 {
+            libc::read(entry.fd, (&raw mut count).cast(), size_of_val(&count));
+        }
+    }
 }
 
 /// Ends a wait, if there is an eventfd. Async-signal-safe.

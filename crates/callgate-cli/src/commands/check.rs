@@ -104,6 +104,9 @@ fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
         for caveat in recording.caveats() {
             let help = match caveat.effect {
                 Effect::Incomplete => "the filter may deny missing syscalls; record again",
+                Effect::Excerpt => {
+                    "the filter may deny them; also check a recording from start to end"
+                }
                 Effect::Altered => "without the recorder, the program may make other syscalls",
                 Effect::Excess => {
                     "this filter may deny the syscalls that were denied during recording"

@@ -97,6 +97,26 @@ fn needs(what: &str) -> TestResult {
             let refused = String::from_utf8_lossy(&recorded.stderr).contains("cannot be");
             (Need::Ptrace, !refused)
         }
+        // Recording running processes.
+        "bpf" => {
+            let recorded = Command::new(env!("CARGO_BIN_EXE_callgate"))
+                .args([
+                    "record",
+                    "--via",
+                    "tracepoint",
+                    "-o",
+                    "/dev/null",
+                    "--",
+                    "/bin/sh",
+                    "-c",
+                    ":",
+                ])
+                .output()
+                .unwrap();
+            (Need::Bpf, recorded.status.success())
+        }
+        // Creating cgroups.
+        "cgroup" => (Need::Kernel, can_create_cgroups()),
         "bash" => return needs_program(Need::Tool, "bash"),
         "fish" => return needs_program(Need::Tool, "fish"),
         // A compiler and an emulator for aarch64.
@@ -107,6 +127,15 @@ fn needs(what: &str) -> TestResult {
         what => panic!("unknown requirement: {what}"),
     };
     if met { Ok(()) } else { Err(Skip::new(need, format!("the session requires {what}"))) }
+}
+
+/// Whether a cgroup v2 hierarchy is mounted, and this process may create cgroups there.
+fn can_create_cgroups() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+    let Some(mount) = mount.and_then(|line| line.split(' ').nth(4)) else { return false };
+    let test = Path::new(mount).join(format!("callgate-session-{}", std::process::id()));
+    fs::create_dir(&test).and_then(|()| fs::remove_dir(&test)).is_ok()
 }
 
 /// A directory for one session, removed at its end.

@@ -88,6 +88,7 @@ pub(super) enum Helper {
     MapUpdate = 2,
     MapDelete = 3,
     CurrentPidTgid = 14,
+    AncestorCgroup = 123,
     CurrentTask = 158,
     TaskRegisters = 175,
 }

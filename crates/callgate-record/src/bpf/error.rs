@@ -19,15 +19,31 @@ pub(crate) enum BpfError {
 }
 
 impl BpfError {
+    /// What to do if a command was to be recorded.
     pub(crate) fn help(&self) -> &'static str {
-        match self {
-            BpfError::Map(why) | BpfError::Program(_, Refused { why, .. })
-                if why.raw_os_error() == Some(libc::EPERM) =>
-            {
-                "record as root (CAP_BPF and CAP_PERFMON) on Linux 5.15 or later, or with --via ptrace"
-            }
-            _ => "record with --via ptrace",
+        if self.is_missing_privilege() {
+            "record as root (CAP_BPF and CAP_PERFMON) on Linux 5.15 or later, or with --via ptrace"
+        } else {
+            "record with --via ptrace"
         }
+    }
+
+    /// What to do if running processes were to be recorded.
+    pub(crate) fn help_for_attaching(&self) -> &'static str {
+        if self.is_missing_privilege() {
+            "record as root (CAP_BPF and CAP_PERFMON) on Linux 5.15 or later; without privileges, callgate record \
+             -- CMD records a command from its start"
+        } else {
+            "running processes can be recorded only by eBPF; callgate record -- CMD records a command from its start"
+        }
+    }
+
+    fn is_missing_privilege(&self) -> bool {
+        matches!(
+            self,
+            BpfError::Map(why) | BpfError::Program(_, Refused { why, .. })
+                if why.raw_os_error() == Some(libc::EPERM)
+        )
     }
 }
 

@@ -194,10 +194,27 @@ impl Map {
 
     /// Sets the value of a key; it has as many words as [`get`](Map::get) returns.
     pub(super) fn insert(&self, key: &[u8], value: &[u64]) -> io::Result<()> {
+        self.update(key, value, 0)
+    }
+
+    /// Like that, unless the key has a value; returns whether it had none.
+    pub(super) fn insert_new(&self, key: &[u8], value: &[u64]) -> io::Result<bool> {
+        /// `BPF_NOEXIST`.
+        const NO_EXIST: u32 = 1;
+        match self.update(key, value, NO_EXIST) {
+            Ok(()) => Ok(true),
+            Err(why) if why.raw_os_error() == Some(libc::EEXIST) => Ok(false),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn update(&self, key: &[u8], value: &[u64], flags: u32) -> io::Result<()> {
         assert_eq!((key.len(), size_of_val(value)), (self.key_size, self.value_size));
         let mut attr = self.attr();
         attr.pointer(2, key.as_ptr());
         attr.pointer(4, value.as_ptr());
+        // The low half of a 64-bit member.
+        attr.0[if cfg!(target_endian = "little") { 6 } else { 7 }] = flags;
         // SAFETY: the kernel reads `key_size` bytes of the key, and at most `value_size` of the value.
         unsafe { attr.run(MAP_UPDATE) }.map(drop)
     }

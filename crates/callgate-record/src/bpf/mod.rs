@@ -12,6 +12,7 @@
 //! Limits: x86-64; Linux 5.15 with BTF, CAP_BPF and CAP_PERFMON.
 
 mod asm;
+mod attached;
 mod btf;
 mod counted;
 mod error;
@@ -21,9 +22,14 @@ mod mounted;
 mod namespace;
 mod programs;
 mod recorder;
+mod seed;
+mod session;
 mod set;
 mod tracepoints;
 mod types;
+mod waiting;
 
+pub(super) use attached::Attached;
 pub(super) use error::BpfError;
+pub(super) use programs::CGROUP_LEVELS;
 pub(super) use recorder::Recorder;

@@ -12,11 +12,14 @@
 //! a random number: its key in the map `sessions`, and in `syscalls`, a map of maps, the key of its counters.
 //!
 //! The map `threads` has the recorded threads, by their numbers in the initial PID namespace. A value consists of a
-//! state, the session, and the key that masks argument values; programs copy it to their stack. The state is 1
-//! between *enter* and *leave*, and 1 for a new thread, which first leaves the syscall of its parent. The first thread
-//! is added by a syscall with two random arguments, the session and its secret, which works in any PID namespace,
-//! unless the thread belongs to another session. When the recorder has seen that its syscalls are counted, it sets the
-//! state [`BEFORE_EXECVE`]; the counters then start with its `execve`.
+//! state ([`state`]), the session, and the key that masks argument values; programs copy it to their stack. The first
+//! thread of a command is added by a syscall with two random arguments, the session and its secret, which works in any
+//! PID namespace, unless the thread belongs to another session. When the recorder has seen that its syscalls are
+//! counted, it sets the state [`state::BEFORE_EXECVE`]; the counters then start with its `execve`.
+//!
+//! Threads of running processes are added by the recorder ([`super::seed`]). The map `cgroups` has recorded cgroups: a
+//! process in one of them, or below, is added by its `execve`. So a process that enters a container from outside is
+//! recorded from its own program on, and not while it still runs the code of the container's runtime.
 //!
 //! Counters are in a per-processor map, by ABI and syscall number. Nothing preempts a program at these tracepoints, so
 //! no two programs write the same memory; where a kernel allows that, it skips the second program and counts the
@@ -35,11 +38,11 @@
 //! `kernel/signal.c`, `exec_binprm` in `fs/exec.c`.
 
 use super::asm::Helper::{
-    CurrentPidTgid, CurrentTask, MapDelete, MapLookup, MapUpdate, TaskRegisters,
+    AncestorCgroup, CurrentPidTgid, CurrentTask, MapDelete, MapLookup, MapUpdate, TaskRegisters,
 };
 use super::asm::Size::{Double, Word};
 use super::asm::{
-    Alu, Asm, Cond, FP, Helper, Insn, Label, R0, R1, R2, R3, R4, R6, R7, R8, R9, Reg,
+    Alu, Asm, Cond, FP, Helper, Insn, Label, Operand, R0, R1, R2, R3, R4, R6, R7, R8, R9, Reg,
 };
 
 /// How many different values of an argument are stored; bounds describe the others.
@@ -51,8 +54,25 @@ pub(super) const ARG_WORDS: i16 = 5 + SLOTS;
 /// Words per syscall.
 pub(super) const CALL_WORDS: i16 = 1 + 6 * ARG_WORDS;
 
-/// The state of a thread before its `execve`.
-pub(super) const BEFORE_EXECVE: i32 = 2;
+/// States of a thread.
+pub(super) mod state {
+    /// After *leave*.
+    pub(in super::super) const OUTSIDE: i32 = 0;
+    /// Between *enter* and *leave*; also a new thread, which first leaves the syscall of its parent.
+    pub(in super::super) const IN_SYSCALL: i32 = 1;
+    /// Nothing is counted before its `execve`.
+    pub(in super::super) const BEFORE_EXECVE: i32 = 2;
+    /// Added by the recorder while it ran: it may be in a syscall whose start was not seen.
+    pub(in super::super) const ATTACHED: i32 = 3;
+    /// In the `execve` by which it joins the session of its cgroup, unless that fails.
+    pub(in super::super) const JOINS: i32 = 4;
+}
+
+/// How many levels of cgroups are searched for a recorded one.
+pub(crate) const CGROUP_LEVELS: i32 = 16;
+
+/// Words per cgroup: session, key of values.
+pub(super) const CGROUP_WORDS: usize = 2;
 
 /// Words per thread: state, session, key of values.
 pub(super) const THREAD_WORDS: usize = 3;
@@ -88,6 +108,8 @@ pub(super) struct Maps {
     pub(super) sessions: i32,
     /// Session → its map of counters.
     pub(super) syscalls: i32,
+    /// Cgroup → session, key of values.
+    pub(super) cgroups: i32,
     /// A value of a map of counters, all zero.
     pub(super) zero: i32,
 }
@@ -127,6 +149,8 @@ mod stack {
     /// A key of four bytes.
     pub(super) const SMALL: i16 = -64;
     pub(super) const THREAD: i16 = -72;
+    /// The number of a cgroup.
+    pub(super) const CGROUP: i16 = -104;
     /// A value of the map of threads: state, session, key of values.
     pub(super) const STATE: i16 = -96;
     pub(super) const SESSION: i16 = -88;
@@ -137,10 +161,13 @@ mod stack {
 pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
     let (end, known, counts) = (asm.label(), asm.label(), asm.label());
+    let (joins, counted) = (asm.label(), asm.label());
     asm.load(Double, R6, R1, 0);
     asm.load(Double, R7, R1, 8);
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Ne, R0, 0, known);
+    asm.jump_if(Cond::Eq, R7, libc::SYS_execve as i32, joins);
+    asm.jump_if(Cond::Eq, R7, libc::SYS_execveat as i32, joins);
     asm.jump_if(Cond::Ne, R7, libc::SYS_getppid as i32, end);
     asm.load(Double, R1, R6, regs::ARGS[0]);
     asm.store(Double, FP, stack::SESSION, R1);
@@ -151,32 +178,48 @@ pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.jump_if(Cond::Ne, R1, R2, end);
     asm.load(Double, R1, R0, 8 * session::KEY);
     asm.store(Double, FP, stack::KEY, R1);
-    insert_thread(&mut asm, maps);
+    insert_thread(&mut asm, maps, state::IN_SYSCALL);
     asm.jump(end);
+    asm.here(joins);
+    join_by_cgroup(&mut asm, maps, offsets, end);
+    asm.jump(counted);
     asm.here(known);
     asm.load(Word, R1, R0, 0);
-    asm.jump_if(Cond::Ne, R1, BEFORE_EXECVE, counts);
+    asm.jump_if(Cond::Ne, R1, state::BEFORE_EXECVE, counts);
     asm.jump_if(Cond::Ne, R7, libc::SYS_execve as i32, end);
     asm.here(counts);
-    asm.store(Word, R0, 0, 1);
+    asm.store(Word, R0, 0, state::IN_SYSCALL);
     take_session(&mut asm);
+    asm.here(counted);
     count_syscall(&mut asm, maps, offsets);
     asm.here(end);
     asm.exit();
     asm.finish()
 }
 
-/// The program at `sys_exit`, whose argument is the registers.
+/// The program at `sys_exit`, whose arguments are the registers and the result.
 pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
-    let (end, denied) = (asm.label(), asm.label());
+    let (end, denied, joins, failed) = (asm.label(), asm.label(), asm.label(), asm.label());
     asm.load(Double, R6, R1, 0);
+    asm.load(Double, R8, R1, 8);
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.load(Word, R1, R0, 0);
-    asm.jump_if(Cond::Eq, R1, 0, denied);
-    asm.jump_if(Cond::Eq, R1, BEFORE_EXECVE, end);
-    asm.store(Word, R0, 0, 0);
+    asm.jump_if(Cond::Eq, R1, state::OUTSIDE, denied);
+    asm.jump_if(Cond::Eq, R1, state::BEFORE_EXECVE, end);
+    asm.jump_if(Cond::Eq, R1, state::JOINS, joins);
+    asm.store(Word, R0, 0, state::OUTSIDE);
+    asm.jump(end);
+    asm.here(joins);
+    asm.jump_if(Cond::Ne, R8, 0, failed);
+    asm.store(Word, R0, 0, state::OUTSIDE);
+    take_session(&mut asm);
+    increment(&mut asm, maps, session::PROCESSES);
+    increment(&mut asm, maps, session::THREADS);
+    asm.jump(end);
+    asm.here(failed);
+    map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
     asm.jump(end);
     asm.here(denied);
     take_session(&mut asm);
@@ -204,7 +247,7 @@ pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.here(thread);
     increment(&mut asm, maps, session::THREADS);
     asm.store(Word, FP, stack::THREAD, R6);
-    insert_thread(&mut asm, maps);
+    insert_thread(&mut asm, maps, state::IN_SYSCALL);
     asm.jump_if(Cond::Eq, R0, 0, inserted);
     increment(&mut asm, maps, session::UNSEEN);
     asm.here(inserted);
@@ -225,10 +268,11 @@ pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.store(Word, FP, stack::THREAD, R7);
     map_call(&mut asm, MapLookup, maps.threads, stack::THREAD);
     asm.jump_if(Cond::Eq, R0, 0, end);
+    asm.load(Word, R9, R0, 0);
     take_session(&mut asm);
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
     asm.store(Word, FP, stack::THREAD, R8);
-    insert_thread(&mut asm, maps);
+    insert_thread(&mut asm, maps, R9);
     asm.jump_if(Cond::Eq, R0, 0, end);
     increment(&mut asm, maps, session::UNSEEN);
     asm.here(end);
@@ -281,9 +325,38 @@ fn take_session(asm: &mut Asm) {
     }
 }
 
-/// Adds the thread whose number is on the stack to the session that is there, as being in a syscall.
-fn insert_thread(asm: &mut Asm, maps: Maps) {
-    asm.store(Double, FP, stack::STATE, 1);
+/// Adds the current thread to the session of its cgroup, or of one above; goes to `none` if no session has one.
+fn join_by_cgroup(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
+    let (found, joined) = (asm.label(), asm.label());
+    // In the 32-bit ABI these numbers are other syscalls.
+    asm.call(CurrentTask);
+    asm.load(Word, R1, R0, offsets.status);
+    asm.alu(Alu::And, R1, TS_COMPAT);
+    asm.jump_if(Cond::Ne, R1, 0, none);
+    for level in 1..=CGROUP_LEVELS {
+        asm.mov(R1, level);
+        asm.call(AncestorCgroup);
+        asm.jump_if(Cond::Eq, R0, 0, none);
+        asm.store(Double, FP, stack::CGROUP, R0);
+        map_call(asm, MapLookup, maps.cgroups, stack::CGROUP);
+        asm.jump_if(Cond::Ne, R0, 0, found);
+    }
+    asm.jump(none);
+    asm.here(found);
+    for (word, place) in [(0, stack::SESSION), (1, stack::KEY)] {
+        asm.load(Double, R1, R0, 8 * word);
+        asm.store(Double, FP, place, R1);
+    }
+    insert_thread(asm, maps, state::JOINS);
+    asm.jump_if(Cond::Eq, R0, 0, joined);
+    increment(asm, maps, session::UNSEEN);
+    asm.jump(none);
+    asm.here(joined);
+}
+
+/// Adds the thread whose number is on the stack to the session that is there, in this state.
+fn insert_thread(asm: &mut Asm, maps: Maps, state: impl Into<Operand>) {
+    asm.store(Double, FP, stack::STATE, state);
     asm.mov(R3, FP);
     asm.alu(Alu::Add, R3, i32::from(stack::STATE));
     asm.mov(R4, 0);

@@ -8,8 +8,9 @@ use callgate_linux::Command;
 use super::counted::{Counted, add};
 use super::error::BpfError;
 use super::namespace::is_gone;
-use super::programs::{BEFORE_EXECVE, CALL_WORDS, session};
-use super::set::{Plan, Session, Set};
+use super::programs::{CALL_WORDS, session, state};
+use super::session::Session;
+use super::set::{Plan, Set};
 use super::tracepoints::look_up_types;
 use crate::error::RecordErrorKind;
 use crate::outcome::Outcome;
@@ -28,14 +29,14 @@ const EXECUTES: Duration = Duration::from_millis(300);
 /// How long threads of other recorders may hide ours in the map.
 const HIDDEN: Duration = Duration::from_secs(2);
 
-/// Programs and maps for one command.
+/// Programs and maps for one recording.
 pub(crate) struct Recorder {
     plan: Plan,
     pub(super) session: Session,
     /// The programs may belong to another recorder.
-    is_shared: bool,
+    pub(super) is_shared: bool,
     /// The time per syscall before this recorder used them.
-    unrecorded: Duration,
+    pub(super) unrecorded: Duration,
 }
 
 impl Recorder {
@@ -65,23 +66,28 @@ impl Recorder {
         Ok(Recorder { plan, session, is_shared: false, unrecorded })
     }
 
+    /// Replaces shared programs by its own. A thread that is already recorded cannot have another session in the same
+    /// set.
+    pub(super) fn with_own_programs(self) -> Result<Recorder, BpfError> {
+        let own = Set::load(&self.plan)?;
+        Recorder::of(own, self.plan, self.unrecorded)
+    }
+
     /// Starts the child, and verifies that it is recorded.
     fn start(self, command: &Command) -> Result<(Recorder, Started), RecordErrorKind> {
-        let unrecorded = self.unrecorded;
         let mark = Mark::Cookie(self.session.cookie());
-        let started = Started::new(command, mark, unrecorded).map_err(RecordErrorKind::Start)?;
+        let started =
+            Started::new(command, mark, self.unrecorded).map_err(RecordErrorKind::Start)?;
         match self.check(&started) {
             Ok(()) => Ok((self, started)),
             Err(why) => {
                 started.kill();
-                // A process that is already recorded, as this one may be, cannot have another session in the same set.
+                // This process may be recorded, and so its child.
                 if !self.is_shared {
                     return Err(RecordErrorKind::Tracepoint(why));
                 }
-                let own = Set::load(&self.plan).map_err(RecordErrorKind::Tracepoint)?;
-                Recorder::of(own, self.plan, unrecorded)
-                    .map_err(RecordErrorKind::Tracepoint)?
-                    .start(command)
+                let own = self.with_own_programs().map_err(RecordErrorKind::Tracepoint)?;
+                own.start(command)
             }
         }
     }
@@ -159,7 +165,7 @@ impl Recorder {
         }
         let (time, cost) = (start.elapsed(), started.cost());
         session.stop().map_err(read)?;
-        let counted = recorder.read().map_err(read)?;
+        let counted = recorder.read(Tally::default()).map_err(read)?;
         if counted.denied > 0 {
             // A syscall whose start was missed counts as denied, so the number is uncertain.
             let exactly = (counted.tally.lost == 0).then_some(counted.denied);
@@ -180,7 +186,7 @@ impl Recorder {
     /// Saves the recording so far.
     fn save(&self, parts: &mut Parts<'_>) {
         let start = Instant::now();
-        match self.read() {
+        match self.read(Tally::default()) {
             Ok(Counted { tally, processes, threads, .. }) => {
                 parts.save(tally, 1 + processes, 1 + threads);
             }
@@ -192,22 +198,11 @@ impl Recorder {
     /// Waits for the syscalls of the child before its `execve`, and discards them.
     fn check(&self, started: &Started) -> Result<(), BpfError> {
         const PATIENCE: Duration = Duration::from_secs(10);
-        let key = |nr: libc::c_long| {
-            let [a, b, c, d] = 0_u32.to_ne_bytes();
-            let [e, f, g, h] = (nr as u32).to_ne_bytes();
-            [a, b, c, d, e, f, g, h]
-        };
-        let count = |nr| {
-            let values =
-                self.session.syscalls.get(&key(nr)).map_err(BpfError::Map)?.unwrap_or_default();
-            let counts = values.chunks_exact(CALL_WORDS as usize).filter_map(<[u64]>::first);
-            Ok(counts.sum::<u64>())
-        };
-        if !started.wait_until_recorded() || count(libc::SYS_getppid)? == 0 {
+        if !started.wait_until_recorded() || self.count(libc::SYS_getppid)? == 0 {
             return Err(BpfError::NotSeen);
         }
         let start = Instant::now();
-        while count(libc::SYS_futex)? < 2 {
+        while self.count(libc::SYS_futex)? < 2 {
             if start.elapsed() > PATIENCE {
                 return Err(BpfError::NotSeen);
             }
@@ -215,16 +210,21 @@ impl Recorder {
         }
         // The child waits. Syscalls that a signal handler makes before the `execve` do not count.
         let child = self.session.thread().map_err(BpfError::Map)?.ok_or(BpfError::NotSeen)?;
-        self.session.set_state(&child, BEFORE_EXECVE as u64).map_err(BpfError::Map)?;
-        while let Some(key) = self.session.syscalls.next_key(None).map_err(BpfError::Map)? {
-            self.session.syscalls.remove(&key).map_err(BpfError::Map)?;
-        }
-        Ok(())
+        self.session.set_state(&child, state::BEFORE_EXECVE as u64).map_err(BpfError::Map)?;
+        self.session.clear().map_err(BpfError::Map)
     }
 
-    /// Reads the maps. While the programs run, values may be slightly older than counts.
-    fn read(&self) -> io::Result<Counted> {
-        let mut tally = Tally::default();
+    /// How often a syscall of the native ABI was counted so far.
+    pub(super) fn count(&self, nr: libc::c_long) -> Result<u64, BpfError> {
+        let [a, b, c, d] = 0_u32.to_ne_bytes();
+        let [e, f, g, h] = (nr as u32).to_ne_bytes();
+        let values = self.session.syscalls.get(&[a, b, c, d, e, f, g, h]).map_err(BpfError::Map)?;
+        let values = values.unwrap_or_default();
+        Ok(values.chunks_exact(CALL_WORDS as usize).filter_map(<[u64]>::first).sum())
+    }
+
+    /// Reads the maps, and adds them to `tally`. While the programs run, values may be slightly older than counts.
+    pub(super) fn read(&self, mut tally: Tally) -> io::Result<Counted> {
         let session = &self.session;
         let mut key = None;
         // Keys are not removed, so each occurs once; bounded in any case.
@@ -279,7 +279,7 @@ mod tests {
         words[session::THREADS as usize] += 1;
         recorder.session.set_words(words);
         let command = Command::find(&["true".into()]).unwrap();
-        let facts = Facts { method: RecordMethod::Tracepoint, command: Vec::new() };
+        let facts = Facts { method: RecordMethod::Tracepoint, command: Vec::new(), attached: None };
         let outcome = recorder.record(&command, Parts::new(&mut Nowhere, facts)).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
     }

@@ -1,8 +1,8 @@
 //! One set of eBPF programs for all recorders.
 //!
 //! Tracepoints belong to the whole machine, and every program there slows every process. So a recorder looks for the
-//! programs of another recorder before it loads its own, and opens a [`Session`] in that set. Two recorders that start at
-//! the same time both load a set; both then look again and use the older one.
+//! programs of another recorder before it loads its own, and opens a session ([`super::session`]) in that set. Two
+//! recorders that start at the same time both load a set; both then look again and use the older one.
 //!
 //! The kernel frees programs, links and maps when the last descriptor is closed. Each recorder has descriptors of all of
 //! them, so when one ends or is killed, the others continue. There is no reference count to maintain and no file to
@@ -21,12 +21,12 @@ use std::io;
 use super::asm::Insn;
 use super::error::BpfError;
 use super::kernel::{self, Form, Map, MapKind, Name, Program};
-use super::programs::{self, CALL_WORDS, Maps, Offsets, THREAD_WORDS, session};
+use super::programs::{self, CALL_WORDS, CGROUP_WORDS, Maps, Offsets, THREAD_WORDS, session};
 use super::tracepoints::TRACEPOINTS;
 use crate::tally::MAX_SYSCALLS;
 
 /// How many threads can be recorded at a time.
-const MAX_THREADS: u32 = 1 << 16;
+pub(super) const MAX_THREADS: u32 = 1 << 16;
 
 /// How many sessions a set can have, including those of recorders that were killed.
 const MAX_SESSIONS: u32 = 64;
@@ -45,11 +45,17 @@ const SESSIONS: Form = Form {
 };
 const MAPS_OF_SYSCALLS: Form =
     Form { kind: MapKind::HashOfMaps, key_size: 8, value_size: 4, entries: MAX_SESSIONS };
-const SYSCALLS: Form = Form {
+pub(super) const SYSCALLS: Form = Form {
     kind: MapKind::PerCpuHash,
     key_size: 8,
     value_size: 8 * CALL_WORDS as u32,
     entries: MAX_SYSCALLS as u32,
+};
+const CGROUPS: Form = Form {
+    kind: MapKind::Hash,
+    key_size: 8,
+    value_size: 8 * CGROUP_WORDS as u32,
+    entries: MAX_SESSIONS,
 };
 const ZERO: Form =
     Form { kind: MapKind::Array, key_size: 4, value_size: 8 * CALL_WORDS as u32, entries: 1 };
@@ -65,7 +71,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(offsets: Offsets, targets: [u32; 5]) -> Plan {
         // Descriptors differ between sets, so the hash uses fixed ones.
-        let maps = Maps { threads: 1, sessions: 2, syscalls: 3, zero: 4 };
+        let maps = Maps { threads: 1, sessions: 2, syscalls: 3, cgroups: 4, zero: 5 };
         let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_SYSCALLS as u32, TRACEPOINTS.len() as u32];
         let code = code(maps, offsets);
         let words = code.iter().flatten().map(|insn| insn.word());
@@ -78,7 +84,7 @@ impl Plan {
     }
 
     /// The name of a program or map.
-    fn name(&self, part: char) -> Name {
+    pub(super) fn name(&self, part: char) -> Name {
         let text = format!("cg{:012x}{part}", self.hash >> 16);
         let mut name = Name::default();
         name.iter_mut().zip(text.bytes().take(15)).for_each(|(to, from)| *to = from);
@@ -104,8 +110,9 @@ fn code(maps: Maps, offsets: Offsets) -> [Vec<Insn>; 5] {
 /// Attached programs and their maps.
 pub(super) struct Set {
     pub(super) threads: Map,
-    sessions: Map,
-    syscalls: Map,
+    pub(super) sessions: Map,
+    pub(super) syscalls: Map,
+    pub(super) cgroups: Map,
     _zero: Map,
     programs: Vec<Program>,
 }
@@ -117,11 +124,13 @@ impl Set {
         let template = new(SYSCALLS, 'e')?;
         let (threads, sessions) = (new(THREADS, 't')?, new(SESSIONS, 's')?);
         let syscalls = Map::of_maps(MAPS_OF_SYSCALLS, &plan.name('c'), &template);
-        let (syscalls, zero) = (syscalls.map_err(BpfError::Map)?, new(ZERO, 'z')?);
+        let syscalls = syscalls.map_err(BpfError::Map)?;
+        let (cgroups, zero) = (new(CGROUPS, 'g')?, new(ZERO, 'z')?);
         let maps = Maps {
             threads: threads.descriptor(),
             sessions: sessions.descriptor(),
             syscalls: syscalls.descriptor(),
+            cgroups: cgroups.descriptor(),
             zero: zero.descriptor(),
         };
         let code = code(maps, plan.offsets);
@@ -131,7 +140,7 @@ impl Set {
                 .map_err(|refused| BpfError::Program(place, refused))
         };
         let programs = places.zip(&code).map(load).collect::<Result<_, _>>()?;
-        Ok(Set { threads, sessions, syscalls, _zero: zero, programs })
+        Ok(Set { threads, sessions, syscalls, cgroups, _zero: zero, programs })
     }
 
     /// The oldest set; `None` if there is none or the privilege to look is missing. The age is the number of the link
@@ -162,6 +171,7 @@ impl Set {
                 threads: find(THREADS, 't')?,
                 sessions: find(SESSIONS, 's')?,
                 syscalls: find(MAPS_OF_SYSCALLS, 'c')?,
+                cgroups: find(CGROUPS, 'g')?,
                 _zero: find(ZERO, 'z')?,
                 programs,
             })
@@ -175,7 +185,7 @@ impl Set {
     }
 
     /// How often the kernel skipped a program because it was already running on the same processor.
-    fn misses(&self) -> io::Result<u64> {
+    pub(super) fn misses(&self) -> io::Result<u64> {
         self.programs.iter().map(Program::misses).sum()
     }
 }
@@ -192,91 +202,6 @@ struct Parts {
 fn map(ids: &[u32], form: Form, name: &Name) -> Option<(u32, Map)> {
     let mut found = ids.iter().filter_map(|id| Some((*id, Map::by_id(*id, form, name).ok()??)));
     found.next()
-}
-
-/// The entries of a recorder in a set; removed when dropped.
-pub(super) struct Session {
-    set: Set,
-    id: u64,
-    secret: u64,
-    /// Argument values in `syscalls` are stored xor this.
-    pub(super) key: u64,
-    pub(super) syscalls: Map,
-    misses_before: u64,
-}
-
-impl Session {
-    pub(super) fn new(set: Set, plan: &Plan) -> io::Result<Session> {
-        let syscalls = Map::new(SYSCALLS, &plan.name('e'))?;
-        let [id, secret, key] = kernel::random()?;
-        let misses_before = set.misses()?;
-        let session = Session { set, id, secret, key, syscalls, misses_before };
-        let mut words = [0; session::ALL];
-        words[session::SECRET as usize] = secret;
-        words[session::KEY as usize] = key;
-        session.set.sessions.insert(&id.to_ne_bytes(), &words)?;
-        session.set.syscalls.insert(&id.to_ne_bytes(), &[session.syscalls.descriptor() as u64])?;
-        Ok(session)
-    }
-
-    /// The arguments of the syscall that adds the first thread.
-    pub(super) fn cookie(&self) -> [u64; 2] {
-        [self.id, self.secret]
-    }
-
-    /// The other counters ([`session`]).
-    pub(super) fn words(&self) -> io::Result<[u64; session::ALL]> {
-        let words = self.set.sessions.get(&self.id.to_ne_bytes())?;
-        let words = words.and_then(|words| words.try_into().ok());
-        words.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
-    }
-
-    #[cfg(test)]
-    pub(super) fn set_words(&self, words: [u64; session::ALL]) {
-        self.set.sessions.insert(&self.id.to_ne_bytes(), &words).unwrap();
-    }
-
-    /// How many events the programs missed since the session started, perhaps of other sessions.
-    pub(super) fn misses(&self) -> io::Result<u64> {
-        Ok(self.set.misses()?.saturating_sub(self.misses_before))
-    }
-
-    /// One of its threads. Threads of other sessions that start and end may hide it temporarily.
-    pub(super) fn thread(&self) -> io::Result<Option<Vec<u8>>> {
-        let mut key = None;
-        for _ in 0..MAX_THREADS {
-            key = self.set.threads.next_key(key.as_deref())?;
-            let Some(thread) = &key else { break };
-            let value = self.set.threads.get(thread)?;
-            if value.is_some_and(|value| value.get(1) == Some(&self.id)) {
-                return Ok(key);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Sets the state of a thread of this session.
-    pub(super) fn set_state(&self, thread: &[u8], state: u64) -> io::Result<()> {
-        self.set.threads.insert(thread, &[state, self.id, self.key])
-    }
-
-    /// Removes a thread; returns whether it was there.
-    pub(super) fn forget(&self, thread: &[u8]) -> io::Result<bool> {
-        self.set.threads.remove(thread)
-    }
-
-    /// Stops counting; no program counts any more when this returns.
-    pub(super) fn stop(&self) -> io::Result<()> {
-        // The kernel waits for programs that are running (`maybe_wait_bpf_programs`).
-        self.set.syscalls.remove(&self.id.to_ne_bytes()).map(drop)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.stop();
-        let _ = self.set.sessions.remove(&self.id.to_ne_bytes());
-    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,10 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
                 format!("{}: the profile may deny syscalls that the program needs", caveat.text),
                 "record again; recording as root (--via tracepoint) loses the fewest syscalls",
             ),
+            Effect::Excerpt => (
+                format!("{}: the profile may deny them", caveat.text),
+                "also record the program from its start to its end, and give all recordings",
+            ),
             Effect::Altered => (
                 caveat.text,
                 "without the recorder, the program may make other syscalls; see callgate record --help",

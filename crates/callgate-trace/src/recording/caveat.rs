@@ -4,6 +4,8 @@
 //! merged recordings. Therefore it is stored in the recording, with an identifier for programs and a text for people.
 //! Readers treat unknown identifiers according to their [`Effect`].
 
+use std::time::Duration;
+
 /// Why a recording may differ from a run without a recorder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Caveat {
@@ -22,6 +24,8 @@ pub struct Caveat {
 pub enum Effect {
     /// Syscalls are missing: a profile made from it denies them.
     Incomplete,
+    /// Only a part of the run was recorded, as intended: a profile made from it denies other syscalls.
+    Excerpt,
     /// The program ran differently than without a recorder, and may make other syscalls.
     Altered,
     /// It contains syscalls that a filter denied: a profile made from it allows them.
@@ -30,12 +34,14 @@ pub enum Effect {
 
 impl Effect {
     /// All effects.
-    pub const ALL: &'static [Effect] = &[Effect::Incomplete, Effect::Altered, Effect::Excess];
+    pub const ALL: &'static [Effect] =
+        &[Effect::Incomplete, Effect::Excerpt, Effect::Altered, Effect::Excess];
 
     /// The name in a recording.
     pub const fn name(self) -> &'static str {
         match self {
             Effect::Incomplete => "incomplete",
+            Effect::Excerpt => "excerpt",
             Effect::Altered => "altered",
             Effect::Excess => "excess",
         }
@@ -63,6 +69,19 @@ impl Caveat {
         let text =
             "the recording was saved while the command was running: later syscalls are missing";
         Caveat { text: text.to_owned(), ..Caveat::cut_off() }
+    }
+
+    /// Processes were recorded for this long while they ran; `to` describes them.
+    pub fn attached(to: &str, time: Duration) -> Caveat {
+        Caveat {
+            id: "attached".to_owned(),
+            effect: Effect::Excerpt,
+            count: None,
+            text: format!(
+                "{to} was recorded for {:.1} s while it ran: earlier and later syscalls are missing",
+                time.as_secs_f64()
+            ),
+        }
     }
 
     pub(super) fn lost(syscalls: u64) -> Caveat {

@@ -1,0 +1,211 @@
+//! Options of `callgate record`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use callgate::Arch;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{ValueEnum, ValueHint};
+
+use super::time::parse_time;
+use crate::options::{ArchParser, Format, parse_u32};
+
+/// The heading of the options for running processes.
+const ATTACHING: &str = "Running processes";
+
+/// What excludes these options.
+const NOT_ATTACHED: [&str; 2] = ["command", "from"];
+
+/// Record the syscalls of a command, or of running processes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Records the syscalls of all processes and threads, from the execve of the
+command until the last of them has ended, with their argument values: all
+values while there are few, then bounds. The recording (-o) is JSON, which
+--weights, generate and check read. `callgate record merge` combines files of
+one or several formats into one recording: recordings, logs of strace (best
+with -f -e raw=all), tables of strace -c and perf trace -s, and SECCOMP records
+of the audit log, dmesg and journalctl; --from does the same. To record a
+command named merge, write -- before it.
+
+Options instead of a command attach to processes that run already, without
+stopping them: --pid to a process and its descendants, --cgroup, --unit and
+--container to the processes of a cgroup. The recording ends after --for, by
+Ctrl-C or SIGTERM, or with the last process. Syscalls before and after are
+missing, so also record a start. Processes that enter the cgroup from outside,
+as with docker exec, are recorded from the execve of their program on, without
+the syscalls of the container's runtime. Needs the tracepoint method, and for
+cgroups a mounted cgroup v2 hierarchy.
+
+The command uses the terminal and the standard streams; the report goes to
+standard error at the end. Ctrl-C ends the command and keeps the recording; if
+the command has ended, Ctrl-C stops waiting for processes that outlive it. While
+the command runs, FILE.partial contains the recording so far, saved at least
+every minute in case the recorder is killed (SIGKILL); `generate --partial`
+reads it. It is removed once FILE is written.
+
+  tracepoint   eBPF programs count syscalls. Needs root (CAP_BPF and
+               CAP_PERFMON), x86-64 and Linux 5.15. Adds about 0.3 µs to a
+               syscall and slows down all other processes of the machine nearly
+               as much while it runs.
+  ptrace       Each syscall waits for the recorder. Needs no privilege. With
+               Linux 6.6 on x86-64, uses seccomp notifications, which add some
+               microseconds; otherwise, stops. The command cannot use ptrace or
+               notifications itself, and set-user-ID programs run without their
+               privileges unless the recorder is root.
+  stops        Like ptrace without notifications, for commands that use them;
+               usually several times slower. Needs Linux 5.3.
+
+Examples:
+  callgate record -o ls.json -- ls -l
+  callgate record -- make -j8
+  callgate record --pid 812 --for 30s -o nginx.json
+  callgate record --container web --for 5m -o web.json
+  callgate record --unit nginx                         until Ctrl-C
+  callgate compile profile.json --weights ls.json --stats
+  callgate record merge monday.json tuesday.json -o all.json
+  callgate record -o all.json --from monday.json strace.log /var/log/audit/*
+
+Exit status: that of the command; 127 if it is not found, 126 if it cannot be
+executed, 2 for an error in the recording, or if the status is unknown. For
+running processes: 0 success, 2 error.")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct RecordArgs {
+    #[command(subcommand)]
+    pub(super) verb: Option<RecordCommand>,
+
+    /// Write the recording to this file [default: print a table of counts]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) output: Option<PathBuf>,
+
+    /// Attach to this running process and its descendants
+    #[arg(long, value_name = "N", group = "target", help_heading = ATTACHING, value_parser = parse_u32, conflicts_with_all = NOT_ATTACHED)]
+    pub(super) pid: Option<u32>,
+
+    /// Attach to the processes of a cgroup and of those below: a directory, or a path as in /proc/PID/cgroup
+    #[arg(long, value_name = "PATH", group = "target", help_heading = ATTACHING, value_hint = ValueHint::DirPath, conflicts_with_all = NOT_ATTACHED)]
+    pub(super) cgroup: Option<PathBuf>,
+
+    /// Attach to a running systemd unit; .service may be omitted
+    #[arg(long, value_name = "NAME", group = "target", help_heading = ATTACHING, value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = NOT_ATTACHED)]
+    pub(super) unit: Option<String>,
+
+    /// Attach to a running container of Docker, Podman, containerd or CRI-O: its ID, the start of it, or the name that
+    /// docker or podman know
+    #[arg(long, value_name = "NAME|ID", value_parser = NonEmptyStringValueParser::new(), group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED)]
+    pub(super) container: Option<String>,
+
+    /// Record the processes that execute a program in the cgroup from now on, and not those that run there already
+    #[arg(long, help_heading = ATTACHING, requires = "cgroup", conflicts_with_all = ["pid", "unit", "container", "oci_hook"])]
+    pub(super) starting: bool,
+
+    /// As an OCI hook (createRuntime): read the state of a container from standard input, and record it from its start, in
+    /// the background; {id} in FILE becomes its ID
+    #[arg(long, group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED, requires = "output")]
+    pub(super) oci_hook: bool,
+
+    /// How long to record running processes: 30s, 5m, 1h, 500ms [default: until Ctrl-C or their end]
+    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time)]
+    pub(super) time: Option<Duration>,
+
+    /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]
+    #[arg(long, value_name = "METHOD", default_value = "auto", hide_default_value = true)]
+    pub(super) via: MethodArg,
+
+    /// Read recordings and logs of other tools instead of running a command; - is standard input
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["command", "via"]
+    )]
+    pub(super) from: Vec<PathBuf>,
+
+    /// The architecture of logs that do not contain it [default: this machine's]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true, requires = "from", conflicts_with = "command")]
+    pub(super) arch: Option<Arch>,
+
+    /// Treat unknown syscall names in logs as errors
+    #[arg(long, requires = "from", conflicts_with = "command")]
+    pub(super) strict: bool,
+
+    /// Read the complete entries of a truncated recording
+    #[arg(long, requires = "from", conflicts_with = "command")]
+    pub(super) partial: bool,
+
+    /// The format of the report
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) format: Format,
+
+    /// The command and its arguments
+    #[arg(
+        value_name = "CMD",
+        required_unless_present_any = ["from", "target"],
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(super) command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum RecordCommand {
+    /// Merge several recordings into one
+    Merge(MergeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The merged recording keeps everything that callgate generate uses: in how many
+recordings a syscall and each of its values occurred, and the caveats of each
+run. It therefore leads to the same profile as the single recordings, in any
+order, and merged recordings can be merged again. Each file counts as one run of
+the program; give each run once.
+
+A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
+or SECCOMP records of the audit log, dmesg or journalctl; - is standard input.
+
+Examples:
+  callgate record merge monday.json tuesday.json -o week.json
+  callgate record merge week.json wednesday.json -o more.json
+  callgate generate more.json -o profile.json
+
+Exit status: 0 success, 2 error.")]
+pub(super) struct MergeArgs {
+    /// Recordings, or logs and tables of other tools
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) files: Vec<PathBuf>,
+
+    /// Write the recording to this file, atomically [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) output: Option<PathBuf>,
+
+    /// The architecture of logs that do not contain it [default: this machine's]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
+    pub(super) arch: Option<Arch>,
+
+    /// Treat unknown syscall names in logs as errors
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Read the complete entries of truncated recordings; the result notes that some are missing
+    #[arg(long)]
+    pub(super) partial: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MethodArg {
+    /// tracepoint if possible, otherwise ptrace
+    Auto,
+    /// eBPF programs count syscalls
+    Tracepoint,
+    /// Syscalls wait for a seccomp notification if possible, otherwise they stop
+    Ptrace,
+    /// Each syscall stops for the tracer
+    Stops,
+}

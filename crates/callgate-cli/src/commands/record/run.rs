@@ -1,0 +1,85 @@
+//! Chooses what is recorded, records commands, and reports.
+
+use callgate_linux::Command;
+use callgate_record::{MAX_SYSCALLS, Note, RecordMethod, Recorded, exit_status, record_to};
+
+use super::args::{MethodArg, RecordArgs, RecordCommand};
+use super::attach;
+use super::files::{merge, read};
+use super::oci_hook;
+use super::report_text::{json, text};
+use super::saving::{Destination, Saving};
+use crate::options::Format;
+use crate::report::{self, Failure, Result};
+
+pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
+    if let Some(RecordCommand::Merge(args)) = &args.verb {
+        return merge(args);
+    }
+    if !args.from.is_empty() {
+        return read(args);
+    }
+    if args.oci_hook {
+        return oci_hook::run(args);
+    }
+    if let Some(target) = attach::target(args)? {
+        let destination = Destination::prepare(args.output.as_deref())?;
+        let mut saving = Saving::to(destination, args.output.as_deref());
+        let recorded = attach::record(&target, args, &mut saving)?;
+        let attached_to = (!args.starting).then(|| target.to_string());
+        report(args, &recorded, attached_to.as_deref(), saving)?;
+        return Ok(0);
+    }
+    if args.time.is_some() {
+        return Err(Failure::new("--for is only for running processes").help(
+            "add --pid, --cgroup, --unit or --container; timeout(1) limits the time of a command",
+        ));
+    }
+    let command = Command::find(&args.command)
+        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
+    let destination = Destination::prepare(args.output.as_deref())?;
+    let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let methods = match args.via {
+        MethodArg::Auto => &RecordMethod::ALL[..],
+        MethodArg::Tracepoint => &[RecordMethod::Tracepoint],
+        MethodArg::Ptrace => &RecordMethod::PTRACE,
+        MethodArg::Stops => &[RecordMethod::Stops],
+    };
+    let mut saving = Saving::to(destination, args.output.as_deref());
+    let recorded = record_to(&command, words, methods, &mut saving).map_err(|error| {
+        Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
+    })?;
+    report(args, &recorded, None, saving)?;
+    let failed = recorded.notes.iter().any(Note::is_failure);
+    Ok(if failed { 2 } else { exit_status(recorded.status) })
+}
+
+/// Reports a recording and what differs from a run without a recorder. Fails if it could not be written.
+fn report(
+    args: &RecordArgs,
+    recorded: &Recorded,
+    attached_to: Option<&str>,
+    saving: Saving,
+) -> Result<()> {
+    let saved = saving.end();
+    for note in &recorded.notes {
+        report::warn(note.to_string(), note.help());
+    }
+    let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
+    if lost > 0 {
+        let help = match attached_to {
+            _ if recorded.recording.syscalls().len() >= MAX_SYSCALLS => format!(
+                "a recording has at most {MAX_SYSCALLS} different syscalls; the others are only counted"
+            ),
+            None => "record again; if the number stays high, use --via ptrace".to_owned(),
+            Some(_) => "record again".to_owned(),
+        };
+        report::warn(format!("syscalls that are missing in the recording: {lost}"), help);
+    }
+    let text = match args.format {
+        Format::Json => json(recorded, attached_to),
+        Format::Text => text(recorded, attached_to, args.output.as_deref(), saved.is_ok()),
+    };
+    report::note(&text);
+    saved
+}

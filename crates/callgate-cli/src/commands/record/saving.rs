@@ -1,0 +1,176 @@
+//! Where a recording is written, and how it is saved meanwhile.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use callgate::recording::Recording;
+use callgate_record::Save;
+
+use crate::output::{self, NewFile};
+use crate::progress::Progress;
+use crate::report::{self, Failure, Result};
+use crate::text::{counted, printable};
+
+/// The destination of the recording, checked before the command runs.
+pub(super) enum Destination {
+    Nowhere,
+    Stdout,
+    File(NewFile),
+}
+
+impl Destination {
+    pub(super) fn prepare(path: Option<&Path>) -> Result<Destination> {
+        /// Enough for a recording of the usual size.
+        const ROOM: usize = 256 << 10;
+        Ok(match path {
+            None => Destination::Nowhere,
+            Some(path) if path.as_os_str() == "-" => Destination::Stdout,
+            Some(path) => Destination::File(NewFile::reserve(path, ROOM)?),
+        })
+    }
+
+    fn write(self, recording: &Recording) -> Result<()> {
+        match self {
+            Destination::Nowhere => Ok(()),
+            Destination::Stdout => {
+                let text = recording.to_json();
+                output::print(&text).map_err(|failure| rescue(&text, true, failure))
+            }
+            Destination::File(file) => {
+                let text = recording.to_json();
+                file.finish(text.as_bytes()).map_err(|failure| rescue(&text, false, failure))
+            }
+        }
+    }
+}
+
+/// Saves the recording, and meanwhile parts of it in case this process is killed.
+pub(super) struct Saving {
+    /// `None` once it is saved.
+    destination: Option<Destination>,
+    saved: Result<()>,
+    /// The file for parts; `None` if the recording is not written to a regular file.
+    parts: Option<PathBuf>,
+    /// The result of writing the last part; `None` before the first.
+    part: Option<Result<()>>,
+    /// Running processes that are recorded.
+    attachment: Option<Attachment>,
+}
+
+/// What is said about running processes while they are recorded.
+struct Attachment {
+    target: String,
+    limit: Option<Duration>,
+    is_silent: bool,
+    progress: Progress,
+}
+
+impl Saving {
+    pub(super) fn to(destination: Destination, path: Option<&Path>) -> Saving {
+        // No part is written beside a pipe or a device.
+        let is_file = |path: &&Path| std::fs::metadata(path).map_or(true, |found| found.is_file());
+        let parts = match destination {
+            Destination::File(_) => path.filter(is_file).map(beside),
+            Destination::Nowhere | Destination::Stdout => None,
+        };
+        Saving {
+            destination: Some(destination),
+            saved: Ok(()),
+            parts,
+            part: None,
+            attachment: None,
+        }
+    }
+
+    /// Says when running processes are recorded, and at a terminal for how long.
+    pub(super) fn announce(&mut self, target: String, limit: Option<Duration>, is_silent: bool) {
+        let progress = Progress::new(Instant::now());
+        self.attachment = Some(Attachment { target, limit, is_silent, progress });
+    }
+
+    /// Erases the line with the time.
+    pub(super) fn end_progress(&self) {
+        if let Some(attachment) = &self.attachment {
+            attachment.progress.clear();
+        }
+    }
+
+    /// The result. Warns if parts could not be written.
+    pub(super) fn end(self) -> Result<()> {
+        if let (Some(path), Some(Err(_))) = (&self.parts, &self.part) {
+            report::warn_about(
+                &path.display().to_string(),
+                "parts of the recording could not be written while the command ran",
+                "the recording itself is complete; parts matter only if the recorder is killed",
+            );
+        }
+        self.saved
+    }
+}
+
+/// The file for parts.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+impl Save for Saving {
+    fn wants_parts(&self) -> bool {
+        self.parts.is_some()
+    }
+
+    fn part(&mut self, recording: &Recording) {
+        if let Some(path) = &self.parts {
+            self.part = Some(output::write_recording(path, recording.to_json().as_bytes()));
+        }
+    }
+
+    fn attached(&mut self, threads: u64) {
+        let Some(Attachment { target, is_silent: false, .. }) = &self.attachment else { return };
+        let (target, threads) = (printable(target), counted(threads, "thread"));
+        report::note(&format!(
+            "callgate: attached to {target}, {threads}; Ctrl-C ends the recording\n"
+        ));
+    }
+
+    fn waits(&mut self, time: Duration) {
+        let Some(Attachment { limit, is_silent: false, progress, .. }) = &mut self.attachment
+        else {
+            return;
+        };
+        let limit =
+            limit.map_or_else(String::new, |limit| format!(" of {} s", limit.as_secs_f64()));
+        progress.tell(|| format!("recorded for {} s{limit}", time.as_secs()));
+    }
+
+    fn whole(&mut self, recording: &Recording) {
+        if let Some(destination) = self.destination.take() {
+            self.saved = destination.write(recording);
+        }
+        // If the recording could not be written, the last part remains.
+        if let (Some(path), Some(_), Ok(())) = (&self.parts, &self.part, &self.saved) {
+            let _ = output::remove_file(path);
+        }
+    }
+}
+
+/// A recording may have taken hours. If it cannot be written to its file, it goes to the directory for temporary files,
+/// and if that fails too, to a standard stream.
+fn rescue(text: &str, is_stdout: bool, failure: Failure) -> Failure {
+    /// Other files may have these names.
+    const ATTEMPTS: usize = 8;
+    let (directory, process) = (std::env::temp_dir(), std::process::id());
+    let paths = (0..ATTEMPTS)
+        .map(|attempt| directory.join(format!("callgate-recording-{process}-{attempt}.json")));
+    let mut saved = paths.filter(|path| output::write_new_file(path, text.as_bytes()).is_ok());
+    if let Some(path) = saved.next() {
+        return failure.help(format!("the recording is in {}", path.display()));
+    }
+    let full = format!("{} cannot be written either", directory.display());
+    if !is_stdout && output::print(text).is_ok() {
+        return failure.help(format!("{full}, so the recording was printed on standard output"));
+    }
+    report::note(text);
+    failure.help(format!("{full}, so the recording was printed above, on standard error"))
+}

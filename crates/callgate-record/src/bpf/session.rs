@@ -1,0 +1,196 @@
+//! A recorder's entries in a set of programs: its counters, its threads, its cgroup.
+
+use std::io;
+
+use super::kernel::{self, Map};
+use super::programs::{session, state};
+use super::set::{MAX_THREADS, Plan, SYSCALLS, Set};
+
+/// The entries of a recorder in a set; removed when dropped.
+pub(super) struct Session {
+    pub(super) set: Set,
+    id: u64,
+    secret: u64,
+    /// Argument values in `syscalls` are stored xor this.
+    pub(super) key: u64,
+    pub(super) syscalls: Map,
+    misses_before: u64,
+    /// The recorded cgroup.
+    cgroup: Option<u64>,
+    /// Whether threads were adopted, which may outlive the session.
+    has_adopted: bool,
+}
+
+/// The result of adding a running thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Adopted {
+    /// It is recorded from now on.
+    New,
+    /// It was recorded already.
+    Known,
+    /// Another recorder records it by the same programs.
+    Taken,
+    /// There is no room.
+    Full,
+}
+
+impl Session {
+    pub(super) fn new(set: Set, plan: &Plan) -> io::Result<Session> {
+        let syscalls = Map::new(SYSCALLS, &plan.name('e'))?;
+        let [id, secret, key] = kernel::random()?;
+        let misses_before = set.misses()?;
+        let session = Session {
+            set,
+            id,
+            secret,
+            key,
+            syscalls,
+            misses_before,
+            cgroup: None,
+            has_adopted: false,
+        };
+        let mut words = [0; session::ALL];
+        words[session::SECRET as usize] = secret;
+        words[session::KEY as usize] = key;
+        session.set.sessions.insert(&id.to_ne_bytes(), &words)?;
+        session.set.syscalls.insert(&id.to_ne_bytes(), &[session.syscalls.descriptor() as u64])?;
+        Ok(session)
+    }
+
+    /// The arguments of the syscall that adds the first thread.
+    pub(super) fn cookie(&self) -> [u64; 2] {
+        [self.id, self.secret]
+    }
+
+    /// The other counters ([`session`]).
+    pub(super) fn words(&self) -> io::Result<[u64; session::ALL]> {
+        let words = self.set.sessions.get(&self.id.to_ne_bytes())?;
+        let words = words.and_then(|words| words.try_into().ok());
+        words.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_words(&self, words: [u64; session::ALL]) {
+        self.set.sessions.insert(&self.id.to_ne_bytes(), &words).unwrap();
+    }
+
+    /// How many events the programs missed since the session started, perhaps of other sessions.
+    pub(super) fn misses(&self) -> io::Result<u64> {
+        Ok(self.set.misses()?.saturating_sub(self.misses_before))
+    }
+
+    /// One of its threads. Threads of other sessions that start and end may hide it temporarily.
+    pub(super) fn thread(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut key = None;
+        for _ in 0..MAX_THREADS {
+            key = self.set.threads.next_key(key.as_deref())?;
+            let Some(thread) = &key else { break };
+            if self.state(thread)?.is_some() {
+                return Ok(key);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The state of a thread; `None` if the session does not have it.
+    pub(super) fn state(&self, thread: &[u8]) -> io::Result<Option<u64>> {
+        let value = self.set.threads.get(thread)?;
+        let own = value.filter(|value| value.get(1) == Some(&self.id));
+        Ok(own.and_then(|value| value.first().copied()))
+    }
+
+    /// Sets the state of a thread of this session.
+    pub(super) fn set_state(&self, thread: &[u8], state: u64) -> io::Result<()> {
+        self.set.threads.insert(thread, &[state, self.id, self.key])
+    }
+
+    /// Removes a thread; returns whether it was there.
+    pub(super) fn forget(&self, thread: &[u8]) -> io::Result<bool> {
+        self.set.threads.remove(thread)
+    }
+
+    /// Adds a thread that runs already.
+    pub(super) fn adopt(&mut self, thread: &[u8]) -> io::Result<Adopted> {
+        const ATTACHED: u64 = state::ATTACHED as u64;
+        self.has_adopted = true;
+        match self.set.threads.insert_new(thread, &[ATTACHED, self.id, self.key]) {
+            Ok(true) => return Ok(Adopted::New),
+            Ok(false) => {}
+            Err(why) if why.raw_os_error() == Some(libc::E2BIG) => return Ok(Adopted::Full),
+            Err(why) => return Err(why),
+        }
+        match self.set.threads.get(thread)?.as_deref() {
+            // If its `execve` fails, it would not be recorded any more.
+            Some([state, session, ..]) if *session == self.id && *state == state::JOINS as u64 => {}
+            Some([_, session, ..]) if *session == self.id => return Ok(Adopted::Known),
+            Some([_, session, ..]) if self.is_live(*session)? => return Ok(Adopted::Taken),
+            // It belongs to a session that has ended.
+            Some(_) => {}
+            // It has just ended.
+            None => return Ok(Adopted::Known),
+        }
+        self.set_state(thread, ATTACHED)?;
+        Ok(Adopted::New)
+    }
+
+    fn is_live(&self, session: u64) -> io::Result<bool> {
+        Ok(self.set.sessions.get(&session.to_ne_bytes())?.is_some())
+    }
+
+    /// From now on, processes that execute a program in this cgroup or below are added; false if another recorder
+    /// has this cgroup.
+    pub(super) fn adopt_cgroup(&mut self, cgroup: u64) -> io::Result<bool> {
+        let (key, value) = (cgroup.to_ne_bytes(), [self.id, self.key]);
+        if !self.set.cgroups.insert_new(&key, &value)? {
+            let owner = self.set.cgroups.get(&key)?.and_then(|value| value.first().copied());
+            if owner.map_or(Ok(false), |owner| self.is_live(owner))? {
+                return Ok(false);
+            }
+            self.set.cgroups.insert(&key, &value)?;
+        }
+        self.cgroup = Some(cgroup);
+        Ok(true)
+    }
+
+    /// Removes all counters of syscalls.
+    pub(super) fn clear(&self) -> io::Result<()> {
+        while let Some(key) = self.syscalls.next_key(None)? {
+            self.syscalls.remove(&key)?;
+        }
+        Ok(())
+    }
+
+    /// Stops counting; no program counts any more when this returns.
+    pub(super) fn stop(&self) -> io::Result<()> {
+        // The kernel waits for programs that are running (`maybe_wait_bpf_programs`).
+        self.set.syscalls.remove(&self.id.to_ne_bytes()).map(drop)
+    }
+
+    /// Removes its threads: those of other recorders use the same programs and the same map.
+    fn forget_threads(&self) -> io::Result<()> {
+        let mut threads = Vec::new();
+        let mut key = None;
+        for _ in 0..MAX_THREADS {
+            key = self.set.threads.next_key(key.as_deref())?;
+            let Some(thread) = &key else { break };
+            if self.state(thread)?.is_some() {
+                threads.push(thread.clone());
+            }
+        }
+        threads.iter().try_for_each(|thread| self.forget(thread).map(drop))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(cgroup) = self.cgroup {
+            let _ = self.set.cgroups.remove(&cgroup.to_ne_bytes());
+        }
+        let _ = self.stop();
+        // From now on, new threads are not added.
+        let _ = self.set.sessions.remove(&self.id.to_ne_bytes());
+        if self.has_adopted {
+            let _ = self.forget_threads();
+        }
+    }
+}
