@@ -7,9 +7,9 @@ use crate::error::RecordError;
 use crate::method::RecordMethod;
 use crate::note::Note;
 use crate::outcome::{Outcome, Recorded};
+use crate::running::AttachTarget;
 use crate::save::{Counts, Facts, Parts, Save};
 use crate::signals::{Signals, one_at_a_time};
-use crate::target::AttachTarget;
 
 /// Records running processes and everything that they start, by the tracepoint method, for this long or until a signal
 /// arrives or the last of them has ended. The processes are not stopped and do not notice it.

@@ -14,10 +14,10 @@ use super::session::Adopted;
 use crate::Note;
 use crate::error::RecordErrorKind;
 use crate::outcome::Outcome;
+use crate::running::{AttachTarget, Cgroup};
 use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::time_of_a_syscall;
-use crate::target::{AttachTarget, Cgroup};
 use crate::wake_event;
 
 /// How often the recorder checks whether the last thread has ended.

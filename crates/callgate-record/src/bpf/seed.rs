@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use super::programs::state;
 use super::session::{Adopted, Session};
 use super::waiting::{Waiting, waiting_syscall};
+use crate::running::{AttachTarget, Thread, is_ending};
 use crate::tally::Tally;
-use crate::target::{AttachTarget, Thread, is_ending};
 
 /// How long processes may start threads faster than they are added.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use callgate::Arch;
 use callgate::recording::SyscallId;
 
-use crate::target::Thread;
+use crate::running::Thread;
 
 /// Whether a thread waits in a syscall.
 pub(super) enum Waiting {

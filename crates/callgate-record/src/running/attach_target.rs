@@ -1,0 +1,62 @@
+//! A target: a process or a cgroup.
+
+use std::fmt;
+use std::io;
+
+use super::cgroup::Cgroup;
+use super::process::RunningProcess;
+use super::thread::Thread;
+
+/// What a recorder attaches to.
+#[derive(Clone, Debug)]
+pub enum AttachTarget {
+    /// A process and its descendants.
+    Process(RunningProcess),
+    /// The processes of a cgroup and of those below.
+    Cgroup(Cgroup),
+    /// Those that execute a program there from now on, as the first process of a container that starts.
+    Starting(Cgroup),
+}
+
+impl AttachTarget {
+    /// Its threads, without those of this process.
+    pub(crate) fn threads(&self) -> io::Result<Vec<Thread>> {
+        let mut threads = match self {
+            AttachTarget::Process(process) => process.threads(),
+            AttachTarget::Cgroup(cgroup) => cgroup.threads(),
+            AttachTarget::Starting(_) => return Ok(Vec::new()),
+        }?;
+        threads.retain(|thread| thread.process != std::process::id());
+        Ok(threads)
+    }
+
+    /// The command line of a process; empty for a cgroup.
+    pub(crate) fn command(&self) -> Vec<String> {
+        match self {
+            AttachTarget::Process(process) => process.command(),
+            AttachTarget::Cgroup(_) | AttachTarget::Starting(_) => Vec::new(),
+        }
+    }
+
+    /// The cgroup whose processes are added when they execute a program.
+    pub(crate) fn cgroup(&self) -> Option<&Cgroup> {
+        match self {
+            AttachTarget::Process(_) => None,
+            AttachTarget::Cgroup(cgroup) | AttachTarget::Starting(cgroup) => Some(cgroup),
+        }
+    }
+
+    /// Whether nothing is recorded before an `execve`.
+    pub(crate) fn is_starting(&self) -> bool {
+        matches!(self, AttachTarget::Starting(_))
+    }
+}
+
+impl fmt::Display for AttachTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttachTarget::Process(process) => process.fmt(f),
+            AttachTarget::Cgroup(cgroup) | AttachTarget::Starting(cgroup) => cgroup.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What a recorder attaches to: a running process with its descendants, or the processes of a cgroup.
+//!
+//! systemd units and containers are cgroups. They are found by the names of directories in the cgroup hierarchy, so
+//! neither systemd nor a container engine is asked, and none needs to run.
+//!
+//! Limits: cgroup v2. The hierarchy must be mounted, alone or beside v1 hierarchies.
+//!
+//! Sources: `Documentation/admin-guide/cgroup-v2.rst`, `proc_pid_stat(5)`, `proc_pid_mountinfo(5)`; for the names,
+//! systemd's `CGROUP_DELEGATION.md` and the cgroup drivers of runc, crun, containerd, CRI-O and Podman.
+
+mod attach_target;
+mod cgroup;
+mod container;
+mod error;
+mod hierarchy;
+mod process;
+mod stat;
+mod thread;
+mod unit;
+
+pub use attach_target::AttachTarget;
+pub use cgroup::Cgroup;
+pub use error::TargetError;
+pub use process::RunningProcess;
+pub(crate) use stat::is_ending;
+pub(crate) use thread::Thread;

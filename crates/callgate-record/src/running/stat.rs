@@ -1,0 +1,82 @@
+//! `/proc/PID/stat`: the parent of a process, and whether a thread ends.
+
+use std::fs;
+use std::io;
+
+/// `PF_EXITING` of `include/linux/sched.h`.
+const EXITING: u64 = 4;
+
+/// The part of the file that is used here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    is_ending: bool,
+}
+
+impl Stat {
+    /// The name of the program is in parentheses and may contain any byte.
+    fn parse(bytes: &[u8]) -> Option<Stat> {
+        let end = bytes.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(bytes.get(end + 1..)?).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let flags: u64 = fields.nth(4)?.parse().ok()?;
+        Some(Stat { parent, is_ending: matches!(state, "Z" | "X" | "x") || flags & EXITING != 0 })
+    }
+}
+
+/// Whether a thread has ended, or ends now: the kernel sets this before the tracepoint `sched_process_exit`.
+pub(crate) fn is_ending(thread: u32) -> bool {
+    let stat = fs::read(format!("/proc/{thread}/task/{thread}/stat"));
+    stat.ok().and_then(|bytes| Stat::parse(&bytes)).is_none_or(|stat| stat.is_ending)
+}
+
+/// All processes that have not ended, with their parents.
+pub(super) fn processes() -> io::Result<Vec<(u32, u32)>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // It may end meanwhile.
+        let Ok(bytes) = fs::read(format!("/proc/{pid}/stat")) else { continue };
+        all.extend(
+            Stat::parse(&bytes).filter(|stat| !stat.is_ending).map(|stat| (pid, stat.parent)),
+        );
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_look_like_a_field() {
+        let stat = |text: &str| Stat::parse(text.as_bytes());
+        let expected = Stat { parent: 7, is_ending: false };
+        assert_eq!(stat("12 (a) R 1) S 7 12 12 0 -1 4194560 1 2\n"), Some(expected));
+        let ending = Stat { is_ending: true, ..expected };
+        assert_eq!(stat("12 (a) S 7 12 12 0 -1 4194564 1 2\n"), Some(ending));
+        assert_eq!(stat("12 (a) Z 7 12 12 0 -1 4194560 1 2\n"), Some(ending));
+        assert_eq!(stat("12 (a) S 7 12"), None);
+        assert_eq!(stat(""), None);
+    }
+
+    #[test]
+    fn this_thread_runs_and_a_zombie_does_not() {
+        // SAFETY: takes nothing.
+        let thread = unsafe { libc::gettid() } as u32;
+        assert!(!is_ending(thread));
+        let own = std::process::id();
+        let parent = std::os::unix::process::parent_id();
+        assert!(processes().unwrap().contains(&(own, parent)));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        crate::tracer::wait_for_end(child.id() as i32).unwrap();
+        assert!(is_ending(child.id()));
+        assert!(processes().unwrap().iter().all(|(pid, _)| *pid != child.id()));
+        child.wait().unwrap();
+        assert!(is_ending(child.id()));
+    }
+}
