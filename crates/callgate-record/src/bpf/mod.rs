@@ -9,7 +9,7 @@
 //! Before the `execve`, the process of the command makes syscalls that must appear in the maps. Otherwise this
 //! method does not work on this machine, and the recorder reports that.
 //!
-//! Limits: x86-64; Linux 5.15 with BTF, CAP_BPF and CAP_PERFMON.
+//! Limits: x86-64; Linux 5.15 with BTF and cgroups (CONFIG_CGROUPS), CAP_BPF and CAP_PERFMON.
 
 mod asm;
 mod attached;
