@@ -82,7 +82,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
     let named = recordings::read_all(files, options)?;
     let filter = Source::parse(&source)?.read(&args.reading)?;
-    let recording = recordings::merged(&named);
+    let recording = recordings::merged(&named)?;
     warn_about(&named, &recording, &filter);
 
     let mut store = Store::default();

@@ -222,7 +222,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
 fn read(args: &RecordArgs) -> Result<u8> {
     let RecordArgs { arch, strict, partial, .. } = *args;
     let reading = RecordingOptions { arch, strict, partial };
-    let all = recordings::merged(&recordings::read_all(&args.from, reading)?);
+    let all = recordings::merged(&recordings::read_all(&args.from, reading)?)?;
     match (&args.output, args.format) {
         (None, Format::Text) => output::print(&table(&all))?,
         (output, _) => write(&all, output.as_deref())?,
@@ -234,7 +234,7 @@ fn read(args: &RecordArgs) -> Result<u8> {
 fn merge(args: &MergeArgs) -> Result<u8> {
     let MergeArgs { arch, strict, partial, .. } = *args;
     let reading = RecordingOptions { arch, strict, partial };
-    let all = recordings::merged(&recordings::read_all(&args.files, reading)?);
+    let all = recordings::merged(&recordings::read_all(&args.files, reading)?)?;
     write(&all, args.output.as_deref())?;
     Ok(0)
 }
@@ -335,7 +335,9 @@ impl Save for Saving {
 
     fn whole(&mut self, recording: &Recording) {
         if let Some(target) = self.target.take() {
-            self.saved = target.write(recording);
+            let mut recording = recording.clone();
+            recordings::identify(&mut recording);
+            self.saved = target.write(&recording);
         }
         // If the recording could not be written, the last part remains.
         if let (Some(path), Some(_), Ok(())) = (&self.parts, &self.part, &self.saved) {

@@ -119,19 +119,75 @@ proptest! {
             let read = read(&recording.to_json(), &options).unwrap();
             prop_assert_eq!(&read.recording, recording);
         }
-        // The number of runs of each syscall and value is kept.
+        // A single recording is the same after merging.
+        prop_assert_eq!(&merged(&[&a]), &a);
+        // The number of runs of each syscall and value is kept, and which ones these are if there are few.
+        let runs_of = |has: &dyn Fn(&Recording) -> bool| {
+            let alone = |part: &&Recording| merged(&[part, &Recording::of(Run::default())]);
+            let with: Vec<Recording> = [&a, &b, &c].iter().filter(|part| has(part)).map(alone).collect();
+            let known = |part: &Recording| part.syscalls().next().unwrap().1.seen().known()[0];
+            let mut known: Vec<u64> = with.iter().map(known).collect();
+            known.sort_unstable();
+            if known.len() > 2 { Vec::new() } else { known }
+        };
         for (syscall, seen) in all.syscalls() {
             let had = [&a, &b, &c].into_iter().filter_map(|part| part.get(syscall));
             prop_assert_eq!(seen.runs(), had.clone().count() as u64);
+            let in_runs = seen.seen();
+            prop_assert_eq!(in_runs.known(), runs_of(&|part| part.get(syscall).is_some()));
             for (index, values) in seen.args().iter().enumerate() {
-                for (value, runs) in values.runs() {
-                    let had = had.clone().filter(|seen| {
+                for (value, in_runs) in values.seen() {
+                    let has = |seen: &&SyscallStats| {
                         let all = seen.args().get(index).and_then(ArgValues::all);
                         all.is_some_and(|all| all.contains(&value))
-                    });
-                    prop_assert_eq!(runs, had.count() as u64);
+                    };
+                    prop_assert_eq!(in_runs.runs(), had.clone().filter(has).count() as u64);
+                    let known = runs_of(&|part| part.get(syscall).is_some_and(|seen| has(&seen)));
+                    prop_assert_eq!(in_runs.known(), known);
                 }
             }
         }
     }
+
+    /// Recordings whose runs have identities are sets of runs.
+    #[test]
+    fn merging_is_idempotent_per_run(
+        parts in prop::collection::vec(recording(), 1..5),
+        order in prop::collection::vec(0_usize..5, 1..12),
+    ) {
+        let parts: Vec<Recording> = parts.into_iter().enumerate().map(|(number, mut part)| {
+            part.runs_mut()[0].id = Some(RunId::Assigned(number as u64));
+            part
+        }).collect();
+        let mut merger = Merger::default();
+        let mut seen = std::collections::BTreeSet::new();
+        for number in order {
+            let number = number % parts.len();
+            prop_assert_eq!(merger.add(parts[number].clone()), Ok(seen.insert(number)));
+        }
+        let all = merger.finish();
+        prop_assert_eq!(&all, &merged(&seen.iter().map(|number| &parts[*number]).collect::<Vec<_>>()));
+        // Merged recordings are sets too: parts of the other are recognized in either order.
+        let first = *seen.first().unwrap();
+        for (one, two) in [(&all, &parts[first]), (&parts[first], &all), (&all, &all)] {
+            let mut merger = Merger::default();
+            merger.add(one.clone()).unwrap();
+            merger.add(two.clone()).unwrap();
+            prop_assert_eq!(&merger.finish(), &all);
+        }
+    }
+}
+
+#[test]
+fn runs_that_cannot_be_separated_are_an_error() {
+    let part = |number| Recording::of(Run { id: Some(RunId::Assigned(number)), ..Run::default() });
+    let [a, b, c] = [1, 2, 3].map(part);
+    let mut merger = Merger::default();
+    merger.add(merged(&[&a, &b])).unwrap();
+    let error = merger.add(merged(&[&b, &c])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the recording shares 1 run with others, for example 0000000000000002, and also has other runs"
+    );
+    assert_eq!(merger.finish(), merged(&[&a, &b]));
 }

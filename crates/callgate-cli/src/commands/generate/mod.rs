@@ -3,6 +3,7 @@
 mod args;
 mod run;
 mod summary;
+mod unseen;
 
 pub(crate) use args::GenerateArgs;
 pub(crate) use run::run;

@@ -8,6 +8,7 @@ use callgate_formats::syntax::tree::{Node, NodeKind};
 use super::args::args;
 use super::entry::entries;
 use super::header::{check, is_recording};
+use super::only_in::seen;
 use super::runs::runs;
 use super::truncated;
 use crate::recording::caveat::Caveat;
@@ -41,7 +42,8 @@ pub(crate) fn read(
         }
     }
     for entry in entries(reader, &tree) {
-        let args = args(reader, &entry);
+        let seen = seen(reader, &entry, recording.runs());
+        let args = args(reader, &entry, seen, recording.runs());
         let Some(nr) = entry.resolved.as_ref().ok().copied().or(entry.given_nr) else {
             entry.report_unknown(reader, unknown);
             continue;
@@ -53,7 +55,7 @@ pub(crate) fn read(
                 "no kernel has that many syscalls; check what was recorded".to_owned();
             break;
         }
-        recording.add_of_runs(syscall, entry.count, entry.runs, args);
+        recording.add_of_runs(syscall, entry.count, seen, args);
     }
     recording
 }
