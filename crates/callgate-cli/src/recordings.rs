@@ -1,5 +1,9 @@
 //! Reads recordings from files in any format.
 
+mod batch;
+mod stream;
+mod warnings;
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -9,12 +13,14 @@ use std::path::Path;
 use callgate::Arch;
 use callgate::diagnostic::Diagnostics;
 use callgate::read::{ReadOptions, RecordingReader};
-use callgate::recording::{Merger, Recording, RunId, SharedRuns};
+use callgate::recording::{MergeError, Merger, Recording, RunId};
 
 use crate::options::native_arch;
 use crate::report::{self, Failure, Result};
 use crate::source::Place;
 use crate::text::argument;
+
+pub(crate) use stream::read_each;
 
 /// A recording and the name of its file.
 pub(crate) struct NamedRecording {
@@ -94,7 +100,7 @@ pub(crate) fn merged(all: &[NamedRecording]) -> Result<Recording> {
     let mut merger = Merger::default();
     for one in all {
         let failed =
-            |error: SharedRuns| Failure::about(&one.name, error.to_string()).help(error.help());
+            |error: MergeError| Failure::about(&one.name, error.to_string()).help(error.help());
         merger.add(one.recording.clone()).map_err(failed)?;
     }
     Ok(merger.finish())

@@ -1,5 +1,9 @@
 //! `callgate record`: records the syscalls of a command and of everything that it starts.
 
+mod fleet;
+mod label;
+mod merge;
+
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -100,6 +104,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, requires = "from", conflicts_with = "command")]
     partial: bool,
 
+    /// Add a label to the run, such as the node or the image; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label::label)]
+    label: Vec<label::Label>,
+
     /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -117,46 +125,7 @@ pub(crate) struct RecordArgs {
 #[derive(Debug, clap::Subcommand)]
 enum RecordCommand {
     /// Merge several recordings into one
-    Merge(MergeArgs),
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-The merged recording keeps everything that callgate generate uses: in how many
-recordings a syscall and each of its values occurred, and the caveats of each
-run. It therefore leads to the same profile as the single recordings, in any
-order, and merged recordings can be merged again. Each file counts as one run of
-the program; give each run once.
-
-A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
-or SECCOMP records of the audit log, dmesg or journalctl; - is standard input.
-
-Examples:
-  callgate record merge monday.json tuesday.json -o week.json
-  callgate record merge week.json wednesday.json -o more.json
-  callgate generate more.json -o profile.json
-
-Exit status: 0 success, 2 error.")]
-struct MergeArgs {
-    /// Recordings, or logs and tables of other tools
-    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    files: Vec<PathBuf>,
-
-    /// Write the recording to this file, atomically [default: standard output]
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
-
-    /// The architecture of logs that do not contain it [default: this machine's]
-    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
-    arch: Option<Arch>,
-
-    /// Treat unknown syscall names in logs as errors
-    #[arg(long)]
-    strict: bool,
-
-    /// Read the complete entries of truncated recordings; the result notes that some are missing
-    #[arg(long)]
-    partial: bool,
+    Merge(merge::MergeArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -173,7 +142,7 @@ enum MethodArg {
 
 pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     if let Some(RecordCommand::Merge(args)) = &args.verb {
-        return merge(args);
+        return merge::merge(args);
     }
     if !args.from.is_empty() {
         return read(args);
@@ -189,6 +158,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         MethodArg::Stops => &[RecordMethod::Stops],
     };
     let mut saving = Saving::to(target, args.output.as_deref());
+    saving.labels.clone_from(&args.label);
     let recorded = record_to(&command, words, methods, &mut saving).map_err(|error| {
         Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
     })?;
@@ -222,20 +192,15 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
 fn read(args: &RecordArgs) -> Result<u8> {
     let RecordArgs { arch, strict, partial, .. } = *args;
     let reading = RecordingOptions { arch, strict, partial };
-    let all = recordings::merged(&recordings::read_all(&args.from, reading)?)?;
+    let mut named = recordings::read_all(&args.from, reading)?;
+    for one in &args.label {
+        named.iter_mut().for_each(|named| named.recording.label(&one.key, &one.value));
+    }
+    let all = recordings::merged(&named)?;
     match (&args.output, args.format) {
         (None, Format::Text) => output::print(&table(&all))?,
         (output, _) => write(&all, output.as_deref())?,
     }
-    Ok(0)
-}
-
-/// `callgate record merge`.
-fn merge(args: &MergeArgs) -> Result<u8> {
-    let MergeArgs { arch, strict, partial, .. } = *args;
-    let reading = RecordingOptions { arch, strict, partial };
-    let all = recordings::merged(&recordings::read_all(&args.files, reading)?)?;
-    write(&all, args.output.as_deref())?;
     Ok(0)
 }
 
@@ -285,6 +250,7 @@ struct Saving {
     /// `None` once it is saved.
     target: Option<Target>,
     saved: Result<()>,
+    labels: Vec<label::Label>,
     /// The file for parts; `None` if the recording is not written to a regular file.
     parts: Option<PathBuf>,
     /// The result of writing the last part; `None` before the first.
@@ -299,7 +265,7 @@ impl Saving {
             Target::File(_) => path.filter(is_file).map(beside),
             Target::Nowhere | Target::Stdout => None,
         };
-        Saving { target: Some(target), saved: Ok(()), parts, part: None }
+        Saving { target: Some(target), saved: Ok(()), labels: Vec::new(), parts, part: None }
     }
 
     /// The result. Warns if parts could not be written.
@@ -337,6 +303,7 @@ impl Save for Saving {
         if let Some(target) = self.target.take() {
             let mut recording = recording.clone();
             recordings::identify(&mut recording);
+            self.labels.iter().for_each(|one| recording.label(&one.key, &one.value));
             self.saved = target.write(&recording);
         }
         // If the recording could not be written, the last part remains.

@@ -30,7 +30,7 @@ pub fn generate(
     // Only the merged recording is used, so the result is the same for recordings that were merged before.
     let mut merger = Merger::default();
     for recording in recordings {
-        merger.add(recording.clone()).map_err(GenerateErrorKind::SharedRuns)?;
+        merger.add(recording.clone()).map_err(GenerateErrorKind::Merge)?;
     }
     let mut recorded = merger.finish();
     let arches = arches(&recorded, options)?;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use rustc_hash::FxHashSet;
 
+use super::limits::MAX_RUNS;
 use super::model::Recording;
 use super::run::RunId;
 
@@ -22,7 +23,7 @@ use super::run::RunId;
 /// assert!(merger.add(recording.clone())?);
 /// assert!(!merger.add(recording)?);
 /// assert_eq!(merger.finish().total(), 2);
-/// # Ok::<(), callgate_trace::recording::SharedRuns>(())
+/// # Ok::<(), callgate_trace::recording::MergeError>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Merger {
@@ -37,10 +38,15 @@ impl Merger {
     /// # Errors
     /// If some of its runs were added before, and it also has others: the counts of the former cannot be subtracted.
     /// Nothing is added then.
-    pub fn add(&mut self, recording: Recording) -> Result<bool, SharedRuns> {
+    ///
+    /// If there are more than 10,000 runs, which no file may have: nothing is added.
+    pub fn add(&mut self, recording: Recording) -> Result<bool, MergeError> {
         let numbers: FxHashSet<u64> = assigned(&recording).collect();
         let shared = numbers.iter().filter(|number| self.assigned.contains(*number)).count();
-        if shared == 0 {
+        let runs = self.merged.runs().len().saturating_add(recording.runs().len());
+        if shared == 0 && runs > MAX_RUNS {
+            return Err(MergeError(MergeErrorKind::TooManyRuns(runs)));
+        } else if shared == 0 {
             self.assigned.extend(numbers);
             self.merged.absorb(recording);
         } else if shared == recording.runs().len() {
@@ -51,7 +57,7 @@ impl Merger {
         } else {
             let of = |run: &u64| self.assigned.contains(run);
             let run = assigned(&recording).find(of).map_or(RunId::Digest(0), RunId::Assigned);
-            return Err(SharedRuns { shared, run });
+            return Err(MergeError(MergeErrorKind::Shared { shared, run }));
         }
         Ok(true)
     }
@@ -71,29 +77,50 @@ fn assigned(recording: &Recording) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A recording has runs that were merged before, and others.
+/// Why a recording cannot be merged with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedRuns {
-    shared: usize,
-    run: RunId,
+pub struct MergeError(MergeErrorKind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MergeErrorKind {
+    /// It has runs that were merged before, for example this one, and others.
+    Shared {
+        shared: usize,
+        run: RunId,
+    },
+    TooManyRuns(usize),
 }
 
-impl SharedRuns {
+impl MergeError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
-        "give each run once: omit one of the merged recordings, or merge the single ones again"
+        match self.0 {
+            MergeErrorKind::Shared { .. } => {
+                "give each run once: omit one of the merged recordings, or merge the single ones again"
+            }
+            MergeErrorKind::TooManyRuns(_) => "merge fewer recordings",
+        }
     }
 }
 
-impl fmt::Display for SharedRuns {
+impl fmt::Display for MergeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SharedRuns { shared, run } = self;
-        let runs = if *shared == 1 { "run" } else { "runs" };
-        write!(
-            f,
-            "the recording shares {shared} {runs} with others, for example {run}, and also has other runs"
-        )
+        match self.0 {
+            MergeErrorKind::Shared { shared, run } => {
+                let runs = if shared == 1 { "run" } else { "runs" };
+                write!(
+                    f,
+                    "the recording shares {shared} {runs} with others, for example {run}, and also has other runs"
+                )
+            }
+            MergeErrorKind::TooManyRuns(runs) => {
+                write!(
+                    f,
+                    "a merged recording has at most {MAX_RUNS} runs, but this one makes it {runs}"
+                )
+            }
+        }
     }
 }
 
-impl std::error::Error for SharedRuns {}
+impl std::error::Error for MergeError {}

@@ -63,6 +63,7 @@
 //! | `count` | how often the syscall was made, an integer from 0 to 2⁶³ − 1 |
 //! | `runs` | in how many runs it was made, for merged recordings; default 1 |
 //! | `only_in` | the runs that made it, if there are at most two: their places in the list `runs` of the recording, from 0 |
+//! | `common` | the labels that all runs have in common that made it; default: those that all runs of the recording have |
 //! | `args` | one item per argument, starting with the first; `null` or a missing item: no value is known |
 //!
 //! | key of an item of `args` | value |
@@ -109,6 +110,7 @@ mod caveat;
 mod digest;
 mod evidence;
 pub(crate) mod json;
+mod labels;
 pub(crate) mod limits;
 mod merger;
 mod model;
@@ -119,7 +121,7 @@ mod values;
 pub use caveat::{Caveat, Effect};
 pub use evidence::Evidence;
 pub use limits::{MAX_COUNT, MAX_VALUES};
-pub use merger::{Merger, SharedRuns};
+pub use merger::{MergeError, Merger};
 pub use model::{Recording, SyscallStats};
 pub use run::{RecordingMethod, Run, RunId};
 pub use syscall::SyscallId;

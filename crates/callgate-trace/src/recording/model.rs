@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use super::caveat::Caveat;
 use super::digest::digest;
 use super::evidence::{Evidence, RunRelation};
+use super::labels::CommonLabels;
 use super::limits::MAX_COUNT;
 use super::run::{Run, RunId, combined_caveats};
 use super::syscall::SyscallId;
@@ -16,6 +17,8 @@ use super::values::ArgValues;
 pub struct SyscallStats {
     count: u64,
     seen: Evidence,
+    /// In a recording of one run, not set: its labels are those of the run.
+    common: CommonLabels,
     args: Vec<ArgValues>,
 }
 
@@ -24,6 +27,7 @@ impl SyscallStats {
         SyscallStats {
             count: 0,
             seen: Evidence::default(),
+            common: CommonLabels::default(),
             args: vec![ArgValues::default(); syscall.arity()],
         }
     }
@@ -68,8 +72,14 @@ impl SyscallStats {
         }
     }
 
+    /// The labels that all runs have in common which made the syscall, if recordings were merged.
+    pub fn common_labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.common.iter()
+    }
+
     /// Says in which run it was made, and its values were seen, where this is not known.
-    fn attribute(&mut self, run: u64) {
+    fn attribute(&mut self, run: u64, labels: &CommonLabels) {
+        self.common = labels.clone();
         self.seen.attribute(run);
         self.args.iter_mut().for_each(|values| values.attribute(run));
     }
@@ -172,12 +182,42 @@ impl Recording {
             match self.syscalls.entry(syscall) {
                 Entry::Vacant(free) => _ = free.insert(stats),
                 Entry::Occupied(mut known) => {
-                    let SyscallStats { count, seen, args } = stats;
-                    known.get_mut().join(count, seen, args, RunRelation::Different);
+                    let SyscallStats { count, seen, common, args } = stats;
+                    let known = known.get_mut();
+                    known.common.intersect(&common);
+                    known.join(count, seen, args, RunRelation::Different);
                 }
             }
         }
         self.runs.append(&mut other.runs);
+    }
+
+    /// The labels that all runs have in common.
+    pub(super) fn common_labels(&self) -> CommonLabels {
+        CommonLabels::of_all(self.runs.iter().map(|run| &run.labels))
+    }
+
+    /// Sets the labels that all runs have in common that made a syscall.
+    pub(super) fn set_common_labels(&mut self, syscall: SyscallId, labels: CommonLabels) {
+        if let Some(stats) = self.syscalls.get_mut(&syscall) {
+            stats.common = labels;
+        }
+    }
+
+    /// Adds a label to all runs that have none with this key.
+    pub fn label(&mut self, key: &str, value: &str) {
+        let label = |run: &mut Run| {
+            run.labels.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+        };
+        if self.runs.is_empty() {
+            self.runs.push(Run::default());
+        }
+        let had_any = self.runs.iter().any(|run| run.labels.contains_key(key));
+        self.runs.iter_mut().for_each(label);
+        // If some runs had another value, syscalls of the others are not known.
+        if self.runs.len() > 1 && !had_any {
+            self.syscalls.values_mut().for_each(|stats| stats.common.insert(key, value));
+        }
     }
 
     fn is_blank(&self) -> bool {
@@ -192,7 +232,8 @@ impl Recording {
         if let [run] = self.runs.as_mut_slice() {
             let id = run.id.unwrap_or_else(|| RunId::Digest(digest(&(&*run, &self.syscalls))));
             run.id = Some(id);
-            self.syscalls.values_mut().for_each(|stats| stats.attribute(id.bits()));
+            let labels = CommonLabels::of(run.labels.clone());
+            self.syscalls.values_mut().for_each(|stats| stats.attribute(id.bits(), &labels));
         }
     }
 

@@ -64,14 +64,26 @@ fn a_merged_recording_has_the_syscalls_and_runs_of_both() {
 fn run() -> impl Strategy<Value = Run> {
     let caveat = prop::sample::select(vec!["denied-calls", "lost-calls", "of-a-newer-recorder"]);
     let caveats = prop::collection::vec((caveat, prop::option::of(0_u64..4)), 0..3);
-    (prop::sample::select(vec!["a", "b"]), 0_u64..3, caveats).prop_map(|(word, lost, caveats)| {
+    let label = prop::sample::select(vec!["a", "b"]);
+    let labels =
+        prop::collection::btree_map(prop::sample::select(vec!["node", "image"]), label, 0..3);
+    let word = prop::sample::select(vec!["a", "b"]);
+    (word, 0_u64..3, caveats, labels).prop_map(|(word, lost, caveats, labels)| {
+        let labels =
+            labels.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let caveats = caveats.into_iter().map(|(id, count)| Caveat {
             id: id.to_owned(),
             effect: Effect::Altered,
             count,
             text: "it happened".to_owned(),
         });
-        Run { command: vec![word.to_owned()], lost, caveats: caveats.collect(), ..Run::default() }
+        Run {
+            command: vec![word.to_owned()],
+            lost,
+            caveats: caveats.collect(),
+            labels,
+            ..Run::default()
+        }
     })
 }
 
@@ -133,6 +145,12 @@ proptest! {
         for (syscall, seen) in all.syscalls() {
             let had = [&a, &b, &c].into_iter().filter_map(|part| part.get(syscall));
             prop_assert_eq!(seen.runs(), had.clone().count() as u64);
+            let labels = |part: &&Recording| part.runs()[0].labels.clone();
+            let with: Vec<_> = [&a, &b, &c].into_iter().filter(|part| part.get(syscall).is_some()).collect();
+            let mut common = labels(&with[0]);
+            common.retain(|key, value| with.iter().all(|part| labels(part).get(key) == Some(value)));
+            let common = common.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            prop_assert!(seen.common_labels().eq(common));
             let in_runs = seen.seen();
             prop_assert_eq!(in_runs.known(), runs_of(&|part| part.get(syscall).is_some()));
             for (index, values) in seen.args().iter().enumerate() {
@@ -190,4 +208,35 @@ fn runs_that_cannot_be_separated_are_an_error() {
         "the recording shares 1 run with others, for example 0000000000000002, and also has other runs"
     );
     assert_eq!(merger.finish(), merged(&[&a, &b]));
+}
+
+#[test]
+fn a_label_is_added_to_runs_without_it() {
+    let syscall = SyscallId::new(Arch::X86_64, 3);
+    let of = |command: &str| {
+        let mut recording =
+            Recording::of(Run { command: vec![command.to_owned()], ..Run::default() });
+        recording.count(syscall, 1);
+        recording
+    };
+    let [mut a, b, c] = ["a", "b", "c"].map(of);
+    a.label("node", "a");
+    let mut both = merged(&[&a, &b]);
+    both.label("node", "b");
+    both.label("zone", "z");
+    let labels = |recording: &Recording, run: usize| recording.runs()[run].labels["node"].clone();
+    assert_eq!([labels(&both, 0), labels(&both, 1)], ["a", "b"]);
+    assert!(both.get(syscall).unwrap().common_labels().eq([("zone", "z")]));
+    let mut same = merged(&[&b, &c]);
+    same.label("node", "b");
+    assert!(same.get(syscall).unwrap().common_labels().eq([("node", "b")]));
+}
+
+#[test]
+fn a_merged_recording_has_at_most_10000_runs() {
+    let mut merger = Merger::default();
+    let run = || Recording::of(Run::default());
+    (0..limits::MAX_RUNS).for_each(|_| assert_eq!(merger.add(run()), Ok(true)));
+    let error = merger.add(run()).unwrap_err().to_string();
+    assert_eq!(error, "a merged recording has at most 10000 runs, but this one makes it 10001");
 }

@@ -9,9 +9,10 @@ use super::args::args;
 use super::entry::entries;
 use super::header::{check, is_recording};
 use super::only_in::seen;
-use super::runs::runs;
+use super::runs::{labels, runs};
 use super::truncated;
 use crate::recording::caveat::Caveat;
+use crate::recording::labels::CommonLabels;
 use crate::recording::limits::MAX_SYSCALLS;
 use crate::recording::model::Recording;
 use crate::recording::run::Run;
@@ -41,6 +42,7 @@ pub(crate) fn read(
             run.caveats.push(Caveat::cut_off());
         }
     }
+    let common = recording.common_labels();
     for entry in entries(reader, &tree) {
         let seen = seen(reader, &entry, recording.runs());
         let args = args(reader, &entry, seen, recording.runs());
@@ -56,6 +58,10 @@ pub(crate) fn read(
             break;
         }
         recording.add_of_runs(syscall, entry.count, seen, args);
+        if recording.runs().len() > 1 {
+            let own = entry.node.get("common").map(|node| CommonLabels::of(labels(reader, node)));
+            recording.set_common_labels(syscall, own.unwrap_or_else(|| common.clone()));
+        }
     }
     recording
 }

@@ -79,13 +79,13 @@ fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
 }
 
 /// An object of strings, at most [`MAX_LABELS`].
-fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
+pub(super) fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
     if !is_object(reader, node, "`labels`", "an object") {
         return labels;
     }
     if let Some(member) = node.members().get(MAX_LABELS) {
-        let message = format!("a run has more than {MAX_LABELS} labels, the limit");
+        let message = format!("more than {MAX_LABELS} labels, the limit");
         reader.error(member.key_at, message).help = "remove labels".to_owned();
     }
     for member in node.members().iter().take(MAX_LABELS) {

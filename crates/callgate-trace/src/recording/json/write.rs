@@ -2,7 +2,6 @@
 
 use callgate_formats::layout::QuotedString;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
 
 use super::header::VERSION;
@@ -29,6 +28,7 @@ impl Recording {
         }
         to.write_str("\n  ],\n  \"calls\": [")?;
         let places = RunPlaces::of(self.runs());
+        let common = self.common_labels();
         for (index, (syscall, stats)) in self.syscalls().enumerate() {
             to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
             write!(to, "{{\"arch\": \"{}\", ", syscall.arch)?;
@@ -41,6 +41,9 @@ impl Recording {
             }
             if let Some(places) = places.of_runs(stats.seen()) {
                 write!(to, ", \"only_in\": {}", List(places))?;
+            }
+            if self.runs().len() > 1 && !stats.common_labels().eq(common.iter()) {
+                write!(to, ", \"common\": {}", Labels(stats.common_labels().collect()))?;
             }
             write_args(to, stats, &places)?;
             to.write_str("}")?;
@@ -101,7 +104,8 @@ fn write_run(to: &mut String, run: &Run) -> fmt::Result {
         None => {}
     }
     if !run.labels.is_empty() {
-        write!(to, ", \"labels\": {}", Labels(&run.labels))?;
+        let labels = run.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        write!(to, ", \"labels\": {}", Labels(labels.collect()))?;
     }
     if !run.caveats.is_empty() {
         write!(to, ", \"caveats\": {}", List(run.caveats.iter().map(CaveatJson).collect()))?;
@@ -110,7 +114,7 @@ fn write_run(to: &mut String, run: &Run) -> fmt::Result {
 }
 
 /// Labels as JSON.
-struct Labels<'r>(&'r BTreeMap<String, String>);
+struct Labels<'r>(Vec<(&'r str, &'r str)>);
 
 impl Display for Labels<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
