@@ -99,7 +99,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 }
 
 /// Warns about caveats, and about architectures that the filter is not for.
-fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
+pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
     for NamedRecording { name, recording } in named {
         for caveat in recording.caveats() {
             let help = match caveat.effect {

@@ -4,6 +4,8 @@ mod args;
 mod run;
 mod summary;
 mod unseen;
+mod update;
+mod update_text;
 
 pub(crate) use args::GenerateArgs;
 pub(crate) use run::run;
