@@ -11,8 +11,8 @@ use callgate::diagnostic::{Diagnostic, Position, Severity};
 use callgate::read::{ReadOptions, ReadRecording, RecordingReader};
 use callgate::recording::Recording;
 
-use super::RecordingOptions;
 use super::batch::{Batch, Parsed, Text};
+use super::files::RecordingOptions;
 use super::warnings::Warnings;
 use crate::report::{Failure, Result};
 use crate::source::Place;

@@ -1,9 +1,5 @@
 //! Reads recordings from files in any format.
 
-mod batch;
-mod stream;
-mod warnings;
-
 use std::ffi::OsStr;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -19,8 +15,6 @@ use crate::options::native_arch;
 use crate::report::{self, Failure, Result};
 use crate::source::Place;
 use crate::text::argument;
-
-pub(crate) use stream::read_each;
 
 /// A recording and the name of its file.
 pub(crate) struct NamedRecording {
@@ -47,7 +41,7 @@ pub(crate) struct RecordingOptions {
 }
 
 impl RecordingOptions {
-    fn resolve(self) -> Result<ReadOptions> {
+    pub(super) fn resolve(self) -> Result<ReadOptions> {
         let RecordingOptions { arch, strict, partial } = self;
         Ok(ReadOptions { arch: arch.map_or_else(native_arch, Ok)?, strict, partial })
     }
