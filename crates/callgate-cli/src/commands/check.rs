@@ -112,6 +112,11 @@ pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter
             report::warn_about(name, caveat.text, help);
         }
     }
+    warn_about_arches(recording, filter);
+}
+
+/// Warns about architectures that the filter is not for.
+pub(crate) fn warn_about_arches(recording: &Recording, filter: &Stack) {
     let arches = filter.arches();
     let mut others: Vec<Arch> = recording.syscalls().map(|(call, _)| call.arch).collect();
     others.retain(|arch| !arches.contains(arch));
@@ -126,7 +131,7 @@ pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter
     }
 }
 
-fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
+pub(crate) fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let filter = printable(filter);
     let (different, calls) = (recording.syscalls().len() as u64, recording.total());
     let all = format!("{}, {}", counted(different, "syscall"), counted(calls, "call"));
@@ -227,7 +232,7 @@ fn number(value: &u64) -> String {
     if *value < 4096 { value.to_string() } else { format!("{value:#x}") }
 }
 
-fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
+pub(crate) fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let items = findings.iter().map(|finding| {
         let (certainty, values) = match &finding.certainty {
             Certainty::Every => ("all", Vec::new()),

@@ -3,6 +3,7 @@
 mod fleet;
 mod label;
 mod merge;
+mod write;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -129,7 +130,7 @@ enum RecordCommand {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum MethodArg {
+pub(crate) enum MethodArg {
     /// tracepoint if possible, otherwise ptrace
     Auto,
     /// eBPF programs count syscalls
@@ -151,18 +152,37 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
     let target = Target::prepare(args.output.as_deref())?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let methods = match args.via {
-        MethodArg::Auto => &RecordMethod::ALL[..],
-        MethodArg::Tracepoint => &[RecordMethod::Tracepoint],
-        MethodArg::Ptrace => &RecordMethod::PTRACE,
-        MethodArg::Stops => &[RecordMethod::Stops],
-    };
+    let methods = args.via.methods();
     let mut saving = Saving::to(target, args.output.as_deref());
     saving.labels.clone_from(&args.label);
     let recorded = record_to(&command, words, methods, &mut saving).map_err(|error| {
         Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
     })?;
     let saved = saving.end();
+    warn_about(&recorded);
+    let text = match args.format {
+        Format::Json => json(&recorded),
+        Format::Text => text(&recorded, args.output.as_deref(), saved.is_ok()),
+    };
+    report::note(&text);
+    saved?;
+    let failed = recorded.notes.iter().any(Note::is_failure);
+    Ok(if failed { 2 } else { exit_status(recorded.status) })
+}
+
+impl MethodArg {
+    pub(crate) fn methods(self) -> &'static [RecordMethod] {
+        match self {
+            MethodArg::Auto => &RecordMethod::ALL,
+            MethodArg::Tracepoint => &[RecordMethod::Tracepoint],
+            MethodArg::Ptrace => &RecordMethod::PTRACE,
+            MethodArg::Stops => &[RecordMethod::Stops],
+        }
+    }
+}
+
+/// Warns about what the recording lacks.
+pub(crate) fn warn_about(recorded: &Recorded) {
     for note in &recorded.notes {
         report::warn(note.to_string(), note.help());
     }
@@ -178,14 +198,6 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         let what = format!("syscalls that are missing in the recording: {lost}");
         report::warn(what, help);
     }
-    let text = match args.format {
-        Format::Json => json(&recorded),
-        Format::Text => text(&recorded, args.output.as_deref(), saved.is_ok()),
-    };
-    report::note(&text);
-    saved?;
-    let failed = recorded.notes.iter().any(Note::is_failure);
-    Ok(if failed { 2 } else { exit_status(recorded.status) })
 }
 
 /// `--from`: reads recordings and logs, and writes one recording.
@@ -199,17 +211,9 @@ fn read(args: &RecordArgs) -> Result<u8> {
     let all = recordings::merged(&named)?;
     match (&args.output, args.format) {
         (None, Format::Text) => output::print(&table(&all))?,
-        (output, _) => write(&all, output.as_deref())?,
+        (output, _) => write::write(&all, output.as_deref())?,
     }
     Ok(0)
-}
-
-/// Writes a recording to a file or to standard output.
-fn write(recording: &Recording, path: Option<&Path>) -> Result<()> {
-    match path.filter(|path| path.as_os_str() != "-") {
-        Some(path) => output::write_recording(path, recording.to_json().as_bytes()),
-        None => output::print(&recording.to_json()),
-    }
 }
 
 /// The destination of the recording, checked before the command runs.

@@ -5,7 +5,6 @@ mod run;
 mod summary;
 mod unseen;
 mod update;
-mod update_text;
 
 pub(crate) use args::GenerateArgs;
 pub(crate) use run::run;

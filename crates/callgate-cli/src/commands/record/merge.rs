@@ -9,7 +9,7 @@ use clap::ValueHint;
 
 use super::fleet::Fleet;
 use super::label::{Label, label};
-use super::write;
+use super::write::write;
 use crate::options::{ArchParser, Format};
 use crate::output;
 use crate::recordings::{RecordingOptions, read_each};

@@ -1,4 +1,4 @@
-//! `--update`: adds what recordings need to an existing profile, in the language of the profile.
+//! Searches the changes of a profile, and proves them.
 //!
 //! For each recorded syscall that the profile denies, a change is searched and proved as for `callgate why`. The result is
 //! proved as a whole: it allows everything that was recorded, and otherwise permits the same as before.
@@ -10,15 +10,9 @@ use callgate::policy::Field;
 use callgate::recording::{Recording, SyscallStats};
 use callgate::{SeccompData, Word};
 
-use super::args::GenerateArgs;
-use super::update_text;
-use crate::commands::check::warn_about;
 use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};
-use crate::options::{Format, SourceOptions};
-use crate::output;
-use crate::recordings::{self, RecordingOptions};
-use crate::report::{self, Failure, Result};
-use crate::source::Source;
+use crate::options::SourceOptions;
+use crate::report::{Failure, Result};
 
 /// How many combinations of recorded values of one syscall are added one by one. With more, fewer arguments are limited.
 const MAX_COMBINATIONS: usize = 16;
@@ -34,43 +28,11 @@ pub(super) struct Update {
     /// One of the syscalls that are still denied, with another verdict.
     pub(super) side_effect: Option<SideEffect>,
     /// The changed text; `None` if the source consists of several.
-    text: Option<String>,
-}
-
-pub(super) fn run(args: &GenerateArgs, source: &std::ffi::OsStr) -> Result<u8> {
-    let reading = RecordingOptions {
-        arch: args.arch.first().copied(),
-        strict: args.strict,
-        partial: args.partial,
-    };
-    let named = recordings::read_all(&args.recordings, reading)?;
-    let options = args.reading().with_statements();
-    let read = Read::new(Source::parse(source)?.load()?, &options)?;
-    let mut recording = recordings::merged(&named)?;
-    warn_about(&named, &recording, &read.stack);
-    let arches = read.stack.arches();
-    recording.retain(|syscall| arches.contains(&syscall.arch));
-    let update = updated(&recording, read, args.options(), &options)?;
-
-    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
-    match (output, &update.text) {
-        (Some(path), Some(text)) => output::write_file(path, text.as_bytes())?,
-        (Some(_), None) => {
-            return Err(Failure::about(&update.name, "the source has more than one text")
-                .help("omit -o, and apply the patch that is printed"));
-        }
-        (None, _) if args.format == Format::Text => output::print(&update.patch)?,
-        (None, _) => {}
-    }
-    match args.format {
-        Format::Text => report::note(&update_text::text(&update, &recording)),
-        Format::Json => output::print(&update_text::json(&update, &recording))?,
-    }
-    Ok(0)
+    pub(super) text: Option<String>,
 }
 
 /// The profile with what the recording needs.
-fn updated(
+pub(super) fn updated(
     recording: &Recording,
     before: Read,
     generating: GenerateOptions,

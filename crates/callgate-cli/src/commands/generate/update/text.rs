@@ -6,7 +6,7 @@ use callgate::change::{Allowed, SideEffect};
 use callgate::recording::Recording;
 use callgate_requests::json::Json;
 
-use super::update::Update;
+use super::search::Update;
 use crate::commands::why::call;
 use crate::output::wrap;
 use crate::text::{counted, printable};
