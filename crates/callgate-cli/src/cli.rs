@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::arguments;
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
-    lint, man, merge, optimize, record, report, run, sets, simulate, subset, why,
+    lint, man, merge, optimize, record, report, run, sets, simulate, subset, test, why,
 };
 use crate::help;
 use crate::hints;
@@ -71,8 +71,8 @@ Examples:
   callgate diff profile.json filter.bpf
 
 Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
-(check), not expressible (convert) or findings (lint), 2 error, 3 too noisy
-(bench); run and record return the exit status of the command."
+(check, test), not expressible (convert) or findings (lint), 2 error, 3 too
+noisy (bench); run and record return the exit status of the command."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -106,6 +106,7 @@ enum Command {
     Report(report::ReportArgs),
     Generate(generate::GenerateArgs),
     Check(check::CheckArgs),
+    Test(test::TestArgs),
     Fuzz(fuzz::FuzzArgs),
     Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
@@ -154,6 +155,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Report(args) => report::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Test(args) => test::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args, command()),

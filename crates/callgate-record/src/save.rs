@@ -75,6 +75,7 @@ impl Facts {
             kernel: callgate_linux::kernel::release().ok(),
             callgate: Some(env!("CARGO_PKG_VERSION").to_owned()),
             caveats,
+            ..Run::default()
         }
     }
 }

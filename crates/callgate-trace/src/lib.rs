@@ -9,6 +9,7 @@
 //! | [`denials`] | denials in logs: audit, journal, SIGSYS reports, strace |
 //! | [`check`] | which recorded syscalls a filter would deny |
 //! | [`generate`] | profiles that allow what was recorded |
+//! | [`unseen`] | estimates of what no recorded run has done yet |
 //!
 //! [`read`] returns recordings. [`counts`] has a reader of its own, which returns counts for the weights of a
 //! filter. Both use the same detection (`read/detect.rs`) and the same logs.
@@ -35,6 +36,7 @@ mod logs;
 mod names;
 pub mod read;
 pub mod recording;
+pub mod unseen;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
     let named = recordings::read_all(files, options)?;
     let filter = Source::parse(&source)?.read(&args.reading)?;
-    let recording = recordings::merged(&named);
+    let recording = recordings::merged(&named)?;
     warn_about(&named, &recording, &filter);
 
     let mut store = Store::default();
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 }
 
 /// Warns about caveats, and about architectures that the filter is not for.
-fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
+pub(crate) fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
     for NamedRecording { name, recording } in named {
         for caveat in recording.caveats() {
             let help = match caveat.effect {
@@ -115,6 +115,11 @@ fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
             report::warn_about(name, caveat.text, help);
         }
     }
+    warn_about_arches(recording, filter);
+}
+
+/// Warns about architectures that the filter is not for.
+pub(crate) fn warn_about_arches(recording: &Recording, filter: &Stack) {
     let arches = filter.arches();
     let mut others: Vec<Arch> = recording.syscalls().map(|(call, _)| call.arch).collect();
     others.retain(|arch| !arches.contains(arch));
@@ -129,7 +134,7 @@ fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
     }
 }
 
-fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
+pub(crate) fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let filter = printable(filter);
     let (different, calls) = (recording.syscalls().len() as u64, recording.total());
     let all = format!("{}, {}", counted(different, "syscall"), counted(calls, "call"));
@@ -230,7 +235,7 @@ fn number(value: &u64) -> String {
     if *value < 4096 { value.to_string() } else { format!("{value:#x}") }
 }
 
-fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
+pub(crate) fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let items = findings.iter().map(|finding| {
         let (certainty, values) = match &finding.certainty {
             Certainty::Every => ("all", Vec::new()),

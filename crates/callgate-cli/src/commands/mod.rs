@@ -24,4 +24,5 @@ pub(crate) mod sets;
 pub(crate) mod simulate;
 pub(crate) mod subset;
 mod targets;
+pub(crate) mod test;
 pub(crate) mod why;

@@ -32,7 +32,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Understand them",
         &["explain", "why", "lint", "report", "simulate", "diff", "subset", "check"],
     ),
-    ("Run and measure", &["run", "record", "dump", "bench", "fuzz"]),
+    ("Run and measure", &["run", "test", "record", "dump", "bench", "fuzz"]),
     ("Programs as text", &["asm", "disasm"]),
     ("Shell", &["completions", "man", "help"]),
 ];

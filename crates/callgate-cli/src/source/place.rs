@@ -116,7 +116,7 @@ impl Place {
         result
     }
 
-    fn open(&self) -> Result<Box<dyn Read + Send>> {
+    pub(crate) fn open(&self) -> Result<Box<dyn Read + Send>> {
         /// Whether standard input was already read.
         static STDIN_IS_TAKEN: AtomicBool = AtomicBool::new(false);
         match self {
@@ -169,7 +169,7 @@ impl Place {
         })
     }
 
-    fn unreadable(&self, error: &io::Error) -> Failure {
+    pub(crate) fn unreadable(&self, error: &io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::NotFound => Failure::about(self.name(), "no such file")
                 .help("give the name of a file that exists, or - for standard input"),

@@ -15,7 +15,7 @@ use super::limitable;
 use super::options::{GenerateOptions, LimitedArgs};
 use super::recorded_limits::{limit_args, limit_to};
 use super::runtime::{MADE_BY_KERNEL, NeededSyscall};
-use crate::recording::{ArgValues, Effect, Recording};
+use crate::recording::{ArgValues, Effect, Merger, Recording};
 use callgate_bpf::syscalls::Arch;
 
 /// Generates a profile that allows everything that was recorded, and as little else as the options permit.
@@ -28,8 +28,11 @@ pub fn generate(
     options: &GenerateOptions,
 ) -> Result<Draft, GenerateError> {
     // Only the merged recording is used, so the result is the same for recordings that were merged before.
-    let mut recorded = Recording::default();
-    recordings.iter().for_each(|recording| recorded.merge(recording.clone()));
+    let mut merger = Merger::default();
+    for recording in recordings {
+        merger.add(recording.clone()).map_err(GenerateErrorKind::Merge)?;
+    }
+    let mut recorded = merger.finish();
     let arches = arches(&recorded, options)?;
     recorded.retain(|syscall| arches.contains(&syscall.arch));
     let mut caveats = recorded.caveats();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::text::times;
 use crate::check::Finding;
-use crate::recording::Caveat;
+use crate::recording::{Caveat, MergeError};
 use callgate_bpf::diagnostic::Diagnostics;
 use callgate_bpf::syscalls::Arch;
 use callgate_formats::ruleset::UnknownSyscall;
@@ -19,6 +19,7 @@ pub struct GenerateError(GenerateErrorKind);
 pub(super) enum GenerateErrorKind {
     Empty,
     Incomplete(Vec<Caveat>),
+    Merge(MergeError),
     NothingFor {
         wanted: Vec<Arch>,
         recorded: Vec<Arch>,
@@ -47,6 +48,7 @@ impl GenerateError {
             Kind::Incomplete(_) => {
                 "record again, or accept that missing syscalls are denied (callgate generate --partial)"
             }
+            Kind::Merge(error) => error.help(),
             Kind::NothingFor { .. } => "name the architecture of the recording, or omit --arch",
             Kind::Arches(_) => "name architectures with the same byte order",
             Kind::OneArch { .. } => "select one of them with --arch, or choose another format",
@@ -87,6 +89,7 @@ impl fmt::Display for GenerateError {
                 let texts: Vec<&str> = caveats.iter().map(|caveat| caveat.text.as_str()).collect();
                 write!(f, "the recording is incomplete: {}", texts.join("; "))
             }
+            Kind::Merge(error) => error.fmt(f),
             Kind::NothingFor { wanted, recorded } => write!(
                 f,
                 "no syscalls were recorded for {}, only for {}",

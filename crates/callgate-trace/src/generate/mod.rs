@@ -34,6 +34,7 @@ mod families;
 mod format;
 mod grant;
 mod limitable;
+mod limited_values;
 mod options;
 mod recorded_limits;
 mod remarks;

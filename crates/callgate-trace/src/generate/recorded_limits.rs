@@ -92,7 +92,7 @@ fn as_seen_by_filters(values: &ArgValues, arch: Arch) -> ArgValues {
     match (values.all(), values.bounds()) {
         (Some(_), _) if !arch.has_wide_registers() => ArgValues::from_values_in_runs(
             values.observed(),
-            values.runs().map(|(value, runs)| (value & LOW, runs)),
+            values.seen().map(|(value, seen)| (value & LOW, seen)),
         ),
         (None, Some(Bounds { ever, always, .. })) if !arch.has_wide_registers() => {
             let (ever, always) = (ever & LOW, always & LOW);

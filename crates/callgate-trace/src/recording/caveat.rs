@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 /// Why a recording may differ from a run without a recorder.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caveat {
     /// A stable identifier, such as `denied-calls`. The [JSON format](super#json-format) lists them.
     pub id: String,
@@ -20,7 +20,7 @@ pub struct Caveat {
 }
 
 /// How a recording differs from the syscalls that the program makes without a recorder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Syscalls are missing: a profile made from it denies them.
     Incomplete,

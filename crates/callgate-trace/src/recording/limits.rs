@@ -11,3 +11,6 @@ pub(crate) const MAX_SYSCALLS: usize = 16_384;
 
 /// How many runs a recording in JSON may have.
 pub(crate) const MAX_RUNS: usize = 10_000;
+
+/// How many labels a run may have.
+pub(crate) const MAX_LABELS: usize = 64;

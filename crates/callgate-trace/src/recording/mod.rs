@@ -6,9 +6,10 @@
 //! them in any case.
 //!
 //! Recordings come from `callgate record`, from the logs and tables of other tools, and from JSON;
-//! [`read`](crate::read) reads all of these, and [`Recording::to_json`] writes JSON. [`Recording::merge`] combines
-//! recordings in any order. The result keeps how many runs made a syscall, and how many had a value, so whatever
-//! is derived from several recordings can be derived from the merged one. A [`Caveat`] records why a run may
+//! [`read`](crate::read) reads all of these, and [`Recording::to_json`] writes JSON. [`Recording::merge`] and [`Merger`]
+//! combine recordings in any order. The result keeps how many runs made a syscall, and how many had a value, and which
+//! runs these are if there are at most two ([`Evidence`]), so whatever is derived from several recordings can be
+//! derived from the merged one. A [`Caveat`] records why a run may
 //! differ from one without a recorder.
 //!
 //! ```
@@ -61,12 +62,15 @@
 //! | `nr` | the number as a filter sees it (with x32's bit); optional if `name` is given |
 //! | `count` | how often the syscall was made, an integer from 0 to 2⁶³ − 1 |
 //! | `runs` | in how many runs it was made, for merged recordings; default 1 |
+//! | `only_in` | the runs that made it, if there are at most two: their places in the list `runs` of the recording, from 0 |
+//! | `common` | the labels that all runs have in common that made it; default: those that all runs of the recording have |
 //! | `args` | one item per argument, starting with the first; `null` or a missing item: no value is known |
 //!
 //! | key of an item of `args` | value |
 //! |---|---|
 //! | `values` | all values of the argument, at most 32; or instead: |
 //! | `seen_in` | with `values`: in how many runs each value was seen; default: the `runs` of the syscall |
+//! | `only_in` | with `values`: for each value a list like `only_in` of the syscall, or null; default: that of the syscall if the value was seen in as many runs |
 //! | `min`, `max` | the smallest and the largest value, unsigned |
 //! | `ever`, `always` | the bits that were set in at least one value, and in all values |
 //! | `observed` | how often a value was seen; default: the `count` of the syscall |
@@ -82,6 +86,9 @@
 //! | `processes`, `threads` | how many there were |
 //! | `lost` | a lower bound on the number of syscalls that were made but not counted |
 //! | `status` | the exit status of the command, or 128 plus the signal number |
+//! | `id` | 16 hexadecimal digits that the recorder chose at random; recordings with the same `id` are of the same run |
+//! | `digest` | in merged recordings, for runs without `id`: 16 hexadecimal digits that depend on the recording of the run |
+//! | `labels` | an object of at most 64 strings: where the run was, and what was run |
 //! | `kernel`, `recorder` | the kernel release, the version of Callgate |
 //! | `caveats` | why the run may differ from one without a recorder: objects with `id`, `effect`, `text` and optionally `count` |
 //!
@@ -101,17 +108,23 @@
 //! [`ReadOptions::partial`](crate::read::ReadOptions::partial) reads these.
 
 mod caveat;
+mod digest;
+mod evidence;
 pub(crate) mod json;
+mod labels;
 pub(crate) mod limits;
+mod merger;
 mod model;
 mod run;
 mod syscall;
 mod values;
 
 pub use caveat::{Caveat, Effect};
+pub use evidence::Evidence;
 pub use limits::{MAX_COUNT, MAX_VALUES};
+pub use merger::{MergeError, Merger};
 pub use model::{Recording, SyscallStats};
-pub use run::{RecordingMethod, Run};
+pub use run::{RecordingMethod, Run, RunId};
 pub use syscall::SyscallId;
 pub use values::{ArgValues, Bounds};
 

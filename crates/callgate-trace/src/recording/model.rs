@@ -4,22 +4,32 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::caveat::Caveat;
+use super::digest::digest;
+use super::evidence::{Evidence, RunRelation};
+use super::labels::CommonLabels;
 use super::limits::MAX_COUNT;
-use super::run::{Run, combined_caveats};
+use super::run::{Run, RunId, combined_caveats};
 use super::syscall::SyscallId;
-use super::values::{ArgValues, RunRelation};
+use super::values::ArgValues;
 
 /// How often a syscall was made, and the values of its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SyscallStats {
     count: u64,
-    runs: u64,
+    seen: Evidence,
+    /// In a recording of one run, not set: its labels are those of the run.
+    common: CommonLabels,
     args: Vec<ArgValues>,
 }
 
 impl SyscallStats {
     pub(crate) fn new(syscall: SyscallId) -> SyscallStats {
-        SyscallStats { count: 0, runs: 1, args: vec![ArgValues::default(); syscall.arity()] }
+        SyscallStats {
+            count: 0,
+            seen: Evidence::default(),
+            common: CommonLabels::default(),
+            args: vec![ArgValues::default(); syscall.arity()],
+        }
     }
 
     /// How often the syscall was made, at most [`MAX_COUNT`].
@@ -29,7 +39,12 @@ impl SyscallStats {
 
     /// In how many runs the syscall was made: 1 unless recordings were merged.
     pub fn runs(&self) -> u64 {
-        self.runs
+        self.seen.runs()
+    }
+
+    /// In which runs the syscall was made.
+    pub fn seen(&self) -> Evidence {
+        self.seen
     }
 
     /// The values of each argument that the syscall has.
@@ -57,15 +72,27 @@ impl SyscallStats {
         }
     }
 
+    /// The labels that all runs have in common which made the syscall, if recordings were merged.
+    pub fn common_labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.common.iter()
+    }
+
+    /// Says in which run it was made, and its values were seen, where this is not known.
+    fn attribute(&mut self, run: u64, labels: &CommonLabels) {
+        self.common = labels.clone();
+        self.seen.attribute(run);
+        self.args.iter_mut().for_each(|values| values.attribute(run));
+    }
+
     fn join(
         &mut self,
         count: u64,
-        runs: u64,
+        seen: Evidence,
         args: impl IntoIterator<Item = ArgValues>,
         relation: RunRelation,
     ) {
         self.add(count);
-        self.runs = relation.total_runs(self.runs, runs);
+        self.seen = self.seen.join(seen, relation);
         for (values, more) in self.args.iter_mut().zip(args) {
             values.join(&more, relation);
         }
@@ -116,7 +143,7 @@ impl Recording {
         count: u64,
         args: impl IntoIterator<Item = ArgValues>,
     ) {
-        self.add_of_runs(syscall, count, 1, args);
+        self.add_of_runs(syscall, count, Evidence::default(), args);
     }
 
     /// Like [`add`](Recording::add), for occurrences of several runs.
@@ -124,26 +151,93 @@ impl Recording {
         &mut self,
         syscall: SyscallId,
         count: u64,
-        runs: u64,
+        seen: Evidence,
         args: impl IntoIterator<Item = ArgValues>,
     ) {
         if count > 0 {
-            self.entry(syscall).join(count, runs, args, RunRelation::Same);
+            self.entry(syscall).join(count, seen, args, RunRelation::Same);
         }
     }
 
     /// Adds a recording of other runs: counts add up (to at most [`MAX_COUNT`]), sets of values are united. The
-    /// result does not depend on the order in which recordings are merged.
+    /// result does not depend on the order in which recordings are merged. [`Merger`](super::Merger) merges many
+    /// recordings faster, and recognizes runs that are given twice.
     pub fn merge(&mut self, other: Recording) {
-        for (syscall, SyscallStats { count, runs, args }) in other.syscalls {
+        self.absorb(other);
+        self.runs.sort();
+    }
+
+    /// Like [`merge`](Recording::merge), but the runs are not sorted.
+    pub(super) fn absorb(&mut self, mut other: Recording) {
+        if other.is_blank() {
+            return;
+        }
+        if self.is_blank() {
+            *self = other;
+            return;
+        }
+        self.attribute();
+        other.attribute();
+        for (syscall, stats) in other.syscalls {
             match self.syscalls.entry(syscall) {
-                Entry::Vacant(free) => _ = free.insert(SyscallStats { count, runs, args }),
+                Entry::Vacant(free) => _ = free.insert(stats),
                 Entry::Occupied(mut known) => {
-                    known.get_mut().join(count, runs, args, RunRelation::Different);
+                    let SyscallStats { count, seen, common, args } = stats;
+                    let known = known.get_mut();
+                    known.common.intersect(&common);
+                    known.join(count, seen, args, RunRelation::Different);
                 }
             }
         }
-        self.runs.extend(other.runs);
+        self.runs.append(&mut other.runs);
+    }
+
+    /// The labels that all runs have in common.
+    pub(super) fn common_labels(&self) -> CommonLabels {
+        CommonLabels::of_all(self.runs.iter().map(|run| &run.labels))
+    }
+
+    /// Sets the labels that all runs have in common that made a syscall.
+    pub(super) fn set_common_labels(&mut self, syscall: SyscallId, labels: CommonLabels) {
+        if let Some(stats) = self.syscalls.get_mut(&syscall) {
+            stats.common = labels;
+        }
+    }
+
+    /// Adds a label to all runs that have none with this key.
+    pub fn label(&mut self, key: &str, value: &str) {
+        let label = |run: &mut Run| {
+            run.labels.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+        };
+        if self.runs.is_empty() {
+            self.runs.push(Run::default());
+        }
+        let had_any = self.runs.iter().any(|run| run.labels.contains_key(key));
+        self.runs.iter_mut().for_each(label);
+        // If some runs had another value, syscalls of the others are not known.
+        if self.runs.len() > 1 && !had_any {
+            self.syscalls.values_mut().for_each(|stats| stats.common.insert(key, value));
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        self.syscalls.is_empty() && self.runs.is_empty()
+    }
+
+    /// Identifies the run of a recording of one run, so that others can be distinguished from it.
+    fn attribute(&mut self) {
+        if self.runs.is_empty() {
+            self.runs.push(Run::default());
+        }
+        if let [run] = self.runs.as_mut_slice() {
+            let id = run.id.unwrap_or_else(|| RunId::Digest(digest(&(&*run, &self.syscalls))));
+            run.id = Some(id);
+            let labels = CommonLabels::of(run.labels.clone());
+            self.syscalls.values_mut().for_each(|stats| stats.attribute(id.bits(), &labels));
+        }
+    }
+
+    pub(super) fn sort_runs(&mut self) {
         self.runs.sort();
     }
 
@@ -177,8 +271,8 @@ impl Recording {
         &self.runs
     }
 
-    /// The recorded runs, to add what is known only at the end of a run.
-    pub(crate) fn runs_mut(&mut self) -> &mut [Run] {
+    /// The recorded runs, to add what is known only at the end of a run, before anything is merged.
+    pub fn runs_mut(&mut self) -> &mut [Run] {
         &mut self.runs
     }
 

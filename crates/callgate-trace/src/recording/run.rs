@@ -1,9 +1,12 @@
 //! A run of a command, or a log: what a recording was made from.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use super::caveat::Caveat;
 
 /// How syscalls were recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecordingMethod {
     /// The kernel counted them at its tracepoint `raw_syscalls:sys_enter`.
     Tracepoint,
@@ -44,8 +47,33 @@ impl RecordingMethod {
     }
 }
 
+/// Distinguishes runs in merged recordings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunId {
+    /// A random number that the recorder assigned: recordings with the same one are of the same run.
+    Assigned(u64),
+    /// A digest of the recording of a run to which no number was assigned. Several runs may have the same one, if their
+    /// recordings do not differ.
+    Digest(u64),
+}
+
+impl RunId {
+    pub(crate) fn bits(self) -> u64 {
+        match self {
+            RunId::Assigned(bits) | RunId::Digest(bits) => bits,
+        }
+    }
+}
+
+impl fmt::Display for RunId {
+    /// 16 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.bits())
+    }
+}
+
 /// A run of a command, or a log of one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Run {
     /// How the syscalls were recorded.
     pub method: RecordingMethod,
@@ -68,6 +96,10 @@ pub struct Run {
     pub callgate: Option<String>,
     /// Why the run may differ from one without a recorder.
     pub caveats: Vec<Caveat>,
+    /// Where it ran, and what: for example the node, the image and its version.
+    pub labels: BTreeMap<String, String>,
+    /// Distinguishes the run from others. `None` in a recording of one run to which no number was assigned.
+    pub id: Option<RunId>,
 }
 
 /// The caveats of several runs, one per identifier, ordered by effect. Counts of the same caveat add up; the text is

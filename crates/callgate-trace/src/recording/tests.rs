@@ -64,14 +64,26 @@ fn a_merged_recording_has_the_syscalls_and_runs_of_both() {
 fn run() -> impl Strategy<Value = Run> {
     let caveat = prop::sample::select(vec!["denied-calls", "lost-calls", "of-a-newer-recorder"]);
     let caveats = prop::collection::vec((caveat, prop::option::of(0_u64..4)), 0..3);
-    (prop::sample::select(vec!["a", "b"]), 0_u64..3, caveats).prop_map(|(word, lost, caveats)| {
+    let label = prop::sample::select(vec!["a", "b"]);
+    let labels =
+        prop::collection::btree_map(prop::sample::select(vec!["node", "image"]), label, 0..3);
+    let word = prop::sample::select(vec!["a", "b"]);
+    (word, 0_u64..3, caveats, labels).prop_map(|(word, lost, caveats, labels)| {
+        let labels =
+            labels.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let caveats = caveats.into_iter().map(|(id, count)| Caveat {
             id: id.to_owned(),
             effect: Effect::Altered,
             count,
             text: "it happened".to_owned(),
         });
-        Run { command: vec![word.to_owned()], lost, caveats: caveats.collect(), ..Run::default() }
+        Run {
+            command: vec![word.to_owned()],
+            lost,
+            caveats: caveats.collect(),
+            labels,
+            ..Run::default()
+        }
     })
 }
 
@@ -119,19 +131,112 @@ proptest! {
             let read = read(&recording.to_json(), &options).unwrap();
             prop_assert_eq!(&read.recording, recording);
         }
-        // The number of runs of each syscall and value is kept.
+        // A single recording is the same after merging.
+        prop_assert_eq!(&merged(&[&a]), &a);
+        // The number of runs of each syscall and value is kept, and which ones these are if there are few.
+        let runs_of = |has: &dyn Fn(&Recording) -> bool| {
+            let alone = |part: &&Recording| merged(&[part, &Recording::of(Run::default())]);
+            let with: Vec<Recording> = [&a, &b, &c].iter().filter(|part| has(part)).map(alone).collect();
+            let known = |part: &Recording| part.syscalls().next().unwrap().1.seen().known()[0];
+            let mut known: Vec<u64> = with.iter().map(known).collect();
+            known.sort_unstable();
+            if known.len() > 2 { Vec::new() } else { known }
+        };
         for (syscall, seen) in all.syscalls() {
             let had = [&a, &b, &c].into_iter().filter_map(|part| part.get(syscall));
             prop_assert_eq!(seen.runs(), had.clone().count() as u64);
+            let labels = |part: &&Recording| part.runs()[0].labels.clone();
+            let with: Vec<_> = [&a, &b, &c].into_iter().filter(|part| part.get(syscall).is_some()).collect();
+            let mut common = labels(&with[0]);
+            common.retain(|key, value| with.iter().all(|part| labels(part).get(key) == Some(value)));
+            let common = common.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            prop_assert!(seen.common_labels().eq(common));
+            let in_runs = seen.seen();
+            prop_assert_eq!(in_runs.known(), runs_of(&|part| part.get(syscall).is_some()));
             for (index, values) in seen.args().iter().enumerate() {
-                for (value, runs) in values.runs() {
-                    let had = had.clone().filter(|seen| {
+                for (value, in_runs) in values.seen() {
+                    let has = |seen: &&SyscallStats| {
                         let all = seen.args().get(index).and_then(ArgValues::all);
                         all.is_some_and(|all| all.contains(&value))
-                    });
-                    prop_assert_eq!(runs, had.count() as u64);
+                    };
+                    prop_assert_eq!(in_runs.runs(), had.clone().filter(has).count() as u64);
+                    let known = runs_of(&|part| part.get(syscall).is_some_and(|seen| has(&seen)));
+                    prop_assert_eq!(in_runs.known(), known);
                 }
             }
         }
     }
+
+    /// Recordings whose runs have identities are sets of runs.
+    #[test]
+    fn merging_is_idempotent_per_run(
+        parts in prop::collection::vec(recording(), 1..5),
+        order in prop::collection::vec(0_usize..5, 1..12),
+    ) {
+        let parts: Vec<Recording> = parts.into_iter().enumerate().map(|(number, mut part)| {
+            part.runs_mut()[0].id = Some(RunId::Assigned(number as u64));
+            part
+        }).collect();
+        let mut merger = Merger::default();
+        let mut seen = std::collections::BTreeSet::new();
+        for number in order {
+            let number = number % parts.len();
+            prop_assert_eq!(merger.add(parts[number].clone()), Ok(seen.insert(number)));
+        }
+        let all = merger.finish();
+        prop_assert_eq!(&all, &merged(&seen.iter().map(|number| &parts[*number]).collect::<Vec<_>>()));
+        // Merged recordings are sets too: parts of the other are recognized in either order.
+        let first = *seen.first().unwrap();
+        for (one, two) in [(&all, &parts[first]), (&parts[first], &all), (&all, &all)] {
+            let mut merger = Merger::default();
+            merger.add(one.clone()).unwrap();
+            merger.add(two.clone()).unwrap();
+            prop_assert_eq!(&merger.finish(), &all);
+        }
+    }
+}
+
+#[test]
+fn runs_that_cannot_be_separated_are_an_error() {
+    let part = |number| Recording::of(Run { id: Some(RunId::Assigned(number)), ..Run::default() });
+    let [a, b, c] = [1, 2, 3].map(part);
+    let mut merger = Merger::default();
+    merger.add(merged(&[&a, &b])).unwrap();
+    let error = merger.add(merged(&[&b, &c])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the recording shares 1 run with others, for example 0000000000000002, and also has other runs"
+    );
+    assert_eq!(merger.finish(), merged(&[&a, &b]));
+}
+
+#[test]
+fn a_label_is_added_to_runs_without_it() {
+    let syscall = SyscallId::new(Arch::X86_64, 3);
+    let of = |command: &str| {
+        let mut recording =
+            Recording::of(Run { command: vec![command.to_owned()], ..Run::default() });
+        recording.count(syscall, 1);
+        recording
+    };
+    let [mut a, b, c] = ["a", "b", "c"].map(of);
+    a.label("node", "a");
+    let mut both = merged(&[&a, &b]);
+    both.label("node", "b");
+    both.label("zone", "z");
+    let labels = |recording: &Recording, run: usize| recording.runs()[run].labels["node"].clone();
+    assert_eq!([labels(&both, 0), labels(&both, 1)], ["a", "b"]);
+    assert!(both.get(syscall).unwrap().common_labels().eq([("zone", "z")]));
+    let mut same = merged(&[&b, &c]);
+    same.label("node", "b");
+    assert!(same.get(syscall).unwrap().common_labels().eq([("node", "b")]));
+}
+
+#[test]
+fn a_merged_recording_has_at_most_10000_runs() {
+    let mut merger = Merger::default();
+    let run = || Recording::of(Run::default());
+    (0..limits::MAX_RUNS).for_each(|_| assert_eq!(merger.add(run()), Ok(true)));
+    let error = merger.add(run()).unwrap_err().to_string();
+    assert_eq!(error, "a merged recording has at most 10000 runs, but this one makes it 10001");
 }

@@ -4,19 +4,20 @@
 //! the largest value, the bits that were set in some value, and those that were set in all. So the size is bounded for
 //! recordings of any length. Bounds never become a set again, and the order of the values does not matter.
 //!
-//! For each value that is kept, the number of runs that had it is kept too: an argument is stable if its values are
+//! For each value that is kept, the [`Evidence`] of runs that had it is kept too: an argument is stable if its values are
 //! the same in all runs.
 
+use super::evidence::{Evidence, RunRelation};
 use super::limits::{MAX_COUNT, MAX_VALUES};
 
 /// The values of one argument.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ArgValues {
     observed: u64,
     set: ValueSet,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum ValueSet {
     Listed(ListedValues),
     Bounded(Bounds),
@@ -29,34 +30,35 @@ impl Default for ValueSet {
 }
 
 /// Individual values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct ListedValues {
     /// Sorted and distinct, at most [`MAX_VALUES`].
     values: Vec<u64>,
-    /// In how many runs each value was seen; empty if this is 1 for all, as in every recording that was not merged.
-    runs: Vec<u64>,
+    /// The runs in which each value was seen; empty if this is the default for all, as in every recording that was
+    /// not merged.
+    seen: Vec<Evidence>,
 }
 
 impl ListedValues {
-    fn runs(&self, index: usize) -> u64 {
-        self.runs.get(index).copied().unwrap_or(1)
+    fn seen(&self, index: usize) -> Evidence {
+        self.seen.get(index).copied().unwrap_or_default()
     }
 
-    /// Adds a value that was seen in this many runs; `false` if the set is full.
-    fn insert(&mut self, value: u64, runs: u64, relation: RunRelation) -> bool {
+    /// Adds a value that was seen in these runs; `false` if the set is full.
+    fn insert(&mut self, value: u64, seen: Evidence, relation: RunRelation) -> bool {
         match self.values.binary_search(&value) {
             Ok(index) => {
-                let all = relation.total_runs(self.runs(index), runs);
-                if all != self.runs(index) {
-                    self.runs.resize(self.values.len(), 1);
-                    self.runs.iter_mut().skip(index).take(1).for_each(|runs| *runs = all);
+                let all = self.seen(index).join(seen, relation);
+                if all != self.seen(index) {
+                    self.seen.resize(self.values.len(), Evidence::default());
+                    self.seen.iter_mut().skip(index).take(1).for_each(|seen| *seen = all);
                 }
             }
             Err(_) if self.values.len() >= MAX_VALUES => return false,
             Err(place) => {
-                if runs != 1 || !self.runs.is_empty() {
-                    self.runs.resize(self.values.len(), 1);
-                    self.runs.insert(place, runs);
+                if seen != Evidence::default() || !self.seen.is_empty() {
+                    self.seen.resize(self.values.len(), Evidence::default());
+                    self.seen.insert(place, seen);
                 }
                 self.values.insert(place, value);
             }
@@ -65,25 +67,8 @@ impl ListedValues {
     }
 }
 
-/// Whether two recordings are parts of the same runs or of different ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RunRelation {
-    Same,
-    Different,
-}
-
-impl RunRelation {
-    /// The number of runs in at least one of the two recordings.
-    pub(super) fn total_runs(self, a: u64, b: u64) -> u64 {
-        match self {
-            RunRelation::Same => a.max(b),
-            RunRelation::Different => a.saturating_add(b).min(MAX_COUNT),
-        }
-    }
-}
-
 /// Bounds of a set of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bounds {
     /// The smallest value, unsigned.
     pub min: u64,
@@ -129,17 +114,18 @@ impl Bounds {
 impl ArgValues {
     /// Values of one run. `observed` is how often a value was seen.
     pub fn from_values(observed: u64, values: impl IntoIterator<Item = u64>) -> ArgValues {
-        ArgValues::from_values_in_runs(observed, values.into_iter().map(|value| (value, 1)))
+        let seen = |value| (value, Evidence::default());
+        ArgValues::from_values_in_runs(observed, values.into_iter().map(seen))
     }
 
-    /// Values, each with the number of runs in which it was seen. `observed` is how often a value was seen.
+    /// Values, each with the runs in which it was seen. `observed` is how often a value was seen.
     pub(crate) fn from_values_in_runs(
         observed: u64,
-        values: impl IntoIterator<Item = (u64, u64)>,
+        values: impl IntoIterator<Item = (u64, Evidence)>,
     ) -> ArgValues {
         let mut all = ArgValues::default();
-        for (value, runs) in values {
-            all.insert(value, runs, RunRelation::Same);
+        for (value, seen) in values {
+            all.insert(value, seen, RunRelation::Same);
         }
         all.observed = observed;
         all
@@ -157,15 +143,15 @@ impl ArgValues {
         match &mut self.set {
             // Most arguments have one value, or too many.
             ValueSet::Listed(listed) if listed.values.first() == Some(&value) => {}
-            ValueSet::Listed(_) => self.insert(value, 1, RunRelation::Same),
+            ValueSet::Listed(_) => self.insert(value, Evidence::default(), RunRelation::Same),
             ValueSet::Bounded(bounds) => *bounds = bounds.unite(Bounds::of(value)),
         }
     }
 
-    fn insert(&mut self, value: u64, runs: u64, relation: RunRelation) {
+    fn insert(&mut self, value: u64, seen: Evidence, relation: RunRelation) {
         match &mut self.set {
             ValueSet::Listed(listed) => {
-                if !listed.insert(value, runs, relation) {
+                if !listed.insert(value, seen, relation) {
                     let value = Bounds::of(value);
                     let all = bounds(&listed.values).map_or(value, |all| all.unite(value));
                     self.set = ValueSet::Bounded(all);
@@ -185,7 +171,7 @@ impl ArgValues {
         match (&mut self.set, &other.set) {
             (_, ValueSet::Listed(listed)) => {
                 for (index, value) in listed.values.iter().enumerate() {
-                    self.insert(*value, listed.runs(index), relation);
+                    self.insert(*value, listed.seen(index), relation);
                 }
             }
             (ValueSet::Bounded(bounds), ValueSet::Bounded(others)) => {
@@ -195,6 +181,14 @@ impl ArgValues {
                 let all = bounds(&listed.values).map_or(*others, |all| all.unite(*others));
                 self.set = ValueSet::Bounded(all);
             }
+        }
+    }
+
+    /// Says in which run values were seen for which this is not known.
+    pub(super) fn attribute(&mut self, run: u64) {
+        if let ValueSet::Listed(listed) = &mut self.set {
+            listed.seen.resize(listed.values.len(), Evidence::default());
+            listed.seen.iter_mut().for_each(|seen| seen.attribute(run));
         }
     }
 
@@ -212,16 +206,21 @@ impl ArgValues {
         }
     }
 
-    /// Each distinct value with the number of runs in which it was seen; empty if there were more than
-    /// [`MAX_VALUES`] values.
-    pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// Each distinct value with the runs in which it was seen; empty if there were more than [`MAX_VALUES`] values.
+    pub fn seen(&self) -> impl Iterator<Item = (u64, Evidence)> {
         let listed = match &self.set {
             ValueSet::Listed(listed) => Some(listed),
             ValueSet::Bounded(_) => None,
         };
         listed.into_iter().flat_map(|listed| {
-            listed.values.iter().enumerate().map(|(index, value)| (*value, listed.runs(index)))
+            listed.values.iter().enumerate().map(|(index, value)| (*value, listed.seen(index)))
         })
+    }
+
+    /// Each distinct value with the number of runs in which it was seen; empty if there were more than
+    /// [`MAX_VALUES`] values.
+    pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.seen().map(|(value, seen)| (value, seen.runs()))
     }
 
     /// The bounds of the values; `None` if no value was seen.
@@ -268,7 +267,7 @@ mod tests {
         all.join(&of(&[0, 2]), RunRelation::Different);
         all.join(&of(&[0, 2, 9]), RunRelation::Different);
         assert!(all.runs().eq([(0, 2), (1, 1), (2, 3), (3, 1), (9, 1)]));
-        assert_eq!(all, ArgValues::from_values_in_runs(10, all.runs()));
+        assert_eq!(all, ArgValues::from_values_in_runs(10, all.seen()));
         let mut many = of(&(0..=MAX_VALUES as u64).collect::<Vec<_>>());
         many.join(&all, RunRelation::Different);
         assert_eq!(many.runs().count(), 0);

@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use callgate::Arch;
+use callgate::formats::CapSet;
 use callgate::generate::{
     DenyAction, GenerateOptions, LimitedArgs, NEWEST_SYSTEMD, OLDEST_SYSTEMD, ProfileFormat,
     Runtime,
 };
 use clap::{ValueEnum, ValueHint};
 
-use crate::options::{ArchParser, Format, Switch};
+use crate::options::{ArchParser, Format, SourceOptions, Switch};
 
 /// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]
@@ -40,6 +41,11 @@ threads that were not recorded, a truncated file), --partial is required. Other
 caveats are warnings, for example that a filter denied recorded syscalls, or
 that a set-user-ID program ran without its privileges.
 
+--update adds what the recordings need to an existing profile, in its own
+language, with its comments and its order. Arguments are limited to recorded
+values as in a new profile, and where the profile tests them. The result is
+proved to allow everything that was recorded, and otherwise to permit the same.
+
 By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
 fall back to an older one, as on an older kernel. After EPERM they would not.
 
@@ -54,6 +60,7 @@ Examples:
   callgate generate monday.json tuesday.json --explain -o profile.json
   callgate record merge monday.json tuesday.json -o all.json
   callgate generate all.json -o profile.json           gives the same profile
+  callgate generate --update profile.json friday.json | patch -p1
   callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
   callgate generate T.json --emit kafel --deny kill --complete off
 
@@ -66,6 +73,20 @@ pub(crate) struct GenerateArgs {
     /// Write the profile to this file, completely or not at all [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
+
+    /// Add to this profile, in any format with a text, what the recordings need and nothing else, and print the patch; -o
+    /// writes the changed profile
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["emit", "runtime", "systemd", "complete", "deny", "explain"]
+    )]
+    pub(super) update: Option<OsString>,
+
+    /// The capabilities for the conditions of the profile of --update [default: docker]
+    #[arg(long, value_name = "CAPS", requires = "update")]
+    caps: Option<CapSet>,
 
     /// The format of the profile
     #[arg(long, value_name = "FORMAT", default_value = "oci")]
@@ -178,6 +199,11 @@ impl GenerateArgs {
             FormatArg::Systemd => ProfileFormat::Systemd,
             FormatArg::Kafel => ProfileFormat::Kafel,
         }
+    }
+
+    /// How the profile of --update is read.
+    pub(super) fn reading(&self) -> SourceOptions {
+        SourceOptions::of(&self.arch, self.strict, self.caps)
     }
 
     /// How the profile is generated.

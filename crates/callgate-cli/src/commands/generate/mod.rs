@@ -3,6 +3,8 @@
 mod args;
 mod run;
 mod summary;
+mod unseen;
+mod update;
 
 pub(crate) use args::GenerateArgs;
 pub(crate) use run::run;

@@ -5,12 +5,16 @@ use callgate::recording::Recording;
 
 use super::args::GenerateArgs;
 use super::summary::{self, Summary};
+use super::update;
 use crate::options::Format;
 use crate::output;
 use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
 
 pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
+    if let Some(source) = &args.update {
+        return update::run(args, source);
+    }
     let arch = args.arch.first().copied();
     let options = RecordingOptions { arch, strict: args.strict, partial: args.partial };
     let named = recordings::read_all(&args.recordings, options)?;

@@ -9,7 +9,10 @@ use callgate::diagram::Store;
 use callgate::explain::{Outcome, explain};
 use callgate::generate::{Draft, Grant, GrantReason, ProfileFormat, WrittenProfile};
 use callgate::policy::Policy;
+use callgate::trace::unseen::Unseen;
 use callgate::{Arch, Verdict};
+
+use super::unseen;
 
 use crate::output::wrap;
 use crate::recordings::NamedRecording;
@@ -23,6 +26,8 @@ pub(super) struct Summary {
     stats: Stats,
     /// Per architecture: how many syscalls are denied for all arguments, and how many syscalls there are.
     denied: Vec<(Arch, usize, usize)>,
+    /// `None` if only one run was recorded.
+    unseen: Option<Unseen>,
 }
 
 impl Summary {
@@ -35,7 +40,7 @@ impl Summary {
         let options = compile::Options { weights, ..compile::Options::default() };
         let Compiled { stats, .. } = compile::compile(&written.policy, &options)
             .map_err(|error| source::failed("the profile", &error))?;
-        Ok(Summary { stats, denied: denied(draft, &written.policy)? })
+        Ok(Summary { stats, denied: denied(draft, &written.policy)?, unseen: Unseen::of(draft) })
     }
 
     pub(super) fn text(&self, draft: &Draft, format: ProfileFormat) -> String {
@@ -98,6 +103,7 @@ impl Summary {
             filter += &format!(", {mean:.1} executed per recorded call (mean)");
         }
         line("filter", filter);
+        line("unseen", unseen::text(self.unseen.as_ref()));
         text
     }
 
@@ -122,6 +128,7 @@ impl Summary {
             ("expected_insns", self.stats.expected_insns.into()),
             ("constant_allow", self.stats.constant_allow.into()),
             ("arches", Json::array(denied)),
+            ("unseen", unseen::json(self.unseen.as_ref())),
             ("grants", Json::array(draft.grants().map(grant_json))),
             ("refused", Json::array(refused)),
         ]);

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use callgate::Arch;
+use callgate_record::RecordMethod;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ValueEnum, ValueHint};
 
+use super::label::{Label, label};
+use super::merge::MergeArgs;
 use super::time::parse_time;
 use crate::options::{ArchParser, Format, parse_u32};
 
@@ -139,6 +142,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, requires = "from", conflicts_with = "command")]
     pub(super) partial: bool,
 
+    /// Add a label to the run, such as the node or the image; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    pub(super) label: Vec<Label>,
+
     /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
@@ -159,47 +166,8 @@ pub(super) enum RecordCommand {
     Merge(MergeArgs),
 }
 
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-The merged recording keeps everything that callgate generate uses: in how many
-recordings a syscall and each of its values occurred, and the caveats of each
-run. It therefore leads to the same profile as the single recordings, in any
-order, and merged recordings can be merged again. Each file counts as one run of
-the program; give each run once.
-
-A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
-or SECCOMP records of the audit log, dmesg or journalctl; - is standard input.
-
-Examples:
-  callgate record merge monday.json tuesday.json -o week.json
-  callgate record merge week.json wednesday.json -o more.json
-  callgate generate more.json -o profile.json
-
-Exit status: 0 success, 2 error.")]
-pub(super) struct MergeArgs {
-    /// Recordings, or logs and tables of other tools
-    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(super) files: Vec<PathBuf>,
-
-    /// Write the recording to this file, atomically [default: standard output]
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(super) output: Option<PathBuf>,
-
-    /// The architecture of logs that do not contain it [default: this machine's]
-    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
-    pub(super) arch: Option<Arch>,
-
-    /// Treat unknown syscall names in logs as errors
-    #[arg(long)]
-    pub(super) strict: bool,
-
-    /// Read the complete entries of truncated recordings; the result notes that some are missing
-    #[arg(long)]
-    pub(super) partial: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum MethodArg {
+pub(crate) enum MethodArg {
     /// tracepoint if possible, otherwise ptrace
     Auto,
     /// eBPF programs count syscalls
@@ -208,4 +176,16 @@ pub(super) enum MethodArg {
     Ptrace,
     /// Each syscall stops for the tracer
     Stops,
+}
+
+impl MethodArg {
+    /// The methods to try, in order.
+    pub(crate) fn methods(self) -> &'static [RecordMethod] {
+        match self {
+            MethodArg::Auto => &RecordMethod::ALL,
+            MethodArg::Tracepoint => &[RecordMethod::Tracepoint],
+            MethodArg::Ptrace => &RecordMethod::PTRACE,
+            MethodArg::Stops => &[RecordMethod::Stops],
+        }
+    }
 }

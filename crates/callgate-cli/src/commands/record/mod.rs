@@ -4,11 +4,15 @@ mod args;
 mod attach;
 mod container;
 mod files;
+mod fleet;
+mod label;
+mod merge;
 mod oci_hook;
 mod report_text;
 mod run;
 mod saving;
 mod time;
+mod write;
 
-pub(crate) use args::RecordArgs;
-pub(crate) use run::run;
+pub(crate) use args::{MethodArg, RecordArgs};
+pub(crate) use run::{run, warn_about};

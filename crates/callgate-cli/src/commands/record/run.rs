@@ -1,11 +1,12 @@
 //! Chooses what is recorded, records commands, and reports.
 
 use callgate_linux::Command;
-use callgate_record::{MAX_SYSCALLS, Note, RecordMethod, Recorded, exit_status, record_to};
+use callgate_record::{MAX_SYSCALLS, Note, Recorded, exit_status, record_to};
 
-use super::args::{MethodArg, RecordArgs, RecordCommand};
+use super::args::{RecordArgs, RecordCommand};
 use super::attach;
-use super::files::{merge, read};
+use super::files::read;
+use super::merge::merge;
 use super::oci_hook;
 use super::report_text::{json, text};
 use super::saving::{Destination, Saving};
@@ -24,7 +25,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     }
     if let Some(target) = attach::target(args)? {
         let destination = Destination::prepare(args.output.as_deref())?;
-        let mut saving = Saving::to(destination, args.output.as_deref());
+        let mut saving = Saving::to(destination, args.output.as_deref(), &args.label);
         let recorded = attach::record(&target, args, &mut saving)?;
         let attached_to = (!args.starting).then(|| target.to_string());
         report(args, &recorded, attached_to.as_deref(), saving)?;
@@ -39,16 +40,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
     let destination = Destination::prepare(args.output.as_deref())?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let methods = match args.via {
-        MethodArg::Auto => &RecordMethod::ALL[..],
-        MethodArg::Tracepoint => &[RecordMethod::Tracepoint],
-        MethodArg::Ptrace => &RecordMethod::PTRACE,
-        MethodArg::Stops => &[RecordMethod::Stops],
-    };
-    let mut saving = Saving::to(destination, args.output.as_deref());
-    let recorded = record_to(&command, words, methods, &mut saving).map_err(|error| {
-        Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
-    })?;
+    let mut saving = Saving::to(destination, args.output.as_deref(), &args.label);
+    let recorded =
+        record_to(&command, words, args.via.methods(), &mut saving).map_err(|error| {
+            Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
+        })?;
     report(args, &recorded, None, saving)?;
     let failed = recorded.notes.iter().any(Note::is_failure);
     Ok(if failed { 2 } else { exit_status(recorded.status) })
@@ -62,24 +58,29 @@ fn report(
     saving: Saving,
 ) -> Result<()> {
     let saved = saving.end();
-    for note in &recorded.notes {
-        report::warn(note.to_string(), note.help());
-    }
-    let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
-    if lost > 0 {
-        let help = match attached_to {
-            _ if recorded.recording.syscalls().len() >= MAX_SYSCALLS => format!(
-                "a recording has at most {MAX_SYSCALLS} different syscalls; the others are only counted"
-            ),
-            None => "record again; if the number stays high, use --via ptrace".to_owned(),
-            Some(_) => "record again".to_owned(),
-        };
-        report::warn(format!("syscalls that are missing in the recording: {lost}"), help);
-    }
+    warn_about(recorded, attached_to.is_some());
     let text = match args.format {
         Format::Json => json(recorded, attached_to),
         Format::Text => text(recorded, attached_to, args.output.as_deref(), saved.is_ok()),
     };
     report::note(&text);
     saved
+}
+
+/// Warns about what a recording lacks.
+pub(crate) fn warn_about(recorded: &Recorded, is_attached: bool) {
+    for note in &recorded.notes {
+        report::warn(note.to_string(), note.help());
+    }
+    let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
+    if lost > 0 {
+        let help = match is_attached {
+            _ if recorded.recording.syscalls().len() >= MAX_SYSCALLS => format!(
+                "a recording has at most {MAX_SYSCALLS} different syscalls; the others are only counted"
+            ),
+            false => "record again; if the number stays high, use --via ptrace".to_owned(),
+            true => "record again".to_owned(),
+        };
+        report::warn(format!("syscalls that are missing in the recording: {lost}"), help);
+    }
 }

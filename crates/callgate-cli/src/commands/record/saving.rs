@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use callgate::recording::Recording;
 use callgate_record::Save;
 
+use super::label::Label;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
+use crate::recordings;
 use crate::report::{self, Failure, Result};
 use crate::text::{counted, printable};
 
@@ -49,6 +51,7 @@ pub(super) struct Saving {
     /// `None` once it is saved.
     destination: Option<Destination>,
     saved: Result<()>,
+    labels: Vec<Label>,
     /// The file for parts; `None` if the recording is not written to a regular file.
     parts: Option<PathBuf>,
     /// The result of writing the last part; `None` before the first.
@@ -66,7 +69,7 @@ struct Attachment {
 }
 
 impl Saving {
-    pub(super) fn to(destination: Destination, path: Option<&Path>) -> Saving {
+    pub(super) fn to(destination: Destination, path: Option<&Path>, labels: &[Label]) -> Saving {
         // No part is written beside a pipe or a device.
         let is_file = |path: &&Path| std::fs::metadata(path).map_or(true, |found| found.is_file());
         let parts = match destination {
@@ -76,6 +79,7 @@ impl Saving {
         Saving {
             destination: Some(destination),
             saved: Ok(()),
+            labels: labels.to_owned(),
             parts,
             part: None,
             attachment: None,
@@ -146,7 +150,10 @@ impl Save for Saving {
 
     fn whole(&mut self, recording: &Recording) {
         if let Some(destination) = self.destination.take() {
-            self.saved = destination.write(recording);
+            let mut recording = recording.clone();
+            recordings::identify(&mut recording);
+            self.labels.iter().for_each(|one| recording.label(&one.key, &one.value));
+            self.saved = destination.write(&recording);
         }
         // If the recording could not be written, the last part remains.
         if let (Some(path), Some(_), Ok(())) = (&self.parts, &self.part, &self.saved) {

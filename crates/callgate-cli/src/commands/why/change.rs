@@ -31,13 +31,13 @@ pub(super) struct Advice {
 }
 
 /// A change of the texts of a source, which is proved.
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The changed source.
-    pub(super) read: Read,
+    pub(crate) read: Read,
     /// The patch.
     pub(super) patch: String,
     /// What it allows.
-    pub(super) allowed: Allowed,
+    pub(crate) allowed: Allowed,
     /// What it does besides.
     pub(super) verified: Verified,
 }
@@ -61,7 +61,7 @@ pub(super) fn advise(
 }
 
 /// The smallest change that allows a syscall, or else what to do by hand.
-pub(super) fn change(
+pub(crate) fn change(
     read: &Read,
     wanted: &Allowed,
     data: &SeccompData,
@@ -114,7 +114,7 @@ struct Search<'a> {
 }
 
 /// Why a change is not proved.
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// A wanted syscall is still denied.
     Denied,
     /// It also affects another syscall.
@@ -241,7 +241,7 @@ enum Step {
 }
 
 /// Proves that exactly these syscalls are allowed in addition.
-pub(super) fn prove(
+pub(crate) fn prove(
     before: &Read,
     after: &Read,
     wanted: &[Allowed],
@@ -255,7 +255,7 @@ pub(super) fn prove(
 }
 
 /// The patch from these texts to those.
-pub(super) fn patch(before: &[Text<'_>], after: &[Text<'_>]) -> String {
+pub(crate) fn patch(before: &[Text<'_>], after: &[Text<'_>]) -> String {
     let diffs = before
         .iter()
         .zip(after)
@@ -264,7 +264,7 @@ pub(super) fn patch(before: &[Text<'_>], after: &[Text<'_>]) -> String {
 }
 
 /// A syscall with its architecture.
-pub(super) fn call(data: &SeccompData) -> String {
+pub(crate) fn call(data: &SeccompData) -> String {
     let arch = syscall::arch_of(data);
     format!("{} {}", syscall::arch_name(arch, data.arch), syscall::show(arch, data))
 }

@@ -13,4 +13,7 @@ mod run;
 mod text;
 
 pub(crate) use args::WhyArgs;
+pub(crate) use change::{Change, call, change, patch, prove};
+pub(crate) use log::{find_with, tested_arguments};
+pub(crate) use read::Read;
 pub(crate) use run::run;

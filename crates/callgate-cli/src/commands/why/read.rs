@@ -9,20 +9,20 @@ use crate::report::{Failure, Result, muted};
 use crate::source::{LoadedSource, Stack};
 
 /// A source with its filters, and their MTBDD.
-pub(super) struct Read {
-    pub(super) source: LoadedSource,
-    pub(super) stack: Stack,
+pub(crate) struct Read {
+    pub(crate) source: LoadedSource,
+    pub(crate) stack: Stack,
     diagram: OnceCell<std::result::Result<(Store, Func), String>>,
 }
 
 impl Read {
-    pub(super) fn new(source: LoadedSource, options: &SourceOptions) -> Result<Read> {
+    pub(crate) fn new(source: LoadedSource, options: &SourceOptions) -> Result<Read> {
         let stack = source.read(options)?;
         Ok(Read { source, stack, diagram: OnceCell::new() })
     }
 
     /// The source with another text; `None` if it cannot be read.
-    pub(super) fn changed(
+    pub(crate) fn changed(
         &self,
         index: usize,
         text: String,
@@ -32,7 +32,7 @@ impl Read {
     }
 
     /// The MTBDD of all filters, or why there is none. It is built once.
-    pub(super) fn diagram(&self) -> std::result::Result<&(Store, Func), &str> {
+    pub(crate) fn diagram(&self) -> std::result::Result<&(Store, Func), &str> {
         let build = || {
             let mut store = Store::new(PROMPT);
             let root = muted(|| self.stack.diagram(&mut store));
@@ -42,7 +42,7 @@ impl Read {
     }
 
     /// The MTBDD, for commands that need it.
-    pub(super) fn required_diagram(&self) -> Result<&(Store, Func)> {
+    pub(crate) fn required_diagram(&self) -> Result<&(Store, Func)> {
         self.diagram().map_err(|why| Failure::about(&self.stack.name, why).multiline())
     }
 }

@@ -87,6 +87,11 @@ pub(crate) struct SourceOptions {
 }
 
 impl SourceOptions {
+    /// The options of a command that has only these.
+    pub(crate) fn of(arch: &[Arch], strict: bool, caps: Option<CapSet>) -> SourceOptions {
+        SourceOptions { arch: arch.to_vec(), strict, caps, ..SourceOptions::default() }
+    }
+
     /// Like `self`, for filters that keep the rules as their texts state them.
     pub(crate) fn with_statements(&self) -> SourceOptions {
         SourceOptions { statements: true, ..self.clone() }

@@ -6,7 +6,8 @@ mod parts;
 
 use super::*;
 use crate::recording::{
-    ArgValues, Bounds, Caveat, Effect, Recording, RecordingMethod, Run, SyscallId, SyscallStats,
+    ArgValues, Bounds, Caveat, Effect, Recording, RecordingMethod, Run, RunId, SyscallId,
+    SyscallStats,
 };
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::Arch;
@@ -64,8 +65,10 @@ fn full() -> Recording {
             count: Some(3),
             text: "filters \"denied\" 3 calls".into(),
         }],
+        labels: [("node".into(), "é\n".into())].into(),
+        id: Some(RunId::Assigned(5)),
     });
-    recording.push_run(Run::default());
+    recording.push_run(Run { id: Some(RunId::Digest(u64::MAX)), ..Run::default() });
     let close = x86_64("close");
     recording.observe(close, &[3; 6]);
     recording.count(close, 5);
@@ -134,7 +137,7 @@ fn numbers_of_runs_are_written_unless_they_are_1() {
     let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().trim();
     assert_eq!(
         line("\"close\""),
-        r#"{"arch": "x86_64", "name": "close", "nr": 3, "count": 8, "runs": 2, "args": [{"values": ["0x3", "0x4"], "seen_in": [2, 1], "observed": 3}]},"#
+        r#"{"arch": "x86_64", "name": "close", "nr": 3, "count": 8, "runs": 2, "args": [{"values": ["0x3", "0x4"], "seen_in": [2, 1], "only_in": [null, [1]], "observed": 3}]},"#
     );
     assert!(!line("\"ioctl\"").contains("runs") && !line("\"ioctl\"").contains("seen_in"));
 }

@@ -5,11 +5,20 @@ use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::entry::SyscallEntry;
 use super::fields::{is_object, required};
+use super::only_in::evidence;
+use crate::recording::evidence::Evidence;
 use crate::recording::limits::MAX_VALUES;
+use crate::recording::run::Run;
 use crate::recording::values::{ArgValues, Bounds};
 
 /// The values of the arguments; empty if they are invalid, which is reported.
-pub(super) fn args(reader: &mut Reader<'_>, entry: &SyscallEntry<'_>) -> Vec<ArgValues> {
+/// `seen` are the runs of the syscall, and `all` those of the recording.
+pub(super) fn args(
+    reader: &mut Reader<'_>,
+    entry: &SyscallEntry<'_>,
+    seen: Evidence,
+    all: &[Run],
+) -> Vec<ArgValues> {
     let Some(node) = entry.node.get("args") else { return Vec::new() };
     let items = reader.list(node, "`args`").unwrap_or_default();
     if items.len() > 6 {
@@ -18,24 +27,31 @@ pub(super) fn args(reader: &mut Reader<'_>, entry: &SyscallEntry<'_>) -> Vec<Arg
         reader.error(node.at, message).help = "record again".to_owned();
         return Vec::new();
     }
-    items.iter().map(|node| values(reader, node, entry).unwrap_or_default()).collect()
+    let mut of = |node| values(reader, node, entry.count, seen, all).unwrap_or_default();
+    items.iter().map(&mut of).collect()
 }
 
 /// The values of one argument; `None` if they are not known, or invalid, which is reported.
-fn values(reader: &mut Reader<'_>, node: &Node, entry: &SyscallEntry<'_>) -> Option<ArgValues> {
+fn values(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    count: u64,
+    seen: Evidence,
+    all: &[Run],
+) -> Option<ArgValues> {
     if matches!(node.kind, NodeKind::Null)
         || !is_object(reader, node, "each item of `args`", "an object or null")
     {
         return None;
     }
-    let keys = ["values", "seen_in", "min", "max", "ever", "always", "observed"];
+    let keys = ["values", "seen_in", "only_in", "min", "max", "ever", "always", "observed"];
     reader.no_duplicates(node, &keys);
     let observed = match node.get("observed") {
-        Some(node) => reader.integer(node, "`observed`", entry.count)?,
-        None => entry.count,
+        Some(node) => reader.integer(node, "`observed`", count)?,
+        None => count,
     };
     match node.get("values") {
-        Some(list) => listed_values(reader, node, list, observed, entry.runs),
+        Some(list) => listed_values(reader, node, list, observed, seen, all),
         None => Some(ArgValues::from_bounds(observed, bounds(reader, node)?)),
     }
 }
@@ -46,7 +62,8 @@ fn listed_values(
     node: &Node,
     list: &Node,
     observed: u64,
-    runs: u64,
+    seen: Evidence,
+    runs: &[Run],
 ) -> Option<ArgValues> {
     let items = reader.list(list, "`values`")?;
     let all: Vec<u64> =
@@ -57,11 +74,20 @@ fn listed_values(
             "give `min`, `max`, `ever` and `always` instead".to_owned();
         return None;
     }
-    let runs = match node.get("seen_in") {
-        Some(seen) => seen_in(reader, seen, all.len(), runs)?,
-        None => vec![runs; all.len()],
+    let counts = match node.get("seen_in") {
+        Some(counts) => seen_in(reader, counts, all.len(), seen.runs())?,
+        None => vec![seen.runs(); all.len()],
     };
-    Some(ArgValues::from_values_in_runs(observed, all.into_iter().zip(runs)))
+    let of_syscall = |count: &u64| if *count == seen.runs() { seen } else { Evidence::of(*count) };
+    let mut evidence_of: Vec<Evidence> = counts.iter().map(of_syscall).collect();
+    if let Some(lists) = node.get("only_in") {
+        let items = reader.list(lists, "`only_in`")?;
+        one_per_value(reader, lists, "`only_in`", items.len(), all.len())?;
+        for (seen, item) in evidence_of.iter_mut().zip(items) {
+            *seen = evidence(reader, item, seen.runs(), runs);
+        }
+    }
+    Some(ArgValues::from_values_in_runs(observed, all.into_iter().zip(evidence_of)))
 }
 
 /// An argument of which only bounds are known.
@@ -83,14 +109,25 @@ fn bounds(reader: &mut Reader<'_>, node: &Node) -> Option<Bounds> {
 /// In how many of the runs each value was seen.
 fn seen_in(reader: &mut Reader<'_>, node: &Node, values: usize, runs: u64) -> Option<Vec<u64>> {
     let items = reader.list(node, "`seen_in`")?;
-    if items.len() != values {
-        let message =
-            format!("`seen_in` needs one item per value: expected {values}, found {}", items.len());
+    one_per_value(reader, node, "`seen_in`", items.len(), values)?;
+    let number = |node| Some(reader.integer(node, "each item of `seen_in`", runs)?.max(1));
+    items.iter().map(number).collect()
+}
+
+/// Reports a list that does not have one item per value.
+fn one_per_value(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    what: &str,
+    items: usize,
+    values: usize,
+) -> Option<()> {
+    if items != values {
+        let message = format!("{what} needs one item per value: expected {values}, found {items}");
         reader.error(node.at, message).help = "merge the recordings again".to_owned();
         return None;
     }
-    let number = |node| Some(reader.integer(node, "each item of `seen_in`", runs)?.max(1));
-    items.iter().map(number).collect()
+    Some(())
 }
 
 /// A 64-bit value: an integer, or a string with a hexadecimal number.

@@ -62,7 +62,8 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<SyscallEntry<'n>
     if !is_object(reader, node, "each item of `calls`", "an object") {
         return None;
     }
-    reader.no_duplicates(node, &["arch", "name", "nr", "count", "runs", "args"]);
+    reader
+        .no_duplicates(node, &["arch", "name", "nr", "count", "runs", "only_in", "common", "args"]);
     let arch = required(reader, node, "arch", ITEM).and_then(|node| arch(reader, node));
     let count = required(reader, node, "count", ITEM)
         .and_then(|node| reader.integer(node, "`count`", MAX_COUNT));

@@ -4,6 +4,7 @@ mod args;
 pub(crate) mod entry;
 mod fields;
 pub(crate) mod header;
+mod only_in;
 pub(crate) mod read;
 mod runs;
 mod truncated;

@@ -8,9 +8,11 @@ use callgate_formats::syntax::tree::{Node, NodeKind};
 use super::args::args;
 use super::entry::entries;
 use super::header::{check, is_recording};
-use super::runs::runs;
+use super::only_in::seen;
+use super::runs::{labels, runs};
 use super::truncated;
 use crate::recording::caveat::Caveat;
+use crate::recording::labels::CommonLabels;
 use crate::recording::limits::MAX_SYSCALLS;
 use crate::recording::model::Recording;
 use crate::recording::run::Run;
@@ -40,8 +42,10 @@ pub(crate) fn read(
             run.caveats.push(Caveat::cut_off());
         }
     }
+    let common = recording.common_labels();
     for entry in entries(reader, &tree) {
-        let args = args(reader, &entry);
+        let seen = seen(reader, &entry, recording.runs());
+        let args = args(reader, &entry, seen, recording.runs());
         let Some(nr) = entry.resolved.as_ref().ok().copied().or(entry.given_nr) else {
             entry.report_unknown(reader, unknown);
             continue;
@@ -53,7 +57,11 @@ pub(crate) fn read(
                 "no kernel has that many syscalls; check what was recorded".to_owned();
             break;
         }
-        recording.add_of_runs(syscall, entry.count, entry.runs, args);
+        recording.add_of_runs(syscall, entry.count, seen, args);
+        if recording.runs().len() > 1 {
+            let own = entry.node.get("common").map(|node| CommonLabels::of(labels(reader, node)));
+            recording.set_common_labels(syscall, own.unwrap_or_else(|| common.clone()));
+        }
     }
     recording
 }

@@ -1,14 +1,18 @@
 //! Items of `runs`: recorded runs and their caveats.
 
+use std::collections::BTreeMap;
+
 use callgate_formats::syntax::reader::Reader;
 use callgate_formats::syntax::tree::Node;
 
 use super::fields::{is_object, required};
 use crate::recording::caveat::{Caveat, Effect};
-use crate::recording::limits::MAX_RUNS;
-use crate::recording::run::{RecordingMethod, Run};
+use crate::recording::limits::{MAX_LABELS, MAX_RUNS};
+use crate::recording::run::{RecordingMethod, Run, RunId};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 13] = [
+    "id",
+    "digest",
     "how",
     "command",
     "from",
@@ -19,6 +23,7 @@ const KEYS: [&str; 10] = [
     "kernel",
     "recorder",
     "caveats",
+    "labels",
 ];
 
 /// The valid items of `runs`, at most [`MAX_RUNS`]; more are an error.
@@ -65,7 +70,42 @@ fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
         kernel: text(reader, "kernel"),
         callgate: text(reader, "recorder"),
         caveats,
+        labels: node.get("labels").map(|node| labels(reader, node)).unwrap_or_default(),
+        id: match run_number(reader, node, "id") {
+            Some(number) => Some(RunId::Assigned(number)),
+            None => run_number(reader, node, "digest").map(RunId::Digest),
+        },
     })
+}
+
+/// An object of strings, at most [`MAX_LABELS`].
+pub(super) fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    if !is_object(reader, node, "`labels`", "an object") {
+        return labels;
+    }
+    if let Some(member) = node.members().get(MAX_LABELS) {
+        let message = format!("more than {MAX_LABELS} labels, the limit");
+        reader.error(member.key_at, message).help = "remove labels".to_owned();
+    }
+    for member in node.members().iter().take(MAX_LABELS) {
+        if let Some(value) = reader.text(&member.value, "each label") {
+            labels.insert(member.key.to_string(), value.to_owned());
+        }
+    }
+    labels
+}
+
+/// The number that distinguishes a run: 16 hexadecimal digits.
+fn run_number(reader: &mut Reader<'_>, node: &Node, key: &str) -> Option<u64> {
+    let node = node.get(key)?;
+    let text = reader.text(node, &format!("`{key}`"))?;
+    let is_number = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = u64::from_str_radix(text, 16).ok().filter(|_| is_number);
+    if number.is_none() {
+        reader.wrong_type(node, &format!("`{key}`"), "16 hexadecimal digits");
+    }
+    number
 }
 
 /// One item of `caveats`. An effect of a newer recorder is read as [`Effect::Altered`], which only warns.

@@ -1,12 +1,14 @@
 //! Writes a recording as JSON: one line per run and per syscall, in a fixed order.
 
 use callgate_formats::layout::QuotedString;
+use rustc_hash::FxHashMap;
 use std::fmt::{self, Display, Write};
 
 use super::header::VERSION;
 use crate::recording::caveat::Caveat;
+use crate::recording::evidence::Evidence;
 use crate::recording::model::{Recording, SyscallStats};
-use crate::recording::run::Run;
+use crate::recording::run::{Run, RunId};
 use crate::recording::values::ArgValues;
 
 impl Recording {
@@ -25,6 +27,8 @@ impl Recording {
             write_run(to, run)?;
         }
         to.write_str("\n  ],\n  \"calls\": [")?;
+        let places = RunPlaces::of(self.runs());
+        let common = self.common_labels();
         for (index, (syscall, stats)) in self.syscalls().enumerate() {
             to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
             write!(to, "{{\"arch\": \"{}\", ", syscall.arch)?;
@@ -35,10 +39,38 @@ impl Recording {
             if stats.runs() != 1 {
                 write!(to, ", \"runs\": {}", stats.runs())?;
             }
-            write_args(to, stats)?;
+            if let Some(places) = places.of_runs(stats.seen()) {
+                write!(to, ", \"only_in\": {}", List(places))?;
+            }
+            if self.runs().len() > 1 && !stats.common_labels().eq(common.iter()) {
+                write!(to, ", \"common\": {}", Labels(stats.common_labels().collect()))?;
+            }
+            write_args(to, stats, &places)?;
             to.write_str("}")?;
         }
         to.write_str("\n  ]\n}\n")
+    }
+}
+
+/// The places of runs in the list of runs.
+struct RunPlaces(FxHashMap<u64, usize>);
+
+impl RunPlaces {
+    fn of(runs: &[Run]) -> RunPlaces {
+        let mut places = FxHashMap::default();
+        for (place, run) in runs.iter().enumerate() {
+            if let Some(id) = run.id {
+                places.entry(id.bits()).or_insert(place);
+            }
+        }
+        RunPlaces(places)
+    }
+
+    /// The places of the runs of a piece of evidence, if they are known.
+    fn of_runs(&self, seen: Evidence) -> Option<Vec<usize>> {
+        let known = seen.known();
+        let places = known.iter().map(|run| self.0.get(run).copied()).collect::<Option<Vec<_>>>();
+        places.filter(|places| !places.is_empty())
     }
 }
 
@@ -66,10 +98,33 @@ fn write_run(to: &mut String, run: &Run) -> fmt::Result {
             write!(to, ", \"{key}\": {}", QuotedString(text))?;
         }
     }
+    match run.id {
+        Some(id @ RunId::Assigned(_)) => write!(to, ", \"id\": \"{id}\"")?,
+        Some(id @ RunId::Digest(_)) => write!(to, ", \"digest\": \"{id}\"")?,
+        None => {}
+    }
+    if !run.labels.is_empty() {
+        let labels = run.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        write!(to, ", \"labels\": {}", Labels(labels.collect()))?;
+    }
     if !run.caveats.is_empty() {
         write!(to, ", \"caveats\": {}", List(run.caveats.iter().map(CaveatJson).collect()))?;
     }
     to.write_str("}")
+}
+
+/// Labels as JSON.
+struct Labels<'r>(Vec<(&'r str, &'r str)>);
+
+impl Display for Labels<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (index, (key, value)) in self.0.iter().enumerate() {
+            f.write_str(if index > 0 { ", " } else { "" })?;
+            write!(f, "{}: {}", QuotedString(key), QuotedString(value))?;
+        }
+        f.write_str("}")
+    }
 }
 
 /// A caveat as JSON.
@@ -86,19 +141,24 @@ impl Display for CaveatJson<'_> {
     }
 }
 
-fn write_args(to: &mut String, stats: &SyscallStats) -> fmt::Result {
+fn write_args(to: &mut String, stats: &SyscallStats, places: &RunPlaces) -> fmt::Result {
     // Trailing arguments without a known value are omitted.
     let known = stats.args().iter().rposition(|values| values.observed() > 0);
     let Some(args) = known.and_then(|last| stats.args().get(..=last)) else { return Ok(()) };
     to.write_str(", \"args\": [")?;
     for (index, values) in args.iter().enumerate() {
         to.write_str(if index > 0 { ", " } else { "" })?;
-        write_values(to, values, stats)?;
+        write_values(to, values, stats, places)?;
     }
     to.write_str("]")
 }
 
-fn write_values(to: &mut String, values: &ArgValues, stats: &SyscallStats) -> fmt::Result {
+fn write_values(
+    to: &mut String,
+    values: &ArgValues,
+    stats: &SyscallStats,
+    places: &RunPlaces,
+) -> fmt::Result {
     match (values.all(), values.bounds()) {
         (_, None) => return to.write_str("null"),
         (Some(all), _) => {
@@ -107,6 +167,13 @@ fn write_values(to: &mut String, values: &ArgValues, stats: &SyscallStats) -> fm
             let runs: Vec<u64> = values.runs().map(|(_, runs)| runs).collect();
             if runs.iter().any(|runs| *runs != stats.runs()) {
                 write!(to, ", \"seen_in\": {}", List(runs))?;
+            }
+            // A value in as many runs as the syscall is in the same runs.
+            let all: Vec<Evidence> = values.seen().map(|(_, seen)| seen).collect();
+            let implied = |seen: &Evidence| *seen == stats.seen() || seen.known().is_empty();
+            if !all.iter().all(implied) {
+                let lists = all.iter().map(|seen| RunList(places.of_runs(*seen)));
+                write!(to, ", \"only_in\": {}", List(lists.collect()))?;
             }
         }
         (None, Some(bounds)) => write!(
@@ -130,6 +197,18 @@ struct Hex(u64);
 impl Display for Hex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{:#x}\"", self.0)
+    }
+}
+
+/// A list of the places of runs, or null.
+struct RunList(Option<Vec<usize>>);
+
+impl Display for RunList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(places) => List(places.clone()).fmt(f),
+            None => f.write_str("null"),
+        }
     }
 }
 

@@ -7,3 +7,4 @@ mod search;
 mod text;
 
 pub(super) use run::run;
+pub(crate) use search::{find_with, tested_arguments};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use callgate::denials::{Evidence, LoggedCall};
 use callgate::diagram::{Func, NodeSet, Store};
 use callgate::policy::Field;
+use callgate::recording::SyscallId;
 use callgate::{Action, SeccompData, Verdict, Word};
 
 /// How many calls are remembered.
@@ -23,13 +24,23 @@ pub(super) fn explains(evidence: Evidence, verdict: Verdict) -> bool {
 
 /// A call with the known arguments that gets such a verdict, with zeros for the others as far as possible.
 pub(super) fn find(
-    (store, root): &(Store, Func),
+    diagram: &(Store, Func),
     call: &LoggedCall,
     is_wanted: impl Fn(Verdict) -> bool,
 ) -> Option<SeccompData> {
-    let known = known_words(call);
+    find_with(diagram, data(call), &known_words(call), is_wanted)
+}
+
+/// A call with these values of the known words that gets such a verdict, with the given values of the others as far as
+/// possible.
+pub(crate) fn find_with(
+    (store, root): &(Store, Func),
+    data: SeccompData,
+    known: &[Word],
+    is_wanted: impl Fn(Verdict) -> bool,
+) -> Option<SeccompData> {
     let mut seen = NodeSet::new(store.len());
-    let mut open = vec![(*root, data(call))];
+    let mut open = vec![(*root, data)];
     while let Some((node, mut data)) = open.pop() {
         if !seen.insert(node) {
             continue;
@@ -104,9 +115,8 @@ impl<'r> Relevance<'r> {
     /// The arguments that matter, a bit for each; `None` if the filters are not the reason that a syscall failed.
     pub(super) fn of(&mut self, call: &LoggedCall) -> Option<u8> {
         let (store, root) = self.diagram;
-        let of_arch = store.follow(*root, Word::ARCH, call.syscall.arch.token());
-        let own = store.follow(of_arch, Word::NR, call.syscall.nr);
-        let facts = || (tested_arguments(store, own), store.verdicts(own));
+        let own = of_syscall(store, *root, call.syscall);
+        let facts = || (arguments_of(store, own), store.verdicts(own));
         let (mask, verdicts) = self.syscalls.entry(own).or_insert_with(facts);
         let mask = *mask;
         if call.evidence == Evidence::Filter {
@@ -131,8 +141,19 @@ impl<'r> Relevance<'r> {
     }
 }
 
+/// The function of a syscall.
+fn of_syscall(store: &Store, root: Func, syscall: SyscallId) -> Func {
+    let of_arch = store.follow(root, Word::ARCH, syscall.arch.token());
+    store.follow(of_arch, Word::NR, syscall.nr)
+}
+
+/// The arguments of a syscall that filters test, a bit for each.
+pub(crate) fn tested_arguments(store: &Store, root: Func, syscall: SyscallId) -> u8 {
+    arguments_of(store, of_syscall(store, root, syscall))
+}
+
 /// The arguments that a function tests, a bit for each.
-fn tested_arguments(store: &Store, func: Func) -> u8 {
+fn arguments_of(store: &Store, func: Func) -> u8 {
     let mut mask = 0;
     let mut seen = NodeSet::new(store.len());
     let mut open = vec![func];

@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::path::Path;
 
 use callgate::Arch;
 use callgate::diagnostic::Diagnostics;
 use callgate::read::{ReadOptions, RecordingReader};
-use callgate::recording::Recording;
+use callgate::recording::{MergeError, Merger, Recording, RunId};
 
 use crate::options::native_arch;
 use crate::report::{self, Failure, Result};
@@ -40,7 +41,7 @@ pub(crate) struct RecordingOptions {
 }
 
 impl RecordingOptions {
-    fn resolve(self) -> Result<ReadOptions> {
+    pub(super) fn resolve(self) -> Result<ReadOptions> {
         let RecordingOptions { arch, strict, partial } = self;
         Ok(ReadOptions { arch: arch.map_or_else(native_arch, Ok)?, strict, partial })
     }
@@ -88,9 +89,21 @@ pub(crate) fn is_recording(file: &OsStr, arch: Option<Arch>) -> Result<bool> {
     Ok(read.is_ok() && reader.push(&start).is_ok() && reader.finish().is_ok())
 }
 
-/// Merges all recordings.
-pub(crate) fn merged(all: &[NamedRecording]) -> Recording {
-    let mut merged = Recording::default();
-    all.iter().for_each(|one| merged.merge(one.recording.clone()));
-    merged
+/// Merges all recordings, each run once.
+pub(crate) fn merged(all: &[NamedRecording]) -> Result<Recording> {
+    let mut merger = Merger::default();
+    for one in all {
+        let failed =
+            |error: MergeError| Failure::about(&one.name, error.to_string()).help(error.help());
+        merger.add(one.recording.clone()).map_err(failed)?;
+    }
+    Ok(merger.finish())
+}
+
+/// Assigns a random number to the runs of a complete recording, so that merging recognizes it.
+pub(crate) fn identify(recording: &mut Recording) {
+    for run in recording.runs_mut() {
+        // The standard library seeds it with random numbers of the system.
+        run.id = Some(RunId::Assigned(RandomState::new().hash_one(std::process::id())));
+    }
 }

@@ -1,0 +1,46 @@
+//! Reads the profile and the recordings, and prints what was added.
+
+use std::ffi::OsStr;
+
+use super::super::args::GenerateArgs;
+use super::search::updated;
+use super::text;
+use crate::commands::check::warn_about;
+use crate::commands::why::Read;
+use crate::options::Format;
+use crate::output;
+use crate::recordings::{self, RecordingOptions};
+use crate::report::{self, Failure, Result};
+use crate::source::Source;
+
+pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
+    let reading = RecordingOptions {
+        arch: args.arch.first().copied(),
+        strict: args.strict,
+        partial: args.partial,
+    };
+    let named = recordings::read_all(&args.recordings, reading)?;
+    let options = args.reading().with_statements();
+    let read = Read::new(Source::parse(source)?.load()?, &options)?;
+    let mut recording = recordings::merged(&named)?;
+    warn_about(&named, &recording, &read.stack);
+    let arches = read.stack.arches();
+    recording.retain(|syscall| arches.contains(&syscall.arch));
+    let update = updated(&recording, read, args.options(), &options)?;
+
+    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    match (output, &update.text) {
+        (Some(path), Some(text)) => output::write_file(path, text.as_bytes())?,
+        (Some(_), None) => {
+            return Err(Failure::about(&update.name, "the source has more than one text")
+                .help("omit -o, and apply the patch that is printed"));
+        }
+        (None, _) if args.format == Format::Text => output::print(&update.patch)?,
+        (None, _) => {}
+    }
+    match args.format {
+        Format::Text => report::note(&text::text(&update, &recording)),
+        Format::Json => output::print(&text::json(&update, &recording))?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,152 @@
+//! Searches the changes of a profile, and proves them.
+//!
+//! For each recorded syscall that the profile denies, a change is searched and proved as for `callgate why`. The result is
+//! proved as a whole: it allows everything that was recorded, and otherwise permits the same as before.
+
+use callgate::change::{Allowed, Verified};
+use callgate::check::{Finding, check};
+use callgate::generate::{Draft, GenerateError, GenerateOptions, Runtime, generate};
+use callgate::policy::Field;
+use callgate::recording::{Recording, SyscallStats};
+use callgate::{SeccompData, Word};
+
+use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};
+use crate::options::SourceOptions;
+use crate::report::{Failure, Result};
+
+/// How many combinations of recorded values of one syscall are added one by one. With more, fewer arguments are limited.
+const MAX_COMBINATIONS: usize = 16;
+
+/// A profile that allows what was recorded.
+pub(super) struct Update {
+    /// The name of the profile.
+    pub(super) name: String,
+    /// The patch; empty if nothing is needed.
+    pub(super) patch: String,
+    /// What it allows in addition.
+    pub(super) allowed: Vec<Allowed>,
+    /// What the proof says about it; `None` if nothing is needed.
+    pub(super) verified: Option<Verified>,
+    /// The changed text; `None` if the source consists of several.
+    pub(super) text: Option<String>,
+}
+
+/// The profile with what the recording needs.
+pub(super) fn updated(
+    recording: &Recording,
+    before: Read,
+    generating: GenerateOptions,
+    options: &SourceOptions,
+) -> Result<Update> {
+    let name = before.stack.name.clone();
+    let failed = |error: GenerateError| Failure::new(error.to_string()).help(error.help());
+    // Which arguments are limited depends on the same rules as for a new profile.
+    let draft = GenerateOptions { complete: false, runtime: Runtime::None, ..generating };
+    let draft = generate(std::slice::from_ref(recording), &draft).map_err(failed)?;
+    let mut allowed = Vec::new();
+    let mut current: Option<Read> = None;
+    for finding in denied(recording, &before)? {
+        for wanted in wanted(&finding, recording, &draft, &before)? {
+            let read = current.as_ref().unwrap_or(&before);
+            // A change for another syscall may allow it, too.
+            let Some(data) = still_denied(read, &wanted)? else { continue };
+            let failed = |by_hand| {
+                let name = finding.syscall.name().unwrap_or_default();
+                Failure::about(&read.stack.name, format!("cannot allow {name}")).help(by_hand)
+            };
+            let Change { read, allowed: one, .. } =
+                change(read, &wanted, &data, options).map_err(failed)?;
+            allowed.push(one);
+            current = Some(read);
+        }
+    }
+    let after = current.as_ref().unwrap_or(&before);
+    let unproved = |_| Failure::about(&name, "the change cannot be proved as a whole");
+    let verified = match current {
+        Some(_) => Some(prove(&before, after, &allowed).map_err(unproved)?),
+        None => None,
+    };
+    if let Some(finding) = denied(recording, after)?.first() {
+        let what = finding.syscall.name().unwrap_or("a syscall without a name");
+        return Err(Failure::about(&name, format!("{what} would still be denied"))
+            .help("change the profile by hand; callgate check shows when it is denied"));
+    }
+    let patch = patch(&before.source.texts(), &after.source.texts());
+    let text = match after.source.texts().as_slice() {
+        [only] => Some(only.text.to_owned()),
+        _ => None,
+    };
+    Ok(Update { name, patch, allowed, verified, text })
+}
+
+/// The recorded syscalls that a filter denies.
+fn denied(recording: &Recording, read: &Read) -> Result<Vec<Finding>> {
+    let about = |error: String| Failure::about(&read.stack.name, error);
+    let (store, root) = read.required_diagram()?;
+    let (mut store, root) = store.copy(*root).map_err(|error| about(error.to_string()))?;
+    let mut findings =
+        check(&mut store, root, recording).map_err(|error| about(error.to_string()))?;
+    findings.retain(Finding::is_denied);
+    Ok(findings)
+}
+
+/// What is to be allowed for a syscall: each combination of the recorded values of the arguments that a new profile would
+/// limit, or that the profile tests.
+fn wanted(
+    finding: &Finding,
+    recording: &Recording,
+    draft: &Draft,
+    before: &Read,
+) -> Result<Vec<Allowed>> {
+    let syscall = finding.syscall;
+    let Some(name) = syscall.name() else {
+        let message = format!("{} has no syscall with the number {}", syscall.arch, syscall.nr);
+        return Err(Failure::about(&before.stack.name, message)
+            .help("the profile cannot name it; remove it from the recording"));
+    };
+    let (store, root) = before.required_diagram()?;
+    let tested = tested_arguments(store, *root, syscall);
+    let limits = draft.grants().filter(|grant| grant.name == name).flat_map(|grant| &grant.limits);
+    let limited = limits.fold(tested, |mask, limit| mask | 1 << limit.arg);
+    let stats = recording.get(syscall);
+    let mut values: Vec<(u8, &[u64])> =
+        stats.map(|stats| listed_values(stats, limited)).unwrap_or_default();
+    while values.iter().map(|(_, all)| all.len()).product::<usize>() > MAX_COMBINATIONS {
+        let most = (0..values.len()).max_by_key(|index| values[*index].1.len());
+        values.remove(most.unwrap_or_default());
+    }
+    let mut combinations = vec![Vec::new()];
+    for (arg, all) in values {
+        let with = |one: &Vec<(u8, u64)>, value: u64| [one.as_slice(), &[(arg, value)]].concat();
+        combinations = combinations
+            .iter()
+            .flat_map(|one| all.iter().map(move |value| with(one, *value)))
+            .collect();
+    }
+    Ok(combinations.into_iter().map(|args| Allowed::with_args(syscall.arch, name, args)).collect())
+}
+
+/// The values of the arguments in a mask, if all are known and listed.
+fn listed_values(stats: &SyscallStats, mask: u8) -> Vec<(u8, &[u64])> {
+    let args = (0..).zip(stats.args());
+    args.filter(|(arg, _)| mask >> arg & 1 == 1 && stats.is_known(usize::from(*arg)))
+        .filter_map(|(arg, values)| Some((arg, values.all()?)))
+        .collect()
+}
+
+/// A call with these arguments that the filters deny. A recording has whole registers.
+fn still_denied(read: &Read, wanted: &Allowed) -> Result<Option<SeccompData>> {
+    let Some(nr) = wanted.arch.number(&wanted.name) else { return Ok(None) };
+    let mut data = SeccompData { nr, arch: wanted.arch.token(), ..SeccompData::default() };
+    let mut known = vec![Word::ARCH, Word::NR];
+    for index in 0..6 {
+        let Some(field) = Field::arg(index) else { continue };
+        let value = wanted.args.iter().find(|(arg, _)| *arg == index).map(|(_, value)| *value);
+        known.extend(value.map(|_| field.low_word()));
+        // Registers of 32 bits have no upper half.
+        let is_high_known = value.is_some() || !wanted.arch.has_wide_registers();
+        known.extend(field.high_word().filter(|_| is_high_known));
+        data.args[usize::from(index)] = value.unwrap_or_default();
+    }
+    Ok(find_with(read.required_diagram()?, data, &known, |verdict| !verdict.permits()))
+}

@@ -1,0 +1,72 @@
+//! What was added to a profile, as text and as JSON.
+
+use std::fmt::Write;
+
+use callgate::change::{Allowed, SideEffect};
+use callgate::recording::Recording;
+use callgate_requests::json::Json;
+
+use super::search::Update;
+use crate::commands::why::call;
+use crate::output::wrap;
+use crate::text::{counted, printable};
+
+pub(super) fn text(update: &Update, recording: &Recording) -> String {
+    let name = printable(&update.name);
+    let recorded = counted(recording.syscalls().len() as u64, "recorded syscall");
+    let mut text = String::new();
+    if update.allowed.is_empty() {
+        wrap(&mut text, &format!("{name} allows all {recorded}: nothing is added"), 0, 2);
+        return text;
+    }
+    for allowed in &update.allowed {
+        let _ = write!(text, "{:<16}", "added");
+        wrap(&mut text, &added(allowed), 16, 16);
+    }
+    let _ = write!(text, "{:<16}", "proved");
+    let proved =
+        format!("{name} then allows all {recorded}, and otherwise permits the same as before");
+    wrap(&mut text, &proved, 16, 16);
+    let verified = update.verified.as_ref();
+    if let Some(SideEffect { data, .. }) = verified.and_then(|one| one.multiplexed.as_ref()) {
+        let _ = write!(text, "{:<16}", "also allowed");
+        let allowed = format!("{}, where a filter cannot see the arguments", call(data));
+        wrap(&mut text, &allowed, 16, 16);
+    }
+    if let Some(SideEffect { data, before, after }) =
+        verified.and_then(|one| one.side_effect.as_ref())
+    {
+        let _ = write!(text, "{:<16}", "also changed");
+        let changed =
+            format!("{} is still denied, but gets {after} instead of {before}", call(data));
+        wrap(&mut text, &changed, 16, 16);
+    }
+    text
+}
+
+/// `socket, only with family == AF_NETLINK`.
+fn added(allowed: &Allowed) -> String {
+    match allowed.condition() {
+        Some(condition) => format!("{} on {}, only with {condition}", allowed.name, allowed.arch),
+        None => format!("{} on {}", allowed.name, allowed.arch),
+    }
+}
+
+pub(super) fn json(update: &Update, recording: &Recording) -> String {
+    let added = update.allowed.iter().map(|allowed| {
+        Json::Object(vec![
+            ("arch", allowed.arch.name().into()),
+            ("call", allowed.name.as_str().into()),
+            ("condition", allowed.condition().into()),
+        ])
+    });
+    let multiplexed = update.verified.as_ref().and_then(|one| one.multiplexed.as_ref());
+    let value = Json::Object(vec![
+        ("source", update.name.as_str().into()),
+        ("calls", recording.syscalls().len().into()),
+        ("added", Json::array(added)),
+        ("multiplexed", multiplexed.map(|effect| call(&effect.data)).into()),
+        ("patch", update.patch.as_str().into()),
+    ]);
+    format!("{value}\n")
+}

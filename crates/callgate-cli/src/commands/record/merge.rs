@@ -1,0 +1,106 @@
+//! `callgate record merge`: merges many recordings into one.
+
+use std::path::PathBuf;
+
+use callgate::Arch;
+use callgate::diagnostic::Diagnostic;
+use callgate::recording::{MergeError, Merger, Recording};
+use clap::ValueHint;
+
+use super::fleet::Fleet;
+use super::label::{Label, label};
+use super::write::write;
+use crate::options::{ArchParser, Format};
+use crate::output;
+use crate::recordings::{RecordingOptions, read_each};
+use crate::report::{self, Failure, Result};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The merged recording keeps everything that callgate generate uses: in how many
+recordings a syscall and each of its values occurred, and the caveats of each
+run. It therefore leads to the same profile as the single recordings, in any
+order, and merged recordings can be merged again. A run that is given twice
+counts once, if callgate record recorded it; logs of other tools have no
+identity, so give each once.
+
+A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
+SECCOMP records of the audit log, dmesg or journalctl, a stream with one
+recording per line (NDJSON), or a directory with such files; - is standard
+input. Recordings are read one after the other, so a fleet may have thousands.
+
+--format prints which syscalls were made under one label only, for example on
+one node: on standard output with -o, otherwise on standard error.
+
+Examples:
+  callgate record merge monday.json tuesday.json -o week.json
+  callgate record merge --label node=a node-a/ -o a.json
+  callgate record merge a.json b.json -o fleet.json --format text
+  ssh node cat recordings.ndjson | callgate record merge - -o node.json
+  callgate generate fleet.json -o profile.json
+
+Exit status: 0 success, 2 error.")]
+pub(super) struct MergeArgs {
+    /// Recordings, streams or directories of them, or logs and tables of other tools
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    files: Vec<PathBuf>,
+
+    /// Write the recording to this file, atomically [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Add a label to runs that have none with this key; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    label: Vec<Label>,
+
+    /// Print which syscalls were made under one label only
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    /// The architecture of logs that do not contain it [default: this machine's]
+    #[arg(long, value_name = "ARCH", value_parser = ArchParser, hide_possible_values = true)]
+    arch: Option<Arch>,
+
+    /// Treat unknown syscall names in logs as errors
+    #[arg(long)]
+    strict: bool,
+
+    /// Read the complete entries of truncated recordings, which the result notes, and skip recordings that cannot be read
+    #[arg(long)]
+    partial: bool,
+}
+
+pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
+    let MergeArgs { arch, strict, partial, .. } = *args;
+    let mut merger = Merger::default();
+    let (mut read, mut repeated) = (0, 0);
+    let mut add = |mut recording: Recording| {
+        args.label.iter().for_each(|Label { key, value }| recording.label(key, value));
+        let is_new = merger.add(recording).map_err(failed)?;
+        read += 1;
+        repeated += u64::from(!is_new);
+        Ok(())
+    };
+    let skipped = read_each(&args.files, RecordingOptions { arch, strict, partial }, &mut add)?;
+    if read == 0 {
+        return Err(Failure::new("no recording can be read").help("see the warnings above"));
+    }
+    let all = merger.finish();
+    write(&all, args.output.as_deref())?;
+    if let Some(format) = args.format {
+        let fleet = Fleet { all: &all, read, repeated, skipped };
+        let text = match format {
+            Format::Text => fleet.text(),
+            Format::Json => fleet.json(),
+        };
+        match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
+            Some(_) => output::print(&text)?,
+            None => report::note(&text),
+        }
+    }
+    Ok(0)
+}
+
+fn failed(error: MergeError) -> Diagnostic {
+    Diagnostic::error(None, error.to_string()).help(error.help())
+}

@@ -1,0 +1,11 @@
+//! Recordings of the command line: files in any format, and fleets of them.
+
+mod batch;
+mod files;
+mod stream;
+mod warnings;
+
+pub(crate) use files::{
+    NamedRecording, RecordingOptions, identify, is_recording, merged, read_all,
+};
+pub(crate) use stream::read_each;
