@@ -97,7 +97,7 @@ fn needs(what: &str) -> TestResult {
             let refused = String::from_utf8_lossy(&recorded.stderr).contains("cannot be");
             (Need::Ptrace, !refused)
         }
-        // Recording running processes.
+        // Recording running processes, which needs the process IDs of the initial namespace (`PROC_PID_INIT_INO`).
         "bpf" => {
             let recorded = Command::new(env!("CARGO_BIN_EXE_callgate"))
                 .args([
@@ -113,7 +113,9 @@ fn needs(what: &str) -> TestResult {
                 ])
                 .output()
                 .unwrap();
-            (Need::Bpf, recorded.status.success())
+            let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+            let is_initial = namespace == Path::new("pid:[4026531836]");
+            (Need::Bpf, is_initial && recorded.status.success())
         }
         // Creating cgroups.
         "cgroup" => (Need::Kernel, can_create_cgroups()),

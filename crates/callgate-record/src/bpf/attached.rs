@@ -28,6 +28,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// recorders that hide ours in the map.
 const UNCERTAIN: Duration = Duration::from_secs(2);
 
+/// How many sets of programs are tried. A recorder that starts at the same time may join a new set, and add the same
+/// threads first.
+const ATTEMPTS: u32 = 16;
+
 /// A recorder of running processes.
 pub(crate) struct Attached {
     recorder: Recorder,
@@ -48,21 +52,18 @@ impl Attached {
         if !in_first_namespace() {
             return Err(RecordErrorKind::OtherNamespace);
         }
-        loop {
-            let is_shared = recorder.is_shared;
+        for _ in 0..ATTEMPTS {
             match Attached::with(recorder, target)? {
                 Ok(attached) if attached.seeded.threads == 0 && !target.is_starting() => {
                     return Err(RecordErrorKind::NoProcesses(target.to_string()));
                 }
                 Ok(attached) => return Ok(attached),
-                // The programs of another recorder, which records this process or one of the target.
-                Err(Taken(recorder_before)) if is_shared => {
-                    let own = recorder_before.with_own_programs();
-                    recorder = own.map_err(RecordErrorKind::Attach)?;
+                Err(Taken(before)) => {
+                    recorder = before.with_own_programs().map_err(RecordErrorKind::Attach)?;
                 }
-                Err(Taken(_)) => return Err(RecordErrorKind::Attach(BpfError::NotSeen)),
             }
         }
+        Err(RecordErrorKind::Attach(BpfError::NotSeen))
     }
 
     fn with(

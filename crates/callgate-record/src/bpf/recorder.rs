@@ -34,7 +34,7 @@ pub(crate) struct Recorder {
     plan: Plan,
     pub(super) session: Session,
     /// The programs may belong to another recorder.
-    pub(super) is_shared: bool,
+    is_shared: bool,
     /// The time per syscall before this recorder used them.
     pub(super) unrecorded: Duration,
 }

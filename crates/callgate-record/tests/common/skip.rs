@@ -7,8 +7,14 @@ use callgate_testing::{Need, Skip};
 /// refuses.
 pub(crate) fn impossible(method: RecordMethod, why: &RecordError) -> Skip {
     let why = why.to_string();
-    let machine =
-        ["not permitted", "Permission denied", "vmlinux", "only x86-64", "not implemented"];
+    let machine = [
+        "not permitted",
+        "Permission denied",
+        "vmlinux",
+        "only x86-64",
+        "not implemented",
+        "initial PID namespace",
+    ];
     let is_known = machine.iter().any(|reason| why.contains(reason)) && !why.contains('(');
     assert!(is_known || why.starts_with("seccomp notifications cannot be used here"), "{why}");
     let need = match method {
