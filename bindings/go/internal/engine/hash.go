@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "e05bb04665acaab5a7f8b4d0f144f33d54d013f3501bc890598475ec6b44c801"
+const ModuleSHA256 = "57a16a368440f61153a72c4fbd455f50daa4f02499cca4582c6fa99592730ccc"
