@@ -13,7 +13,6 @@ callgate_testing::tests![
     a_long_comment_is_shortened,
     a_filter_that_cannot_be_read_is_an_error,
     a_filter_that_could_not_be_read_before_is_not_an_error,
-    a_filter_that_could_not_be_read_before_is_not_an_error,
     a_token_that_cannot_comment_is_a_warning,
     an_included_file_that_cannot_be_read_is_an_error,
     all_lines_of_the_options_count,
@@ -242,7 +241,7 @@ fn a_filter_that_cannot_be_read_is_an_error() -> TestResult {
 
 fn a_filter_that_could_not_be_read_before_is_not_an_error() -> TestResult {
     needs_tools()?;
-    let ground = Ground::new("unread");
+    let ground = Ground::new("unreadable-base");
     ground.write("profiles/a.json", "{\"defaultAction\": 1}");
     ground.write("profiles/b.json", "{\"defaultAction\": 2}");
     ground.commit();
