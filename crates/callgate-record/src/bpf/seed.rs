@@ -23,7 +23,7 @@ use crate::tally::Tally;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many lists without a new thread end the search: a thread that ends may hide the next one in a list.
-const QUIET: u32 = 2;
+const QUIET: u32 = 3;
 
 /// The threads that were added.
 #[derive(Default)]
@@ -50,15 +50,18 @@ pub(super) enum SeedError {
 pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seeded, SeedError> {
     let mut added: Vec<Thread> = Vec::new();
     let mut without_room = BTreeSet::new();
+    // A thread that has ended may have started another one, which no list has had yet.
+    let mut ended = BTreeSet::new();
     let (start, mut quiet) = (Instant::now(), 0);
     while quiet < QUIET && start.elapsed() < PATIENCE {
-        let before = added.len();
+        let before = (added.len(), ended.len());
         for thread in target.threads().map_err(SeedError::List)? {
             let key = thread.id.to_ne_bytes();
             match session.adopt(&key).map_err(SeedError::Map)? {
                 // The program at its end may have run before, and would not remove it.
                 Adopted::New if is_ending(thread.id) => {
                     session.forget(&key).map_err(SeedError::Map)?;
+                    ended.insert(thread.id);
                 }
                 Adopted::New => added.push(thread),
                 Adopted::Known => {}
@@ -66,7 +69,7 @@ pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seede
                 Adopted::Full => drop(without_room.insert(thread.id)),
             }
         }
-        quiet = if added.len() == before { quiet + 1 } else { 0 };
+        quiet = if (added.len(), ended.len()) == before { quiet + 1 } else { 0 };
     }
     let (mut waiting, mut unread) = (Tally::default(), 0);
     for thread in &added {
