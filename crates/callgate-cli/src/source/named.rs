@@ -136,8 +136,8 @@ impl Source {
         Ok(stack)
     }
 
-    /// Reads a filter that may be compiled with these options; merges a stack into one program. It is an error if there
-    /// is no filter. Prints warnings.
+    /// Reads a filter that may be compiled with these options; merges a stack into one program. A process without filters
+    /// is an error. Prints warnings.
     pub(crate) fn read_to_compile(
         &self,
         options: &SourceOptions,
@@ -223,7 +223,7 @@ impl Source {
         Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
     }
 
-    /// Reads the filters; it is an error if there is none. Warns about the sources, but not about options.
+    /// Reads the filters; a process without filters is an error. Warns about the sources, but not about options.
     pub(super) fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
         let filter = |source: &Source| source.read_stack(options)?.into_filter();
         match &self.kind {

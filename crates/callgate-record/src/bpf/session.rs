@@ -30,7 +30,7 @@ pub(super) enum Adopted {
     Known,
     /// Another recorder records it by the same programs.
     Taken,
-    /// There is no room.
+    /// The map of threads is full.
     Full,
 }
 

@@ -8,7 +8,7 @@ use callgate_record::{Cgroup, TargetError};
 
 use crate::report::{Failure, Result};
 
-/// How many digits of an ID tools print. So many are no name, and no tool is asked.
+/// The number of digits to which tools shorten an ID. Hexadecimal words of this length are IDs, and tools are not asked.
 const SHORT_ID: usize = 12;
 
 /// How long a tool may take to answer.
