@@ -15,6 +15,7 @@ use crate::report::{Failure, Result};
 
 pub(crate) use new_file::{
     NewFile, remove_file, write_file, write_file_in, write_new_file, write_recording,
+    write_recording_in,
 };
 pub(crate) use place::Directory;
 

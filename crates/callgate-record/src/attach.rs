@@ -28,21 +28,22 @@ pub fn attach_to(
     let _turn = one_at_a_time();
     let signals = Signals::end_recording();
     let command = target.command();
-    let attached = Attached::new(target)?;
+    let attached = Attached::new(target, save.wants_executables())?;
     let method = RecordMethod::Tracepoint;
     let attached_to = (!target.is_starting()).then(|| (target.to_string(), Instant::now()));
     let facts = Facts { method, command, attached: attached_to };
     let parts = Parts::new(&mut *save, facts.clone());
     let outcome = attached.record(limit, parts, signals)?;
-    let Outcome { tally, processes, threads, time, cost, notes, signals, .. } = outcome;
-    let mut recording = tally.recording;
-    let counts = Counts { processes, threads, lost: tally.lost };
-    recording.push_run(facts.run(counts, None, notes.iter().map(Note::caveat).collect()));
+    let Outcome { tallies, processes, threads, time, cost, notes, signals, .. } = outcome;
+    let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
+    let counts = Counts { processes, threads };
+    let (recording, executables) = facts.recordings(tallies, counts, None, &caveats);
     signals.wait_for_saving();
-    save.whole(&recording);
+    save.whole(&recording, &executables);
     drop(signals);
     Ok(Recorded {
         recording,
+        executables,
         method,
         why_not_tracepoint: None,
         status: 0,

@@ -53,5 +53,5 @@ pub use note::Note;
 pub use outcome::{Recorded, ended_by, exit_status};
 pub use record::{record, record_to};
 pub use running::{AttachTarget, Cgroup, RunningProcess, TargetError};
-pub use save::Save;
-pub use tally::MAX_SYSCALLS;
+pub use save::{ExecutableRecording, Save};
+pub use tally::{MAX_EXECUTABLES, MAX_SYSCALLS};

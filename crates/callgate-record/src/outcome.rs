@@ -5,8 +5,9 @@ use std::time::Duration;
 use callgate::recording::Recording;
 use libc::c_int;
 
+use crate::save::ExecutableRecording;
 use crate::signals::Signals;
-use crate::tally::Tally;
+use crate::tally::Tallies;
 use crate::{Note, RecordMethod};
 
 /// A recording, and how it was made.
@@ -14,6 +15,10 @@ use crate::{Note, RecordMethod};
 pub struct Recorded {
     /// The syscalls, with one run.
     pub recording: Recording,
+    /// The recordings of executables, in the order of their paths, if [`Save::wants_executables`] is true.
+    ///
+    /// [`Save::wants_executables`]: crate::Save::wants_executables
+    pub executables: Vec<ExecutableRecording>,
     /// The method that worked.
     pub method: RecordMethod,
     /// Why the tracepoint method was not used, if it was tried first.
@@ -41,7 +46,7 @@ pub fn ended_by(status: i32) -> Option<i32> {
 
 /// The result of one method.
 pub(super) struct Outcome {
-    pub(super) tally: Tally,
+    pub(super) tallies: Tallies,
     /// `None` if the status of the command is unknown.
     pub(super) status: Option<c_int>,
     pub(super) processes: u64,

@@ -47,16 +47,19 @@ pub fn record_to(
     let _turn = one_at_a_time();
     let mut why_not_tracepoint = None;
     let mut result = Err(RecordErrorKind::NoMethod.into());
+    let splits = save.wants_executables();
     let mut facts = Facts { method: RecordMethod::Stops, command: words, attached: None };
     for method in methods {
         facts.method = *method;
         let parts = Parts::new(&mut *save, facts.clone());
         result = match method {
-            RecordMethod::Tracepoint => bpf::Recorder::new()
+            RecordMethod::Tracepoint => bpf::Recorder::new(splits)
                 .map_err(|why| RecordErrorKind::Tracepoint(why).into())
                 .and_then(|recorder| recorder.record(command, parts)),
-            RecordMethod::Listener => ptrace::record(command, SyscallReports::Notifications, parts),
-            RecordMethod::Stops => ptrace::record(command, SyscallReports::Stops, parts),
+            RecordMethod::Listener => {
+                ptrace::record(command, SyscallReports::Notifications, splits, parts)
+            }
+            RecordMethod::Stops => ptrace::record(command, SyscallReports::Stops, splits, parts),
         };
         match &result {
             Err(RecordError { kind: RecordErrorKind::Tracepoint(why) }) => {
@@ -66,19 +69,20 @@ pub fn record_to(
             _ => break,
         }
     }
-    let Outcome { tally, status, processes, threads, time, cost, mut notes, signals } = result?;
+    let Outcome { tallies, status, processes, threads, time, cost, mut notes, signals } = result?;
     if status.is_none() {
         notes.push(Note::UnknownStatus);
     }
-    let mut recording = tally.recording;
-    let counts = Counts { processes, threads, lost: tally.lost };
-    let caveats = notes.iter().map(Note::caveat).collect();
-    recording.push_run(facts.run(counts, status.map(exit_status), caveats));
+    let counts = Counts { processes, threads };
+    let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
+    let status_byte = status.map(exit_status);
+    let (recording, executables) = facts.recordings(tallies, counts, status_byte, &caveats);
     signals.wait_for_saving();
-    save.whole(&recording);
+    save.whole(&recording, &executables);
     drop(signals);
     Ok(Recorded {
         recording,
+        executables,
         method: facts.method,
         why_not_tracepoint,
         status: status.unwrap_or(0),

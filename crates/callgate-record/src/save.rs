@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use callgate::recording::{Caveat, Recording, RecordingMethod, Run};
 
 use crate::RecordMethod;
-use crate::tally::Tally;
+use crate::tally::{Tallies, Tally};
 
 /// Receives recordings and saves them.
 pub trait Save {
@@ -19,8 +19,14 @@ pub trait Save {
         false
     }
 
-    /// Saves the recording so far. Its run has no status, and at least one syscall counts as lost.
-    fn part(&mut self, _recording: &Recording) {}
+    /// Whether executables are counted apart.
+    fn wants_executables(&self) -> bool {
+        false
+    }
+
+    /// Saves the recording so far, and those of executables if they are wanted. Their runs have no status, and at least
+    /// one syscall counts as lost.
+    fn part(&mut self, _whole: &Recording, _executables: &[ExecutableRecording]) {}
 
     /// A recorder has attached to running processes with this many threads, and records them from now on.
     fn attached(&mut self, _threads: u64) {}
@@ -30,14 +36,25 @@ pub trait Save {
 
     /// Saves the whole recording. Signals that would end this process have no effect until this returns, for at
     /// most 10 seconds.
-    fn whole(&mut self, recording: &Recording);
+    fn whole(&mut self, whole: &Recording, executables: &[ExecutableRecording]);
+}
+
+/// What all threads did while they executed one program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutableRecording {
+    /// The path that was given to `execve`; for a script, that of the script. At most 239 bytes; invalid UTF-8 is
+    /// replaced. Empty for all executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES).
+    pub path: String,
+    /// Its syscalls: the first is the `execve` that started it. Its run has the label `executable`, and no numbers of
+    /// processes and threads.
+    pub recording: Recording,
 }
 
 /// Saves nothing: for [`record`](super::record), which returns the recording.
 pub(super) struct Nowhere;
 
 impl Save for Nowhere {
-    fn whole(&mut self, _: &Recording) {}
+    fn whole(&mut self, _: &Recording, _: &[ExecutableRecording]) {}
 }
 
 /// The first interval.
@@ -57,8 +74,34 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// The run, given the rest.
-    pub(super) fn run(&self, counts: Counts, status: Option<u8>, mut caveats: Vec<Caveat>) -> Run {
+    /// The recording of everything, and those of executables.
+    pub(super) fn recordings(
+        &self,
+        tallies: Tallies,
+        counts: Counts,
+        status: Option<u8>,
+        caveats: &[Caveat],
+    ) -> (Recording, Vec<ExecutableRecording>) {
+        let Tallies { whole: Tally { recording: mut whole, lost }, executables } = tallies;
+        let run = Run { lost, ..self.run(status, caveats.to_vec()) };
+        let of_executable = |(path, tally): (Vec<u8>, Tally)| {
+            let path = String::from_utf8_lossy(&path).into_owned();
+            let mut recording = tally.recording;
+            let labels = Some(path.clone()).filter(|path| !path.is_empty());
+            let labels = labels.map(|path| ("executable".to_owned(), path)).into_iter().collect();
+            // Of which executable the lost syscalls are, is not known.
+            let lost = lost.saturating_add(tally.lost);
+            recording.push_run(Run { lost, labels, ..run.clone() });
+            ExecutableRecording { path, recording }
+        };
+        let executables = executables.into_iter().flatten().map(of_executable).collect();
+        let Counts { processes, threads } = counts;
+        whole.push_run(Run { processes: Some(processes), threads: Some(threads), ..run });
+        (whole, executables)
+    }
+
+    /// The run, without counters.
+    fn run(&self, status: Option<u8>, mut caveats: Vec<Caveat>) -> Run {
         let attached = self.attached.as_ref();
         caveats.extend(attached.map(|(to, since)| Caveat::attached(to, since.elapsed())));
         Run {
@@ -68,9 +111,6 @@ impl Facts {
             },
             command: self.command.clone(),
             from_execve: self.attached.is_none(),
-            processes: Some(counts.processes),
-            threads: Some(counts.threads),
-            lost: counts.lost,
             status,
             kernel: callgate_linux::kernel::release().ok(),
             callgate: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -85,7 +125,6 @@ impl Facts {
 pub(super) struct Counts {
     pub(super) processes: u64,
     pub(super) threads: u64,
-    pub(super) lost: u64,
 }
 
 /// Saves parts at intervals.
@@ -118,14 +157,14 @@ impl<'s> Parts<'s> {
         self.next.is_some_and(|next| Instant::now() >= next)
     }
 
-    pub(super) fn save(&mut self, tally: Tally, processes: u64, threads: u64) {
+    pub(super) fn save(&mut self, mut tallies: Tallies, processes: u64, threads: u64) {
         let start = Instant::now();
-        let mut recording = tally.recording;
         // At least the syscall that ends the command is missing.
-        let lost = tally.lost.saturating_add(1);
-        let caveats = vec![Caveat::unfinished()];
-        recording.push_run(self.facts.run(Counts { processes, threads, lost }, None, caveats));
-        self.save.part(&recording);
+        tallies.whole.lost = tallies.whole.lost.saturating_add(1);
+        let counts = Counts { processes, threads };
+        let (whole, executables) =
+            self.facts.recordings(tallies, counts, None, &[Caveat::unfinished()]);
+        self.save.part(&whole, &executables);
         self.saved(start.elapsed());
     }
 

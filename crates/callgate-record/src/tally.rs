@@ -1,11 +1,20 @@
 //! Counters of syscalls, bounded in number.
 
+use std::collections::BTreeMap;
+
+use callgate::Arch;
 use callgate::recording::{ArgValues, Recording, SyscallId};
 
 /// How many different syscalls a recording holds: more than any ABI has. A program that uses random syscall
 /// numbers exceeds the limit; then the rest is counted as lost. The tracepoint method uses 0.9 MB of kernel memory
 /// per processor for them.
 pub const MAX_SYSCALLS: usize = 512;
+
+/// How many executables are counted apart; the others are counted together.
+pub const MAX_EXECUTABLES: usize = 256;
+
+/// The longest path of an executable in bytes; longer ones are cut.
+pub(super) const MAX_PATH: usize = 239;
 
 /// A recording with at most [`MAX_SYSCALLS`] different syscalls.
 #[derive(Clone, Default)]
@@ -46,5 +55,73 @@ impl Tally {
     /// Whether the recording has a syscall of this name.
     pub(super) fn called(&self, name: &str) -> bool {
         self.recording.syscalls().any(|(syscall, _)| syscall.name() == Some(name))
+    }
+}
+
+/// Counters of everything and, on demand, of each executable.
+#[derive(Clone, Default)]
+pub(super) struct Tallies {
+    pub(super) whole: Tally,
+    /// By the path that was executed; empty for all beyond [`MAX_EXECUTABLES`], and for those that are not known. `None` if they are not counted apart.
+    pub(super) executables: Option<BTreeMap<Vec<u8>, Tally>>,
+}
+
+impl Tallies {
+    /// No counters yet; whether executables are counted apart.
+    pub(super) fn new(splits: bool) -> Tallies {
+        Tallies { whole: Tally::default(), executables: splits.then(BTreeMap::new) }
+    }
+
+    /// The counters of an executable, if they are counted apart.
+    pub(super) fn executable(&mut self, path: &[u8]) -> Option<&mut Tally> {
+        let executables = self.executables.as_mut()?;
+        let named = executables.len() - usize::from(executables.contains_key(&b""[..]));
+        let has_room = named < MAX_EXECUTABLES || executables.contains_key(path);
+        let path = if has_room { path } else { b"" };
+        if !executables.contains_key(path) {
+            executables.insert(path.to_owned(), Tally::default());
+        }
+        executables.get_mut(path)
+    }
+
+    /// Counts one syscall of a thread that executes this; `None` before its first `execve`.
+    pub(super) fn count(&mut self, path: Option<&[u8]>, syscall: SyscallId, args: &[u64; 6]) {
+        self.whole.count(syscall, args);
+        if let Some(tally) = path.and_then(|path| self.executable(path)) {
+            tally.count(syscall, args);
+        }
+    }
+
+    /// Counts `execve` of an executable for this executable: its recording starts with it, as the whole recording does.
+    /// In the whole, the program that called it has counted it already.
+    pub(super) fn executed(&mut self, path: &[u8], times: u64) {
+        let Some(native) = Arch::native() else { return };
+        let execve = SyscallId::new(native, libc::SYS_execve as u32);
+        if let Some(tally) = self.executable(path) {
+            tally.add(execve, times, []);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executables_beyond_the_limit_are_one() {
+        let mut tallies = Tallies::new(true);
+        let syscall = SyscallId::new(Arch::X86_64, 1);
+        tallies.count(Some(b""), syscall, &[0; 6]);
+        for number in 0..MAX_EXECUTABLES + 3 {
+            tallies.count(Some(number.to_string().as_bytes()), syscall, &[0; 6]);
+        }
+        tallies.count(Some(b"0"), syscall, &[0; 6]);
+        let executables = tallies.executables.unwrap();
+        assert_eq!(executables.len(), MAX_EXECUTABLES + 1);
+        let count = |path: &[u8]| executables[path].recording.total();
+        assert_eq!((count(b""), count(b"0"), count(b"255")), (4, 2, 1));
+        let mut whole = Tallies::new(false);
+        whole.count(Some(b"0"), syscall, &[0; 6]);
+        assert!(whole.executables.is_none());
     }
 }

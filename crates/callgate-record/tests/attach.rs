@@ -14,7 +14,8 @@ use std::time::Duration;
 use callgate::Arch;
 use callgate::recording::{Effect, Recording, SyscallId};
 use callgate_record::{
-    AttachTarget, Cgroup, RecordError, RecordMethod, Recorded, RunningProcess, Save, attach_to,
+    AttachTarget, Cgroup, ExecutableRecording, RecordError, RecordMethod, Recorded, RunningProcess,
+    Save, attach_to,
 };
 use callgate_testing::{Need, Skip, TestResult, needs_root};
 
@@ -107,7 +108,7 @@ impl Save for Told {
         let _ = self.0.send(threads);
     }
 
-    fn whole(&mut self, _: &Recording) {}
+    fn whole(&mut self, _: &Recording, _: &[ExecutableRecording]) {}
 }
 
 fn skip(why: RecordError) -> Skip {

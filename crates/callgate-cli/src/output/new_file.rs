@@ -72,6 +72,17 @@ pub(crate) fn write_file_in(
     NewFile::of(path, entry, Visibility::Umask)?.finish(bytes)
 }
 
+/// Like [`write_file_in`] for recordings, which only their owner may read.
+pub(crate) fn write_recording_in(
+    directory: &Directory,
+    name: &OsStr,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<()> {
+    let entry = Entry::within(directory, name);
+    NewFile::of(path, entry, Visibility::OwnerOnly)?.finish(bytes)
+}
+
 /// Creates and writes a new file that only its owner may read.
 pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let Entry { directory, name, .. } = Entry::of(path)?;

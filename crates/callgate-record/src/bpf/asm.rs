@@ -88,6 +88,7 @@ pub(super) enum Helper {
     MapUpdate = 2,
     MapDelete = 3,
     CurrentPidTgid = 14,
+    ReadKernelString = 115,
     AncestorCgroup = 123,
     CurrentTask = 158,
     TaskRegisters = 175,
@@ -167,6 +168,13 @@ impl Asm {
     /// Adds a register to eight bytes of memory, atomically.
     pub(super) fn atomic_add(&mut self, base: Reg, off: i16, src: Reg) {
         self.push(0xdb, base, src, off, 0);
+    }
+
+    /// Like that, and sets the register to the value before.
+    pub(super) fn atomic_fetch_add(&mut self, base: Reg, off: i16, src: Reg) {
+        /// `BPF_FETCH` with `BPF_ADD`.
+        const FETCH: i32 = 1;
+        self.push(0xdb, base, src, off, FETCH);
     }
 
     /// A 64-bit constant.

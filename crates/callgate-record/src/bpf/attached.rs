@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::counted::Counted;
 use super::error::BpfError;
+use super::layout::{NO_EXECUTABLE, session};
 use super::namespace::{in_first_namespace, is_gone};
-use super::programs::session;
 use super::recorder::Recorder;
 use super::seed::{SeedError, Seeded, seed};
 use super::session::Adopted;
@@ -46,9 +46,10 @@ pub(crate) struct Attached {
 }
 
 impl Attached {
-    /// Starts to record the threads of a target, and everything that they start.
-    pub(crate) fn new(target: &AttachTarget) -> Result<Attached, RecordErrorKind> {
-        let mut recorder = Recorder::new().map_err(RecordErrorKind::Attach)?;
+    /// Starts to record the threads of a target, and everything that they start. `splits`: executables are counted
+    /// apart.
+    pub(crate) fn new(target: &AttachTarget, splits: bool) -> Result<Attached, RecordErrorKind> {
+        let mut recorder = Recorder::new(splits).map_err(RecordErrorKind::Attach)?;
         if !in_first_namespace() {
             return Err(RecordErrorKind::OtherNamespace);
         }
@@ -121,7 +122,7 @@ impl Attached {
         let time = start.elapsed();
         self.recorder.session.stop().map_err(failed)?;
         let left = self.living().map_err(failed)?;
-        let Counted { tally, denied, processes, threads } = self.read().map_err(failed)?;
+        let Counted { tallies, denied, processes, threads } = self.read().map_err(failed)?;
         let mut notes = Vec::new();
         if self.target.is_starting() && left > 0 {
             notes.push(Note::Stopped(left));
@@ -133,10 +134,10 @@ impl Attached {
             notes.push(Note::UnseenEnds(self.unseen_ends));
         }
         if denied > 0 {
-            notes.push(Note::Denied((tally.lost == 0).then_some(denied)));
+            notes.push(Note::Denied((tallies.whole.lost == 0).then_some(denied)));
         }
         let cost = self.cost;
-        Ok(Outcome { tally, status: None, processes, threads, time, cost, notes, signals })
+        Ok(Outcome { tallies, status: None, processes, threads, time, cost, notes, signals })
     }
 
     /// Whether no thread is left.
@@ -181,7 +182,9 @@ impl Attached {
     fn save(&self, parts: &mut Parts<'_>) {
         let start = Instant::now();
         match self.read() {
-            Ok(Counted { tally, processes, threads, .. }) => parts.save(tally, processes, threads),
+            Ok(Counted { tallies, processes, threads, .. }) => {
+                parts.save(tallies, processes, threads);
+            }
             // This may succeed at the end.
             Err(_) => parts.saved(start.elapsed()),
         }
@@ -204,7 +207,8 @@ impl Recorder {
     fn record_this_thread(&mut self) -> Result<Option<Duration>, BpfError> {
         // SAFETY: takes nothing.
         let thread = unsafe { libc::gettid() }.to_ne_bytes();
-        if self.session.adopt(&thread).map_err(BpfError::Map)? != Adopted::New {
+        if self.session.adopt(&thread, NO_EXECUTABLE as u64).map_err(BpfError::Map)? != Adopted::New
+        {
             return Ok(None);
         }
         let recorded = time_of_a_syscall();

@@ -1,36 +1,67 @@
 //! From the values of the maps to a tally.
 
+use std::collections::BTreeMap;
+
 use callgate::Arch;
 use callgate::recording::{ArgValues, Bounds, SyscallId};
 
-use super::programs::{ARG_WORDS, CALL_WORDS, SLOTS};
-use crate::tally::Tally;
+use super::layout::{ARG_WORDS, CALL_WORDS, NO_EXECUTABLE, OTHERS, SLOTS};
+use crate::tally::Tallies;
 
 /// What the programs counted.
 pub(super) struct Counted {
-    pub(super) tally: Tally,
+    pub(super) tallies: Tallies,
     pub(super) denied: u64,
     pub(super) processes: u64,
     pub(super) threads: u64,
 }
 
-/// Adds the counts of all processors for one syscall.
-pub(super) fn add(tally: &mut Tally, key: &[u8], values: &[u64], values_key: u64) {
-    let word = |at: usize| {
-        let bytes = key.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-        bytes.map_or(0, u32::from_ne_bytes)
-    };
-    let arch = if word(0) == 0 { Arch::X86_64 } else { Arch::X86 };
-    let Some(syscall) = SyscallId::of(arch.token(), word(4)) else { return };
-    for value in values.chunks_exact(CALL_WORDS as usize) {
-        let Some((count, args)) = value.split_first() else { continue };
-        tally.add(
-            syscall,
-            *count,
-            args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg, values_key)),
-        );
+/// The key of a counter.
+struct CounterKey {
+    syscall: SyscallId,
+    /// The number of the executable.
+    executable: u64,
+}
+
+impl CounterKey {
+    fn new(key: &[u8]) -> Option<CounterKey> {
+        let word = |at: usize| key.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+        let arch = if word(0)? == 0 { Arch::X86_64 } else { Arch::X86 };
+        let syscall = SyscallId::of(arch.token(), word(4)?)?;
+        let executable = key.get(8..16)?.try_into().ok().map(u64::from_ne_bytes)?;
+        Some(CounterKey { syscall, executable })
     }
 }
+
+/// Adds the counts of all processors for one syscall. `paths` are those of executables, by number.
+pub(super) fn add(
+    tallies: &mut Tallies,
+    key: &[u8],
+    values: &[u64],
+    values_key: u64,
+    paths: &BTreeMap<u64, Vec<u8>>,
+) {
+    let Some(CounterKey { syscall, executable }) = CounterKey::new(key) else { return };
+    for value in values.chunks_exact(CALL_WORDS as usize) {
+        let Some((count, args)) = value.split_first() else { continue };
+        let args = args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg, values_key));
+        let args: Vec<ArgValues> = args.collect();
+        let path = match executable {
+            NO_NUMBER => None,
+            OTHERS_NUMBER => Some(&[][..]),
+            // Its entry is inserted before it is counted.
+            number => paths.get(&number).map(Vec::as_slice),
+        };
+        if let Some(tally) = path.and_then(|path| tallies.executable(path)) {
+            tally.add(syscall, *count, args.iter().cloned());
+        }
+        tallies.whole.add(syscall, *count, args);
+    }
+}
+
+/// [`NO_EXECUTABLE`] and [`OTHERS`] in counters.
+const NO_NUMBER: u64 = NO_EXECUTABLE as u64;
+const OTHERS_NUMBER: u64 = OTHERS as u64;
 
 /// The values of one argument on one processor.
 fn seen(count: u64, arg: &[u64], key: u64) -> ArgValues {

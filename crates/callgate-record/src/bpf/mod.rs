@@ -15,8 +15,11 @@ mod asm;
 mod attached;
 mod btf;
 mod counted;
+mod counters;
 mod error;
+mod executables;
 mod kernel;
+mod layout;
 #[cfg(test)]
 mod mounted;
 mod namespace;
@@ -31,5 +34,5 @@ mod waiting;
 
 pub(super) use attached::Attached;
 pub(super) use error::BpfError;
-pub(super) use programs::CGROUP_LEVELS;
+pub(super) use layout::CGROUP_LEVELS;
 pub(super) use recorder::Recorder;

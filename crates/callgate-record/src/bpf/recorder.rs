@@ -1,5 +1,6 @@
 //! Records a command: from the check that the programs see it to the counts of its syscalls.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -7,8 +8,9 @@ use callgate_linux::Command;
 
 use super::counted::{Counted, add};
 use super::error::BpfError;
+use super::executables::Executable;
+use super::layout::{CALL_WORDS, COUNTER_KEY, NO_EXECUTABLE, session, state};
 use super::namespace::is_gone;
-use super::programs::{CALL_WORDS, session, state};
 use super::session::Session;
 use super::set::{Plan, Set};
 use super::tracepoints::look_up_types;
@@ -17,10 +19,10 @@ use crate::outcome::Outcome;
 use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::{Mark, Started, time_of_a_syscall};
-use crate::tally::Tally;
+use crate::tally::Tallies;
 use crate::tracer;
 use crate::wait_timer::WaitTimer;
-use crate::{MAX_SYSCALLS, Note, RecordError};
+use crate::{Note, RecordError};
 
 /// A thread that executes a program takes over the number of the main thread. While the kernel loads the program,
 /// the old number has ended and the new one has no entry yet; this is the limit for that.
@@ -40,8 +42,9 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Joins the programs of another recorder, or loads its own. Nothing is recorded yet.
-    pub(crate) fn new() -> Result<Recorder, BpfError> {
+    /// Joins the programs of another recorder, or loads its own. Nothing is recorded yet. `splits`: executables are
+    /// counted apart.
+    pub(crate) fn new(splits: bool) -> Result<Recorder, BpfError> {
         if !cfg!(target_arch = "x86_64") {
             return Err(BpfError::Machine);
         }
@@ -49,20 +52,20 @@ impl Recorder {
         let (offsets, targets) = look_up_types()?;
         let plan = Plan::new(offsets, targets);
         // Fails if the set has too many sessions.
-        let join = || Set::find(&plan).and_then(|set| Session::new(set, &plan).ok());
+        let join = || Set::find(&plan).and_then(|set| Session::new(set, &plan, splits).ok());
         if let Some(session) = join() {
             return Ok(Recorder { plan, session, is_shared: true, unrecorded });
         }
         let own = Set::load(&plan)?;
         match join() {
             Some(session) => Ok(Recorder { plan, session, is_shared: true, unrecorded }),
-            None => Recorder::of(own, plan, unrecorded),
+            None => Recorder::of(own, plan, unrecorded, splits),
         }
     }
 
     /// Uses programs of its own.
-    fn of(own: Set, plan: Plan, unrecorded: Duration) -> Result<Recorder, BpfError> {
-        let session = Session::new(own, &plan).map_err(BpfError::Map)?;
+    fn of(own: Set, plan: Plan, unrecorded: Duration, splits: bool) -> Result<Recorder, BpfError> {
+        let session = Session::new(own, &plan, splits).map_err(BpfError::Map)?;
         Ok(Recorder { plan, session, is_shared: false, unrecorded })
     }
 
@@ -70,7 +73,7 @@ impl Recorder {
     /// set.
     pub(super) fn with_own_programs(self) -> Result<Recorder, BpfError> {
         let own = Set::load(&self.plan)?;
-        Recorder::of(own, self.plan, self.unrecorded)
+        Recorder::of(own, self.plan, self.unrecorded, self.session.splits)
     }
 
     /// Starts the child, and verifies that it is recorded.
@@ -165,14 +168,14 @@ impl Recorder {
         }
         let (time, cost) = (start.elapsed(), started.cost());
         session.stop().map_err(read)?;
-        let counted = recorder.read(Tally::default()).map_err(read)?;
+        let counted = recorder.read(Tallies::new(session.splits)).map_err(read)?;
         if counted.denied > 0 {
             // A syscall whose start was missed counts as denied, so the number is uncertain.
-            let exactly = (counted.tally.lost == 0).then_some(counted.denied);
+            let exactly = (counted.tallies.whole.lost == 0).then_some(counted.denied);
             notes.push(Note::Denied(exactly));
         }
         Ok(Outcome {
-            tally: counted.tally,
+            tallies: counted.tallies,
             status,
             processes: 1 + counted.processes,
             threads: 1 + counted.threads,
@@ -186,9 +189,9 @@ impl Recorder {
     /// Saves the recording so far.
     fn save(&self, parts: &mut Parts<'_>) {
         let start = Instant::now();
-        match self.read(Tally::default()) {
-            Ok(Counted { tally, processes, threads, .. }) => {
-                parts.save(tally, 1 + processes, 1 + threads);
+        match self.read(Tallies::new(self.session.splits)) {
+            Ok(Counted { tallies, processes, threads, .. }) => {
+                parts.save(tallies, 1 + processes, 1 + threads);
             }
             // This may succeed at the end.
             Err(_) => parts.saved(start.elapsed()),
@@ -210,38 +213,48 @@ impl Recorder {
         }
         // The child waits. Syscalls that a signal handler makes before the `execve` do not count.
         let child = self.session.thread().map_err(BpfError::Map)?.ok_or(BpfError::NotSeen)?;
-        self.session.set_state(&child, state::BEFORE_EXECVE as u64).map_err(BpfError::Map)?;
+        self.session
+            .set_state(&child, state::BEFORE_EXECVE as u64, NO_EXECUTABLE as u64)
+            .map_err(BpfError::Map)?;
         self.session.clear().map_err(BpfError::Map)
     }
 
     /// How often a syscall of the native ABI was counted so far.
     pub(super) fn count(&self, nr: libc::c_long) -> Result<u64, BpfError> {
-        let [a, b, c, d] = 0_u32.to_ne_bytes();
-        let [e, f, g, h] = (nr as u32).to_ne_bytes();
-        let values = self.session.syscalls.get(&[a, b, c, d, e, f, g, h]).map_err(BpfError::Map)?;
+        let mut key = [0; COUNTER_KEY];
+        key[4..8].copy_from_slice(&(nr as u32).to_ne_bytes());
+        let values = self.session.syscalls.get(&key).map_err(BpfError::Map)?;
         let values = values.unwrap_or_default();
         Ok(values.chunks_exact(CALL_WORDS as usize).filter_map(<[u64]>::first).sum())
     }
 
-    /// Reads the maps, and adds them to `tally`. While the programs run, values may be slightly older than counts.
-    pub(super) fn read(&self, mut tally: Tally) -> io::Result<Counted> {
+    /// Reads the maps, and adds them to `tallies`. While the programs run, values may be slightly older than counts.
+    pub(super) fn read(&self, mut tallies: Tallies) -> io::Result<Counted> {
         let session = &self.session;
+        let mut paths = BTreeMap::new();
+        if session.splits {
+            for Executable { number, executions, path } in session.executables()? {
+                tallies.executed(&path, executions);
+                paths.insert(number, path);
+            }
+        }
         let mut key = None;
         // Keys are not removed, so each occurs once; bounded in any case.
-        for _ in 0..MAX_SYSCALLS {
+        for _ in 0..session.capacity {
             key = session.syscalls.next_key(key.as_deref())?;
             let Some(key) = &key else { break };
             if let Some(values) = session.syscalls.get(key)? {
-                add(&mut tally, key, &values, session.key);
+                add(&mut tallies, key, &values, session.key, &paths);
             }
         }
         let words = session.words()?;
         let word = |word: i16| words[word as usize];
         // At least one syscall of each thread that was not seen is missing.
         let lost = [word(session::LOST), word(session::UNSEEN), session.misses()?];
-        tally.lost = lost.into_iter().fold(tally.lost, u64::saturating_add);
+        let whole = &mut tallies.whole;
+        whole.lost = lost.into_iter().fold(whole.lost, u64::saturating_add);
         Ok(Counted {
-            tally,
+            tallies,
             denied: word(session::DENIED),
             processes: word(session::PROCESSES),
             threads: word(session::THREADS),
@@ -268,13 +281,13 @@ mod tests {
     #[test]
     #[ignore = "needs root: loads eBPF programs, and must run in the initial PID namespace"]
     fn a_thread_whose_end_was_not_seen_is_not_waited_for() {
-        let recorder = Recorder::new().unwrap();
+        let recorder = Recorder::new(false).unwrap();
         assert!(in_first_namespace(), "not in the initial PID namespace");
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let key = (child.id() as i32).to_ne_bytes();
         assert!(!is_gone(&key));
         child.wait().unwrap();
-        recorder.session.set_state(&key, 0).unwrap();
+        recorder.session.set_state(&key, 0, 0).unwrap();
         let mut words = recorder.session.words().unwrap();
         words[session::THREADS as usize] += 1;
         recorder.session.set_words(words);

@@ -13,11 +13,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::programs::state;
+use super::layout::{NO_EXECUTABLE, state};
 use super::session::{Adopted, Session};
 use super::waiting::{Waiting, waiting_syscall};
-use crate::running::{AttachTarget, Thread, is_ending};
-use crate::tally::Tally;
+use crate::running::{AttachTarget, Thread, executed_path, is_ending};
+use crate::tally::Tallies;
 
 /// How long processes may start threads faster than they are added.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ pub(super) struct Seeded {
     pub(super) processes: u64,
     pub(super) threads: u64,
     /// The syscalls in which they waited.
-    pub(super) waiting: Tally,
+    pub(super) waiting: Tallies,
     /// How many of them may have waited in a syscall that could not be read.
     pub(super) unread: u64,
 }
@@ -53,15 +53,22 @@ pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seede
     // A thread that has ended may have started another one, which no list has had yet.
     let mut ended = BTreeSet::new();
     let (start, mut quiet) = (Instant::now(), 0);
+    let (splits, mut replaced) = (session.splits, 0_u64);
     while quiet < QUIET && start.elapsed() < PATIENCE {
-        let before = (added.len(), ended.len());
+        let before = (added.len(), ended.len(), replaced);
         for thread in target.threads().map_err(SeedError::List)? {
             let key = thread.id.to_ne_bytes();
-            match session.adopt(&key).map_err(SeedError::Map)? {
+            let path = if splits { executed_path(thread.process) } else { None };
+            match adopt(session, &key, path.as_deref()).map_err(SeedError::Map)? {
                 // The program at its end may have run before, and would not remove it.
                 Adopted::New if is_ending(thread.id) => {
                     session.forget(&key).map_err(SeedError::Map)?;
                     ended.insert(thread.id);
+                }
+                // It may have executed a program since its path was read. The next list has it again.
+                Adopted::New if splits && executed_path(thread.process) != path => {
+                    session.forget(&key).map_err(SeedError::Map)?;
+                    replaced += 1;
                 }
                 Adopted::New => added.push(thread),
                 Adopted::Known => {}
@@ -69,23 +76,36 @@ pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seede
                 Adopted::Full => drop(without_room.insert(thread.id)),
             }
         }
-        quiet = if (added.len(), ended.len()) == before { quiet + 1 } else { 0 };
+        let now = (added.len(), ended.len(), replaced);
+        quiet = if now == before { quiet + 1 } else { 0 };
     }
-    let (mut waiting, mut unread) = (Tally::default(), 0);
+    let (mut waiting, mut unread) = (Tallies::new(splits), 0);
     for thread in &added {
         // Read before the state.
         let found = waiting_syscall(*thread);
         let is_unseen = session.state(&thread.id.to_ne_bytes()).map_err(SeedError::Map)?
             == Some(state::ATTACHED as u64);
         match found {
-            Waiting::In(syscall, args) if is_unseen => waiting.count(syscall, &args),
+            Waiting::In(syscall, args) if is_unseen => {
+                let path = if splits { executed_path(thread.process) } else { None };
+                waiting.count(path.as_deref(), syscall, &args);
+            }
             Waiting::Denied if is_unseen => unread += 1,
             _ => {}
         }
     }
     // Of each of these threads, at least one syscall is missing; of a list that never ends, too.
-    waiting.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
+    waiting.whole.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
     let processes: BTreeSet<u32> = added.iter().map(|thread| thread.process).collect();
     let (processes, threads) = (processes.len() as u64, added.len() as u64);
     Ok(Seeded { processes, threads, waiting, unread })
+}
+
+/// Adds a thread that executes this.
+fn adopt(session: &mut Session, thread: &[u8], path: Option<&[u8]>) -> io::Result<Adopted> {
+    let executable = match path {
+        Some(path) => session.number_of(path)?,
+        None => NO_EXECUTABLE as u64,
+    };
+    session.adopt(thread, executable)
 }

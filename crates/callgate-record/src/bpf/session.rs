@@ -2,23 +2,30 @@
 
 use std::io;
 
-use super::kernel::{self, Map};
-use super::programs::{session, state};
+use super::kernel::{self, Form, Map, processors};
+use super::layout::{session, state};
 use super::set::{MAX_THREADS, Plan, SYSCALLS, Set};
+use crate::tally::MAX_SYSCALLS;
 
 /// The entries of a recorder in a set; removed when dropped.
 pub(super) struct Session {
     pub(super) set: Set,
-    id: u64,
+    pub(super) id: u64,
     secret: u64,
     /// Argument values in `syscalls` are stored xor this.
     pub(super) key: u64,
     pub(super) syscalls: Map,
+    /// How many keys `syscalls` has at most.
+    pub(super) capacity: usize,
+    /// Whether executables are counted apart.
+    pub(super) splits: bool,
     misses_before: u64,
     /// The recorded cgroup.
     cgroup: Option<u64>,
     /// Whether threads were adopted, which may outlive the session.
     has_adopted: bool,
+    /// How many executables have a number from this process.
+    pub(super) numbered: u64,
 }
 
 /// The result of adding a running thread.
@@ -35,8 +42,9 @@ pub(super) enum Adopted {
 }
 
 impl Session {
-    pub(super) fn new(set: Set, plan: &Plan) -> io::Result<Session> {
-        let syscalls = Map::new(SYSCALLS, &plan.name('e'))?;
+    pub(super) fn new(set: Set, plan: &Plan, splits: bool) -> io::Result<Session> {
+        let form = if splits { many_counters()? } else { SYSCALLS };
+        let syscalls = Map::new(form, &plan.name('e'))?;
         let [id, secret, key] = kernel::random()?;
         let misses_before = set.misses()?;
         let session = Session {
@@ -45,13 +53,17 @@ impl Session {
             secret,
             key,
             syscalls,
+            capacity: form.entries as usize,
+            splits,
             misses_before,
             cgroup: None,
             has_adopted: false,
+            numbered: 0,
         };
         let mut words = [0; session::ALL];
         words[session::SECRET as usize] = secret;
         words[session::KEY as usize] = key;
+        words[session::SPLIT as usize] = u64::from(splits);
         session.set.sessions.insert(&id.to_ne_bytes(), &words)?;
         session.set.syscalls.insert(&id.to_ne_bytes(), &[session.syscalls.descriptor() as u64])?;
         Ok(session)
@@ -99,9 +111,9 @@ impl Session {
         Ok(own.and_then(|value| value.first().copied()))
     }
 
-    /// Sets the state of a thread of this session.
-    pub(super) fn set_state(&self, thread: &[u8], state: u64) -> io::Result<()> {
-        self.set.threads.insert(thread, &[state, self.id, self.key])
+    /// Sets the state of a thread of this session, which executes this.
+    pub(super) fn set_state(&self, thread: &[u8], state: u64, executable: u64) -> io::Result<()> {
+        self.set.threads.insert(thread, &[state, self.id, self.key, executable])
     }
 
     /// Removes a thread; returns whether it was there.
@@ -109,11 +121,11 @@ impl Session {
         self.set.threads.remove(thread)
     }
 
-    /// Adds a thread that runs already.
-    pub(super) fn adopt(&mut self, thread: &[u8]) -> io::Result<Adopted> {
+    /// Adds a thread that runs this executable already.
+    pub(super) fn adopt(&mut self, thread: &[u8], executable: u64) -> io::Result<Adopted> {
         const ATTACHED: u64 = state::ATTACHED as u64;
         self.has_adopted = true;
-        match self.set.threads.insert_new(thread, &[ATTACHED, self.id, self.key]) {
+        match self.set.threads.insert_new(thread, &[ATTACHED, self.id, self.key, executable]) {
             Ok(true) => return Ok(Adopted::New),
             Ok(false) => {}
             Err(why) if why.raw_os_error() == Some(libc::E2BIG) => return Ok(Adopted::Full),
@@ -129,7 +141,7 @@ impl Session {
             // It has just ended.
             None => return Ok(Adopted::Known),
         }
-        self.set_state(thread, ATTACHED)?;
+        self.set_state(thread, ATTACHED, executable)?;
         Ok(Adopted::New)
     }
 
@@ -181,6 +193,15 @@ impl Session {
     }
 }
 
+/// The counters of a session that counts executables apart: as many as a bounded part of the kernel's memory holds.
+fn many_counters() -> io::Result<Form> {
+    /// Bytes of all values.
+    const MEMORY: usize = 512 << 20;
+    let values = SYSCALLS.value_size as usize * processors()?;
+    let entries = (MEMORY / values).clamp(MAX_SYSCALLS, 16 * MAX_SYSCALLS);
+    Ok(Form { entries: entries as u32, ..SYSCALLS })
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(cgroup) = self.cgroup {
@@ -189,6 +210,9 @@ impl Drop for Session {
         let _ = self.stop();
         // From now on, new threads are not added.
         let _ = self.set.sessions.remove(&self.id.to_ne_bytes());
+        if self.splits {
+            let _ = self.forget_executables();
+        }
         if self.has_adopted {
             let _ = self.forget_threads();
         }

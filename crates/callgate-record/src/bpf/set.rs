@@ -21,12 +21,19 @@ use std::io;
 use super::asm::Insn;
 use super::error::BpfError;
 use super::kernel::{self, Form, Map, MapKind, Name, Program};
-use super::programs::{self, CALL_WORDS, CGROUP_WORDS, Maps, Offsets, THREAD_WORDS, session};
+use super::layout::{
+    CALL_WORDS, CGROUP_WORDS, COUNTER_KEY, EXECUTABLE_KEY, EXECUTABLE_WORDS, Maps, Offsets,
+    THREAD_WORDS, session,
+};
+use super::programs;
 use super::tracepoints::TRACEPOINTS;
-use crate::tally::MAX_SYSCALLS;
+use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
 
 /// How many threads can be recorded at a time.
 pub(super) const MAX_THREADS: u32 = 1 << 16;
+
+/// How many executables of all sessions have a number.
+pub(super) const MAX_NAMED: u32 = 4 * MAX_EXECUTABLES as u32;
 
 /// How many sessions a set can have, including those of recorders that were killed.
 const MAX_SESSIONS: u32 = 64;
@@ -47,7 +54,7 @@ const MAPS_OF_SYSCALLS: Form =
     Form { kind: MapKind::HashOfMaps, key_size: 8, value_size: 4, entries: MAX_SESSIONS };
 pub(super) const SYSCALLS: Form = Form {
     kind: MapKind::PerCpuHash,
-    key_size: 8,
+    key_size: COUNTER_KEY as u32,
     value_size: 8 * CALL_WORDS as u32,
     entries: MAX_SYSCALLS as u32,
 };
@@ -56,6 +63,13 @@ const CGROUPS: Form = Form {
     key_size: 8,
     value_size: 8 * CGROUP_WORDS as u32,
     entries: MAX_SESSIONS,
+};
+pub(super) const EXECUTABLES: Form = Form {
+    kind: MapKind::Hash,
+    key_size: EXECUTABLE_KEY as u32,
+    value_size: 8 * EXECUTABLE_WORDS as u32,
+    // For several sessions.
+    entries: MAX_NAMED,
 };
 const ZERO: Form =
     Form { kind: MapKind::Array, key_size: 4, value_size: 8 * CALL_WORDS as u32, entries: 1 };
@@ -71,7 +85,8 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(offsets: Offsets, targets: [u32; 5]) -> Plan {
         // Descriptors differ between sets, so the hash uses fixed ones.
-        let maps = Maps { threads: 1, sessions: 2, syscalls: 3, cgroups: 4, zero: 5 };
+        let maps =
+            Maps { threads: 1, sessions: 2, syscalls: 3, cgroups: 4, executables: 5, zero: 6 };
         let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_SYSCALLS as u32, TRACEPOINTS.len() as u32];
         let code = code(maps, offsets);
         let words = code.iter().flatten().map(|insn| insn.word());
@@ -113,6 +128,7 @@ pub(super) struct Set {
     pub(super) sessions: Map,
     pub(super) syscalls: Map,
     pub(super) cgroups: Map,
+    pub(super) executables: Map,
     _zero: Map,
     programs: Vec<Program>,
 }
@@ -125,12 +141,14 @@ impl Set {
         let (threads, sessions) = (new(THREADS, 't')?, new(SESSIONS, 's')?);
         let syscalls = Map::of_maps(MAPS_OF_SYSCALLS, &plan.name('c'), &template);
         let syscalls = syscalls.map_err(BpfError::Map)?;
-        let (cgroups, zero) = (new(CGROUPS, 'g')?, new(ZERO, 'z')?);
+        let (cgroups, executables) = (new(CGROUPS, 'g')?, new(EXECUTABLES, 'x')?);
+        let zero = new(ZERO, 'z')?;
         let maps = Maps {
             threads: threads.descriptor(),
             sessions: sessions.descriptor(),
             syscalls: syscalls.descriptor(),
             cgroups: cgroups.descriptor(),
+            executables: executables.descriptor(),
             zero: zero.descriptor(),
         };
         let code = code(maps, plan.offsets);
@@ -140,14 +158,14 @@ impl Set {
                 .map_err(|refused| BpfError::Program(place, refused))
         };
         let programs = places.zip(&code).map(load).collect::<Result<_, _>>()?;
-        Ok(Set { threads, sessions, syscalls, cgroups, _zero: zero, programs })
+        Ok(Set { threads, sessions, syscalls, cgroups, executables, _zero: zero, programs })
     }
 
     /// The oldest set; `None` if there is none or the privilege to look is missing. The age is the number of the link
     /// of the program that is attached last: these numbers increase. So after loading a set, this finds that one or an
     /// older one.
     pub(super) fn find(plan: &Plan) -> Option<Set> {
-        /// The program that has all maps.
+        /// The program that is attached last.
         const ENTER: usize = 4;
         let mut sets: BTreeMap<u32, Parts> = BTreeMap::new();
         for link in kernel::links() {
@@ -157,8 +175,9 @@ impl Set {
             let Some((threads, _)) = map(&maps, THREADS, &plan.name('t')) else { continue };
             let parts = sets.entry(threads).or_default();
             parts.programs[place] = Some(program);
+            parts.maps.extend(maps);
             if place == ENTER {
-                (parts.last_link, parts.maps) = (link, maps);
+                parts.last_link = link;
             }
         }
         let mut sets: Vec<Parts> = sets.into_values().collect();
@@ -172,6 +191,7 @@ impl Set {
                 sessions: find(SESSIONS, 's')?,
                 syscalls: find(MAPS_OF_SYSCALLS, 'c')?,
                 cgroups: find(CGROUPS, 'g')?,
+                executables: find(EXECUTABLES, 'x')?,
                 _zero: find(ZERO, 'z')?,
                 programs,
             })
@@ -195,6 +215,7 @@ impl Set {
 struct Parts {
     programs: [Option<Program>; 5],
     last_link: u32,
+    /// Those of all programs.
     maps: Vec<u32>,
 }
 
@@ -212,7 +233,7 @@ mod tests {
     #[test]
     #[ignore = "needs root: loads eBPF programs"]
     fn recorders_share_a_set_that_lives_as_long_as_one_of_them() {
-        let new = || Recorder::new().unwrap();
+        let new = || Recorder::new(false).unwrap();
         let (first, second) = (new(), new());
         assert!(kernel::links().next().is_some(), "listing links needs CAP_SYS_ADMIN");
         let id = |recorder: &Recorder| recorder.session.set.id();
@@ -236,7 +257,8 @@ mod tests {
 
     #[test]
     fn other_code_has_other_names() {
-        let offsets = |pid| Offsets { pid, tgid: 8, status: 16, exit_code: 24, flags: 32 };
+        let offsets =
+            |pid| Offsets { pid, tgid: 8, status: 16, exit_code: 24, flags: 32, filename: 40 };
         let plan = Plan::new(offsets(4), [1, 2, 3, 4, 5]);
         for (part, place) in ['0', '1', '2', '3', '4'].into_iter().zip(0..) {
             assert_eq!(plan.program_of(&plan.name(part)), Some(place));

@@ -2,7 +2,7 @@
 
 use super::btf::{Btf, Wanted};
 use super::error::BpfError;
-use super::programs::Offsets;
+use super::layout::Offsets;
 use super::types::TypesFile;
 
 /// The tracepoints, by the names of their types in the kernel.
@@ -24,6 +24,7 @@ pub(super) fn look_up_types() -> Result<(Offsets, [u32; 5]), BpfError> {
         Wanted::Member("thread_info", "status"),
         Wanted::Member("task_struct", "exit_code"),
         Wanted::Member("task_struct", "flags"),
+        Wanted::Member("linux_binprm", "filename"),
         fork,
         exec,
         exit,
@@ -35,17 +36,18 @@ pub(super) fn look_up_types() -> Result<(Offsets, [u32; 5]), BpfError> {
     if let Some((_, missing)) = found.iter().zip(wanted).find(|(found, _)| found.is_none()) {
         return Err(BpfError::NoType(missing.name()));
     }
-    let [pid, tgid, thread_info, status, exit_code, flags, targets @ ..] =
+    let [pid, tgid, thread_info, status, exit_code, flags, filename, targets @ ..] =
         found.map(Option::unwrap_or_default);
     // The offset of a load is a signed 16-bit number.
     let reach =
-        |offset: u32| i16::try_from(offset).map_err(|_| BpfError::NoType("task_struct in reach"));
+        |offset: u32| i16::try_from(offset).map_err(|_| BpfError::NoType("members in reach"));
     let offsets = Offsets {
         pid: reach(pid)?,
         tgid: reach(tgid)?,
         status: reach(thread_info.saturating_add(status))?,
         exit_code: reach(exit_code)?,
         flags: reach(flags)?,
+        filename: reach(filename)?,
     };
     Ok((offsets, targets))
 }

@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_syscall};
-use crate::tally::Tally;
+use crate::tally::Tallies;
 use crate::tracer;
 use crate::{Note, RecordError};
 
@@ -26,10 +26,11 @@ pub(crate) enum SyscallReports {
     Stops,
 }
 
-/// Records a command; returns when all of its processes have ended.
+/// Records a command; returns when all of its processes have ended. `splits`: executables are counted apart.
 pub(crate) fn record(
     command: &Command,
     syscalls: SyscallReports,
+    splits: bool,
     parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
     let mark = match syscalls {
@@ -43,7 +44,7 @@ pub(crate) fn record(
         Started::new(command, mark, time_of_a_syscall()).map_err(RecordErrorKind::Start)?;
     let signals = Signals::forward_to(started.pid);
     match trace(&started, syscalls) {
-        Ok(listener) => record_traced(command, &started, listener, signals, parts),
+        Ok(listener) => record_traced(command, &started, listener, signals, splits, parts),
         Err(why) => {
             started.kill();
             Err(why.into())
@@ -97,6 +98,7 @@ fn record_traced(
     started: &Started,
     listener: Option<Listener>,
     signals: Signals,
+    splits: bool,
     mut parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
     let start = Instant::now();
@@ -111,7 +113,7 @@ fn record_traced(
             .is_none_or(|own| own.mode != SeccompMode::Off),
         running: false,
         status: None,
-        tally: Tally::default(),
+        tallies: Tallies::new(splits),
         processes: 1,
         threads: 1,
         untraced: 0,
@@ -130,7 +132,7 @@ fn record_traced(
     if let Some(stopped) = started.stopped() {
         return Err(RecordErrorKind::of(stopped, command).into());
     }
-    if session.tally.called("ptrace") {
+    if session.tallies.whole.called("ptrace") {
         session.notes.push(Note::TracesItself);
     }
     if session.stops_at_syscalls {
@@ -140,7 +142,7 @@ fn record_traced(
         session.notes.push(Note::Untraced(session.untraced));
     }
     Ok(Outcome {
-        tally: session.tally,
+        tallies: session.tallies,
         status: session.status,
         processes: session.processes,
         threads: session.threads,

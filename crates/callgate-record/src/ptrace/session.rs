@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use callgate::Arch;
 use callgate::recording::SyscallId;
@@ -11,8 +12,9 @@ use libc::{c_int, pid_t};
 use super::interrupted::InterruptedSyscalls;
 use super::listener::Listener;
 use crate::error::RecordErrorKind;
+use crate::running::executed_path;
 use crate::signals::Signals;
-use crate::tally::Tally;
+use crate::tally::Tallies;
 use crate::tracer::{self, Syscall};
 use crate::{Note, RecordError};
 use callgate_linux::error_text;
@@ -22,6 +24,8 @@ pub(super) struct Tracee {
     /// It also stops at the start and the end of syscalls.
     stops_at_syscalls: bool,
     interrupted: InterruptedSyscalls,
+    /// What it executes, if executables are counted apart.
+    executable: Option<Rc<[u8]>>,
 }
 
 pub(super) struct Session {
@@ -40,7 +44,7 @@ pub(super) struct Session {
     pub(super) running: bool,
     /// How the command ended.
     pub(super) status: Option<c_int>,
-    pub(super) tally: Tally,
+    pub(super) tallies: Tallies,
     pub(super) processes: u64,
     pub(super) threads: u64,
     /// How many processes and threads were started with `CLONE_UNTRACED`.
@@ -184,6 +188,7 @@ impl Session {
                     }
                     _ => {}
                 }
+                self.executed(pid);
                 self.look_at_program(pid);
                 self.resume(pid, 0)
             }
@@ -207,7 +212,8 @@ impl Session {
 
     /// Handles a new tracee, which stops before it runs.
     fn appeared(&mut self, pid: pid_t) {
-        self.tracees.insert(pid, Tracee::default());
+        let executable = self.executable_of(pid);
+        self.tracees.insert(pid, Tracee { executable, ..Tracee::default() });
         self.starts(pid);
     }
 
@@ -257,7 +263,7 @@ impl Session {
     /// Counts a syscall that is about to be executed.
     fn syscall(&mut self, pid: pid_t, made: &Syscall) {
         let Some(syscall) = SyscallId::of(made.arch, made.nr) else {
-            self.tally.lost += u64::from(self.running);
+            self.tallies.whole.lost += u64::from(self.running);
             return;
         };
         let name = syscall.name();
@@ -265,7 +271,11 @@ impl Session {
         if !self.running {
             return;
         }
-        self.tally.count(syscall, &made.args);
+        let executable = match self.tracees.get(&pid) {
+            Some(tracee) => tracee.executable.clone(),
+            None => self.executable_of(pid),
+        };
+        self.tallies.count(executable.as_deref(), syscall, &made.args);
         match name {
             Some("seccomp" | "prctl") => self.filter(pid, name, made),
             Some("clone" | "clone3") => {
@@ -302,6 +312,21 @@ impl Session {
                 let _ = tracer::interrupt(*tracee);
             }
         }
+    }
+
+    /// Notes what a tracee has executed.
+    fn executed(&mut self, pid: pid_t) {
+        let Some(path) = self.executable_of(pid) else { return };
+        self.tallies.executed(&path, 1);
+        if let Some(tracee) = self.tracees.get_mut(&pid) {
+            tracee.executable = Some(path);
+        }
+    }
+
+    /// What a thread executes, if executables are counted apart; empty if that cannot be read.
+    fn executable_of(&self, pid: pid_t) -> Option<Rc<[u8]>> {
+        self.tallies.executables.as_ref()?;
+        Some(executed_path(pid as u32).unwrap_or_default().into())
     }
 
     /// Notes a set-user-ID or set-group-ID program that runs without its privileges.

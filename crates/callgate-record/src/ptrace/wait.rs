@@ -31,7 +31,7 @@ impl Session {
     /// Saves the recording so far, if that is due.
     fn save(&self, parts: &mut Parts<'_>) {
         if self.running && parts.is_due() {
-            parts.save(self.tally.clone(), self.processes, self.threads);
+            parts.save(self.tallies.clone(), self.processes, self.threads);
         }
     }
 

@@ -41,6 +41,12 @@ as with docker exec, are recorded from the execve of their program on, without
 the syscalls of the container's runtime. Needs the tracepoint method, and for
 cgroups a mounted cgroup v2 hierarchy.
 
+With --split, each executable also gets a recording of its own, for programs
+that start others which need other profiles, such as a login server and its
+shells. An executable is the path that was executed, for a script that of the
+script. Its recording starts with this execve, has the label executable, and
+contains what all processes did while they executed it.
+
 The command uses the terminal and the standard streams; the report goes to
 standard error at the end. Ctrl-C ends the command and keeps the recording; if
 the command has ended, Ctrl-C stops waiting for processes that outlive it. While
@@ -66,6 +72,7 @@ Examples:
   callgate record --pid 812 --for 30s -o nginx.json
   callgate record --container web --for 5m -o web.json
   callgate record --unit nginx                         until Ctrl-C
+  callgate record --split recordings -- sshd -D
   callgate compile profile.json --weights ls.json --stats
   callgate record merge monday.json tuesday.json -o all.json
   callgate record -o all.json --from monday.json strace.log /var/log/audit/*
@@ -85,6 +92,10 @@ pub(crate) struct RecordArgs {
     /// Write the recording to this file [default: print a table of counts]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
+
+    /// Also write a recording for each executable to this directory, which must be new or empty
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "from")]
+    pub(super) split: Option<PathBuf>,
 
     /// Attach to this running process and its descendants
     #[arg(long, value_name = "N", group = "target", help_heading = ATTACHING, value_parser = parse_u32, conflicts_with_all = NOT_ATTACHED)]

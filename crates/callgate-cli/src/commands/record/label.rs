@@ -1,10 +1,18 @@
 //! `--label KEY=VALUE`.
 
+use std::fmt;
+
 /// A label of runs.
 #[derive(Clone, Debug)]
 pub(super) struct Label {
     pub(super) key: String,
     pub(super) value: String,
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
 }
 
 /// The longest key and value in bytes.

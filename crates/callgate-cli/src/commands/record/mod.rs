@@ -11,6 +11,7 @@ mod oci_hook;
 mod report_text;
 mod run;
 mod saving;
+mod split;
 mod time;
 mod write;
 

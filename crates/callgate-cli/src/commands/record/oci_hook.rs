@@ -41,6 +41,12 @@ pub(super) fn run(args: &RecordArgs) -> Result<u8> {
     let mut recorder = Command::new("/proc/self/exe");
     recorder.args(["record", "--starting", "--cgroup"]).arg(cgroup);
     recorder.arg("--output").arg(&output);
+    if let Some(split) = &args.split {
+        recorder.arg("--split").arg(with_id(split, &state.id));
+    }
+    for label in &args.label {
+        recorder.arg("--label").arg(label.to_string());
+    }
     if let Some(time) = args.time {
         recorder.arg("--for").arg(format!("{}ms", time.as_millis()));
     }

@@ -9,6 +9,7 @@ use callgate_record::{RecordMethod, Recorded, ended_by};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
+use super::split::SplitDirectory;
 use crate::text::{counted, printable};
 
 /// The text report: a summary, and a table if there is no file.
@@ -17,6 +18,7 @@ pub(super) fn text(
     attached_to: Option<&str>,
     path: Option<&Path>,
     is_saved: bool,
+    split: Option<&SplitDirectory>,
 ) -> String {
     let mut text = String::new();
     let recording = &recorded.recording;
@@ -55,10 +57,26 @@ pub(super) fn text(
     if let Some(why) = &recorded.why_not_tracepoint {
         let _ = writeln!(text, "  tracepoint not used: {why}");
     }
+    if let Some(split) = split {
+        executables(&mut text, recorded, split);
+    }
     if let Some(path) = path.filter(|path| is_saved && path.as_os_str() != "-") {
         let _ = writeln!(text, "  written to {}", printable(&path.display().to_string()));
     }
     text
+}
+
+/// The recordings of executables.
+fn executables(text: &mut String, recorded: &Recorded, split: &SplitDirectory) {
+    let count = counted(recorded.executables.len() as u64, "executable");
+    let _ = writeln!(text, "  {count}, in {}:", printable(&split.path().display().to_string()));
+    let _ = writeln!(text, "       count  different  executable");
+    for executable in &recorded.executables {
+        let path = if executable.path.is_empty() { "(others)" } else { &executable.path };
+        let (total, different) =
+            (executable.recording.total(), executable.recording.syscalls().len());
+        let _ = writeln!(text, "{total:>12} {different:>10}  {}", printable(path));
+    }
 }
 
 /// The estimated cost of recording all syscalls, from the cost of the cheapest one.
@@ -90,10 +108,14 @@ pub(super) fn table(recording: &Recording) -> String {
 }
 
 /// The JSON report.
-pub(super) fn json(recorded: &Recorded, attached_to: Option<&str>) -> String {
+pub(super) fn json(
+    recorded: &Recorded,
+    attached_to: Option<&str>,
+    split: Option<&SplitDirectory>,
+) -> String {
     let recording = &recorded.recording;
     let run = recording.runs().first();
-    let fields = vec![
+    let mut fields = vec![
         ("method", name(recorded.method).into()),
         ("why_not_tracepoint", recorded.why_not_tracepoint.clone().into()),
         ("calls", recording.total().into()),
@@ -107,6 +129,17 @@ pub(super) fn json(recorded: &Recorded, attached_to: Option<&str>) -> String {
         ("nanoseconds_per_call", (recorded.cost_per_syscall.as_nanos() as u64).into()),
         ("overhead_nanoseconds", (overhead(recorded).as_nanos() as u64).into()),
     ];
+    if let Some(split) = split {
+        let executables = recorded.executables.iter().map(|executable| {
+            Json::Object(vec![
+                ("path", Some(executable.path.clone()).filter(|path| !path.is_empty()).into()),
+                ("file", split.file(&executable.path).map(str::to_owned).into()),
+                ("calls", executable.recording.total().into()),
+                ("different_calls", executable.recording.syscalls().len().into()),
+            ])
+        });
+        fields.push(("executables", Json::Array(executables.collect())));
+    }
     format!("{}\n", Json::Object(fields))
 }
 

@@ -10,6 +10,7 @@ use super::merge::merge;
 use super::oci_hook;
 use super::report_text::{json, text};
 use super::saving::{Destination, Saving};
+use super::split::SplitDirectory;
 use crate::options::Format;
 use crate::report::{self, Failure, Result};
 
@@ -24,8 +25,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         return oci_hook::run(args);
     }
     if let Some(target) = attach::target(args)? {
-        let destination = Destination::prepare(args.output.as_deref())?;
-        let mut saving = Saving::to(destination, args.output.as_deref(), &args.label);
+        let mut saving = saving(args)?;
         let recorded = attach::record(&target, args, &mut saving)?;
         let attached_to = (!args.starting).then(|| target.to_string());
         report(args, &recorded, attached_to.as_deref(), saving)?;
@@ -38,9 +38,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     }
     let command = Command::find(&args.command)
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
-    let destination = Destination::prepare(args.output.as_deref())?;
+    let mut saving = saving(args)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut saving = Saving::to(destination, args.output.as_deref(), &args.label);
     let recorded =
         record_to(&command, words, args.via.methods(), &mut saving).map_err(|error| {
             Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
@@ -50,18 +49,27 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     Ok(if failed { 2 } else { exit_status(recorded.status) })
 }
 
+/// The destinations, checked before anything is recorded.
+fn saving(args: &RecordArgs) -> Result<Saving> {
+    let destination = Destination::prepare(args.output.as_deref())?;
+    let split = args.split.as_deref().map(SplitDirectory::prepare).transpose()?;
+    Ok(Saving::to(destination, args.output.as_deref(), split, &args.label))
+}
+
 /// Reports a recording and what differs from a run without a recorder. Fails if it could not be written.
 fn report(
     args: &RecordArgs,
     recorded: &Recorded,
     attached_to: Option<&str>,
-    saving: Saving,
+    mut saving: Saving,
 ) -> Result<()> {
     let saved = saving.end();
     warn_about(recorded, attached_to.is_some());
     let text = match args.format {
-        Format::Json => json(recorded, attached_to),
-        Format::Text => text(recorded, attached_to, args.output.as_deref(), saved.is_ok()),
+        Format::Json => json(recorded, attached_to, saving.split()),
+        Format::Text => {
+            text(recorded, attached_to, args.output.as_deref(), saved.is_ok(), saving.split())
+        }
     };
     report::note(&text);
     saved

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use callgate::recording::Recording;
-use callgate_record::Save;
+use callgate_record::{ExecutableRecording, Save};
 
 use super::label::Label;
+use super::split::{SplitDirectory, identified};
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
-use crate::recordings;
 use crate::report::{self, Failure, Result};
 use crate::text::{counted, printable};
 
@@ -52,6 +52,8 @@ pub(super) struct Saving {
     destination: Option<Destination>,
     saved: Result<()>,
     labels: Vec<Label>,
+    /// Where the recordings of executables go.
+    split: Option<SplitDirectory>,
     /// The file for parts; `None` if the recording is not written to a regular file.
     parts: Option<PathBuf>,
     /// The result of writing the last part; `None` before the first.
@@ -69,7 +71,12 @@ struct Attachment {
 }
 
 impl Saving {
-    pub(super) fn to(destination: Destination, path: Option<&Path>, labels: &[Label]) -> Saving {
+    pub(super) fn to(
+        destination: Destination,
+        path: Option<&Path>,
+        split: Option<SplitDirectory>,
+        labels: &[Label],
+    ) -> Saving {
         // No part is written beside a pipe or a device.
         let is_file = |path: &&Path| std::fs::metadata(path).map_or(true, |found| found.is_file());
         let parts = match destination {
@@ -80,6 +87,7 @@ impl Saving {
             destination: Some(destination),
             saved: Ok(()),
             labels: labels.to_owned(),
+            split,
             parts,
             part: None,
             attachment: None,
@@ -99,16 +107,23 @@ impl Saving {
         }
     }
 
+    /// The directory with the recordings of executables.
+    pub(super) fn split(&self) -> Option<&SplitDirectory> {
+        self.split.as_ref()
+    }
+
     /// The result. Warns if parts could not be written.
-    pub(super) fn end(self) -> Result<()> {
-        if let (Some(path), Some(Err(_))) = (&self.parts, &self.part) {
+    pub(super) fn end(&mut self) -> Result<()> {
+        let split = self.split.as_ref().map(SplitDirectory::path);
+        let path = self.parts.as_deref().or(split);
+        if let (Some(path), Some(Err(_))) = (path, &self.part) {
             report::warn_about(
                 &path.display().to_string(),
                 "parts of the recording could not be written while the command ran",
                 "the recording itself is complete; parts matter only if the recorder is killed",
             );
         }
-        self.saved
+        std::mem::replace(&mut self.saved, Ok(()))
     }
 }
 
@@ -121,13 +136,22 @@ fn beside(path: &Path) -> PathBuf {
 
 impl Save for Saving {
     fn wants_parts(&self) -> bool {
-        self.parts.is_some()
+        self.parts.is_some() || self.split.is_some()
     }
 
-    fn part(&mut self, recording: &Recording) {
+    fn wants_executables(&self) -> bool {
+        self.split.is_some()
+    }
+
+    fn part(&mut self, whole: &Recording, executables: &[ExecutableRecording]) {
+        let mut written = Ok(());
         if let Some(path) = &self.parts {
-            self.part = Some(output::write_recording(path, recording.to_json().as_bytes()));
+            written = output::write_recording(path, whole.to_json().as_bytes());
         }
+        if let Some(split) = &mut self.split {
+            written = written.and(split.write(executables, &self.labels));
+        }
+        self.part = Some(written);
     }
 
     fn attached(&mut self, threads: u64) {
@@ -148,12 +172,13 @@ impl Save for Saving {
         progress.tell(|| format!("recorded for {} s{limit}", time.as_secs()));
     }
 
-    fn whole(&mut self, recording: &Recording) {
+    fn whole(&mut self, whole: &Recording, executables: &[ExecutableRecording]) {
         if let Some(destination) = self.destination.take() {
-            let mut recording = recording.clone();
-            recordings::identify(&mut recording);
-            self.labels.iter().for_each(|one| recording.label(&one.key, &one.value));
-            self.saved = destination.write(&recording);
+            self.saved = destination.write(&identified(whole, &self.labels));
+            if let Some(split) = &mut self.split {
+                let written = split.write(executables, &self.labels);
+                self.saved = std::mem::replace(&mut self.saved, Ok(())).and(written);
+            }
         }
         // If the recording could not be written, the last part remains.
         if let (Some(path), Some(_), Ok(())) = (&self.parts, &self.part, &self.saved) {

@@ -1,0 +1,81 @@
+//! The executables of a session that counts them apart.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::layout::{EXECUTABLE_KEY, FIRST_EXECUTABLE, OTHERS, PATH_BYTES};
+use super::session::Session;
+use super::set::MAX_NAMED;
+
+/// An executable of a session.
+pub(super) struct Executable {
+    pub(super) number: u64,
+    /// How often it was executed.
+    pub(super) executions: u64,
+    pub(super) path: Vec<u8>,
+}
+
+impl Session {
+    /// The number of an executable that ran before it was recorded.
+    pub(super) fn number_of(&mut self, path: &[u8]) -> io::Result<u64> {
+        const OTHERS_NUMBER: u64 = OTHERS as u64;
+        let key = self.executable_key(path);
+        let next = OTHERS_NUMBER + 1 + self.numbered;
+        if next >= FIRST_EXECUTABLE as u64 {
+            return Ok(OTHERS_NUMBER);
+        }
+        match self.set.executables.insert_new(&key, &[next, 0]) {
+            Ok(true) => {
+                self.numbered += 1;
+                Ok(next)
+            }
+            Ok(false) => {
+                let known = self.set.executables.get(&key)?;
+                Ok(known.and_then(|known| known.first().copied()).unwrap_or(OTHERS_NUMBER))
+            }
+            Err(why) if why.raw_os_error() == Some(libc::E2BIG) => Ok(OTHERS_NUMBER),
+            Err(why) => Err(why),
+        }
+    }
+
+    /// The session and the path, cut to the length that programs see.
+    fn executable_key(&self, path: &[u8]) -> [u8; EXECUTABLE_KEY] {
+        let mut key = [0; EXECUTABLE_KEY];
+        let (session, place) = key.split_at_mut(8);
+        session.copy_from_slice(&self.id.to_ne_bytes());
+        place.iter_mut().zip(path.iter().take(PATH_BYTES - 1)).for_each(|(to, from)| *to = *from);
+        key
+    }
+
+    /// The keys of its executables.
+    fn executable_keys(&self) -> io::Result<BTreeSet<Vec<u8>>> {
+        let (mut key, mut own) = (None, BTreeSet::new());
+        // If another session removes a key, the kernel starts with the first one again.
+        for _ in 0..4 * MAX_NAMED {
+            key = self.set.executables.next_key(key.as_deref())?;
+            let Some(key) = &key else { break };
+            if key.starts_with(&self.id.to_ne_bytes()) {
+                own.insert(key.clone());
+            }
+        }
+        Ok(own)
+    }
+
+    /// Its executables.
+    pub(super) fn executables(&self) -> io::Result<Vec<Executable>> {
+        let mut all = Vec::new();
+        for key in self.executable_keys()? {
+            let Some(value) = self.set.executables.get(&key)? else { continue };
+            let &[number, executions] = value.as_slice() else { continue };
+            let path = key.get(8..).unwrap_or_default();
+            let path = path.split(|byte| *byte == 0).next().unwrap_or_default().to_owned();
+            all.push(Executable { number, executions, path });
+        }
+        Ok(all)
+    }
+
+    pub(super) fn forget_executables(&self) -> io::Result<()> {
+        let keys = self.executable_keys()?;
+        keys.iter().try_for_each(|key| self.set.executables.remove(key).map(drop))
+    }
+}
