@@ -26,6 +26,7 @@ mod refusals;
 mod smt;
 mod snap;
 mod startup;
+mod suites;
 mod systemd;
 mod table;
 mod task;

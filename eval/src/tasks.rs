@@ -4,7 +4,7 @@ use crate::task::Task;
 use crate::{
     bpf_sim, compare, containers, converted, experiments, firecracker, hostile, kafel, kernels,
     libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
-    recording, refusals, smt, snap, startup, systemd,
+    recording, refusals, smt, snap, startup, suites, systemd,
 };
 
 /// The evaluation tasks.
@@ -122,6 +122,12 @@ pub const TASKS: &[Task] = &[
         summary: "check with z3 and cvc5 that programs are equivalent to their filters",
         help: smt::HELP,
         run: smt::run,
+    },
+    Task {
+        name: "suites",
+        summary: "check profiles from test suites of Debian programs, for docs/generate.md",
+        help: suites::HELP,
+        run: suites::run,
     },
     Task {
         name: "systemd",

@@ -14,7 +14,7 @@ use callgate::recording::{MergeError, Merger, Recording, RunId};
 use crate::options::native_arch;
 use crate::report::{self, Failure, Result};
 use crate::source::Place;
-use crate::text::argument;
+use crate::text::{argument, printable};
 
 /// A recording and the name of its file.
 pub(crate) struct NamedRecording {
@@ -91,13 +91,20 @@ pub(crate) fn is_recording(file: &OsStr, arch: Option<Arch>) -> Result<bool> {
 
 /// Merges all recordings, each run once.
 pub(crate) fn merged(all: &[NamedRecording]) -> Result<Recording> {
-    let mut merger = Merger::default();
-    for one in all {
-        let failed =
-            |error: MergeError| Failure::about(&one.name, error.to_string()).help(error.help());
-        merger.add(one.recording.clone()).map_err(failed)?;
+    let recordings: Vec<Recording> = all.iter().map(|one| one.recording.clone()).collect();
+    Merger::all(&recordings).map_err(|error| merge_failed(&error, all))
+}
+
+/// A failure that names the recordings that the error is about.
+pub(crate) fn merge_failed(error: &MergeError, all: &[NamedRecording]) -> Failure {
+    let names = error.recordings().map(|both| both.map(|at| all.get(at).map(|one| &one.name)));
+    match names {
+        Some([Some(one), Some(other)]) => {
+            let other = printable(other);
+            Failure::about(one, format!("{error}: this one and {other}")).help(error.help())
+        }
+        _ => Failure::new(error.to_string()).help(error.help()),
     }
-    Ok(merger.finish())
 }
 
 /// Assigns a random number to the runs of a complete recording, so that merging recognizes it.

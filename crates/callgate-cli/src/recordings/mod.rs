@@ -6,6 +6,6 @@ mod stream;
 mod warnings;
 
 pub(crate) use files::{
-    NamedRecording, RecordingOptions, identify, is_recording, merged, read_all,
+    NamedRecording, RecordingOptions, identify, is_recording, merge_failed, merged, read_all,
 };
-pub(crate) use stream::read_each;
+pub(crate) use stream::{Origin, read_each};

@@ -2,7 +2,6 @@
 //!
 //! Only a batch of recordings is in memory at a time, apart from what the caller keeps.
 
-use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,21 +19,33 @@ use crate::source::Place;
 /// The largest recording in bytes.
 const MAX_TEXT: u64 = 64 << 20;
 
-/// How many bytes of a line show whether it is the start of a recording.
-const START: usize = 256;
+/// How many lines, apart from empty ones, show whether a text has one recording per line.
+const START: usize = 8;
+
+/// Where a recording starts.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    pub(crate) name: Arc<str>,
+    pub(crate) line: u32,
+}
+
+/// Receives a recording and where it is from.
+pub(crate) type Each<'e> = &'e mut dyn FnMut(Recording, Origin);
 
 /// Reads all recordings of files, directories (their files, ordered by name) and standard input (`-`), and passes them on.
-/// Returns how many were skipped: with `partial`, those that cannot be read.
+/// Returns how many were skipped: with `partial`, those that cannot be read. Warnings are printed unless they were
+/// printed before, when the same inputs were read.
 pub(crate) fn read_each<P: AsRef<Path>>(
     inputs: &[P],
     options: RecordingOptions,
-    each: &mut dyn FnMut(Recording) -> std::result::Result<(), Diagnostic>,
+    warned: bool,
+    each: Each<'_>,
 ) -> Result<u64> {
     let mut stream = Stream {
         options: options.resolve()?,
         each,
         batch: Batch::default(),
-        warnings: Warnings::default(),
+        warnings: if warned { None } else { Some(Warnings::default()) },
         skipped: 0,
     };
     for input in inputs {
@@ -43,11 +54,12 @@ pub(crate) fn read_each<P: AsRef<Path>>(
         }
     }
     stream.parse_batch()?;
-    stream.warnings.finish();
+    stream.warnings.iter().for_each(Warnings::finish);
     Ok(stream.skipped)
 }
 
-/// The files of a directory, without hidden ones and parts of recordings that are being made; otherwise the path itself.
+/// The files of a directory, without hidden ones, parts of recordings that are being made, and messages of hooks;
+/// otherwise the path itself.
 fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -59,10 +71,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
-        let is_hidden =
-            file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let is_part = file.extension() == Some(OsStr::new("partial"));
-        if file.is_file() && !is_hidden && !is_part {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let is_other =
+            name.starts_with('.') || name.ends_with(".partial") || name.ends_with(".json.log");
+        if file.is_file() && !is_other {
             files.push(file);
         }
     }
@@ -76,9 +88,9 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
 
 struct Stream<'s> {
     options: ReadOptions,
-    each: &'s mut dyn FnMut(Recording) -> std::result::Result<(), Diagnostic>,
+    each: Each<'s>,
     batch: Batch,
-    warnings: Warnings,
+    warnings: Option<Warnings>,
     skipped: u64,
 }
 
@@ -86,19 +98,19 @@ impl Stream<'_> {
     fn read(&mut self, place: &Place) -> Result<()> {
         let name: Arc<str> = place.name().into();
         let mut input = BufReader::with_capacity(256 << 10, place.open()?);
-        let first = next_line(place, &mut input)?;
-        if !is_json(&first) {
+        let start = start(place, &mut input)?;
+        let mut lines = start.iter().filter(|line| !is_blank(line));
+        let first = lines.next().map_or(&[][..], Vec::as_slice);
+        // The first line may be damaged.
+        if is_object(first) || is_recording(first) || lines.any(|line| is_recording(line)) {
+            return self.lines(place, &name, &mut input, start);
+        }
+        let is_json = is_json(first);
+        let mut bytes = start.concat();
+        if !is_json {
             self.parse_batch()?;
-            return self.log(place, input, &first);
+            return self.log(place, input, &bytes);
         }
-        let second = match is_object(&first) {
-            true => Vec::new(),
-            false => next_line(place, &mut input)?,
-        };
-        if is_object(&first) || is_recording(&second) {
-            return self.lines(place, &name, &mut input, [first, second]);
-        }
-        let mut bytes = [first, second].concat();
         // One byte more than the limit, which is reported when the text is parsed.
         let rest = MAX_TEXT.saturating_add(1).saturating_sub(bytes.len() as u64);
         input.take(rest).read_to_end(&mut bytes).map_err(|error| place.unreadable(&error))?;
@@ -118,7 +130,8 @@ impl Stream<'_> {
             pushed = reader.push(piece);
             input.consume(length);
         }
-        self.recording(&place.name(), 1, pushed.and_then(|()| reader.finish()))
+        let origin = Origin { name: place.name().into(), line: 1 };
+        self.recording(origin, pushed.and_then(|()| reader.finish()))
     }
 
     /// Reads one recording per line; the first lines were read before.
@@ -127,10 +140,10 @@ impl Stream<'_> {
         place: &Place,
         name: &Arc<str>,
         input: &mut impl BufRead,
-        first: [Vec<u8>; 2],
+        first: Vec<Vec<u8>>,
     ) -> Result<()> {
         let mut number = 0;
-        let mut first = first.into_iter().filter(|line| !line.is_empty());
+        let mut first = first.into_iter();
         loop {
             let bytes = match first.next() {
                 Some(line) => line,
@@ -140,7 +153,7 @@ impl Stream<'_> {
                 return Ok(());
             }
             number += 1;
-            if !bytes.iter().all(u8::is_ascii_whitespace) {
+            if !is_blank(&bytes) {
                 self.push(Text { name: Arc::clone(name), line: number, bytes })?;
             }
         }
@@ -154,40 +167,35 @@ impl Stream<'_> {
     /// Passes on the recordings of the texts that were read.
     fn parse_batch(&mut self) -> Result<()> {
         let parsed = std::mem::take(&mut self.batch).parse(&self.options);
-        parsed
-            .into_iter()
-            .try_for_each(|(text, parsed)| self.recording(&text.name, text.line, parsed))
+        parsed.into_iter().try_for_each(|(Text { name, line, .. }, parsed)| {
+            self.recording(Origin { name, line }, parsed)
+        })
     }
 
-    /// Passes on the recording that starts in a line, or skips it.
-    fn recording(&mut self, name: &str, line: u32, result: Parsed) -> Result<()> {
-        let read = match result {
+    /// Passes on a recording, or skips it.
+    fn recording(&mut self, origin: Origin, result: Parsed) -> Result<()> {
+        let Origin { name, line } = &origin;
+        let errors = match result {
             Ok(ReadRecording { recording, warnings }) => {
-                let warnings = warnings.into_iter().map(|warning| in_line(warning, line));
-                self.warnings.print(name, warnings);
-                (self.each)(recording).map_err(|error| vec![in_line(error, line)])
+                if let Some(printed) = &mut self.warnings {
+                    let warnings = warnings.into_iter().map(|warning| in_line(warning, *line));
+                    printed.print(name, warnings);
+                }
+                (self.each)(recording, origin);
+                return Ok(());
             }
-            Err(errors) => {
-                Err(Vec::from(errors).into_iter().map(|error| in_line(error, line)).collect())
-            }
+            Err(errors) => Vec::from(errors).into_iter().map(|error| in_line(error, *line)),
         };
-        match read {
-            Ok(()) => Ok(()),
-            Err(errors) if self.options.partial => {
-                self.skipped += 1;
-                let first = errors.into_iter().find(|error| error.severity == Severity::Error);
-                let skipped = first.map(|error| Diagnostic {
-                    severity: Severity::Warning,
-                    message: format!("{}; this recording is skipped", error.message),
-                    ..error
-                });
-                self.warnings.print(name, skipped);
-                Ok(())
-            }
-            Err(errors) => {
-                Err(Failure::of(name, errors).more_help("--partial skips recordings with errors"))
-            }
+        if !self.options.partial {
+            let help = "--partial skips recordings with errors";
+            return Err(Failure::of(&**name, errors.collect::<Vec<_>>()).more_help(help));
         }
+        self.skipped += 1;
+        let first = errors.into_iter().find(|error| error.severity == Severity::Error);
+        if let (Some(printed), Some(error)) = (&mut self.warnings, first) {
+            printed.skipped(name, error);
+        }
+        Ok(())
     }
 }
 
@@ -201,6 +209,28 @@ fn in_line(mut message: Diagnostic, line: u32) -> Diagnostic {
     message
 }
 
+/// The first lines of a text, without a byte order mark: [`START`] lines and the empty ones between them, or fewer if
+/// they are long.
+fn start(place: &Place, input: &mut impl BufRead) -> Result<Vec<Vec<u8>>> {
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    let (mut count, mut bytes) = (0, 0);
+    while count < START && bytes < MAX_TEXT {
+        let mut line = next_line(place, input)?;
+        if line.is_empty() {
+            break;
+        }
+        if lines.is_empty() && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
+        count += usize::from(!is_blank(&line));
+        bytes += line.len() as u64;
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The next line with its line break; empty at the end. A line of another format may be longer than [`MAX_TEXT`]: then
 /// this is only its start.
 fn next_line(place: &Place, input: &mut impl BufRead) -> Result<Vec<u8>> {
@@ -209,6 +239,10 @@ fn next_line(place: &Place, input: &mut impl BufRead) -> Result<Vec<u8>> {
         Ok(_) => Ok(line),
         Err(error) => Err(place.unreadable(&error)),
     }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
 }
 
 fn is_json(line: &[u8]) -> bool {
@@ -220,8 +254,14 @@ fn is_object(line: &[u8]) -> bool {
     is_json(line) && line.trim_ascii_end().ends_with(b"}")
 }
 
-/// Whether a line is a whole recording, judged by its start and its end.
+/// Whether a line has the key that every recording has, with its value.
 fn is_recording(line: &[u8]) -> bool {
-    let start = line.get(..START).unwrap_or(line);
-    is_object(line) && String::from_utf8_lossy(start).contains("\"callgate\"")
+    const KEY: &[u8] = b"\"callgate\"";
+    let has_value = |at: usize| {
+        let rest = line.get(at + KEY.len()..).unwrap_or_default().trim_ascii_start();
+        let value = rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+        value.is_some_and(|value| value.starts_with(b"\"recording\""))
+    };
+    is_json(line)
+        && line.windows(KEY.len()).enumerate().any(|(at, found)| found == KEY && has_value(at))
 }

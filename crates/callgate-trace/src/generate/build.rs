@@ -28,11 +28,7 @@ pub fn generate(
     options: &GenerateOptions,
 ) -> Result<Draft, GenerateError> {
     // Only the merged recording is used, so the result is the same for recordings that were merged before.
-    let mut merger = Merger::default();
-    for recording in recordings {
-        merger.add(recording.clone()).map_err(GenerateErrorKind::Merge)?;
-    }
-    let mut recorded = merger.finish();
+    let mut recorded = Merger::all(recordings).map_err(GenerateErrorKind::Merge)?;
     let arches = arches(&recorded, options)?;
     recorded.retain(|syscall| arches.contains(&syscall.arch));
     let mut caveats = recorded.caveats();

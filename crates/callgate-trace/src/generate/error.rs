@@ -40,6 +40,14 @@ pub(super) enum GenerateErrorKind {
 }
 
 impl GenerateError {
+    /// Why the recordings cannot be merged, if this is the reason.
+    pub fn merge_error(&self) -> Option<&MergeError> {
+        match &self.0 {
+            GenerateErrorKind::Merge(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         use GenerateErrorKind as Kind;

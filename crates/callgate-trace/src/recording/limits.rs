@@ -13,4 +13,4 @@ pub(crate) const MAX_SYSCALLS: usize = 16_384;
 pub(crate) const MAX_RUNS: usize = 10_000;
 
 /// How many labels a run may have.
-pub(crate) const MAX_LABELS: usize = 64;
+pub const MAX_LABELS: usize = 64;

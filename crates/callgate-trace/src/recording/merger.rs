@@ -1,28 +1,34 @@
 //! Merges many recordings, each run once.
 
-use std::fmt;
-
 use rustc_hash::FxHashSet;
 
 use super::limits::MAX_RUNS;
+use super::merge_error::{MergeError, MergeErrorKind};
 use super::model::Recording;
-use super::run::RunId;
+use super::selection::{Contents, select};
 
-/// Merges recordings one after the other. The result does not depend on their order.
+/// Merges recordings that are added one after the other, so that they need not be in memory at once. The result does not
+/// depend on their order.
 ///
-/// A recording is not added if all of its runs were added before, which is known for runs with a
-/// [`RunId::Assigned`]. So merging is idempotent: recordings are sets of runs.
+/// Recordings are sets of runs, so merging is idempotent: of recordings whose runs are contained in those of another one,
+/// which is known for runs with a [`RunId::Assigned`](super::RunId::Assigned), only the latter counts. Of several with the
+/// same runs, the one that is most complete counts: not truncated, with the fewest lost syscalls, the most calls and the
+/// most labels.
+///
+/// Nothing can be subtracted from what was merged. If a recording arrives after a part of it, the recordings must be
+/// added a second time: [`Merging::Again`].
 ///
 /// ```
 /// use callgate_bpf::Arch;
-/// use callgate_trace::recording::{Merger, Recording, Run, RunId, SyscallId};
+/// use callgate_trace::recording::{Merger, Merging, Recording, Run, RunId, SyscallId};
 ///
 /// let mut recording = Recording::of(Run { id: Some(RunId::Assigned(7)), ..Run::default() });
 /// recording.count(SyscallId::new(Arch::X86_64, 3), 2);
 /// let mut merger = Merger::default();
-/// assert!(merger.add(recording.clone())?);
-/// assert!(!merger.add(recording)?);
-/// assert_eq!(merger.finish().total(), 2);
+/// merger.add(recording.clone());
+/// merger.add(recording);
+/// let Merging::Done { merged, taken } = merger.finish()? else { panic!() };
+/// assert_eq!((merged.total(), taken), (2, 1));
 /// # Ok::<(), callgate_trace::recording::MergeError>(())
 /// ```
 #[derive(Debug, Default)]
@@ -30,97 +36,78 @@ pub struct Merger {
     merged: Recording,
     /// The runs so far that have an assigned number.
     assigned: FxHashSet<u64>,
+    /// What was added so far, and whether it was merged.
+    added: Vec<(Contents, bool)>,
+    /// In the second pass, what was added in the first, and which recordings must be merged.
+    plan: Option<Vec<(Contents, bool)>>,
+}
+
+/// The result of a [`Merger`].
+#[derive(Debug)]
+pub enum Merging {
+    /// All recordings were merged.
+    Done {
+        /// The merged recording.
+        merged: Recording,
+        /// How many of the recordings count; the runs of the others are contained in these.
+        taken: usize,
+    },
+    /// A recording arrived after a part of it. Add all recordings to this one again, in the same order.
+    Again(Merger),
 }
 
 impl Merger {
-    /// Adds a recording; `false` if all of its runs were added before.
+    /// Merges recordings that are in memory.
     ///
     /// # Errors
-    /// If some of its runs were added before, and it also has others: the counts of the former cannot be subtracted.
-    /// Nothing is added then.
-    ///
-    /// If there are more than 10,000 runs, which no file may have: nothing is added.
-    pub fn add(&mut self, recording: Recording) -> Result<bool, MergeError> {
-        let numbers: FxHashSet<u64> = assigned(&recording).collect();
-        let shared = numbers.iter().filter(|number| self.assigned.contains(*number)).count();
-        let runs = self.merged.runs().len().saturating_add(recording.runs().len());
-        if shared == 0 && runs > MAX_RUNS {
-            return Err(MergeError(MergeErrorKind::TooManyRuns(runs)));
-        } else if shared == 0 {
-            self.assigned.extend(numbers);
+    /// As [`finish`](Merger::finish).
+    pub fn all(recordings: &[Recording]) -> Result<Recording, MergeError> {
+        let contents: Vec<Contents> = recordings.iter().map(Contents::of).collect();
+        let taken = select(&contents)?;
+        let mut merged = Recording::default();
+        let chosen = recordings.iter().zip(taken).filter(|(_, taken)| *taken);
+        chosen.for_each(|(recording, _)| merged.absorb(recording.clone()));
+        merged.sort_runs();
+        Ok(merged)
+    }
+
+    /// Adds a recording.
+    pub fn add(&mut self, recording: Recording) {
+        let contents = Contents::of(&recording);
+        let takes = match &self.plan {
+            Some(plan) => plan.get(self.added.len()).is_some_and(|(_, takes)| *takes),
+            // Too many runs are an error in the end, unless some are given twice.
+            None => {
+                let runs = self.merged.runs().len().saturating_add(contents.runs());
+                runs <= MAX_RUNS
+                    && contents.assigned().iter().all(|run| !self.assigned.contains(run))
+            }
+        };
+        if takes {
+            self.assigned.extend(contents.assigned());
             self.merged.absorb(recording);
-        } else if shared == recording.runs().len() {
-            return Ok(false);
-        } else if shared == self.merged.runs().len() {
-            self.assigned = numbers;
-            self.merged = recording;
-        } else {
-            let of = |run: &u64| self.assigned.contains(run);
-            let run = assigned(&recording).find(of).map_or(RunId::Digest(0), RunId::Assigned);
-            return Err(MergeError(MergeErrorKind::Shared { shared, run }));
         }
-        Ok(true)
+        self.added.push((contents, takes));
     }
 
     /// The merged recording.
-    pub fn finish(mut self) -> Recording {
+    ///
+    /// # Errors
+    /// If two recordings have runs in common, and each also has others: the counts of the former cannot be separated.
+    /// Also if there are more than 10,000 runs, which no file may have, and if the recordings of the second pass are not
+    /// those of the first.
+    pub fn finish(mut self) -> Result<Merging, MergeError> {
+        if self.plan.as_ref().is_some_and(|plan| *plan != self.added) {
+            return Err(MergeError(MergeErrorKind::Changed));
+        }
+        let (contents, merged): (Vec<Contents>, Vec<bool>) = self.added.into_iter().unzip();
+        let taken = select(&contents)?;
+        if taken != merged {
+            let plan = Some(contents.into_iter().zip(taken).collect());
+            return Ok(Merging::Again(Merger { plan, ..Merger::default() }));
+        }
         self.merged.sort_runs();
-        self.merged
+        let taken = taken.iter().filter(|taken| **taken).count();
+        Ok(Merging::Done { merged: self.merged, taken })
     }
 }
-
-/// The numbers of the runs that have one.
-fn assigned(recording: &Recording) -> impl Iterator<Item = u64> {
-    recording.runs().iter().filter_map(|run| match run.id {
-        Some(RunId::Assigned(number)) => Some(number),
-        _ => None,
-    })
-}
-
-/// Why a recording cannot be merged with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MergeError(MergeErrorKind);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MergeErrorKind {
-    /// It has runs that were merged before, for example this one, and others.
-    Shared {
-        shared: usize,
-        run: RunId,
-    },
-    TooManyRuns(usize),
-}
-
-impl MergeError {
-    /// What to do about it.
-    pub fn help(&self) -> &'static str {
-        match self.0 {
-            MergeErrorKind::Shared { .. } => {
-                "give each run once: omit one of the merged recordings, or merge the single ones again"
-            }
-            MergeErrorKind::TooManyRuns(_) => "merge fewer recordings",
-        }
-    }
-}
-
-impl fmt::Display for MergeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            MergeErrorKind::Shared { shared, run } => {
-                let runs = if shared == 1 { "run" } else { "runs" };
-                write!(
-                    f,
-                    "the recording shares {shared} {runs} with others, for example {run}, and also has other runs"
-                )
-            }
-            MergeErrorKind::TooManyRuns(runs) => {
-                write!(
-                    f,
-                    "a merged recording has at most {MAX_RUNS} runs, but this one makes it {runs}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for MergeError {}

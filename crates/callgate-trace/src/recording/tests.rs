@@ -167,47 +167,104 @@ proptest! {
         }
     }
 
-    /// Recordings whose runs have identities are sets of runs.
+    /// Recordings whose runs have identities are sets of runs, and merging them does not depend on the order.
     #[test]
     fn merging_is_idempotent_per_run(
-        parts in prop::collection::vec(recording(), 1..5),
-        order in prop::collection::vec(0_usize..5, 1..12),
+        parts in prop::collection::vec(recording(), 5),
+        sets in prop::collection::vec(1_u32..32, 1..7),
     ) {
         let parts: Vec<Recording> = parts.into_iter().enumerate().map(|(number, mut part)| {
             part.runs_mut()[0].id = Some(RunId::Assigned(number as u64));
             part
         }).collect();
-        let mut merger = Merger::default();
-        let mut seen = std::collections::BTreeSet::new();
-        for number in order {
-            let number = number % parts.len();
-            prop_assert_eq!(merger.add(parts[number].clone()), Ok(seen.insert(number)));
-        }
-        let all = merger.finish();
-        prop_assert_eq!(&all, &merged(&seen.iter().map(|number| &parts[*number]).collect::<Vec<_>>()));
-        // Merged recordings are sets too: parts of the other are recognized in either order.
-        let first = *seen.first().unwrap();
-        for (one, two) in [(&all, &parts[first]), (&parts[first], &all), (&all, &all)] {
-            let mut merger = Merger::default();
-            merger.add(one.clone()).unwrap();
-            merger.add(two.clone()).unwrap();
-            prop_assert_eq!(&merger.finish(), &all);
+        let union = |set: u32| {
+            merged(&(0..5).filter(|run| set >> run & 1 == 1).map(|run| &parts[run]).collect::<Vec<_>>())
+        };
+        let is_part = |set: &u32| sets.iter().any(|other| other != set && other & set == *set);
+        let mut whole: Vec<u32> = sets.iter().copied().filter(|set| !is_part(set)).collect();
+        whole.sort_unstable();
+        whole.dedup();
+        let all = whole.iter().fold(0, |all, set| all | set);
+        let is_disjoint = whole.iter().map(|set| set.count_ones()).sum::<u32>() == all.count_ones();
+
+        let inputs: Vec<Recording> = sets.iter().map(|set| union(*set)).collect();
+        let reversed: Vec<Recording> = inputs.iter().rev().cloned().collect();
+        for inputs in [inputs, reversed] {
+            let at_once = Merger::all(&inputs);
+            let streamed = streamed(&inputs);
+            prop_assert_eq!(at_once.is_ok(), is_disjoint);
+            prop_assert_eq!(streamed.is_ok(), is_disjoint);
+            if let (Ok(at_once), Ok((streamed, taken))) = (at_once, streamed) {
+                prop_assert_eq!(&at_once, &union(all));
+                prop_assert_eq!(&streamed, &at_once);
+                prop_assert_eq!(taken, whole.len());
+            }
         }
     }
 }
 
+/// Merges recordings that are added one after the other, a second time if necessary.
+fn streamed(inputs: &[Recording]) -> Result<(Recording, usize), MergeError> {
+    let mut merger = Merger::default();
+    for _ in 0..2 {
+        inputs.iter().cloned().for_each(|recording| merger.add(recording));
+        match merger.finish()? {
+            Merging::Done { merged, taken } => return Ok((merged, taken)),
+            Merging::Again(again) => merger = again,
+        }
+    }
+    panic!("a third pass")
+}
+
+fn numbered(number: u64) -> Recording {
+    Recording::of(Run { id: Some(RunId::Assigned(number)), ..Run::default() })
+}
+
 #[test]
 fn runs_that_cannot_be_separated_are_an_error() {
-    let part = |number| Recording::of(Run { id: Some(RunId::Assigned(number)), ..Run::default() });
-    let [a, b, c] = [1, 2, 3].map(part);
-    let mut merger = Merger::default();
-    merger.add(merged(&[&a, &b])).unwrap();
-    let error = merger.add(merged(&[&b, &c])).unwrap_err();
+    let [a, b, c] = [1, 2, 3].map(numbered);
+    let overlapping = [merged(&[&a, &b]), c.clone(), merged(&[&b, &c])];
+    let error = streamed(&overlapping).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the recording shares 1 run with others, for example 0000000000000002, and also has other runs"
+        "two recordings share 1 run, for example 0000000000000002, and both also have other runs"
     );
-    assert_eq!(merger.finish(), merged(&[&a, &b]));
+    assert_eq!(error.recordings(), Some([0, 2]));
+    // A run without a number may be any run.
+    let unknown = merged(&[&a, &Recording::of(Run::default())]);
+    assert!(Merger::all(&[unknown.clone(), merged(&[&a, &b])]).is_err());
+    assert_eq!(Merger::all(&[unknown.clone(), a, unknown.clone()]), Ok(unknown));
+}
+
+#[test]
+fn of_recordings_of_a_run_the_most_complete_one_counts() {
+    let syscall = SyscallId::new(Arch::X86_64, 3);
+    let mut whole = numbered(1);
+    whole.count(syscall, 2);
+    let mut labelled = whole.clone();
+    labelled.label("node", "a");
+    let mut cut = labelled.clone();
+    cut.count(syscall, 5);
+    cut.runs_mut()[0].caveats.push(Caveat::cut_off());
+    let mut lossy = labelled.clone();
+    lossy.runs_mut()[0].lost = 1;
+    let orders = [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]];
+    for order in orders {
+        let inputs = order.map(|index| [&whole, &labelled, &cut, &lossy][index].clone());
+        assert_eq!(streamed(&inputs), Ok((labelled.clone(), 1)), "{order:?}");
+    }
+}
+
+#[test]
+fn recordings_that_change_between_the_passes_are_an_error() {
+    let [a, b, c] = [1, 2, 3].map(numbered);
+    let mut merger = Merger::default();
+    merger.add(a.clone());
+    merger.add(merged(&[&a, &b]));
+    let Ok(Merging::Again(mut merger)) = merger.finish() else { panic!("a part came first") };
+    merger.add(c);
+    let error = merger.finish().unwrap_err();
+    assert_eq!(error.to_string(), "the recordings changed while they were merged");
 }
 
 #[test]
@@ -234,9 +291,11 @@ fn a_label_is_added_to_runs_without_it() {
 
 #[test]
 fn a_merged_recording_has_at_most_10000_runs() {
-    let mut merger = Merger::default();
-    let run = || Recording::of(Run::default());
-    (0..limits::MAX_RUNS).for_each(|_| assert_eq!(merger.add(run()), Ok(true)));
-    let error = merger.add(run()).unwrap_err().to_string();
-    assert_eq!(error, "a merged recording has at most 10000 runs, but this one makes it 10001");
+    let mut runs: Vec<Recording> = (0..limits::MAX_RUNS as u64).map(numbered).collect();
+    assert!(streamed(&runs).is_ok());
+    runs.push(numbered(0));
+    assert!(streamed(&runs).is_ok(), "a run that is given twice counts once");
+    runs.push(Recording::of(Run::default()));
+    let error = streamed(&runs).unwrap_err().to_string();
+    assert_eq!(error, "a merged recording has at most 10000 runs, but these have 10001");
 }

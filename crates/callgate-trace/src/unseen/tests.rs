@@ -50,9 +50,7 @@ impl Program {
 }
 
 fn merged(runs: impl IntoIterator<Item = Recording>) -> Recording {
-    let mut merger = Merger::default();
-    runs.into_iter().for_each(|run| assert!(merger.add(run).unwrap()));
-    merger.finish()
+    Merger::all(&runs.into_iter().collect::<Vec<_>>()).unwrap()
 }
 
 fn estimate(recorded: &Recording) -> Unseen {

@@ -20,6 +20,9 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     let named = recordings::read_all(&args.recordings, options)?;
     let recordings: Vec<Recording> = named.iter().map(|named| named.recording.clone()).collect();
     let failed = |error: GenerateError| {
+        if let Some(error) = error.merge_error() {
+            return recordings::merge_failed(error, &named);
+        }
         let failure = match named.as_slice() {
             [one] => Failure::about(&one.name, error.to_string()),
             _ => Failure::new(error.to_string()),

@@ -22,22 +22,31 @@ pub(super) struct Fleet<'r> {
 type Own<'r> = BTreeMap<(&'r str, &'r str), Vec<(SyscallId, &'r SyscallStats)>>;
 
 impl<'r> Fleet<'r> {
-    /// The number of values of each label.
-    fn labels(&self) -> BTreeMap<&'r str, usize> {
+    /// The values of each label.
+    fn labels(&self) -> BTreeMap<&'r str, BTreeSet<&'r str>> {
         let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (key, value) in self.all.runs().iter().flat_map(|run| &run.labels) {
             values.entry(key).or_default().insert(value);
         }
-        values.into_iter().map(|(key, values)| (key, values.len())).collect()
+        values
+    }
+
+    /// How many runs have no label with this key.
+    fn without(&self, key: &str) -> usize {
+        self.all.runs().iter().filter(|run| !run.labels.contains_key(key)).count()
     }
 
     /// The syscalls that only runs with a label made, for labels that not all runs have.
     fn own(&self) -> Own<'r> {
         let labels = self.labels();
+        let differs =
+            |(key, values): (&&str, &BTreeSet<&str>)| values.len() > 1 || self.without(key) > 0;
+        let different: BTreeSet<&str> =
+            labels.iter().filter(|label| differs(*label)).map(|(key, _)| *key).collect();
         let mut own = Own::new();
         for (syscall, stats) in self.all.syscalls() {
             for (key, value) in stats.common_labels() {
-                if labels.get(key).is_some_and(|values| *values > 1) {
+                if different.contains(key) {
                     own.entry((key, value)).or_default().push((syscall, stats));
                 }
             }
@@ -64,8 +73,15 @@ impl<'r> Fleet<'r> {
         }
         line("merged", &merged);
         let labels = self.labels();
+        let mut differ = false;
         for (key, values) in &labels {
-            line("label", &format!("{}: {}", printable(key), counted(*values as u64, "value")));
+            let without = self.without(key);
+            differ |= values.len() > 1 || without > 0;
+            let mut text = format!("{}: {}", printable(key), counted(values.len() as u64, "value"));
+            if without > 0 {
+                text += &format!(", and {} without it", counted(without as u64, "run"));
+            }
+            line("label", &text);
         }
         let own = self.own();
         for ((key, value), syscalls) in &own {
@@ -73,7 +89,7 @@ impl<'r> Fleet<'r> {
             let label = format!("{}={}", printable(key), printable(value));
             line("only with", &format!("{label}: {}", names.join(", ")));
         }
-        if own.is_empty() && labels.values().any(|values| *values > 1) {
+        if own.is_empty() && differ {
             line("only with", "no syscall was made under one label only");
         }
         text
@@ -81,7 +97,11 @@ impl<'r> Fleet<'r> {
 
     pub(super) fn json(&self) -> String {
         let labels = self.labels().into_iter().map(|(key, values)| {
-            Json::Object(vec![("key", key.into()), ("values", values.into())])
+            Json::Object(vec![
+                ("key", key.into()),
+                ("values", values.len().into()),
+                ("runs_without", self.without(key).into()),
+            ])
         });
         let own = self.own().into_iter().map(|((key, value), syscalls)| {
             let calls = syscalls.into_iter().map(|(id, stats)| {

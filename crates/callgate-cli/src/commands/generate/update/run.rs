@@ -12,6 +12,7 @@ use crate::output;
 use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
 use crate::source::Source;
+use callgate::syscalls;
 
 pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
     let reading = RecordingOptions {
@@ -26,7 +27,23 @@ pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
     warn_about(&named, &recording, &read.stack);
     let arches = read.stack.arches();
     recording.retain(|syscall| arches.contains(&syscall.arch));
+    if recording.is_empty() {
+        let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+        let message = format!("nothing was recorded for {}", names.join(", "));
+        return Err(Failure::about(&read.stack.name, message)
+            .help("use --arch to read the profile for the recorded architecture"));
+    }
     let update = updated(&recording, read, args.options(), &options)?;
+    for (arch, name, arg) in &update.unlimited {
+        let argument = syscalls::facts(name)
+            .and_then(|facts| facts.args.get(usize::from(*arg)))
+            .map_or_else(|| format!("argument {arg}"), |one| (*one.name).to_owned());
+        report::warn_about(
+            &update.name,
+            format!("{name} on {arch} is not limited to the recorded values of {argument}"),
+            "they have too many combinations; edit the patch to limit it",
+        );
+    }
 
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match (output, &update.text) {

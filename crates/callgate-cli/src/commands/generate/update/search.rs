@@ -7,15 +7,16 @@ use callgate::change::{Allowed, Verified};
 use callgate::check::{Finding, check};
 use callgate::generate::{Draft, GenerateError, GenerateOptions, Runtime, generate};
 use callgate::policy::Field;
-use callgate::recording::{Recording, SyscallStats};
-use callgate::{SeccompData, Word};
+use callgate::recording::{MAX_VALUES, Recording, SyscallStats};
+use callgate::{Arch, SeccompData, Word};
 
 use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 
 /// How many combinations of recorded values of one syscall are added one by one. With more, fewer arguments are limited.
-const MAX_COMBINATIONS: usize = 16;
+/// All [`MAX_VALUES`] values of an argument that a recording lists fit, with two of another one.
+const MAX_COMBINATIONS: usize = 2 * MAX_VALUES;
 
 /// A profile that allows what was recorded.
 pub(super) struct Update {
@@ -25,6 +26,8 @@ pub(super) struct Update {
     pub(super) patch: String,
     /// What it allows in addition.
     pub(super) allowed: Vec<Allowed>,
+    /// Syscalls with arguments that are not limited to the recorded values, because these have too many combinations.
+    pub(super) unlimited: Vec<(Arch, &'static str, u8)>,
     /// What the proof says about it; `None` if nothing is needed.
     pub(super) verified: Option<Verified>,
     /// The changed text; `None` if the source consists of several.
@@ -43,10 +46,10 @@ pub(super) fn updated(
     // Which arguments are limited depends on the same rules as for a new profile.
     let draft = GenerateOptions { complete: false, runtime: Runtime::None, ..generating };
     let draft = generate(std::slice::from_ref(recording), &draft).map_err(failed)?;
-    let mut allowed = Vec::new();
+    let (mut allowed, mut unlimited) = (Vec::new(), Vec::new());
     let mut current: Option<Read> = None;
     for finding in denied(recording, &before)? {
-        for wanted in wanted(&finding, recording, &draft, &before)? {
+        for wanted in wanted(&finding, recording, &draft, &before, &mut unlimited)? {
             let read = current.as_ref().unwrap_or(&before);
             // A change for another syscall may allow it, too.
             let Some(data) = still_denied(read, &wanted)? else { continue };
@@ -76,7 +79,7 @@ pub(super) fn updated(
         [only] => Some(only.text.to_owned()),
         _ => None,
     };
-    Ok(Update { name, patch, allowed, verified, text })
+    Ok(Update { name, patch, allowed, unlimited, verified, text })
 }
 
 /// The recorded syscalls that a filter denies.
@@ -97,6 +100,7 @@ fn wanted(
     recording: &Recording,
     draft: &Draft,
     before: &Read,
+    unlimited: &mut Vec<(Arch, &'static str, u8)>,
 ) -> Result<Vec<Allowed>> {
     let syscall = finding.syscall;
     let Some(name) = syscall.name() else {
@@ -107,13 +111,16 @@ fn wanted(
     let (store, root) = before.required_diagram()?;
     let tested = tested_arguments(store, *root, syscall);
     let limits = draft.grants().filter(|grant| grant.name == name).flat_map(|grant| &grant.limits);
-    let limited = limits.fold(tested, |mask, limit| mask | 1 << limit.arg);
-    let stats = recording.get(syscall);
-    let mut values: Vec<(u8, &[u64])> =
-        stats.map(|stats| listed_values(stats, limited)).unwrap_or_default();
-    while values.iter().map(|(_, all)| all.len()).product::<usize>() > MAX_COMBINATIONS {
-        let most = (0..values.len()).max_by_key(|index| values[*index].1.len());
-        values.remove(most.unwrap_or_default());
+    let limited = limits.fold(0, |mask, limit| mask | 1 << limit.arg);
+    let values =
+        |mask| recording.get(syscall).map(|stats| listed_values(stats, mask)).unwrap_or_default();
+    // Arguments that a new profile would limit come first, and in their order: the family of a socket decides more
+    // than its protocol.
+    let mut values = [values(limited), values(tested & !limited)].concat();
+    while values.len() > 1
+        && values.iter().map(|(_, all)| all.len()).product::<usize>() > MAX_COMBINATIONS
+    {
+        unlimited.extend(values.pop().map(|(arg, _)| (syscall.arch, name, arg)));
     }
     let mut combinations = vec![Vec::new()];
     for (arg, all) in values {

@@ -13,10 +13,13 @@ use crate::text::{counted, printable};
 
 pub(super) fn text(update: &Update, recording: &Recording) -> String {
     let name = printable(&update.name);
-    let recorded = counted(recording.syscalls().len() as u64, "recorded syscall");
+    let recorded = match recording.syscalls().len() {
+        1 => "the recorded syscall".to_owned(),
+        more => format!("all {}", counted(more as u64, "recorded syscall")),
+    };
     let mut text = String::new();
     if update.allowed.is_empty() {
-        wrap(&mut text, &format!("{name} allows all {recorded}: nothing is added"), 0, 2);
+        wrap(&mut text, &format!("{name} allows {recorded}: nothing is added"), 0, 2);
         return text;
     }
     for allowed in &update.allowed {
@@ -24,8 +27,7 @@ pub(super) fn text(update: &Update, recording: &Recording) -> String {
         wrap(&mut text, &added(allowed), 16, 16);
     }
     let _ = write!(text, "{:<16}", "proved");
-    let proved =
-        format!("{name} then allows all {recorded}, and otherwise permits the same as before");
+    let proved = format!("{name} then allows {recorded}, and otherwise permits the same as before");
     wrap(&mut text, &proved, 16, 16);
     let verified = update.verified.as_ref();
     if let Some(SideEffect { data, .. }) = verified.and_then(|one| one.multiplexed.as_ref()) {
@@ -61,11 +63,29 @@ pub(super) fn json(update: &Update, recording: &Recording) -> String {
         ])
     });
     let multiplexed = update.verified.as_ref().and_then(|one| one.multiplexed.as_ref());
+    let changed = update.verified.as_ref().and_then(|one| one.side_effect.as_ref()).map(
+        |SideEffect { data, before, after }| {
+            Json::Object(vec![
+                ("call", call(data).into()),
+                ("before", before.to_string().into()),
+                ("after", after.to_string().into()),
+            ])
+        },
+    );
+    let unlimited = update.unlimited.iter().map(|(arch, name, arg)| {
+        Json::Object(vec![
+            ("arch", arch.name().into()),
+            ("call", (*name).into()),
+            ("arg", u64::from(*arg).into()),
+        ])
+    });
     let value = Json::Object(vec![
         ("source", update.name.as_str().into()),
         ("calls", recording.syscalls().len().into()),
         ("added", Json::array(added)),
+        ("unlimited", Json::array(unlimited)),
         ("multiplexed", multiplexed.map(|effect| call(&effect.data)).into()),
+        ("also_changed", changed.into()),
         ("patch", update.patch.as_str().into()),
     ]);
     format!("{value}\n")
