@@ -1,4 +1,7 @@
-//! `callgate check`: lists the recorded syscalls that a filter would deny.
+//! `callgate check`: lists the recorded syscalls that a filter would deny, or what changed since other recordings.
+
+mod baseline;
+mod changed;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -36,20 +39,41 @@ is denied, which may never have occurred, or that the decision depends on
 something that is not recorded, which the line names: logs do not have all
 values, and registers that are not arguments of a syscall are not recorded.
 
+With --baseline, all RECORDINGs are of a new version, and there is no filter. The
+result lists what is new and what disappeared, in how many runs of each version,
+and whether that is significant: the percentage is the probability of such a
+difference if both versions behave alike (Fisher's exact test); of the
+differences called significant, at most 5 % are expected to be chance. Both sides
+may be files, directories and streams with one recording per line (NDJSON).
+
 Examples:
   callgate check T.json profile.json
   callgate check T.json                      check container-default
   callgate check -s filter.bpf T1.json T2.json --format json
+  callgate check --baseline app-7.json app-8.json
+  callgate check --baseline mon.json --baseline tue.json new/ --format json
 
-Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error.")]
+Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error; with
+--baseline: 0 nothing is new, 1 something is new, 2 error.")]
 pub(crate) struct CheckArgs {
-    /// Recordings, followed by the filter, a SOURCE, unless it is given with -s
+    /// Recordings, followed by the filter, a SOURCE, unless -s or --baseline is given
     #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
     files: Vec<OsString>,
 
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(short, long, value_hint = ValueHint::FilePath)]
     source: Option<OsString>,
+
+    /// List what changed since this recording of an old version; may be repeated
+    #[arg(
+        long,
+        value_name = "RECORDING",
+        value_hint = ValueHint::AnyPath,
+        conflicts_with_all = [
+            "source", "kernel", "caps", "enosys_above", "base", "set", "systemd", "endian",
+        ]
+    )]
+    baseline: Vec<OsString>,
 
     /// Read the complete entries of a truncated recording; later syscalls are missing
     #[arg(long)]
@@ -67,19 +91,22 @@ pub(crate) struct CheckArgs {
 const MAX_LISTED: usize = 8;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
+    let arch = args.reading.arch.first().copied();
+    let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
+    if !args.baseline.is_empty() {
+        return baseline::run(&args.baseline, &args.files, options, args.format);
+    }
     let (files, source) = match (&args.source, args.files.as_slice()) {
         (Some(source), files) => (files, source.clone()),
         (None, [files @ .., source]) if !files.is_empty() => (files, source.clone()),
         (None, files) => (files, OsString::from(BUILT_IN)),
     };
-    let arch = args.reading.arch.first().copied();
     if args.source.is_none() && recordings::is_recording(&source, arch)? {
         let message = format!("missing filter: the last file is a recording: {}", source.display());
         return Err(
             Failure::new(message).help("give the filter as the last argument, or with -s SOURCE")
         );
     }
-    let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
     let named = recordings::read_all(files, options)?;
     let filter = Source::parse(&source)?.read(&args.reading)?;
     let recording = recordings::merged(&named)?;
