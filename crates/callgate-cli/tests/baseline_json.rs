@@ -47,7 +47,7 @@ fn comparisons_match_the_schema() -> TestResult {
     let many = json!({"min": "0x0", "max": "0x3f", "ever": "0x3f", "always": "0x0"});
     let old = recording(&json!([read, listed]));
 
-    let (status, value) = compare(&old, &[old.clone()]);
+    let (status, value) = compare(&old, std::slice::from_ref(&old));
     must_match("check-baseline.json", &value);
     assert_eq!((status, &value["appeared"]), (Some(0), &json!([])));
 
