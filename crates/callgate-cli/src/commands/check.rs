@@ -2,6 +2,7 @@
 
 mod baseline;
 mod changed;
+mod metrics;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -13,7 +14,7 @@ use callgate::recording::{Effect, Recording};
 use callgate::syscalls;
 use clap::ValueHint;
 
-use crate::options::{Format, SourceOptions};
+use crate::options::{DenialFormat, Format, SourceOptions};
 use crate::outcome::colored;
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
@@ -38,6 +39,9 @@ the other arguments. \"perhaps\" means that only a combination of recorded value
 is denied, which may never have occurred, or that the decision depends on
 something that is not recorded, which the line names: logs do not have all
 values, and registers that are not arguments of a syscall are not recorded.
+
+--format prometheus and otlp print counters of denied calls for monitoring, by
+syscall, action and certainty: at most 500 series, and one for all others.
 
 With --baseline, all RECORDINGs are of a new version, and there is no filter. The
 result lists what is new and what disappeared, in how many runs of each version,
@@ -81,7 +85,7 @@ pub(crate) struct CheckArgs {
 
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: DenialFormat,
 
     #[command(flatten)]
     reading: SourceOptions,
@@ -94,7 +98,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let arch = args.reading.arch.first().copied();
     let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
     if !args.baseline.is_empty() {
-        return baseline::run(&args.baseline, &args.files, options, args.format);
+        let format = args.format.metrics().err().ok_or_else(|| {
+            Failure::new("changes cannot be metrics, which count denials")
+                .help("use --format text or json, or omit --baseline")
+        })?;
+        return baseline::run(&args.baseline, &args.files, options, format);
     }
     let (files, source) = match (&args.source, args.files.as_slice()) {
         (Some(source), files) => (files, source.clone()),
@@ -117,9 +125,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let findings = check(&mut store, root, &recording)
         .map_err(|error| Failure::about(&filter.name, error.to_string()))?;
     let denied = findings.iter().any(Finding::is_denied);
-    let text = match args.format {
-        Format::Text => table(&recording, &filter.name, &findings),
-        Format::Json => json(&recording, &filter.name, &findings),
+    let text = match args.format.metrics() {
+        Ok(format) => metrics::text(&recording, &filter.name, &findings, format),
+        Err(Format::Text) => table(&recording, &filter.name, &findings),
+        Err(Format::Json) => json(&recording, &filter.name, &findings),
     };
     output::print(&text)?;
     Ok(u8::from(denied))
