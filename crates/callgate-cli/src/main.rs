@@ -25,6 +25,7 @@ mod hints;
 mod inputs;
 mod list_form;
 mod markdown;
+mod metrics;
 mod options;
 mod outcome;
 mod output;

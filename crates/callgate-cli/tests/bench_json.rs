@@ -1,102 +1,15 @@
 //! What `callgate bench --format json` prints is what `docs/schemas/bench.json` describes.
 
-use std::path::Path;
+mod schema;
+
 use std::process::Command;
 
 use callgate_testing::{Need, Skip, TestResult};
 use serde_json::{Value, json};
 
-fn schema() -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/bench.json");
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
+use schema::{difference, must_match};
 
-/// Why a value does not match, for the keywords of JSON Schema that the document uses.
-fn mismatch(root: &Value, schema: &Value, value: &Value, place: &str) -> Option<String> {
-    let wrong = |what: &str| Some(format!("{place}: {what}: {value}"));
-    for (keyword, rule) in schema.as_object().unwrap() {
-        let found = match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" => None,
-            "$ref" => {
-                let name = rule.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
-                mismatch(root, &root["$defs"][name], value, place)
-            }
-            "oneOf" => {
-                let all = rule.as_array().unwrap().iter();
-                let errors: Vec<_> = all.map(|one| mismatch(root, one, value, place)).collect();
-                match errors.iter().filter(|error| error.is_none()).count() {
-                    1 => None,
-                    count => wrong(&format!("matches {count}: {errors:?}")),
-                }
-            }
-            "type" => {
-                let own = std::slice::from_ref(rule);
-                let types = rule.as_array().map_or(own, Vec::as_slice);
-                let is = |name: &Value| match name.as_str().unwrap() {
-                    "null" => value.is_null(),
-                    "boolean" => value.is_boolean(),
-                    "string" => value.is_string(),
-                    "array" => value.is_array(),
-                    "object" => value.is_object(),
-                    "integer" => value.is_u64() || value.is_i64(),
-                    "number" => value.is_number(),
-                    other => panic!("unknown type {other}"),
-                };
-                if types.iter().any(is) { None } else { wrong(&format!("is not {rule}")) }
-            }
-            "const" => {
-                if value == rule {
-                    None
-                } else {
-                    wrong("is another constant")
-                }
-            }
-            "enum" => match rule.as_array().unwrap().contains(value) {
-                true => None,
-                false => wrong("is not in the list"),
-            },
-            "minimum" | "maximum" => {
-                let (limit, own) = (rule.as_f64().unwrap(), value.as_f64());
-                let is_within =
-                    |own| if keyword == "minimum" { own >= limit } else { own <= limit };
-                if own.is_none_or(is_within) { None } else { wrong(keyword) }
-            }
-            "minItems" | "maxItems" => {
-                let (limit, own) =
-                    (rule.as_u64().unwrap(), value.as_array().map(|own| own.len() as u64));
-                let is_within =
-                    |own| if keyword == "minItems" { own >= limit } else { own <= limit };
-                if own.is_none_or(is_within) { None } else { wrong(keyword) }
-            }
-            "required" => rule
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter(|_| value.is_object())
-                .find(|key| value.get(key.as_str().unwrap()).is_none())
-                .map(|key| format!("{place}: missing {key}")),
-            "additionalProperties" => value.as_object().and_then(|object| {
-                let known = schema["properties"].as_object().unwrap();
-                let other = object.keys().find(|key| !known.contains_key(*key))?;
-                Some(format!("{place}: unknown key {other}"))
-            }),
-            "properties" => rule.as_object().unwrap().iter().find_map(|(key, rule)| {
-                mismatch(root, rule, value.get(key)?, &format!("{place}.{key}"))
-            }),
-            "items" => value.as_array().and_then(|items| {
-                items
-                    .iter()
-                    .enumerate()
-                    .find_map(|(at, item)| mismatch(root, rule, item, &format!("{place}[{at}]")))
-            }),
-            other => panic!("the test does not know the keyword {other}"),
-        };
-        if found.is_some() {
-            return found;
-        }
-    }
-    None
-}
+const SCHEMA: &str = "bench.json";
 
 /// The parsed output of `callgate bench` with these arguments.
 fn bench(args: &[&str]) -> Value {
@@ -111,14 +24,6 @@ fn bench(args: &[&str]) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|why| panic!("{args:?}: {why}: {text}{said}"))
 }
 
-#[track_caller]
-fn must_match(value: &Value) {
-    let schema = schema();
-    if let Some(error) = mismatch(&schema, &schema, value, "$") {
-        panic!("{error}");
-    }
-}
-
 fn needs_seccomp() -> TestResult {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     match status.lines().any(|line| line.starts_with("Seccomp:")) {
@@ -131,7 +36,7 @@ fn measurements_match_the_schema() -> TestResult {
     needs_seccomp()?;
     let calls = "getpid,unshare,futex(0, FUTEX_WAKE, 1)";
     let value = bench(&["--calls", calls, "--time", "1"]);
-    must_match(&value);
+    must_match(SCHEMA, &value);
     assert_eq!(value["experiment"], Value::Null);
     let titles: Vec<&str> = value["sections"]
         .as_array()
@@ -150,7 +55,7 @@ fn measurements_match_the_schema() -> TestResult {
 fn weighted_means_match_the_schema() -> TestResult {
     needs_seccomp()?;
     let value = bench(&["--experiment", "weighted", "--time", "2"]);
-    must_match(&value);
+    must_match(SCHEMA, &value);
     assert_eq!(value["experiment"], "weighted");
     // Three filters, compared over two baselines.
     assert_eq!(value["aggregates"].as_array().unwrap().len(), 6);
@@ -165,7 +70,7 @@ fn weighted_means_match_the_schema() -> TestResult {
 fn published_tables_and_box_plots_match_the_schema() -> TestResult {
     needs_seccomp()?;
     let value = bench(&["--experiment", "open-read-close", "--time", "1"]);
-    must_match(&value);
+    must_match(SCHEMA, &value);
     assert_eq!(value["experiment"], "open-read-close");
     let published = &value["published"];
     assert_eq!(published["tables"][0]["rows"][0]["label"], "no filter");
@@ -181,13 +86,13 @@ fn published_tables_and_box_plots_match_the_schema() -> TestResult {
         "{notes}"
     );
     // Conditions that are not possible here are notes.
-    must_match(&bench(&["--experiment", "getpid", "--time", "1"]));
+    must_match(SCHEMA, &bench(&["--experiment", "getpid", "--time", "1"]));
     Ok(())
 }
 
 fn engines_match_the_schema() -> TestResult {
     let value = bench(&["engines", "--workload", "port-22", "--engine", "decoded", "--time", "1"]);
-    must_match(&value);
+    must_match(SCHEMA, &value);
     assert_eq!(value["workloads"][0]["name"], "port-22");
     Ok(())
 }
@@ -199,8 +104,7 @@ fn other_documents_do_not_match() -> TestResult {
         "rounds": 3, "measures": [], "noisy": null, "interrupted": false,
         "comparisons": [{ "measure": "GET", "variant": "a", "over": "b", "ratio": interval }],
     });
-    must_match(&good);
-    let schema = schema();
+    must_match(SCHEMA, &good);
     for (key, value) in [
         ("version", json!(2)),
         ("rounds", json!(0)),
@@ -211,7 +115,7 @@ fn other_documents_do_not_match() -> TestResult {
     ] {
         let mut bad = good.clone();
         bad[key] = value;
-        assert!(mismatch(&schema, &schema, &bad, "$").is_some(), "{key}");
+        assert!(difference(SCHEMA, &bad).is_some(), "{key}");
     }
     Ok(())
 }

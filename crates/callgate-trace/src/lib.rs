@@ -7,6 +7,7 @@
 //! | [`counts`] | tables that only count: `strace -c`, `perf trace -s`, two columns |
 //! | [`read`] | detects the format of a text and reads a recording |
 //! | [`denials`] | denials in logs: audit, journal, SIGSYS reports, strace |
+//! | [`changes`] | what changed between the recordings of two versions |
 //! | [`check`] | which recorded syscalls a filter would deny |
 //! | [`generate`] | profiles that allow what was recorded |
 //! | [`unseen`] | estimates of what no recorded run has done yet |
@@ -28,6 +29,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod changes;
 pub mod check;
 pub mod counts;
 pub mod denials;

@@ -116,4 +116,4 @@ pub use callgate_bpf::{Word, data, diagnostic, random, syscalls, verdict};
 pub use callgate_proof::{diagram, policy};
 #[cfg(feature = "trace")]
 #[doc(hidden)]
-pub use callgate_trace::{check, counts, denials, generate, read, recording};
+pub use callgate_trace::{changes, check, counts, denials, generate, read, recording};

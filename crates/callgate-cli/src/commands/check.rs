@@ -1,4 +1,8 @@
-//! `callgate check`: lists the recorded syscalls that a filter would deny.
+//! `callgate check`: lists the recorded syscalls that a filter would deny, or what changed since other recordings.
+
+mod baseline;
+mod changed;
+mod metrics;
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -10,7 +14,7 @@ use callgate::recording::{Effect, Recording};
 use callgate::syscalls;
 use clap::ValueHint;
 
-use crate::options::{Format, SourceOptions};
+use crate::options::{DenialFormat, Format, SourceOptions};
 use crate::outcome::colored;
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
@@ -36,14 +40,27 @@ is denied, which may never have occurred, or that the decision depends on
 something that is not recorded, which the line names: logs do not have all
 values, and registers that are not arguments of a syscall are not recorded.
 
+--format prometheus and otlp print counters of denied calls for monitoring, by
+syscall, action and certainty: at most 500 series, and one for all others.
+
+With --baseline, all RECORDINGs are of a new version, and there is no filter. The
+result lists what is new and what disappeared, in how many runs of each version,
+and whether that is significant: the percentage is the probability of such a
+difference if both versions behave alike (Fisher's exact test); of the
+differences called significant, at most 5 % are expected to be chance. Both sides
+may be files, directories and streams with one recording per line (NDJSON).
+
 Examples:
   callgate check T.json profile.json
   callgate check T.json                      check container-default
   callgate check -s filter.bpf T1.json T2.json --format json
+  callgate check --baseline app-7.json app-8.json
+  callgate check --baseline mon.json --baseline tue.json new/ --format json
 
-Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error.")]
+Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error; with
+--baseline: 0 nothing is new, 1 something is new, 2 error.")]
 pub(crate) struct CheckArgs {
-    /// Recordings, followed by the filter, a SOURCE, unless it is given with -s
+    /// Recordings, followed by the filter, a SOURCE, unless -s or --baseline is given
     #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
     files: Vec<OsString>,
 
@@ -51,13 +68,24 @@ pub(crate) struct CheckArgs {
     #[arg(short, long, value_hint = ValueHint::FilePath)]
     source: Option<OsString>,
 
+    /// List what changed since this recording of an old version; may be repeated
+    #[arg(
+        long,
+        value_name = "RECORDING",
+        value_hint = ValueHint::AnyPath,
+        conflicts_with_all = [
+            "source", "kernel", "caps", "enosys_above", "base", "set", "systemd", "endian",
+        ]
+    )]
+    baseline: Vec<OsString>,
+
     /// Read the complete entries of a truncated recording; later syscalls are missing
     #[arg(long)]
     partial: bool,
 
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: DenialFormat,
 
     #[command(flatten)]
     reading: SourceOptions,
@@ -67,19 +95,26 @@ pub(crate) struct CheckArgs {
 const MAX_LISTED: usize = 8;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
+    let arch = args.reading.arch.first().copied();
+    let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
+    if !args.baseline.is_empty() {
+        let format = args.format.metrics().err().ok_or_else(|| {
+            Failure::new("changes cannot be metrics, which count denials")
+                .help("use --format text or json, or omit --baseline")
+        })?;
+        return baseline::run(&args.baseline, &args.files, options, format);
+    }
     let (files, source) = match (&args.source, args.files.as_slice()) {
         (Some(source), files) => (files, source.clone()),
         (None, [files @ .., source]) if !files.is_empty() => (files, source.clone()),
         (None, files) => (files, OsString::from(BUILT_IN)),
     };
-    let arch = args.reading.arch.first().copied();
     if args.source.is_none() && recordings::is_recording(&source, arch)? {
         let message = format!("missing filter: the last file is a recording: {}", source.display());
         return Err(
             Failure::new(message).help("give the filter as the last argument, or with -s SOURCE")
         );
     }
-    let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
     let named = recordings::read_all(files, options)?;
     let filter = Source::parse(&source)?.read(&args.reading)?;
     let recording = recordings::merged(&named)?;
@@ -90,9 +125,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let findings = check(&mut store, root, &recording)
         .map_err(|error| Failure::about(&filter.name, error.to_string()))?;
     let denied = findings.iter().any(Finding::is_denied);
-    let text = match args.format {
-        Format::Text => table(&recording, &filter.name, &findings),
-        Format::Json => json(&recording, &filter.name, &findings),
+    let text = match args.format.metrics() {
+        Ok(format) => metrics::text(&recording, &filter.name, &findings, format),
+        Err(Format::Text) => table(&recording, &filter.name, &findings),
+        Err(Format::Json) => json(&recording, &filter.name, &findings),
     };
     output::print(&text)?;
     Ok(u8::from(denied))

@@ -19,23 +19,23 @@ use callgate_bpf::syscalls::{Arch, facts};
 
 /// An argument that may be limited.
 #[derive(Debug)]
-pub(super) struct LimitableArg {
-    pub(super) syscall: &'static str,
-    pub(super) arg: u8,
+pub(crate) struct LimitableArg {
+    pub(crate) syscall: &'static str,
+    pub(crate) arg: u8,
     /// Its name in the kernel's definition of the syscall.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The bits that are compared.
-    pub(super) bits: u64,
-    pub(super) needs: Evidence,
+    pub(crate) bits: u64,
+    pub(crate) needs: Evidence,
     /// Values of these bits that libraries may use in any run; always allowed.
-    pub(super) usual: &'static [u64],
+    pub(crate) usual: &'static [u64],
     /// Why it is limited.
-    pub(super) why: &'static str,
+    pub(crate) why: &'static str,
 }
 
 /// How much evidence a limit to recorded values needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Evidence {
+pub(crate) enum Evidence {
     /// One observation: other values are additional privileges.
     Any,
     /// Stable values: the same in all recordings of the syscall, or observed often in the only one.
@@ -43,13 +43,13 @@ pub(super) enum Evidence {
 }
 
 /// The limitable arguments of a syscall.
-pub(super) fn of(syscall: &str) -> impl Iterator<Item = &'static LimitableArg> {
+pub(crate) fn of(syscall: &str) -> impl Iterator<Item = &'static LimitableArg> {
     LIMITABLE.iter().filter(move |limitable| limitable.syscall == syscall)
 }
 
 impl LimitableArg {
     /// Whether the argument has another position or meaning on an architecture.
-    pub(super) fn differs_on(&self, arch: Arch) -> bool {
+    pub(crate) fn differs_on(&self, arch: Arch) -> bool {
         match self.syscall {
             // CONFIG_CLONE_BACKWARDS2: the first two arguments are swapped.
             "clone" => matches!(arch, Arch::S390 | Arch::S390x),
@@ -60,7 +60,7 @@ impl LimitableArg {
     }
 
     /// The bits that are compared: the significant ones that the kernel reads.
-    pub(super) fn mask(&self) -> u64 {
+    pub(crate) fn mask(&self) -> u64 {
         let arg = facts(self.syscall).and_then(|facts| facts.args.get(usize::from(self.arg)));
         match arg {
             Some(arg) if arg.bits == 32 => self.bits & u64::from(u32::MAX),

@@ -33,7 +33,7 @@ mod error;
 mod families;
 mod format;
 mod grant;
-mod limitable;
+pub(crate) mod limitable;
 mod limited_values;
 mod options;
 mod recorded_limits;

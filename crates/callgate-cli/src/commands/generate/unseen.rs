@@ -8,7 +8,7 @@ use crate::text::{counted, grouped};
 /// The estimates as sentences; `None`: there is only one run.
 pub(super) fn text(unseen: Option<&Unseen>) -> String {
     let Some(unseen) = unseen else {
-        return "no estimate from one run: one run often misses syscalls; record several, with different inputs"
+        return "no estimate is possible from one run, and one run often misses syscalls: record at least one more, with other inputs, and give all recordings"
             .to_owned();
     };
     let Unseen { runs, once, values_once, next_run, syscalls, .. } = unseen;
@@ -22,18 +22,18 @@ pub(super) fn text(unseen: Option<&Unseen>) -> String {
             counted(*values_once, "value")
         ),
     };
-    let probability = match unseen.runs_alone {
-        0 => format!("at most {}", percent(next_run.high)),
-        _ => {
-            let interval = interval(*next_run, percent_number, " %");
-            format!("about {} ({interval})", percent(next_run.value))
-        }
+    let new = if *values_once > 0 {
+        "makes a new syscall or has a new value"
+    } else {
+        "makes a new syscall"
     };
-    let mut text = format!(
-        "in {}, {what}; the next run makes a new syscall{} with a probability of {probability}",
-        counted(*runs, "run"),
-        if *values_once > 0 { " or has a new value" } else { "" },
-    );
+    let next = match unseen.runs_alone {
+        0 if next_run.high >= 0.995 => {
+            format!("these are too few runs to say how likely the next one {new}: record more")
+        }
+        _ => format!("the next run {new} with a probability of {}", probability(unseen)),
+    };
+    let mut text = format!("in {}, {what}; {next}", counted(*runs, "run"));
     if let Some(unseen) = syscalls {
         text += &format!(
             "; at least about {} more may be made ({})",
@@ -42,6 +42,18 @@ pub(super) fn text(unseen: Option<&Unseen>) -> String {
         );
     }
     text
+}
+
+/// The probability that the next run does something new, with its interval.
+fn probability(unseen: &Unseen) -> String {
+    let next_run = unseen.next_run;
+    match unseen.runs_alone {
+        0 => format!("at most {}", percent(next_run.high)),
+        _ => {
+            let interval = interval(next_run, percent_number, " %");
+            format!("about {} ({interval})", percent(next_run.value))
+        }
+    }
 }
 
 /// The estimates as JSON; null if there is only one run.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueHint;
 
-use crate::options::{Format, SourceOptions};
+use crate::options::{DenialFormat, SourceOptions};
 
 /// Show which rule of a filter decides about a syscall
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,9 @@ With --from, the syscalls are those that a log says were denied: audit records
 minijail, Firecracker, Chromium, Android), and lines of strace with the errno
 that the filter returns. Each distinct denial is shown with its count, the
 programs, the rule and the patch; one patch for all follows. Reports without an
-architecture are those of --arch. Logs are not kept in memory.
+architecture are those of --arch. Logs are not kept in memory. --format prometheus
+and otlp print counters of denials for monitoring instead, by syscall, action and
+program: at most 500 series, and one for all others.
 
 A process or a unit of systemd can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.
@@ -42,6 +44,7 @@ Examples:
   callgate why profile.json --from /var/log/audit/audit.log
   journalctl -k -o json | callgate why nginx.service --from -
   strace -f ./app 2>&1 | callgate why profile.json --from -
+  callgate why p.json --from audit.log --format prometheus > denials.prom
 
 Exit status: 0 success, for any verdict; 2 error.")]
 pub(crate) struct WhyArgs {
@@ -61,9 +64,9 @@ pub(crate) struct WhyArgs {
     #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath)]
     pub(super) from: Option<PathBuf>,
 
-    /// The format of the result
+    /// The format of the result; prometheus and otlp only with --from
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(super) format: Format,
+    pub(super) format: DenialFormat,
 
     /// Write the patch to a file, for `patch -p1` or `git apply`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

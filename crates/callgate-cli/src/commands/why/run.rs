@@ -11,7 +11,7 @@ use callgate::SeccompData;
 use crate::called::called;
 use crate::options::Format;
 use crate::output;
-use crate::report::Result;
+use crate::report::{Failure, Result};
 use crate::source::{Filter, Source};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
@@ -20,6 +20,10 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let stack = &read.stack;
     stack.filters.iter().try_for_each(Filter::check_values)?;
     let Some(call) = &args.call else { return log::run(args, &read, &reading) };
+    let format = args.format.metrics().err().ok_or_else(|| {
+        Failure::new("only the denials of a log can be metrics")
+            .help("give --from LOG, or use --format text or json")
+    })?;
     let (arch, data) = called(call, &args.args, None, &reading, &stack.arches())?;
     let answer = Answer::new(stack, arch, data);
     let advice = (!answer.verdict.permits())
@@ -28,7 +32,7 @@ pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
         let change = advice.as_ref().and_then(|advice| advice.change.as_ref().ok());
         write_patch(path, change.map(|change| change.patch.as_str()))?;
     }
-    output::print(&match args.format {
+    output::print(&match format {
         Format::Text => {
             let advice = advice.as_ref().map(text::advice);
             text::answer(&answer) + &advice.unwrap_or_default()

@@ -44,11 +44,7 @@ pub(super) fn explain<'r>(
     let mut explained = Vec::new();
     for denial in &log.denials {
         let arch = Some(denial.call.syscall.arch);
-        let call = &denial.call;
-        // A filter that has changed since may deny it with another verdict, or not.
-        let example = find(diagram, call, |verdict| explains(call.evidence, verdict));
-        let example = example.or_else(|| find(diagram, call, |verdict| !verdict.permits()));
-        let data = example.unwrap_or_else(|| data(call));
+        let data = example(denial, diagram);
         let answer = Answer::new(&read.stack, arch, data);
         let is_searched = !answer.verdict.permits() && explained.len() < MAX_CHANGES;
         let advice = is_searched.then(|| advise(read, arch, &data, known(denial), options));
@@ -58,6 +54,15 @@ pub(super) fn explain<'r>(
     }
     progress.clear();
     explained
+}
+
+/// A syscall with the logged arguments that the filter denies, if it denies one.
+pub(super) fn example(denial: &Denial, diagram: &(Store, Func)) -> SeccompData {
+    let call = &denial.call;
+    // A filter that has changed since may deny it with another verdict, or not.
+    let example = find(diagram, call, |verdict| explains(call.evidence, verdict));
+    let example = example.or_else(|| find(diagram, call, |verdict| !verdict.permits()));
+    example.unwrap_or_else(|| data(call))
 }
 
 /// The arguments that the log contains.

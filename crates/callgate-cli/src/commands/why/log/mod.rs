@@ -2,6 +2,7 @@
 
 mod explained;
 mod json;
+mod metrics;
 mod run;
 mod search;
 mod text;

@@ -7,7 +7,7 @@ use super::super::patch_file::write_patch;
 use super::super::read::Read;
 use super::explained::{combine, explain};
 use super::search::Relevance;
-use super::{json, text};
+use super::{json, metrics, text};
 use crate::called::one_arch;
 use crate::options::{Format, SourceOptions};
 use crate::output;
@@ -32,17 +32,28 @@ pub(in super::super) fn run(args: &WhyArgs, read: &Read, options: &SourceOptions
     let mut reader = DenialReader::new(arch, relevant);
     place.read_pieces(|piece| reader.push(piece))?;
     let log = reader.finish();
+    let format = match args.format.metrics() {
+        Ok(_) if args.patch.is_some() => {
+            let help = "omit --patch, or use --format text";
+            return Err(Failure::new("metrics have no patch").help(help));
+        }
+        Ok(format) => {
+            output::print(&metrics::log(&log, unrelated, read, diagram, format))?;
+            return Ok(0);
+        }
+        Err(format) => format,
+    };
     let explained = explain(&log, read, diagram, options);
     let combined = combine(&explained, read, options);
     if let Some(path) = &args.patch {
         write_patch(path, combined.as_ref().map(|combined| combined.patch.as_str()))?;
     }
     let name = place.name();
-    output::print(&match args.format {
-        Format::Text => text::log(&name, &log, unrelated, &explained, combined.as_ref()),
+    output::print(&match format {
         Format::Json => {
             format!("{}\n", json::log(&name, &log, unrelated, &explained, combined.as_ref()))
         }
+        Format::Text => text::log(&name, &log, unrelated, &explained, combined.as_ref()),
     })?;
     Ok(0)
 }
