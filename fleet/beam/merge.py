@@ -3,9 +3,9 @@
     python3 merge.py --input 'recordings/*.ndjson' --output fleet.json
     python3 merge.py --input 'parts/*.parquet' --output fleet.json --runner FlinkRunner …
 
-The input is a stream with one recording per line (NDJSON), or Parquet files that
-fleet/duckdb/write-parquet.sql wrote. The output is one recording on one line. Each run counts once: of several recordings of a run, the one with
-most syscalls. Other options are those of Beam and its runner.
+The input is a stream with one recording per line (NDJSON), or Parquet files that fleet/duckdb/write-parquet.sql wrote. The
+output is one recording on one line. Each run counts once: of several recordings of a run, the most complete one. Other
+options are those of Beam and its runner.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def merge(recordings):
         recordings
         | "By run" >> beam.FlatMap(by_run)
         | "Largest" >> beam.CombinePerKey(max)
-        | "Won" >> beam.Map(lambda item: (item[1][2], 1))
+        | "Won" >> beam.Map(lambda item: (item[1][-1], 1))
     )
     by_content = recordings | "By content" >> beam.Map(lambda recording: (recording["content"], recording))
     kept = (by_content, wins) | "Group" >> beam.CoGroupByKey() | "Keep" >> beam.FlatMap(keep)

@@ -78,9 +78,13 @@ def check(recording):
 
 
 def size(recording):
-    """Of several recordings of a run, the one with the largest size counts: an unfinished one has fewer syscalls."""
+    """Of several recordings of a run, the one with the largest size counts: the most complete one."""
+    runs = recording["runs"]
+    is_complete = not any(one.get("id") == "cut-off" for run in runs for one in run["caveats"])
+    lost = sum(run.get("lost", 0) for run in runs)
     total = sum(call.get("count", 0) for call in recording["calls"])
-    return (len(recording["runs"]), total, recording["content"])
+    labels = sum(len(run.get("labels", {})) for run in runs)
+    return (len(runs), is_complete, -lost, total, labels, recording["content"])
 
 
 def is_kept(recording, won):

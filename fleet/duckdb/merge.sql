@@ -41,18 +41,26 @@ WHERE CASE
     ELSE true
 END;
 
--- Of several recordings of a run, the one with most runs counts, then the one with most syscalls: an unfinished recording
--- has fewer than the finished one.
+-- Of several recordings of a run, the one with most runs counts, then the most complete one: not cut off, with the fewest
+-- lost syscalls, the most calls and the most labels.
 CREATE OR REPLACE TEMP TABLE kept AS
 WITH
 sizes AS (
-    SELECT recording, content, list_sum(list_transform(calls, lambda call: call.count::HUGEINT)) AS total FROM given
+    SELECT
+        recording, content,
+        len(list_filter(runs, lambda run: list_contains(list_transform(run.caveats, lambda one: one.id), 'cut-off')))
+            AS cut,
+        list_sum(list_transform(runs, lambda run: coalesce(run.lost, 0)::HUGEINT)) AS lost,
+        list_sum(list_transform(calls, lambda call: call.count::HUGEINT)) AS total,
+        list_sum(list_transform(runs, lambda run: coalesce(cardinality(run.labels), 0))) AS labels
+    FROM given
 ),
 chosen AS (
     SELECT
         recording,
         row_number() OVER (
-            PARTITION BY lower(run.id) ORDER BY runs DESC, total DESC, content DESC, recording
+            PARTITION BY lower(run.id)
+            ORDER BY runs DESC, cut > 0, lost, total DESC, sizes.labels DESC, content DESC, recording
         ) AS rank
     FROM all_runs JOIN sizes USING (recording)
     WHERE run.id IS NOT NULL

@@ -2,10 +2,11 @@
 
 mod batch;
 mod files;
+mod merged;
 mod stream;
 mod warnings;
 
 pub(crate) use files::{
     NamedRecording, RecordingOptions, identify, is_recording, merge_failed, merged, read_all,
 };
-pub(crate) use stream::{Origin, read_each};
+pub(crate) use merged::{Merged, read_merged};

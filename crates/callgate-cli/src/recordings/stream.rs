@@ -102,7 +102,7 @@ impl Stream<'_> {
         let mut lines = start.iter().filter(|line| !is_blank(line));
         let first = lines.next().map_or(&[][..], Vec::as_slice);
         // The first line may be damaged.
-        if is_object(first) || is_recording(first) || lines.any(|line| is_recording(line)) {
+        if is_object(first) || lines.any(|line| is_recording(line)) {
             return self.lines(place, &name, &mut input, start);
         }
         let is_json = is_json(first);
@@ -254,7 +254,7 @@ fn is_object(line: &[u8]) -> bool {
     is_json(line) && line.trim_ascii_end().ends_with(b"}")
 }
 
-/// Whether a line has the key that every recording has, with its value.
+/// Whether a line is a whole recording: an object with the key that each has, and its value.
 fn is_recording(line: &[u8]) -> bool {
     const KEY: &[u8] = b"\"callgate\"";
     let has_value = |at: usize| {
@@ -262,6 +262,6 @@ fn is_recording(line: &[u8]) -> bool {
         let value = rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
         value.is_some_and(|value| value.starts_with(b"\"recording\""))
     };
-    is_json(line)
+    is_object(line)
         && line.windows(KEY.len()).enumerate().any(|(at, found)| found == KEY && has_value(at))
 }

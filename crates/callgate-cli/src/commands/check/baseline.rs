@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use callgate::changes::changes;
-use callgate::diagnostic::Diagnostic;
-use callgate::recording::{Effect, MergeError, Merger, Recording, RunId};
+use callgate::recording::{Effect, Recording, RunId};
 
 use super::changed::Comparison;
 use crate::options::Format;
 use crate::output;
-use crate::recordings::{RecordingOptions, read_each};
-use crate::report::{self, Failure, Result};
+use crate::recordings::{RecordingOptions, read_merged};
+use crate::report::{self, Result};
 use crate::text::counted;
 
 /// Compares recordings with those of an old version; 1 if the new version does something new.
@@ -21,8 +20,8 @@ pub(super) fn run(
     options: RecordingOptions,
     format: Format,
 ) -> Result<u8> {
-    let old = read(old, options)?;
-    let new = read(new, options)?;
+    let read = |files| read_merged(files, options, &|_| Ok(())).map(|merged| merged.recording);
+    let (old, new) = (read(old)?, read(new)?);
     warn_about(
         &old,
         "the old recordings",
@@ -40,21 +39,6 @@ pub(super) fn run(
         Format::Json => comparison.json(),
     })?;
     Ok(u8::from(!comparison.changes.new.is_empty()))
-}
-
-/// All recordings of these files, streams and directories, each run once.
-fn read(files: &[OsString], options: RecordingOptions) -> Result<Recording> {
-    let mut merger = Merger::default();
-    let mut read = 0;
-    let failed = |error: MergeError| Diagnostic::error(None, error.to_string()).help(error.help());
-    read_each(files, options, &mut |recording| {
-        read += 1;
-        merger.add(recording).map(|_| ()).map_err(failed)
-    })?;
-    if read == 0 {
-        return Err(Failure::new("no recording can be read").help("see the warnings above"));
-    }
-    Ok(merger.finish())
 }
 
 /// Warns about caveats because of which a side lacks syscalls.

@@ -8,20 +8,26 @@ use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
 use crate::output::wrap;
+use crate::recordings::Merged;
 use crate::text::{counted, printable};
 
 /// A merged recording, and how many recordings were read, were known before, and could not be read.
 pub(super) struct Fleet<'r> {
-    pub(super) all: &'r Recording,
-    pub(super) read: u64,
-    pub(super) repeated: u64,
-    pub(super) skipped: u64,
+    all: &'r Recording,
+    read: u64,
+    repeated: u64,
+    skipped: u64,
 }
 
 /// A label, and the syscalls that only runs with it made.
 type Own<'r> = BTreeMap<(&'r str, &'r str), Vec<(SyscallId, &'r SyscallStats)>>;
 
 impl<'r> Fleet<'r> {
+    pub(super) fn of(merged: &'r Merged) -> Fleet<'r> {
+        let Merged { recording: all, read, repeated, skipped } = merged;
+        Fleet { all, read: *read, repeated: *repeated, skipped: *skipped }
+    }
+
     /// The values of each label.
     fn labels(&self) -> BTreeMap<&'r str, BTreeSet<&'r str>> {
         let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

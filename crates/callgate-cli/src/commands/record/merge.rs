@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use callgate::Arch;
-use callgate::diagnostic::{Diagnostic, Position};
-use callgate::recording::{MAX_LABELS, MergeError, Merger, Merging, Recording};
+use callgate::diagnostic::Diagnostic;
+use callgate::recording::{MAX_LABELS, Recording};
 use clap::ValueHint;
 
 use super::fleet::Fleet;
@@ -12,9 +12,8 @@ use super::label::{Label, label};
 use super::write::write;
 use crate::options::{ArchParser, Format};
 use crate::output;
-use crate::recordings::{Origin, RecordingOptions, read_each};
-use crate::report::{self, Failure, Result};
-use crate::source::Place;
+use crate::recordings::{RecordingOptions, read_merged};
+use crate::report::{self, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -72,10 +71,13 @@ pub(super) struct MergeArgs {
 }
 
 pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
-    let Merged { all, read, repeated, skipped } = merged(args)?;
-    write(&all, args.output.as_deref())?;
+    let MergeArgs { arch, strict, partial, .. } = *args;
+    let options = RecordingOptions { arch, strict, partial };
+    let merged =
+        read_merged(&args.files, options, &|recording| add_labels(recording, &args.label))?;
+    write(&merged.recording, args.output.as_deref())?;
     if let Some(format) = args.format {
-        let fleet = Fleet { all: &all, read, repeated, skipped };
+        let fleet = Fleet::of(&merged);
         let text = match format {
             Format::Text => fleet.text(),
             Format::Json => fleet.json(),
@@ -88,85 +90,15 @@ pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The result, and how many recordings were read, were contained in others, and could not be read.
-struct Merged {
-    all: Recording,
-    read: u64,
-    repeated: u64,
-    skipped: u64,
-}
-
-/// Reads and merges the recordings: in one pass, unless a recording comes after a part of it.
-fn merged(args: &MergeArgs) -> Result<Merged> {
-    let MergeArgs { arch, strict, partial, .. } = *args;
-    let options = RecordingOptions { arch, strict, partial };
-    let mut merger = Merger::default();
-    let mut is_first = true;
-    loop {
-        let (mut origins, mut labels) = (Vec::new(), Ok(()));
-        let mut add = |mut recording: Recording, origin: Origin| {
-            args.label.iter().for_each(|Label { key, value }| recording.label(key, value));
-            if labels.is_ok() {
-                labels = check_labels(&recording, &origin);
-            }
-            merger.add(recording);
-            origins.push(origin);
-        };
-        let skipped = read_each(&args.files, options, !is_first, &mut add)?;
-        labels?;
-        let read = origins.len();
-        if read == 0 {
-            return Err(Failure::new("no recording can be read").help("see the warnings above"));
-        }
-        match merger.finish().map_err(|error| failed(&error, &origins))? {
-            Merging::Done { merged, taken } => {
-                let repeated = (read - taken) as u64;
-                return Ok(Merged { all: merged, read: read as u64, repeated, skipped });
-            }
-            Merging::Again(again) => merger = again,
-        }
-        check_readable_again(&args.files)?;
-        is_first = false;
-    }
-}
-
-/// An error if a run has so many labels that the result could not be read.
-fn check_labels(recording: &Recording, origin: &Origin) -> Result<()> {
+/// Adds labels; an error if a run then has so many that the result could not be read.
+fn add_labels(recording: &mut Recording, labels: &[Label]) -> std::result::Result<(), Diagnostic> {
+    labels.iter().for_each(|Label { key, value }| recording.label(key, value));
     let most = recording.runs().iter().map(|run| run.labels.len()).max().unwrap_or(0);
     match most > MAX_LABELS {
         false => Ok(()),
-        true => Err(Failure::about(
-            &*origin.name,
-            format!("a run gets {most} labels, but may have at most {MAX_LABELS}"),
-        )
-        .help("give fewer --label")),
-    }
-}
-
-/// An error if an input can be read only once.
-fn check_readable_again(files: &[PathBuf]) -> Result<()> {
-    match files.iter().find(|path| !path.is_file() && !path.is_dir()) {
-        None => Ok(()),
-        Some(path) => Err(Failure::about(
-            Place::of_path(path).name(),
-            "a recording comes after parts of it, so the input must be read twice",
-        )
-        .help("write the input to a file, or put merged recordings first")),
-    }
-}
-
-fn failed(error: &MergeError, origins: &[Origin]) -> Failure {
-    let [one, other] = error.recordings().map_or([None; 2], |both| both.map(|at| origins.get(at)));
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            let line = |origin: &Origin| match origin.line {
-                0 | 1 => String::new(),
-                line => format!(":{line}"),
-            };
-            let message = format!("{error}: this one and {}{}", other.name, line(other));
-            let position = (one.line > 1).then_some(Position { line: one.line, column: 1 });
-            Failure::of(&*one.name, vec![Diagnostic::error(position, message).help(error.help())])
+        true => {
+            let message = format!("a run gets {most} labels, but may have at most {MAX_LABELS}");
+            Err(Diagnostic::error(None, message).help("give fewer --label"))
         }
-        _ => Failure::new(error.to_string()).help(error.help()),
     }
 }
