@@ -217,6 +217,9 @@ fn printable_tip(tip: StyledStr) -> StyledStr {
 }
 
 #[cfg(test)]
+mod manifests;
+
+#[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 

@@ -13,7 +13,7 @@ use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::options::{Format, PROMPT, SourceOptions};
+use crate::options::{Format, PROMPT, SourceOptions, is_resource_name};
 use crate::output;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Filter, Source, Stack};
@@ -211,18 +211,6 @@ fn name(args: &ConvertArgs, to: Target) -> Result<Option<String>> {
         }
         None => Ok(None),
     }
-}
-
-/// Whether Kubernetes accepts the name of a resource (RFC 1123, subdomain).
-fn is_resource_name(name: &str) -> bool {
-    let is_label = |label: &str| {
-        let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        !label.is_empty()
-            && label.chars().all(is_inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    name.len() <= 253 && name.split('.').all(is_label)
 }
 
 /// Reports why there is no policy.

@@ -96,7 +96,8 @@ fn list(text: &mut String, key: &str, items: &[impl AsRef<str>]) {
 fn entry(text: &mut String, entry: &WriteEntry) -> Option<()> {
     let (action, data) = action_of(entry.verdict, Dialect::Oci)?;
     if let Some(comment) = &entry.comment {
-        let line: String = comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let line: String =
+            comment.chars().map(|c| if is_in_comment(c) { c } else { ' ' }).collect();
         let _ = writeln!(text, "  # {line}");
     }
     let _ = writeln!(text, "  - action: {action}");
@@ -115,6 +116,17 @@ fn entry(text: &mut String, entry: &WriteEntry) -> Option<()> {
     Some(())
 }
 
+/// Whether a character may be in a comment: not control characters, not those that YAML 1.1 takes for a line break or forbids,
+/// and not those that change the direction of text.
+fn is_in_comment(c: char) -> bool {
+    let is_excluded = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+    );
+    !c.is_control() && !is_excluded
+}
+
 fn arg(text: &mut String, comparison: &Comparison) {
     let value = comparison.value();
     let op = match comparison.op() {
@@ -131,4 +143,30 @@ fn arg(text: &mut String, comparison: &Comparison) {
         Op::MaskedEq(mask) => writeln!(text, "      value: {mask}\n      valueTwo: {value}"),
         _ => writeln!(text, "      value: {value}"),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::FilterFlags;
+
+    #[test]
+    fn comments_stay_in_their_line() {
+        let comment = "a\nspec: b\r\u{85}c\u{2028}d\u{2029}e\u{202e}f\u{feff}g\u{1b}é".to_owned();
+        let entry = WriteEntry {
+            comment: Some(comment),
+            names: vec!["read"],
+            verdict: Verdict::ALLOW,
+            args: Vec::new(),
+        };
+        let profile = WriteProfile {
+            default: Verdict::errno(EPERM),
+            arches: vec![Arch::X86_64],
+            flags: FilterFlags::NONE,
+            listener: None,
+            entries: vec![entry],
+        };
+        let text = write_resource(&profile, "x").unwrap();
+        assert!(text.contains("\n  # a spec: b  c d e f g é\n"), "{text}");
+    }
 }

@@ -61,6 +61,7 @@ pub fn generate(
         runtime,
         arguments,
         systemd,
+        resource: options.resource.clone(),
         grants,
         numbers,
         refused: Vec::new(),

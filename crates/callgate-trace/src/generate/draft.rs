@@ -11,6 +11,8 @@ use crate::recording::{Recording, SyscallId};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 
+const EPERM: u16 = 1;
+
 /// A profile before it is written in a format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
@@ -19,6 +21,8 @@ pub struct Draft {
     pub(super) runtime: Runtime,
     pub(super) arguments: LimitedArgs,
     pub(super) systemd: u16,
+    /// The name of a `SeccompProfile` resource.
+    pub(super) resource: String,
     pub(super) grants: BTreeMap<&'static str, Grant>,
     pub(super) numbers: Vec<(SyscallId, u64)>,
     pub(super) refused: Vec<&'static str>,
@@ -88,7 +92,7 @@ impl Draft {
         format: ProfileFormat,
     ) -> impl Iterator<Item = &'static str> {
         let needs_rules = self.arches.first().is_some_and(|arch| {
-            let default = self.deny.verdict(*arch);
+            let default = self.default_verdict_in(format);
             default != Verdict::errno(arch.enosys()) && !default.permits()
         });
         let has_rules = needs_rules && format.has_arguments();
@@ -98,6 +102,39 @@ impl Draft {
     /// The verdict of all syscalls that are not granted.
     pub(super) fn default_verdict(&self) -> Verdict {
         self.arches.first().map_or(Verdict::KILL_PROCESS, |arch| self.deny.verdict(*arch))
+    }
+
+    /// The same in a format. The default action of a resource has no errno but EPERM.
+    pub(super) fn default_verdict_in(&self, format: ProfileFormat) -> Verdict {
+        match format {
+            ProfileFormat::Kubernetes if self.deny == DenyAction::Enosys => Verdict::errno(EPERM),
+            _ => self.default_verdict(),
+        }
+    }
+
+    /// All other syscalls with a name, which get ENOSYS in a format whose default action cannot be ENOSYS. Syscalls behind
+    /// `socketcall` and `ipc` keep the default action, and so do these two: a rule for one of them is also one for a
+    /// sub-call of the other, and would contradict those that grant it.
+    pub(super) fn others_with_enosys(&self, format: ProfileFormat) -> Vec<&'static str> {
+        if self.default_verdict_in(format) == self.default_verdict() {
+            return Vec::new();
+        }
+        let syscalls = self.arches.iter().flat_map(|arch| arch.syscalls());
+        let is_multiplexed = |name: &str| {
+            matches!(name, "socketcall" | "ipc")
+                || self.arches.iter().any(|arch| arch.multiplexed(name).is_some())
+        };
+        let is_decided = |name: &&'static str| {
+            is_multiplexed(name)
+                || self.grants.contains_key(name)
+                || self.refused.contains(name)
+                || self.tried.contains(name)
+        };
+        let mut names: Vec<&str> =
+            syscalls.map(|(_, name)| name).filter(|name| !is_decided(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// Whether a systemd unit grants a syscall.

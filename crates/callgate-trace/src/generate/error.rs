@@ -28,6 +28,8 @@ pub(super) enum GenerateErrorKind {
     OneArch {
         given: Vec<Arch>,
     },
+    /// A resource of Kubernetes cannot express the profile.
+    NoResource,
     Diagram(DiagramError),
     /// The profile would deny a recorded syscall.
     Denies(Box<Finding>),
@@ -60,6 +62,9 @@ impl GenerateError {
             Kind::NothingFor { .. } => "name the architecture of the recording, or omit --arch",
             Kind::Arches(_) => "name architectures with the same byte order",
             Kind::OneArch { .. } => "select one of them with --arch, or choose another format",
+            Kind::NoResource => {
+                "limit no arguments with --args off, or select other architectures with --arch"
+            }
             Kind::Diagram(_) => "limit fewer arguments",
             Kind::Denies(_)
             | Kind::Unreadable(_)
@@ -110,6 +115,10 @@ impl fmt::Display for GenerateError {
                 "a Kafel policy is for one architecture, but the profile is for {}: {}",
                 given.len(),
                 names(given)
+            ),
+            Kind::NoResource => f.write_str(
+                "a SeccompProfile resource cannot express the profile: it has no values from 2^63, and not all \
+                 architectures",
             ),
             Kind::Diagram(error) => error.fmt(f),
             Kind::Denies(finding) => {

@@ -5,6 +5,9 @@
 pub enum ProfileFormat {
     /// JSON for Docker, Podman, runc and other OCI runtimes. It cannot express syscall numbers.
     Oci,
+    /// A `SeccompProfile` resource of the Security Profiles Operator in YAML. It cannot express syscall numbers, values
+    /// from 2⁶³ and an errno of the default action, so that syscalls without a name get EPERM.
+    Kubernetes,
     /// Lines for a systemd unit. It cannot express syscall numbers, and limits arguments by separate directives.
     Systemd,
     /// A Kafel policy for nsjail, for one architecture.

@@ -21,6 +21,8 @@ pub struct GenerateOptions {
     /// The version of systemd for units, at least [`OLDEST_SYSTEMD`](super::OLDEST_SYSTEMD). Syscalls that it does not
     /// know are omitted.
     pub systemd: u16,
+    /// The name of a `SeccompProfile` resource.
+    pub resource: String,
     /// Whether recordings are accepted whose caveats say that syscalls are missing.
     pub partial: bool,
 }
@@ -35,6 +37,7 @@ impl Default for GenerateOptions {
             deny: DenyAction::Enosys,
             runtime: Runtime::Oci,
             systemd: NEWEST,
+            resource: "generated-profile".to_owned(),
             partial: false,
         }
     }

@@ -1,7 +1,7 @@
 //! Options of `callgate generate`.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use callgate::Arch;
 use callgate::formats::CapSet;
@@ -11,7 +11,7 @@ use callgate::generate::{
 };
 use clap::{ValueEnum, ValueHint};
 
-use crate::options::{ArchParser, Format, SourceOptions, Switch};
+use crate::options::{ArchParser, Format, SourceOptions, Switch, is_resource_name};
 
 /// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]
@@ -62,6 +62,7 @@ Examples:
   callgate generate all.json -o profile.json           gives the same profile
   callgate generate --update profile.json friday.json | patch -p1
   callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
+  callgate generate T.json --emit k8s --name nginx -o nginx.yaml
   callgate generate T.json --emit kafel --deny kill --complete off
 
 Exit status: 0 success, 2 error.")]
@@ -92,8 +93,12 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "FORMAT", default_value = "oci")]
     emit: FormatArg,
 
+    /// The name of the resource of k8s [default: that of the output file, or generated-profile]
+    #[arg(long, value_name = "NAME", value_parser = resource_name, conflicts_with = "update")]
+    name: Option<String>,
+
     /// The program that installs the filter; syscalls that it makes afterwards are granted [default: oci (runc and
-    /// crun) for oci, systemd for systemd, nsjail for kafel]
+    /// crun) for oci and k8s, systemd for systemd, nsjail for kafel]
     #[arg(long, value_name = "PROGRAM")]
     runtime: Option<RuntimeArg>,
 
@@ -145,6 +150,8 @@ pub(crate) struct GenerateArgs {
 enum FormatArg {
     /// JSON for Docker, Podman, runc and other OCI runtimes
     Oci,
+    /// A SeccompProfile resource for the Security Profiles Operator
+    K8s,
     /// Lines for a systemd unit; only a few directives can limit arguments
     Systemd,
     /// A Kafel policy for nsjail
@@ -191,11 +198,32 @@ enum DenyArg {
     Log,
 }
 
+/// Parses the name of a resource.
+fn resource_name(name: &str) -> Result<String, String> {
+    match is_resource_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err("names have up to 253 lower-case letters, digits, - and ., and begin and end with a letter or digit".to_owned()),
+    }
+}
+
 impl GenerateArgs {
+    /// The name of the resource of k8s: as given, or that of the output file if it can be one.
+    fn resource_name(&self) -> String {
+        let stem = self.output.as_deref().and_then(Path::file_stem).and_then(OsStr::to_str);
+        let stem = stem.filter(|stem| is_resource_name(stem));
+        self.name.as_deref().or(stem).unwrap_or("generated-profile").to_owned()
+    }
+
+    /// Whether --name has no effect.
+    pub(super) fn has_unused_name(&self) -> bool {
+        self.name.is_some() && self.emit != FormatArg::K8s
+    }
+
     /// The format of the profile.
     pub(super) fn profile_format(&self) -> ProfileFormat {
         match self.emit {
             FormatArg::Oci => ProfileFormat::Oci,
+            FormatArg::K8s => ProfileFormat::Kubernetes,
             FormatArg::Systemd => ProfileFormat::Systemd,
             FormatArg::Kafel => ProfileFormat::Kafel,
         }
@@ -209,7 +237,7 @@ impl GenerateArgs {
     /// How the profile is generated.
     pub(super) fn options(&self) -> GenerateOptions {
         let runtime = match (self.runtime, self.emit) {
-            (Some(RuntimeArg::Oci), _) | (None, FormatArg::Oci) => Runtime::Oci,
+            (Some(RuntimeArg::Oci), _) | (None, FormatArg::Oci | FormatArg::K8s) => Runtime::Oci,
             (Some(RuntimeArg::Runc), _) => Runtime::Runc,
             (Some(RuntimeArg::Crun), _) => Runtime::Crun,
             (Some(RuntimeArg::Systemd), _) | (None, FormatArg::Systemd) => Runtime::Systemd,
@@ -233,6 +261,7 @@ impl GenerateArgs {
             },
             runtime,
             systemd: self.systemd,
+            resource: self.resource_name(),
             partial: self.partial,
         }
     }

@@ -1,7 +1,10 @@
 //! Generates a profile, and prints its summary.
 
-use callgate::generate::{self, GenerateError, ProfileFormat};
+use callgate::diagram::Store;
+use callgate::formats::oci;
+use callgate::generate::{self, Draft, GenerateError, ProfileFormat, WrittenProfile};
 use callgate::recording::Recording;
+use callgate::syscalls::KernelVersion;
 
 use super::args::GenerateArgs;
 use super::summary::{self, Summary};
@@ -14,6 +17,12 @@ use crate::report::{self, Failure, Result};
 pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     if let Some(source) = &args.update {
         return update::run(args, source);
+    }
+    if args.has_unused_name() {
+        report::warn(
+            "--name has no effect: it names the resource of k8s",
+            "add --emit k8s, or omit it",
+        );
     }
     let arch = args.arch.first().copied();
     let options = RecordingOptions { arch, strict: args.strict, partial: args.partial };
@@ -35,6 +44,9 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
         report::warn(remark.message, remark.help);
     }
     let written = draft.write(format).map_err(failed)?;
+    if format == ProfileFormat::Kubernetes {
+        read_back(&draft, &written)?;
+    }
     let summary = Summary::of(&draft, &written)?;
 
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
@@ -60,4 +72,31 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
         _ => report::note(&text),
     }
     Ok(0)
+}
+
+/// Reads a resource, which must have the meaning of the profile. The library does this for JSON.
+fn read_back(draft: &Draft, written: &WrittenProfile) -> Result<()> {
+    let failed = |why: String| {
+        Failure::new(format!("the written resource {why}"))
+            .help("this is a bug in callgate: please report it with the recording")
+    };
+    let native = draft.arches().first().copied().ok_or_else(|| failed("is empty".to_owned()))?;
+    let options = oci::ReadOptions {
+        dialect: Some(oci::Dialect::Oci),
+        arches: draft.arches().to_vec(),
+        enosys_above: Some(oci::EnosysAbove::Off),
+        strict: true,
+        ..oci::ReadOptions::new(native, KernelVersion { major: 6, minor: 18 })
+    };
+    let read = oci::read(&written.text, &options).map_err(|errors| {
+        let first = errors.first().map_or("", |error| error.message.as_str());
+        failed(format!("cannot be read: {first}"))
+    })?;
+    let mut store = Store::default();
+    let of =
+        |store: &mut Store, policy| store.policy(policy).map_err(|error| failed(error.to_string()));
+    match of(&mut store, &read.policy)? == of(&mut store, &written.policy)? {
+        true => Ok(()),
+        false => Err(failed("has another meaning when it is read".to_owned())),
+    }
 }

@@ -118,6 +118,7 @@ impl Summary {
         let refused = draft.refused().iter().copied().filter(|_| format.has_arguments());
         let name = match format {
             ProfileFormat::Oci => "oci",
+            ProfileFormat::Kubernetes => "k8s",
             ProfileFormat::Systemd => "systemd",
             ProfileFormat::Kafel => "kafel",
         };

@@ -2,8 +2,8 @@
 //!
 //! The meaning of a profile contains only what its format can express: lists of systemd have no numbers and no arguments,
 //! but directives limit some arguments; profiles in JSON have no numbers. The meaning is checked against the recording
-//! before the text is returned. Profiles in JSON are also read back, and must have the same meaning. Callgate has no
-//! reader for systemd units and Kafel policies, so these are not read back.
+//! before the text is returned. Profiles in JSON are also read back, and must have the same meaning. Systemd
+//! units, Kafel policies and resources in YAML are not read back here; the command reads resources back.
 
 mod comments;
 mod kafel;

@@ -12,21 +12,44 @@ use callgate_bpf::FilterFlags;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_formats::oci::{self, Dialect, WriteEntry, WriteProfile};
-use callgate_formats::ruleset::Comparison;
+use callgate_formats::ruleset::{Comparison, Op};
 
 /// The text; empty only because of a defect, which reading it back shows.
 pub(super) fn write(draft: &Draft) -> String {
-    let profile = WriteProfile {
-        default: draft.default_verdict(),
+    oci::write(&profile(draft, ProfileFormat::Oci), Dialect::Oci).unwrap_or_default()
+}
+
+/// A `SeccompProfile` resource; `None` if the resource cannot express it.
+pub(super) fn write_resource(draft: &Draft) -> Option<String> {
+    let profile = profile(draft, ProfileFormat::Kubernetes);
+    // Values are signed there.
+    let is_small = |value: u64| i64::try_from(value).is_ok();
+    let mut comparisons = profile.entries.iter().flat_map(|entry| &entry.args);
+    let is_expressible = comparisons.all(|comparison| {
+        is_small(comparison.value())
+            && match comparison.op() {
+                Op::MaskedEq(mask) => is_small(mask),
+                _ => true,
+            }
+    });
+    let has_arches = profile.arches.iter().all(|arch| oci::has_resource_arch(*arch));
+    if !is_expressible || !has_arches {
+        return None;
+    }
+    oci::write_resource(&profile, &draft.resource)
+}
+
+fn profile(draft: &Draft, format: ProfileFormat) -> WriteProfile {
+    WriteProfile {
+        default: draft.default_verdict_in(format),
         arches: draft.arches().to_vec(),
         flags: FilterFlags::NONE,
         listener: None,
-        entries: entries(draft),
-    };
-    oci::write(&profile, Dialect::Oci).unwrap_or_default()
+        entries: entries(draft, format),
+    }
 }
 
-fn entries(draft: &Draft) -> Vec<WriteEntry> {
+fn entries(draft: &Draft, format: ProfileFormat) -> Vec<WriteEntry> {
     let (mut recorded, mut runtime, mut by_kernel) = (Vec::new(), Vec::new(), Vec::new());
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     let mut limited = Vec::new();
@@ -57,17 +80,24 @@ fn entries(draft: &Draft) -> Vec<WriteEntry> {
         entries.push(allow(&format!("Related to {of}, which was recorded: {why}."), &names));
     }
     entries.extend(limited);
-    let refused: Vec<&str> = draft.refused_explicitly(ProfileFormat::Oci).collect();
+    let mut refused: Vec<&str> = draft.refused_explicitly(format).collect();
+    let enosys = draft.arches().first().map_or(38, |arch| Arch::enosys(*arch));
     if !refused.is_empty() {
-        let enosys = draft.arches().first().map_or(38, |arch| Arch::enosys(*arch));
         let comment = "Fails with ENOSYS, so that libraries fall back to a granted syscall.";
         entries.push(entry(comment, &refused, Verdict::errno(enosys)));
     }
+    let others = draft.others_with_enosys(format);
+    if !others.is_empty() {
+        let comment = "All other syscalls fail with ENOSYS, as on a kernel without them. They are named because \
+                       the default action has no errno but EPERM.";
+        entries.push(entry(comment, &others, Verdict::errno(enosys)));
+    }
+    refused.extend(others);
     let bounds = bounds(draft, &refused);
     if !bounds.is_empty() {
         let comment = "Denied like all others. Named because runc returns ENOSYS for numbers above the \
                        largest named one, ignoring syscalls behind socketcall and ipc.";
-        entries.push(entry(comment, &bounds, draft.default_verdict()));
+        entries.push(entry(comment, &bounds, draft.default_verdict_in(format)));
     }
     entries
 }

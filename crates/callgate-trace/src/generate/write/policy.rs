@@ -21,7 +21,7 @@ pub(super) fn policy(
     let mut sets: Vec<RuleSet<&'static str>> =
         draft.arches.iter().copied().map(RuleSet::new).collect();
     sets.iter_mut().try_for_each(|set| add_rules(draft, format, set))?;
-    let mut sections = sections(&sets, draft.default_verdict(), BAD_ARCH);
+    let mut sections = sections(&sets, draft.default_verdict_in(format), BAD_ARCH);
     for (set, directive) in sets.iter().flat_map(|set| directives.iter().map(move |one| (set, one)))
     {
         // systemd installs the filter of the list last, so its verdict applies if both deny a syscall.
@@ -65,6 +65,7 @@ fn add_rules(
     }
     let enosys = Verdict::errno(arch.enosys());
     draft.refused_explicitly(format).for_each(|name| add(name, &[], enosys));
+    draft.others_with_enosys(format).into_iter().for_each(|name| add(name, &[], enosys));
     draft.granted_without_limits(format).for_each(|name| add(name, &[], Verdict::ALLOW));
     if let Some(error) = unknown {
         return Err(GenerateErrorKind::UnknownSyscall(error).into());

@@ -27,8 +27,8 @@ impl Draft {
     /// Writes the profile, and checks that it allows everything that was recorded.
     ///
     /// # Errors
-    /// If the format cannot express the profile: several architectures in Kafel, or architectures with different byte
-    /// orders in any format. Also if the profile denies a recorded syscall or cannot be read back, which would be a
+    /// If the format cannot express the profile: several architectures in Kafel, an architecture or a value that a
+    /// resource of Kubernetes does not have, or architectures with different byte orders in any format. Also if the profile denies a recorded syscall or cannot be read back, which would be a
     /// bug in this crate.
     pub fn write(&self, format: ProfileFormat) -> Result<WrittenProfile, GenerateError> {
         if format == ProfileFormat::Kafel && self.arches.len() > 1 {
@@ -45,6 +45,9 @@ impl Draft {
         let policy = policy(self, format, &directives)?;
         let text = match format {
             ProfileFormat::Oci => oci::write(self),
+            ProfileFormat::Kubernetes => {
+                oci::write_resource(self).ok_or(GenerateErrorKind::NoResource)?
+            }
             ProfileFormat::Systemd => systemd::write(self, &directives),
             ProfileFormat::Kafel => kafel::write(self),
         };
