@@ -7,12 +7,14 @@
 //! - [`source`]: reads profiles, programs and the filters of processes.
 //! - [`emit`]: writes programs with their figures; [`generating`]: the options of subcommands that do so.
 //! - [`smt2`]: scripts for SMT solvers.
+//! - [`binary`]: finds the libraries of programs, and the syscalls of their code.
 //! - [`recordings`]: reads recordings and logs of syscalls.
 //! - [`page_facts`]: where a page is from.
 //! - [`report`], [`output`], [`text`], [`markdown`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
 mod arguments;
+mod binary;
 mod called;
 mod cli;
 mod commands;

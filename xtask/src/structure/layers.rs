@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "callgate-trace",
         ],
     ),
+    ("callgate-elf", &[]),
     ("callgate-html", &["callgate"]),
     ("callgate-build", &["callgate"]),
     ("callgate-macros", &["callgate-build"]),
@@ -43,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "callgate-cli",
         &[
             "callgate",
+            "callgate-elf",
             "callgate-html",
             "callgate-linux",
             "callgate-measure",
@@ -58,7 +60,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-profile-fuzz", &["callgate"]),
     (
         "callgate-fuzz-targets",
-        &["callgate", "callgate-requests", "callgate-seccomp", "callgate-testing", "callgate-vm"],
+        &[
+            "callgate",
+            "callgate-elf",
+            "callgate-requests",
+            "callgate-seccomp",
+            "callgate-testing",
+            "callgate-vm",
+        ],
     ),
     ("callgate-fuzz", &["callgate-fuzz-targets"]),
     ("callgate-benches", &["callgate", "callgate-measure", "callgate-vm"]),

@@ -119,6 +119,11 @@ fn needs(what: &str) -> TestResult {
         }
         // Creating cgroups.
         "cgroup" => (Need::Kernel, can_create_cgroups()),
+        // A compiler whose programs have x86-64 code.
+        "cc-x86-64" => {
+            needs_program(Need::Tool, "gcc")?;
+            (Need::Tool, cfg!(target_arch = "x86_64"))
+        }
         "bash" => return needs_program(Need::Tool, "bash"),
         "fish" => return needs_program(Need::Tool, "fish"),
         // A compiler and an emulator for aarch64.

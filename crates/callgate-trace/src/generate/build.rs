@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::arg_limit::ArgLimit;
+use super::code::CodeSyscall;
 use super::draft::Draft;
 use super::error::{GenerateError, GenerateErrorKind};
 use super::families;
@@ -15,7 +16,7 @@ use super::limitable;
 use super::options::{GenerateOptions, LimitedArgs};
 use super::recorded_limits::{limit_args, limit_to};
 use super::runtime::{MADE_BY_KERNEL, NeededSyscall};
-use crate::recording::{ArgValues, Effect, Merger, Recording};
+use crate::recording::{ArgValues, Effect, Merger, Recording, SyscallId};
 use callgate_bpf::syscalls::Arch;
 
 /// Generates a profile that allows everything that was recorded, and as little else as the options permit.
@@ -27,9 +28,21 @@ pub fn generate(
     recordings: &[Recording],
     options: &GenerateOptions,
 ) -> Result<Draft, GenerateError> {
+    generate_with_code(recordings, &[], options)
+}
+
+/// Generates a profile that also allows what the code of the program can make, with any arguments.
+///
+/// # Errors
+/// Those of [`generate`]. Recordings may be missing if there is code for the architectures.
+pub fn generate_with_code(
+    recordings: &[Recording],
+    code: &[CodeSyscall],
+    options: &GenerateOptions,
+) -> Result<Draft, GenerateError> {
     // Only the merged recording is used, so the result is the same for recordings that were merged before.
     let mut recorded = Merger::all(recordings).map_err(GenerateErrorKind::Merge)?;
-    let arches = arches(&recorded, options)?;
+    let arches = arches(&recorded, code, options)?;
     recorded.retain(|syscall| arches.contains(&syscall.arch));
     let mut caveats = recorded.caveats();
     caveats.retain(|caveat| caveat.effect == Effect::Incomplete);
@@ -68,6 +81,7 @@ pub fn generate(
         tried: Vec::new(),
         recorded,
     };
+    draft.grant_code(code);
     draft.grant_runtime();
     draft.grant_made_by_kernel();
     if options.complete {
@@ -84,11 +98,18 @@ pub fn generate(
 }
 
 /// The architectures of the profile.
-fn arches(recording: &Recording, options: &GenerateOptions) -> Result<Vec<Arch>, GenerateError> {
+fn arches(
+    recording: &Recording,
+    code: &[CodeSyscall],
+    options: &GenerateOptions,
+) -> Result<Vec<Arch>, GenerateError> {
     let mut counts: BTreeMap<Arch, u64> = BTreeMap::new();
     for (syscall, stats) in recording.syscalls() {
         let count = counts.entry(syscall.arch).or_default();
         *count = count.saturating_add(stats.count());
+    }
+    for syscall in code {
+        counts.entry(syscall.arch).or_default();
     }
     if counts.is_empty() {
         return Err(GenerateErrorKind::Empty.into());
@@ -118,6 +139,27 @@ impl Draft {
         }
         let values = ArgValues::from_values(values.len() as u64, values.iter().copied());
         limit_to(limitable, &values)
+    }
+
+    /// Grants the syscalls that the code of the program can make, with any arguments.
+    fn grant_code(&mut self, code: &[CodeSyscall]) {
+        for syscall in code.iter().filter(|syscall| self.arches.contains(&syscall.arch)) {
+            let Some(name) = syscall.name() else {
+                let id = SyscallId::new(syscall.arch, syscall.nr);
+                if !self.numbers.iter().any(|(known, _)| *known == id) {
+                    self.numbers.push((id, 0));
+                }
+                continue;
+            };
+            let grant =
+                self.grants.entry(name).or_insert_with(|| Grant::new(name, GrantReason::Code));
+            grant.code.get_or_insert_with(|| syscall.place.clone());
+            if !grant.limits.is_empty() {
+                let why = "the code of the program may pass other values";
+                let limits = grant.limits.drain(..);
+                grant.unlimited.extend(limits.map(|limit| UnlimitedArg::new(limit.name, why)));
+            }
+        }
     }
 
     /// Grants the syscalls that the program that installs the filter makes afterwards.

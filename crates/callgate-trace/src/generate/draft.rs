@@ -62,6 +62,11 @@ impl Draft {
         self.systemd
     }
 
+    /// Whether syscalls are granted because the code of the program can make them.
+    pub fn has_code(&self) -> bool {
+        self.grants.values().any(|grant| grant.code.is_some())
+    }
+
     /// Recorded numbers without a name, and how often each syscall was made.
     pub fn numbers(&self) -> &[(SyscallId, u64)] {
         &self.numbers

@@ -14,6 +14,8 @@ pub struct Grant {
     pub reason: GrantReason,
     /// Whether the program that installs the filter makes it afterwards.
     pub at_start: bool,
+    /// Where the code of the program makes it, if that is known.
+    pub code: Option<String>,
     /// All of these must hold.
     pub limits: Vec<ArgLimit>,
     /// Arguments that could be limited, but are not.
@@ -25,6 +27,8 @@ pub struct Grant {
 pub enum GrantReason {
     /// It was recorded, this many times.
     Recorded(u64),
+    /// It was not recorded, but the code of the program can make it.
+    Code,
     /// The program that installs the filter makes it afterwards.
     Runtime,
     /// The kernel makes programs call it, for example after a signal.
@@ -57,7 +61,14 @@ impl UnlimitedArg {
 
 impl Grant {
     pub(super) fn new(name: &'static str, reason: GrantReason) -> Grant {
-        Grant { name, reason, at_start: false, limits: Vec::new(), unlimited: Vec::new() }
+        Grant {
+            name,
+            reason,
+            at_start: false,
+            code: None,
+            limits: Vec::new(),
+            unlimited: Vec::new(),
+        }
     }
 
     /// Whether the syscall was recorded.

@@ -2,7 +2,8 @@
 //!
 //! A [`Draft`] lists the syscalls that a profile allows, each with its [`GrantReason`]: the syscall was recorded, the
 //! program that installs the filter needs it ([`Runtime`]), the kernel makes programs call it, or another C library
-//! calls it instead of a recorded one. Arguments that select what a syscall does are limited to the recorded values
+//! calls it instead of a recorded one. [`generate_with_code`] also grants what the code of the program can
+//! make ([`CodeSyscall`]). Arguments that select what a syscall does are limited to the recorded values
 //! ([`ArgLimit`]) if these are known and stable. All other syscalls are denied. A draft is written in one of several
 //! [formats](ProfileFormat). Before it is returned, the result is checked against the recordings, in the semantics of
 //! that format, so a profile never denies a recorded syscall.
@@ -27,6 +28,7 @@
 
 mod arg_limit;
 mod build;
+mod code;
 mod directives;
 mod draft;
 mod error;
@@ -44,7 +46,8 @@ mod text;
 mod write;
 
 pub use arg_limit::{ArgLimit, Cube};
-pub use build::generate;
+pub use build::{generate, generate_with_code};
+pub use code::CodeSyscall;
 pub use draft::Draft;
 pub use error::GenerateError;
 pub use format::ProfileFormat;

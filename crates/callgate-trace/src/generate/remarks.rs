@@ -54,7 +54,8 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
         .recorded()
         .syscalls()
         .all(|(_, stats)| stats.args().iter().all(|values| values.observed() == 0));
-    if no_values {
+    let nothing = draft.recorded().total() == 0 && draft.has_code();
+    if no_values && !nothing {
         warn(
             "the recording has no argument values, so no arguments are limited".to_owned(),
             "record with callgate record, or log with strace -e raw=all",

@@ -46,6 +46,11 @@ language, with its comments and its order. Arguments are limited to recorded
 values as in a new profile, and where the profile tests them. The result is
 proved to allow everything that was recorded, and otherwise to permit the same.
 
+--binary lists the syscalls that the code of an x86-64 or aarch64 program and its
+libraries can make, whether or not they were recorded: an upper bound, with
+warnings about what it lacks (libraries loaded at run time, generated code).
+Those that were not recorded are mostly error paths. --grant static grants all.
+
 By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
 fall back to an older one, as on an older kernel. After EPERM they would not.
 
@@ -61,6 +66,8 @@ Examples:
   callgate record merge monday.json tuesday.json -o all.json
   callgate generate all.json -o profile.json           gives the same profile
   callgate generate --update profile.json friday.json | patch -p1
+  callgate generate T.json --binary my-server --explain
+  callgate generate --binary ./static-server -o profile.json
   callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
   callgate generate T.json --emit k8s --name nginx -o nginx.yaml
   callgate generate T.json --emit kafel --deny kill --complete off
@@ -68,12 +75,38 @@ Examples:
 Exit status: 0 success, 2 error.")]
 pub(crate) struct GenerateArgs {
     /// Recordings of the program; the profile allows everything in any of them
-    #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
+    #[arg(
+        required_unless_present = "binary",
+        value_name = "RECORDING",
+        value_hint = ValueHint::FilePath
+    )]
     pub(super) recordings: Vec<OsString>,
 
     /// Write the profile to this file, completely or not at all [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) output: Option<PathBuf>,
+
+    /// List the syscalls that the code of this program and its libraries can make, beside the recordings; may be
+    /// repeated. Without a recording, grant them
+    #[arg(
+        long,
+        value_name = "ELF",
+        value_hint = ValueHint::FilePath,
+        conflicts_with = "update"
+    )]
+    pub(super) binary: Vec<PathBuf>,
+
+    /// A library that the programs of --binary load while they run (dlopen); may be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "binary")]
+    pub(super) library: Vec<PathBuf>,
+
+    /// The directory with the libraries of the programs of --binary, such as that of a container [default: /]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "binary")]
+    pub(super) sysroot: Option<PathBuf>,
+
+    /// Which syscalls are granted with --binary [default: recorded, or static without recordings]
+    #[arg(long, value_name = "WHICH", requires = "binary")]
+    grant: Option<GrantArg>,
 
     /// Add to this profile, in any format with a text, what the recordings need and nothing else, and print the patch; -o
     /// writes the changed profile
@@ -158,6 +191,14 @@ enum FormatArg {
     Kafel,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum GrantArg {
+    /// What was recorded
+    Recorded,
+    /// What was recorded, and what the code of the programs can make
+    Static,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum RuntimeArg {
     /// runc or crun: the profile starts under either
@@ -217,6 +258,14 @@ impl GenerateArgs {
     /// Whether --name has no effect.
     pub(super) fn has_unused_name(&self) -> bool {
         self.name.is_some() && self.emit != FormatArg::K8s
+    }
+
+    /// Whether everything that the code of the programs can make is granted.
+    pub(super) fn grants_code(&self) -> bool {
+        match self.grant {
+            Some(grant) => grant == GrantArg::Static,
+            None => self.recordings.is_empty(),
+        }
     }
 
     /// The format of the profile.

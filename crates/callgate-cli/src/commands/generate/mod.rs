@@ -1,6 +1,7 @@
 //! `callgate generate`: generates a least-privilege profile from recordings.
 
 mod args;
+mod classes;
 mod run;
 mod summary;
 mod unseen;

@@ -7,8 +7,10 @@ use callgate::recording::Recording;
 use callgate::syscalls::KernelVersion;
 
 use super::args::GenerateArgs;
+use super::classes::Classes;
 use super::summary::{self, Summary};
 use super::update;
+use crate::binary::{self, Code};
 use crate::options::Format;
 use crate::output;
 use crate::recordings::{self, RecordingOptions};
@@ -38,7 +40,20 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
         };
         failure.help(error.help())
     };
-    let draft = generate::generate(&recordings, &args.options()).map_err(failed)?;
+    let code = match args.binary.is_empty() {
+        true => None,
+        false => {
+            let sysroot = args.sysroot.as_deref();
+            let code = binary::analyze(&args.binary, &args.library, sysroot)?;
+            binary::warn(&code);
+            Some(code)
+        }
+    };
+    let granted = code.as_ref().filter(|_| args.grants_code());
+    let granted = granted.map(Code::granted).unwrap_or_default();
+    let draft =
+        generate::generate_with_code(&recordings, &granted, &args.options()).map_err(failed)?;
+    let classes = code.map(|code| Classes::of(code, &draft));
     let format = args.profile_format();
     for remark in generate::remarks(&recordings, &draft, format) {
         report::warn(remark.message, remark.help);
@@ -57,6 +72,9 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     let text = match args.format {
         Format::Text => {
             let mut text = summary.text(&draft, format);
+            if let Some(classes) = &classes {
+                classes.write(&mut text, args.explain);
+            }
             if args.explain {
                 summary::grants(&mut text, &draft, format);
             }
@@ -65,7 +83,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
             }
             text
         }
-        Format::Json => summary.json(&draft, format),
+        Format::Json => summary.json(&draft, format, classes.as_ref()),
     };
     match (args.format, output) {
         (Format::Json, Some(_)) => output::print(&text)?,

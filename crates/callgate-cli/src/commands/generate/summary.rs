@@ -12,13 +12,14 @@ use callgate::policy::Policy;
 use callgate::trace::unseen::Unseen;
 use callgate::{Arch, Verdict};
 
+use super::classes::Classes;
 use super::unseen;
 
 use crate::output::wrap;
 use crate::recordings::NamedRecording;
 use crate::report::{Failure, Result};
 use crate::source;
-use crate::text::{argument, counted, times};
+use crate::text::{argument, counted, printable, times};
 use callgate_requests::json::Json;
 
 /// Statistics about a profile and its filter.
@@ -59,8 +60,8 @@ impl Summary {
                 syscalls(draft.grants().count() + draft.granted_without_limits(format).count()),
             ),
         );
-        line(
-            "  recorded",
+        let is_recorded = recorded.total() > 0 || !draft.has_code();
+        let counts = is_recorded.then(|| {
             format!(
                 "{}, {}{}",
                 syscalls(of(Grant::is_recorded)),
@@ -70,8 +71,18 @@ impl Summary {
                     1 => " in 1 run".to_owned(),
                     runs => format!(" in {runs} runs"),
                 }
-            ),
-        );
+            )
+        });
+        if let Some(counts) = counts {
+            line("  recorded", counts);
+        }
+        let in_code = of(|grant| grant.reason == GrantReason::Code);
+        if in_code > 0 {
+            line(
+                "  in the code",
+                format!("{} that were not recorded, with any arguments", syscalls(in_code)),
+            );
+        }
         let at_start = of(|grant| grant.reason == GrantReason::Runtime);
         if at_start > 0 {
             line(
@@ -103,11 +114,18 @@ impl Summary {
             filter += &format!(", {mean:.1} executed per recorded call (mean)");
         }
         line("filter", filter);
-        line("unseen", unseen::text(self.unseen.as_ref()));
+        if is_recorded {
+            line("unseen", unseen::text(self.unseen.as_ref()));
+        }
         text
     }
 
-    pub(super) fn json(&self, draft: &Draft, format: ProfileFormat) -> String {
+    pub(super) fn json(
+        &self,
+        draft: &Draft,
+        format: ProfileFormat,
+        classes: Option<&Classes>,
+    ) -> String {
         let denied = self.denied.iter().map(|(arch, denied, all)| {
             Json::Object(vec![
                 ("arch", arch.name().into()),
@@ -130,6 +148,7 @@ impl Summary {
             ("constant_allow", self.stats.constant_allow.into()),
             ("arches", Json::array(denied)),
             ("unseen", unseen::json(self.unseen.as_ref())),
+            ("static", classes.map_or(Json::Null, Classes::json)),
             ("grants", Json::array(draft.grants().map(grant_json))),
             ("refused", Json::array(refused)),
         ]);
@@ -165,12 +184,17 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: ProfileFormat) {
                 format!("recorded {}, and at the start by {runtime}", times(count))
             }
             GrantReason::Recorded(count) => format!("recorded {}", times(count)),
+            GrantReason::Code => "not recorded".to_owned(),
             GrantReason::Runtime => format!("at the start by {runtime}"),
             GrantReason::Kernel => {
                 "the kernel makes programs call it after signals and in interrupted sleeps"
                     .to_owned()
             }
             GrantReason::Sibling { of, why } => format!("related to {of}: {why}"),
+        };
+        let why = match &grant.code {
+            Some(place) => format!("{why}; in the code of {}", printable(place)),
+            None => why,
         };
         let _ = write!(text, "{:<20} ", grant.name);
         wrap(text, &why, 21, 21);
@@ -204,6 +228,7 @@ pub(super) fn weights(text: &mut String, path: &Path, named: &[NamedRecording]) 
         return;
     };
     let one = match names.as_slice() {
+        [] => return,
         [one] => one,
         _ => {
             let _ = writeln!(
@@ -226,6 +251,7 @@ fn syscalls(count: usize) -> String {
 fn grant_json(grant: &Grant) -> Json {
     let (reason, count, of, why) = match grant.reason {
         GrantReason::Recorded(count) => ("recorded", Some(count), None, None),
+        GrantReason::Code => ("code", None, None, None),
         GrantReason::Runtime => ("runtime", None, None, None),
         GrantReason::Kernel => ("kernel", None, None, None),
         GrantReason::Sibling { of, why } => ("like", None, Some(of), Some(why)),
@@ -253,6 +279,7 @@ fn grant_json(grant: &Grant) -> Json {
         ("like", of.into()),
         ("why", why.into()),
         ("at_start", grant.at_start.into()),
+        ("code", grant.code.as_deref().into()),
         ("limits", Json::array(limits)),
         ("unlimited", Json::array(unlimited)),
     ])

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::comments::{MADE_BY_KERNEL_WHY, limits, origin};
+use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, limits, origin};
 use super::policy::has_conditions;
 use crate::generate::arg_limit::{ArgLimit, Cube};
 use crate::generate::draft::Draft;
@@ -44,6 +44,10 @@ pub(super) fn write(draft: &Draft) -> String {
     let mut recorded = plain(|reason| matches!(reason, GrantReason::Recorded(_)));
     recorded.extend(draft.numbers().iter().map(|(syscall, _)| format!("SYSCALL[{}]", syscall.nr)));
     block(&mut blocks, "Recorded.", "ALLOW", &recorded);
+    let in_code: Vec<&Grant> =
+        draft.grants().filter(|grant| grant.reason == GrantReason::Code).collect();
+    let names = plain(|reason| matches!(reason, GrantReason::Code));
+    block(&mut blocks, &all_in_code(&in_code), "ALLOW", &names);
     let runtime = plain(|reason| matches!(reason, GrantReason::Runtime));
     block(
         &mut blocks,

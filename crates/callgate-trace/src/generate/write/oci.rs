@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::comments::{MADE_BY_KERNEL_WHY, limits, origin};
+use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, limits, origin};
 use super::policy::has_conditions;
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
@@ -52,11 +52,12 @@ fn profile(draft: &Draft, format: ProfileFormat) -> WriteProfile {
 fn entries(draft: &Draft, format: ProfileFormat) -> Vec<WriteEntry> {
     let (mut recorded, mut runtime, mut by_kernel) = (Vec::new(), Vec::new(), Vec::new());
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    let mut limited = Vec::new();
+    let (mut limited, mut in_code) = (Vec::new(), Vec::new());
     for grant in draft.grants() {
         match grant.reason {
             _ if has_conditions(grant) => limited.extend(conditional(draft, grant)),
             GrantReason::Recorded(_) => recorded.push(grant.name),
+            GrantReason::Code => in_code.push(grant),
             GrantReason::Runtime => runtime.push(grant.name),
             GrantReason::Kernel => by_kernel.push(grant.name),
             GrantReason::Sibling { of, why } => {
@@ -69,6 +70,14 @@ fn entries(draft: &Draft, format: ProfileFormat) -> Vec<WriteEntry> {
     let mut entries = Vec::new();
     if !recorded.is_empty() {
         entries.push(allow(&head, &recorded));
+    }
+    if !in_code.is_empty() {
+        let names: Vec<&str> = in_code.iter().map(|grant| grant.name).collect();
+        let comment = match recorded.is_empty() {
+            true => format!("{} All {}.", all_in_code(&in_code), draft.deny().description()),
+            false => all_in_code(&in_code),
+        };
+        entries.push(allow(&comment, &names));
     }
     if !runtime.is_empty() {
         entries.push(allow(&format!("Not recorded: {}.", draft.runtime().description()), &runtime));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::comments::{MADE_BY_KERNEL_WHY, origin};
+use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, origin};
 use crate::generate::directives::Directive;
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
@@ -37,7 +37,7 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
     }
 
     let (mut recorded, mut added, mut limited) = (Vec::new(), Vec::new(), Vec::new());
-    let mut by_kernel = Vec::new();
+    let (mut by_kernel, mut in_code) = (Vec::new(), Vec::new());
     let mut unknown = Vec::new();
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for grant in draft.grants() {
@@ -50,6 +50,7 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
             GrantReason::Recorded(_) => recorded.push(grant.name),
             // `SystemCallLog=` has no such set.
             _ if is_added_by_systemd(grant) && draft.deny() != DenyAction::Log => {}
+            GrantReason::Code => in_code.push(grant),
             GrantReason::Runtime => added.push(grant.name),
             GrantReason::Kernel => by_kernel.push(grant.name),
             GrantReason::Sibling { of, why } => {
@@ -68,6 +69,8 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
         }
     };
     list("Recorded; systemd adds @default itself.", &recorded);
+    let names: Vec<&str> = in_code.iter().map(|grant: &&Grant| grant.name).collect();
+    list(&all_in_code(&in_code), &names);
     list(&format!("Not recorded: {}.", draft.runtime().description()), &added);
     list(&format!("Not recorded: {MADE_BY_KERNEL_WHY}."), &by_kernel);
     for ((of, why), names) in siblings {

@@ -37,7 +37,8 @@ impl Draft {
         let mut store = Store::default();
         let directives = match format {
             // A profile that only logs must not deny anything.
-            ProfileFormat::Systemd if self.deny != DenyAction::Log => {
+            // Nor must it deny arguments that the code may pass.
+            ProfileFormat::Systemd if self.deny != DenyAction::Log && !self.has_code() => {
                 directives::permitted(self, &mut store)?
             }
             _ => Vec::new(),

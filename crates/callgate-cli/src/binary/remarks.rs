@@ -1,0 +1,129 @@
+//! Warnings about what makes the syscalls that were found in code incomplete.
+
+use callgate_elf::Remark;
+
+use super::program::Code;
+use crate::report;
+
+/// Places that a warning names.
+const MAX_NAMED: usize = 4;
+
+/// What a remark says, if it is of a kind.
+type Select = fn(&Remark) -> Option<String>;
+
+/// Prints what makes the bound incomplete.
+pub(crate) fn warn(code: &Code) {
+    if !code.missing.is_empty() {
+        let missing = code.missing.iter().map(|(name, by)| format!("{name} (needed by {by})"));
+        report::warn(
+            format!("libraries were not found: {}", listed(missing.collect())),
+            "their syscalls are missing; name the directory of the system with --sysroot, or each file with --library",
+        );
+    } else {
+        let undefined = code.remarks.iter().filter_map(|remark| match remark {
+            Remark::Undefined { file, count, example } => {
+                Some(format!("{file}: {count}, such as {example}"))
+            }
+            _ => None,
+        });
+        let undefined: Vec<String> = undefined.collect();
+        if !undefined.is_empty() {
+            report::warn(
+                format!("symbols are not defined: {}", listed(undefined)),
+                "the file that defines them is missing; name it with --library",
+            );
+        }
+    }
+    if !code.unresolved.is_empty() {
+        let places = code.unresolved.iter().map(|(site, why)| {
+            format!("{}: {}+{:#x} ({why})", site.file, site.function, site.offset)
+        });
+        report::warn(
+            format!(
+                "the numbers of {} syscalls are not known: {}",
+                code.unresolved.len(),
+                listed(places.collect())
+            ),
+            "the program may make other syscalls there; --format json lists all places",
+        );
+    }
+    let of = |select: Select| -> Vec<String> {
+        let mut all: Vec<String> = code.remarks.iter().filter_map(select).collect();
+        all.dedup();
+        all
+    };
+    let warnings: [(Select, &str, &str); 7] = [
+        (
+            |remark| match remark {
+                Remark::LoadsLibraries { file, function } => Some(format!("{file} ({function})")),
+                _ => None,
+            },
+            "libraries may be loaded while the program runs",
+            "name those that it loads with --library; others are not taken into account",
+        ),
+        (
+            |remark| match remark {
+                Remark::LooksUpNames { file } => Some(file.clone()),
+                _ => None,
+            },
+            "functions are looked up by name",
+            "only names that are in the file itself are taken into account",
+        ),
+        (
+            |remark| match remark {
+                Remark::NameServices { file, function } => Some(format!("{file} ({function})")),
+                _ => None,
+            },
+            "names of users, groups or hosts are looked up by modules of the C library",
+            "name the modules of /etc/nsswitch.conf with --library, such as libnss_systemd.so.2",
+        ),
+        (
+            |remark| match remark {
+                Remark::CharacterSets { file } => Some(file.clone()),
+                _ => None,
+            },
+            "character sets are converted by modules of the C library (iconv_open)",
+            "most of them make no syscalls of their own; name others with --library",
+        ),
+        (
+            |remark| match remark {
+                Remark::ExecutableMemory { place } => Some(place.clone()),
+                _ => None,
+            },
+            "memory is made executable",
+            "code that is generated at run time is not analysed; record the program as well",
+        ),
+        (
+            |remark| match remark {
+                Remark::OtherArchitecture { place } => Some(place.clone()),
+                _ => None,
+            },
+            "32-bit syscalls (int 0x80, sysenter)",
+            "their numbers are not analysed, and a filter for x86-64 denies them",
+        ),
+        (
+            |remark| match remark {
+                Remark::AllOfGo { file } => Some(file.clone()),
+                _ => None,
+            },
+            "all functions of a Go program are assumed to be reachable",
+            "Go's linker removes most of those that are not",
+        ),
+    ];
+    for (select, message, help) in warnings {
+        let all = of(select);
+        if !all.is_empty() {
+            report::warn(format!("{message}: {}", listed(all)), help);
+        }
+    }
+}
+
+/// The first ones, and how many more there are.
+fn listed(all: Vec<String>) -> String {
+    let more = all.len().saturating_sub(MAX_NAMED);
+    let mut text = all.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text += &format!(" and {more} more");
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! What aarch64 code refers to.
+//!
+//! Addresses are computed by two instructions: ADRP for a page of 4 KiB, then ADD, LDR or STR with the rest. The second
+//! one usually follows the first one, but may be in another block; then all pages of the register in the function count.
+
+use super::aarch64_insn::{self as insn, Form};
+use super::reference::{End, Reference, ReferenceKind as Kind};
+use crate::image::Image;
+
+/// Pages of a register in one function. The first ones are kept.
+const MAX_PAGES: usize = 64;
+
+/// Decodes code from an address on, and passes on all references. `fresh` gets the addresses to which the previous
+/// instruction does not continue.
+pub(super) fn scan(
+    image: &Image,
+    start: u64,
+    bytes: &[u8],
+    mut fresh: Option<&mut Vec<u64>>,
+    mut add: impl FnMut(Reference),
+) -> End {
+    // The pages of all registers, and the address that each register has now.
+    let mut pages: [Vec<u64>; 32] = Default::default();
+    let mut known: [Option<u64>; 32] = [None; 32];
+    let mut end = End::Continues;
+    for (index, word) in bytes.chunks_exact(4).enumerate() {
+        let word = u32::from_le_bytes(word.try_into().unwrap_or_default());
+        let at = start.wrapping_add(index as u64 * 4);
+        let mut refer = |kind, target, size| add(Reference { target, at, kind, size });
+        let form = insn::form(word, at);
+        if let Some(fresh) = fresh.as_mut().filter(|_| end == End::Stops) {
+            fresh.push(at);
+        }
+        end = match form {
+            Form::Branch(_) | Form::BranchRegister(_) | Form::Return | Form::Trap => End::Stops,
+            Form::Call(_) | Form::CallRegister(_) => End::Calls,
+            Form::Nop => end,
+            _ => End::Continues,
+        };
+        let written = insn::written(&form, word);
+        match form {
+            Form::Branch(target) | Form::BranchIf(target) => refer(Kind::Jump, target, 0),
+            Form::Call(target) => refer(Kind::Call, target, 0),
+            Form::BranchRegister(_) => refer(Kind::IndirectJump, 0, 0),
+            Form::Syscall => refer(Kind::Syscall, 0, 0),
+            Form::Page { to, page } => {
+                if let Some(all) = pages.get_mut(usize::from(to))
+                    && all.len() < MAX_PAGES
+                    && !all.contains(&page)
+                {
+                    all.push(page);
+                }
+                set(&mut known, to, Some(page));
+                continue;
+            }
+            Form::Address { to, address } => {
+                refer(Kind::Address, address, 0);
+                set(&mut known, to, Some(address));
+                continue;
+            }
+            Form::AddImmediate { to, from, value, wide: true } => {
+                for base in bases(&pages, &known, from) {
+                    refer(Kind::Address, base.wrapping_add(value), 0);
+                }
+                let sum = get(&known, from).map(|base| base.wrapping_add(value));
+                set(&mut known, to, sum);
+                continue;
+            }
+            Form::Load { base, offset, size, writeback: false, .. }
+            | Form::LoadPair { base, offset, size, writeback: false, .. }
+            | Form::Store { base, offset, size, writeback: false, .. } => {
+                for base in bases(&pages, &known, base) {
+                    let target = base.wrapping_add(offset as u64);
+                    refer(Kind::Memory, target, size);
+                }
+            }
+            Form::LoadLiteral { address, .. } => {
+                refer(Kind::Memory, address, 8);
+                let value = image.layout.u64(address).filter(|_| image.is_fixed);
+                if let Some(value) = value.filter(|value| image.layout.is_mapped(*value)) {
+                    refer(Kind::Address, value, 0);
+                }
+            }
+            _ => {}
+        }
+        for register in 0..32_u8 {
+            if written >> register & 1 != 0 {
+                set(&mut known, register, None);
+            }
+        }
+    }
+    end
+}
+
+fn get(known: &[Option<u64>; 32], register: u8) -> Option<u64> {
+    known.get(usize::from(register)).copied().flatten()
+}
+
+fn set(known: &mut [Option<u64>; 32], register: u8, value: Option<u64>) {
+    if let Some(known) = known.get_mut(usize::from(register)) {
+        *known = value;
+    }
+}
+
+/// The addresses that a register may have: that of the last instruction that set it, or all pages.
+fn bases(pages: &[Vec<u64>; 32], known: &[Option<u64>; 32], register: u8) -> Vec<u64> {
+    match get(known, register) {
+        Some(base) => vec![base],
+        None => pages.get(usize::from(register)).cloned().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,24 @@
+//! Instructions: what code refers to, and what single instructions do to registers and memory.
+//!
+//! All code is decoded once, one function after the other, for its [`Reference`]s. Only the functions that make syscalls,
+//! or pass their numbers on, are decoded again as [`Insn`]s, whose values are computed.
+
+mod aarch64;
+mod aarch64_insn;
+mod convention;
+mod decode;
+mod functions;
+mod insn;
+mod plt;
+mod reference;
+mod scan;
+mod x86_64;
+mod x86_64_insn;
+
+pub(crate) use convention::Convention;
+pub(crate) use decode::decode;
+pub(crate) use functions::Function;
+pub(crate) use insn::{BinaryOp, Callee, Effect, Flow, Insn, Place, Reg, Source};
+pub(crate) use plt::slot_of;
+pub(crate) use reference::ReferenceKind;
+pub(crate) use scan::Scan;

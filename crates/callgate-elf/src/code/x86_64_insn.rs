@@ -1,0 +1,246 @@
+//! What x86-64 instructions do to registers and memory. Of instructions that do not occur in the computation of syscall
+//! numbers, only the registers and the memory that they write matter.
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    OpKind, Register,
+};
+
+use super::insn::{BinaryOp, Callee, Effect, Flow, Insn, Place, Reg, Source};
+
+const SP: Reg = 4;
+const BP: Reg = 5;
+
+pub(super) fn decode(bytes: &[u8], start: u64, limit: usize) -> Vec<Insn> {
+    let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
+    let mut factory = InstructionInfoFactory::new();
+    let mut insns = Vec::new();
+    let mut raw = Instruction::default();
+    while decoder.can_decode() && insns.len() < limit {
+        decoder.decode_out(&mut raw);
+        let mut insn = Insn::new(raw.ip(), raw.len() as u64);
+        insn.flow = flow(&raw);
+        insn.is_padding = matches!(raw.mnemonic(), Mnemonic::Nop | Mnemonic::Int3)
+            || (raw.mnemonic() == Mnemonic::Xchg && raw.op0_register() == raw.op1_register());
+        if effects(&raw, &mut insn).is_none() {
+            insn.effects.clear();
+            writes(&raw, &mut factory, &mut insn);
+        }
+        insns.push(insn);
+    }
+    insns
+}
+
+fn flow(raw: &Instruction) -> Flow {
+    let near = raw.op0_kind() == OpKind::NearBranch64;
+    match raw.flow_control() {
+        FlowControl::UnconditionalBranch if near => Flow::Jump(raw.near_branch64()),
+        FlowControl::ConditionalBranch if near => Flow::Branch(raw.near_branch64()),
+        FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => Flow::JumpAnywhere,
+        FlowControl::Call if raw.mnemonic() == Mnemonic::Syscall => Flow::Syscall,
+        FlowControl::Call if near => Flow::Call(Callee::Address(raw.near_branch64())),
+        FlowControl::Call | FlowControl::IndirectCall => Flow::Call(Callee::Indirect),
+        FlowControl::Return => Flow::Return,
+        FlowControl::Exception => Flow::Stop,
+        _ if raw.mnemonic() == Mnemonic::Hlt || raw.is_invalid() => Flow::Stop,
+        _ => Flow::Next,
+    }
+}
+
+/// The register of an operand of 32 or 64 bits.
+fn register(raw: &Instruction, operand: u32) -> Option<(Reg, bool)> {
+    if raw.op_kind(operand) != OpKind::Register {
+        return None;
+    }
+    let register = raw.op_register(operand);
+    match register {
+        _ if register.is_gpr64() => Some((register.number() as Reg, true)),
+        _ if register.is_gpr32() => Some((register.number() as Reg, false)),
+        _ => None,
+    }
+}
+
+fn source(raw: &Instruction, operand: u32) -> Option<Source> {
+    match raw.op_kind(operand) {
+        OpKind::Register => register(raw, operand).map(|(reg, _)| Source::Reg(reg)),
+        OpKind::Immediate8
+        | OpKind::Immediate8to32
+        | OpKind::Immediate8to64
+        | OpKind::Immediate32
+        | OpKind::Immediate32to64
+        | OpKind::Immediate64 => Some(Source::Const(raw.immediate(operand))),
+        _ => None,
+    }
+}
+
+/// The address of the memory operand.
+fn place(raw: &Instruction) -> Place {
+    if raw.segment_prefix() != Register::None || raw.memory_index() != Register::None {
+        return Place::unknown();
+    }
+    match raw.memory_base() {
+        Register::RIP => Place::fixed(raw.ip_rel_memory_address()),
+        Register::None => Place::fixed(raw.memory_displacement64()),
+        base if base.is_gpr64() => {
+            Place::at(base.number() as Reg, raw.memory_displacement64() as i64)
+        }
+        _ => Place::unknown(),
+    }
+}
+
+/// The steps of an instruction that is known exactly.
+fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
+    let size = raw.memory_size().size().min(255) as u8;
+    let second_is_memory = raw.op_count() > 1 && raw.op1_kind() == OpKind::Memory;
+    match raw.mnemonic() {
+        Mnemonic::Nop | Mnemonic::Endbr64 | Mnemonic::Cmp | Mnemonic::Test => {}
+        Mnemonic::Mov if raw.op0_kind() == OpKind::Memory => {
+            let from = source(raw, 1).filter(|_| size >= 4);
+            insn.push(Effect::Store { place: place(raw), from, size });
+        }
+        Mnemonic::Mov => {
+            let (to, wide) = register(raw, 0)?;
+            insn.push(match second_is_memory {
+                true => Effect::Load { to, place: place(raw), size, signed: false },
+                false => Effect::mov(to, source(raw, 1)?, wide),
+            });
+        }
+        Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd => {
+            let (to, _) = register(raw, 0)?;
+            let signed = raw.mnemonic() != Mnemonic::Movzx;
+            if second_is_memory {
+                insn.push(Effect::Load { to, place: place(raw), size, signed });
+                return Some(());
+            }
+            let from = raw.op1_register();
+            let full = Source::Reg(from.full_register().number() as Reg);
+            match from.size() {
+                // Numbers are positive, and only the lower half of the register counts.
+                4 => insn.push(Effect::mov(to, full, false)),
+                bytes @ (1 | 2) if !signed && !is_high(from) => {
+                    let mask = Source::Const(if bytes == 1 { 0xff } else { 0xffff });
+                    insn.push(Effect::binary(BinaryOp::And, to, full, mask, false));
+                }
+                _ => return None,
+            }
+        }
+        Mnemonic::Lea => {
+            let (to, wide) = register(raw, 0)?;
+            match place(raw) {
+                Place { is_known: false, .. } => return None,
+                Place { base: None, offset, .. } => {
+                    insn.push(Effect::mov(to, Source::Const(offset as u64), wide));
+                }
+                Place { base: Some(base), offset, .. } => {
+                    let offset = Source::Const(offset as u64);
+                    insn.push(Effect::binary(BinaryOp::Add, to, Source::Reg(base), offset, wide));
+                }
+            }
+        }
+        Mnemonic::Xor | Mnemonic::Sub
+            if raw.op0_kind() == OpKind::Register
+                && raw.op1_kind() == OpKind::Register
+                && raw.op0_register() == raw.op1_register() =>
+        {
+            insn.push(Effect::mov(register(raw, 0)?.0, Source::Const(0), true));
+        }
+        Mnemonic::Add | Mnemonic::Sub | Mnemonic::And | Mnemonic::Or | Mnemonic::Xor => {
+            let op = match raw.mnemonic() {
+                Mnemonic::Add => BinaryOp::Add,
+                Mnemonic::Sub => BinaryOp::Sub,
+                Mnemonic::And => BinaryOp::And,
+                Mnemonic::Or => BinaryOp::Or,
+                _ => BinaryOp::Xor,
+            };
+            let (to, wide) = register(raw, 0)?;
+            insn.push(Effect::binary(op, to, Source::Reg(to), source(raw, 1)?, wide));
+        }
+        Mnemonic::Inc | Mnemonic::Dec => {
+            let (to, wide) = register(raw, 0)?;
+            let op = if raw.mnemonic() == Mnemonic::Inc { BinaryOp::Add } else { BinaryOp::Sub };
+            insn.push(Effect::binary(op, to, Source::Reg(to), Source::Const(1), wide));
+        }
+        Mnemonic::Push => {
+            // The value is that before the stack pointer changes; a push of it is not tracked.
+            let from = source(raw, 0).filter(|from| *from != Source::Reg(SP));
+            let from = if raw.op0_kind() == OpKind::Memory { None } else { from };
+            let down = Source::Const((-8_i64) as u64);
+            insn.push(Effect::binary(BinaryOp::Add, SP, Source::Reg(SP), down, true));
+            insn.push(Effect::Store { place: Place::at(SP, 0), from, size: 8 });
+        }
+        Mnemonic::Pop => {
+            let (to, _) = register(raw, 0)?;
+            insn.push(Effect::Load { to, place: Place::at(SP, 0), size: 8, signed: false });
+            if to != SP {
+                pop(insn);
+            }
+        }
+        Mnemonic::Leave => {
+            insn.push(Effect::mov(SP, Source::Reg(BP), true));
+            insn.push(Effect::Load { to: BP, place: Place::at(SP, 0), size: 8, signed: false });
+            pop(insn);
+        }
+        _ if is_conditional_move(raw.mnemonic()) => {
+            let (to, wide) = register(raw, 0)?;
+            let second = source(raw, 1)?;
+            insn.push(Effect::Either { to, first: Source::Reg(to), second, wide });
+        }
+        _ if matches!(insn.flow, Flow::Next) => return None,
+        // What calls and syscalls change is known from the convention.
+        _ => {}
+    }
+    Some(())
+}
+
+fn pop(insn: &mut Insn) {
+    insn.push(Effect::binary(BinaryOp::Add, SP, Source::Reg(SP), Source::Const(8), true));
+}
+
+fn is_high(register: Register) -> bool {
+    matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
+}
+
+fn is_conditional_move(mnemonic: Mnemonic) -> bool {
+    matches!(
+        mnemonic,
+        Mnemonic::Cmova
+            | Mnemonic::Cmovae
+            | Mnemonic::Cmovb
+            | Mnemonic::Cmovbe
+            | Mnemonic::Cmove
+            | Mnemonic::Cmovg
+            | Mnemonic::Cmovge
+            | Mnemonic::Cmovl
+            | Mnemonic::Cmovle
+            | Mnemonic::Cmovne
+            | Mnemonic::Cmovno
+            | Mnemonic::Cmovnp
+            | Mnemonic::Cmovns
+            | Mnemonic::Cmovo
+            | Mnemonic::Cmovp
+            | Mnemonic::Cmovs
+    )
+}
+
+/// The registers and the memory that any other instruction writes.
+fn writes(raw: &Instruction, factory: &mut InstructionInfoFactory, insn: &mut Insn) {
+    let is_write = |access: OpAccess| {
+        matches!(
+            access,
+            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+        )
+    };
+    let info = factory.info(raw);
+    for used in info.used_registers().iter().filter(|used| is_write(used.access())) {
+        let register = used.register().full_register();
+        if register.is_gpr64() {
+            insn.push(Effect::Forget(register.number() as Reg));
+        }
+    }
+    if info.used_memory().iter().any(|used| is_write(used.access())) {
+        let is_first = raw.op_count() > 0 && raw.op0_kind() == OpKind::Memory;
+        let place = if is_first { place(raw) } else { Place::unknown() };
+        let size = raw.memory_size().size().min(255) as u8;
+        insn.push(Effect::Store { place, from: None, size: size.max(8) });
+    }
+}

@@ -1,0 +1,267 @@
+//! The numbers of syscalls: the values of the number register at each syscall instruction, also where a caller passes the
+//! number, as to `syscall(2)` of a C library.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use crate::code::{Convention, ReferenceKind, Scan};
+use crate::image::Image;
+use crate::reach::{Call, FunctionId, Reach, jump_targets};
+use crate::values::{Atom, Budget, FunctionValues, Returns, State, Value};
+
+/// A place in the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) function: FunctionId,
+    pub(crate) at: u64,
+}
+
+/// Why a number is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unknown {
+    /// It comes from memory, or is computed.
+    Value,
+    /// A function whose caller passes the number may be called through a pointer.
+    Pointer,
+    /// The function is too large.
+    Size,
+}
+
+/// The numbers of all reachable syscalls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbers {
+    pub(crate) known: BTreeMap<u32, BTreeSet<Place>>,
+    pub(crate) unknown: BTreeSet<(Place, Unknown)>,
+    /// Syscalls of another architecture.
+    pub(crate) others: BTreeSet<Place>,
+}
+
+struct Search<'a> {
+    images: &'a [Image],
+    scans: &'a [Scan],
+    reach: &'a Reach,
+    budget: Budget,
+    numbers: Numbers,
+    /// From where functions get numbers that they pass on.
+    passed: BTreeSet<(FunctionId, Atom)>,
+    open: Vec<(FunctionId, Atom)>,
+    values: FxHashMap<FunctionId, Option<FunctionValues>>,
+    returns: Returns<'a>,
+}
+
+/// Functions whose values are kept; when there are more, all are computed again.
+const MAX_KEPT: usize = 512;
+
+/// Finds the numbers of all syscalls of reachable functions.
+pub(crate) fn numbers(images: &[Image], scans: &[Scan], reach: &Reach) -> Numbers {
+    let mut search = Search {
+        images,
+        scans,
+        reach,
+        budget: Budget::new(),
+        numbers: Numbers::default(),
+        passed: BTreeSet::new(),
+        open: Vec::new(),
+        values: FxHashMap::default(),
+        returns: Returns::new(images, scans, reach),
+    };
+    for id in reach.functions() {
+        search.function(id);
+    }
+    while let Some((wrapper, atom)) = search.open.pop() {
+        search.wrapper(wrapper, atom);
+    }
+    search.numbers
+}
+
+impl Search<'_> {
+    /// The syscalls of a function.
+    fn function(&mut self, id: FunctionId) {
+        let Some(scan) = self.scans.get(id.image as usize) else { return };
+        let Some(function) = scan.functions.get(id.function as usize) else { return };
+        for reference in scan.references(function) {
+            let place = Place { function: id, at: reference.at };
+            match reference.kind {
+                ReferenceKind::Syscall => {
+                    let value = self.state(id, |values| values.before(reference.at));
+                    match value {
+                        Some(state) => {
+                            let machine = self.images.get(id.image as usize).map(|i| i.machine);
+                            let number = machine.map(|machine| Convention::of(machine).number);
+                            let value =
+                                number.map_or(Value::Unknown, |number| state.register(number));
+                            self.add(place, &value);
+                        }
+                        None => {
+                            self.numbers.unknown.insert((place, Unknown::Size));
+                        }
+                    }
+                }
+                ReferenceKind::OtherSyscall => {
+                    self.numbers.others.insert(place);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The callers of a function that gets a number from them.
+    fn wrapper(&mut self, wrapper: FunctionId, atom: Atom) {
+        if self.reach.pointed.contains(&wrapper) {
+            let scan = self.scans.get(wrapper.image as usize);
+            let function = scan.and_then(|scan| scan.functions.get(wrapper.function as usize));
+            let at = function.map_or(0, |function| function.start);
+            self.numbers.unknown.insert((Place { function: wrapper, at }, Unknown::Pointer));
+        }
+        let calls = &self.reach.calls;
+        let first = calls.partition_point(|call| call.callee < wrapper);
+        let last = calls.partition_point(|call| call.callee <= wrapper);
+        for call in calls.get(first..last).unwrap_or_default() {
+            let place = Place { function: call.caller, at: call.at };
+            let Some(image) = self.images.get(call.caller.image as usize) else { continue };
+            let convention = Convention::of(image.machine);
+            let found = self.state(call.caller, |values| {
+                let state = values.before(call.at).or_else(|| values.after_last(call.at))?;
+                let pushed = if values.is_call(call.at) { convention.pushed } else { 0 };
+                Some(argument(image, &state, atom, &convention, pushed))
+            });
+            match found {
+                Some(value) => self.add(place, &value),
+                None => {
+                    self.numbers.unknown.insert((place, Unknown::Size));
+                }
+            }
+        }
+    }
+
+    /// Computes something from the values of a function.
+    fn state<T>(
+        &mut self,
+        id: FunctionId,
+        get: impl FnOnce(&FunctionValues) -> Option<T>,
+    ) -> Option<T> {
+        if self.values.len() > MAX_KEPT {
+            self.values.clear();
+        }
+        let (images, scans, budget) = (self.images, self.scans, &mut self.budget);
+        let returns = &mut self.returns;
+        let values = self.values.entry(id).or_insert_with(|| {
+            let image = images.get(id.image as usize)?;
+            let scan = scans.get(id.image as usize)?;
+            let function = scan.functions.get(id.function as usize)?;
+            let jumps = jump_targets(image, scan, function);
+            let final_calls = returns.final_calls(id);
+            FunctionValues::of(image, function, &jumps, final_calls, budget)
+        });
+        get(values.as_ref()?)
+    }
+
+    /// Adds the values that a number may have.
+    fn add(&mut self, place: Place, value: &Value) {
+        let Some(atoms) = value.atoms() else {
+            self.numbers.unknown.insert((place, Unknown::Value));
+            return;
+        };
+        for atom in atoms {
+            match *atom {
+                Atom::Const(number) => {
+                    self.numbers.known.entry(number as u32).or_default().insert(place);
+                }
+                Atom::Frame(_) => {
+                    self.numbers.unknown.insert((place, Unknown::Value));
+                }
+                atom @ (Atom::Entry(_) | Atom::EntryStack(_) | Atom::Behind(..)) => {
+                    if self.passed.insert((place.function, atom)) {
+                        self.open.push((place.function, atom));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The protection that a call of mmap or mprotect asks for.
+    fn protection(&mut self, call: &Call) -> Option<Value> {
+        let image = self.images.get(call.caller.image as usize)?;
+        let argument = Convention::of(image.machine).third_argument;
+        self.state(call.caller, |values| Some(values.before(call.at)?.register(argument)))
+    }
+}
+
+/// What a caller passes.
+fn argument(
+    image: &Image,
+    state: &State,
+    atom: Atom,
+    convention: &Convention,
+    pushed: i64,
+) -> Value {
+    match atom {
+        Atom::Entry(register) => state.register(register),
+        Atom::EntryStack(at) => match state.register(convention.stack) {
+            Value::One(Atom::Frame(stack)) => {
+                state.slot(stack.wrapping_sub(pushed).wrapping_add(at), 8)
+            }
+            _ => Value::Unknown,
+        },
+        Atom::Behind(register, offset) => {
+            let pointer = state.register(register);
+            let mut all: Option<Value> = None;
+            for atom in pointer.atoms().unwrap_or_default() {
+                let value = match *atom {
+                    Atom::Frame(at) => state.slot(at.wrapping_add(offset), 4),
+                    Atom::Entry(own) => Value::One(Atom::Behind(own, offset)),
+                    Atom::Const(address) => {
+                        let address = address.wrapping_add(offset as u64);
+                        let segment = image.layout.segment(address);
+                        let is_constant = segment.is_some_and(|segment| !segment.writable);
+                        let value = image.layout.i32(address).filter(|_| is_constant);
+                        value.map_or(Value::Unknown, |value| Value::constant(value as u32 as u64))
+                    }
+                    _ => Value::Unknown,
+                };
+                all = Some(all.map_or(value.clone(), |all| all.join(&value)));
+            }
+            all.unwrap_or(Value::Unknown)
+        }
+        Atom::Const(_) | Atom::Frame(_) => Value::Unknown,
+    }
+}
+
+/// The calls of these functions that ask for executable memory (PROT_EXEC).
+pub(crate) fn executable(
+    images: &[Image],
+    scans: &[Scan],
+    reach: &Reach,
+    functions: &BTreeSet<FunctionId>,
+) -> Vec<Place> {
+    const PROT_EXEC: u64 = 4;
+    let mut search = Search {
+        images,
+        scans,
+        reach,
+        budget: Budget::new(),
+        numbers: Numbers::default(),
+        passed: BTreeSet::new(),
+        open: Vec::new(),
+        values: FxHashMap::default(),
+        returns: Returns::new(images, scans, reach),
+    };
+    let mut found = Vec::new();
+    for call in reach.calls.iter().filter(|call| functions.contains(&call.callee)) {
+        // The C library and the loader map libraries.
+        if call.caller.image == call.callee.image {
+            continue;
+        }
+        let value = search.protection(call).unwrap_or(Value::Unknown);
+        let asks = value
+            .atoms()
+            .unwrap_or_default()
+            .iter()
+            .any(|atom| matches!(atom, Atom::Const(protection) if protection & PROT_EXEC != 0));
+        if asks {
+            found.push(Place { function: call.caller, at: call.at });
+        }
+    }
+    found
+}
