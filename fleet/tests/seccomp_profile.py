@@ -1,6 +1,6 @@
 """Generates SeccompProfile resources from random recordings, and checks them as the Kubernetes API server would.
 
-    python3 resource.py CALLGATE [CRD]
+    python3 seccomp_profile.py CALLGATE [CRD]
 
 CRD is the file `deploy/base-crds/crds/seccompprofile.yaml` of the Security Profiles Operator. Without it, the facts below are
 checked, which are those of its versions v1 and v1beta1.
