@@ -62,7 +62,7 @@ struct Load {
     serves: bool,
 }
 
-const LOADS: [Load; 6] = [
+const LOADS: [Load; 7] = [
     Load { name: "make, 200 processes", words: &["make", "-sf", "one.mk"], serves: false },
     Load {
         name: "make -j2, 600 processes",
@@ -79,6 +79,7 @@ const LOADS: [Load; 6] = [
         words: &["sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"],
         serves: false,
     },
+    Load { name: "git, 30 commits and logs", words: &["sh", "-ec", GIT], serves: false },
     Load {
         name: "dd, 60,000 syscalls",
         words: &["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=30000"],
@@ -160,6 +161,17 @@ pub(crate) fn build() -> Result<PathBuf> {
         _ => Err("cannot build callgate".to_owned()),
     }
 }
+
+/// Commits changes of 100 files, and reads the history, in a new repository.
+const GIT: &str = "\
+rm -rf repository; git init -q repository; cd repository
+git config user.name n; git config user.email e@example
+i=0; while [ $i -lt 100 ]; do echo $i >file$i; i=$((i+1)); done; git add .
+i=0; while [ $i -lt 30 ]; do
+  echo $i >>file$i; git commit -qam $i; git log --stat -3 >log; git status -s >status; git diff HEAD^ >diff
+  i=$((i+1))
+done
+";
 
 const HELLO: &str = "\
 #include <stdio.h>
