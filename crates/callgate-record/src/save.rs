@@ -82,15 +82,15 @@ impl Facts {
         status: Option<u8>,
         caveats: &[Caveat],
     ) -> (Recording, Vec<ExecutableRecording>) {
-        let Tallies { whole: Tally { recording: mut whole, lost }, executables } = tallies;
+        let Tallies { whole: Tally { recording: mut whole, lost }, executables, unsplit } = tallies;
         let run = Run { lost, ..self.run(status, caveats.to_vec()) };
         let of_executable = |(path, tally): (Vec<u8>, Tally)| {
             let path = String::from_utf8_lossy(&path).into_owned();
             let mut recording = tally.recording;
             let labels = Some(path.clone()).filter(|path| !path.is_empty());
             let labels = labels.map(|path| ("executable".to_owned(), path)).into_iter().collect();
-            // Of which executable the lost syscalls are, is not known.
-            let lost = lost.saturating_add(tally.lost);
+            // Of which executable these syscalls are, is not known.
+            let lost = lost.saturating_add(unsplit).saturating_add(tally.lost);
             recording.push_run(Run { lost, labels, ..run.clone() });
             ExecutableRecording { path, recording }
         };

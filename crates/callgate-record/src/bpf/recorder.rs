@@ -9,7 +9,7 @@ use callgate_linux::Command;
 use super::counted::{Counted, add};
 use super::error::BpfError;
 use super::executables::Executable;
-use super::layout::{CALL_WORDS, COUNTER_KEY, NO_EXECUTABLE, session, state};
+use super::layout::{CALL_WORDS, COUNTER_KEY, NO_EXECUTABLE, OTHERS, session, state};
 use super::namespace::is_gone;
 use super::session::Session;
 use super::set::{Plan, Set};
@@ -234,7 +234,9 @@ impl Recorder {
         let mut paths = BTreeMap::new();
         if session.splits {
             for Executable { number, executions, path } in session.executables()? {
-                tallies.executed(&path, executions);
+                if number != OTHERS as u64 || executions > 0 {
+                    tallies.executed(&path, executions);
+                }
                 paths.insert(number, path);
             }
         }
@@ -253,6 +255,7 @@ impl Recorder {
         let lost = [word(session::LOST), word(session::UNSEEN), session.misses()?];
         let whole = &mut tallies.whole;
         whole.lost = lost.into_iter().fold(whole.lost, u64::saturating_add);
+        tallies.unsplit = word(session::UNSPLIT);
         Ok(Counted {
             tallies,
             denied: word(session::DENIED),

@@ -3,7 +3,7 @@
 //!
 //! The argument selects what it does:
 //!
-//! - `leaf`: three syscalls.
+//! - `leaf`: three syscalls. `many`: one each of 40 different ones. `last`: another one.
 //! - `exit N`, `kill N`: ends with this status or signal. `stop`: stops until it gets SIGCONT.
 //! - `untraced`: starts a child that no tracer gets.
 //! - `numbers`: 600 syscalls that do not exist.
@@ -25,6 +25,8 @@ fn main() {
     let number = || words.get(2).and_then(|word| word.parse::<i32>().ok()).unwrap_or(0);
     match words.get(1).map(String::as_str) {
         Some("leaf") => times(3, libc::SYS_getegid),
+        Some("many") => (0..40).for_each(|nr| times(1, 10_000 + nr)),
+        Some("last") => times(1, 11_000),
         Some("exit") => std::process::exit(number()),
         Some("kill") => kill_self(number()),
         Some("stop") => kill_self(libc::SIGSTOP),
