@@ -33,7 +33,7 @@ pub fn attach_to(
     let attached_to = (!target.is_starting()).then(|| (target.to_string(), Instant::now()));
     let facts = Facts { method, command, attached: attached_to };
     let parts = Parts::new(&mut *save, facts.clone());
-    let outcome = attached.record(limit, parts, signals)?;
+    let outcome = attached.record(limit, parts, signals);
     let Outcome { tallies, processes, threads, time, cost, notes, signals, .. } = outcome;
     let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
     let counts = Counts { processes, threads };

@@ -143,9 +143,14 @@ impl<'s> Parts<'s> {
         Parts { save, facts, next, pause: FIRST }
     }
 
-    /// The receiver of recordings.
-    pub(super) fn receiver(&mut self) -> &mut dyn Save {
-        self.save
+    /// Reports that running processes with this many threads are recorded from now on.
+    pub(super) fn attached(&mut self, threads: u64) {
+        self.save.attached(threads);
+    }
+
+    /// Reports that running processes were recorded for this long.
+    pub(super) fn waits(&mut self, time: Duration) {
+        self.save.waits(time);
     }
 
     pub(super) fn are_wanted(&self) -> bool {

@@ -8,7 +8,8 @@ use callgate::recording::{ArgValues, Bounds, SyscallId};
 use super::layout::{ARG_WORDS, CALL_WORDS, SLOTS};
 use crate::tally::Tallies;
 
-/// What the programs counted.
+/// What was counted.
+#[derive(Clone)]
 pub(super) struct Counted {
     pub(super) tallies: Tallies,
     pub(super) denied: u64,

@@ -182,6 +182,8 @@ pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.load(Word, R8, R6, offsets.pid);
     asm.jump_if(Cond::Eq, R7, R8, end);
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
+    // The recorder has just removed it.
+    asm.jump_if(Cond::Ne, R0, 0, end);
     asm.store(Word, FP, stack::THREAD, R8);
     insert_thread(&mut asm, maps, R9);
     asm.jump_if(Cond::Eq, R0, 0, end);
@@ -241,14 +243,15 @@ fn clear_path(asm: &mut Asm) {
 /// The program at `sched_process_exit`, whose argument is the task.
 pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
-    let (end, forget) = (asm.label(), asm.label());
+    let (end, forget, joins) = (asm.label(), asm.label(), asm.label());
     asm.load(Double, R7, R1, 0);
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, end);
     take_session(&mut asm);
     // KILL_PROCESS lets the thread reach `sys_exit`; KILL_THREAD does not.
     asm.load(Word, R1, R0, 0);
-    asm.jump_if(Cond::Ne, R1, 0, forget);
+    asm.jump_if(Cond::Eq, R1, state::JOINS, joins);
+    asm.jump_if(Cond::Ne, R1, state::OUTSIDE, forget);
     asm.load(Word, R1, R7, offsets.exit_code);
     asm.alu(Alu::And, R1, 0x7f);
     asm.jump_if(Cond::Ne, R1, libc::SIGSYS, forget);
@@ -261,7 +264,13 @@ pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.mov(R6, R0);
     count_denied(&mut asm, maps, offsets, forget);
     asm.here(forget);
+    map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
+    // The recorder has just removed it, and counts its end if it has to.
+    asm.jump_if(Cond::Ne, R0, 0, end);
     increment(&mut asm, maps, session::ENDED);
+    asm.jump(end);
+    // Killed in the `execve` by which it joins: it was not counted as a thread.
+    asm.here(joins);
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
     asm.here(end);
     asm.exit();
@@ -308,7 +317,8 @@ fn join_by_cgroup(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     asm.store(Double, FP, stack::EXECUTABLE, NO_EXECUTABLE);
     insert_thread(asm, maps, state::JOINS);
     asm.jump_if(Cond::Eq, R0, 0, joined);
-    increment(asm, maps, session::UNSEEN);
+    // It was not counted as a thread, so it is not an unseen one.
+    increment(asm, maps, session::LOST);
     asm.jump(none);
     asm.here(joined);
 }

@@ -118,13 +118,18 @@ pub(crate) struct RecordArgs {
     #[arg(long, help_heading = ATTACHING, requires = "cgroup", conflicts_with_all = ["pid", "unit", "container", "oci_hook"])]
     pub(super) starting: bool,
 
+    /// With --starting: the process that waits in the cgroup to become the first one of a container; others that run there
+    /// are a caveat
+    #[arg(long, value_name = "N", help_heading = ATTACHING, value_parser = parse_u32, requires = "starting")]
+    pub(super) first_process: Option<u32>,
+
     /// As an OCI hook (createRuntime): read the state of a container from standard input, and record it from its start, in
     /// the background; {id} in FILE becomes its ID
     #[arg(long, group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED, requires = "output")]
     pub(super) oci_hook: bool,
 
     /// How long to record running processes: 30s, 5m, 1h, 500ms [default: until Ctrl-C or their end]
-    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time)]
+    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time, conflicts_with = "from")]
     pub(super) time: Option<Duration>,
 
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         let recorded = attach::record(&target, args, &mut saving)?;
         let attached_to = (!args.starting).then(|| target.to_string());
         report(args, &recorded, attached_to.as_deref(), saving)?;
-        return Ok(0);
+        return Ok(if recorded.notes.iter().any(Note::is_failure) { 2 } else { 0 });
     }
     if args.time.is_some() {
         return Err(Failure::new("--for is only for running processes").help(
