@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{self, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callgate::Arch;
 use callgate::recording::{Recording, SyscallId};
@@ -25,13 +25,18 @@ const SERVER: &str = env!("CARGO_BIN_EXE_attach-subject");
 
 fn main() -> ExitCode {
     type Test = fn(RecordMethod) -> TestResult;
-    let tests: [(&str, Test); 2] = [
+    let tests: [(&str, Test); 3] = [
+        (
+            "children_execute_what_their_parent_executes",
+            children_execute_what_their_parent_executes,
+        ),
         ("executables_are_counted_apart", executables_are_counted_apart),
         ("strange_paths_are_kept", strange_paths_are_kept),
     ];
     let mut trials = callgate_testing::trials![
         executables_beyond_the_limit_are_counted_together,
-        running_processes_are_split
+        running_processes_are_split,
+        a_process_that_changes_its_path_is_attached_to
     ];
     for (name, test) in tests {
         for method in RecordMethod::ALL {
@@ -141,6 +146,37 @@ fn executables_are_counted_apart(method: RecordMethod) -> TestResult {
     let [run] = recorded.executables[0].recording.runs() else { panic!("several runs") };
     assert_eq!(run.labels.get("executable").map(String::as_str), Some(expected[0]));
     assert_eq!((run.processes, run.lost, run.from_execve), (None, 0, true));
+    Ok(())
+}
+
+/// Even if their memory says something else.
+fn children_execute_what_their_parent_executes(method: RecordMethod) -> TestResult {
+    let recorded = record_shell(method, &format!("{SUBJECT} renamed; :"))?;
+    assert_eq!(paths(&recorded), ["/bin/sh", SUBJECT]);
+    assert_eq!(count_of(&recorded, SUBJECT, "getegid"), 150);
+    let of_shell = count_of(&recorded, "/bin/sh", "getgid");
+    assert_eq!(count(&recorded.recording, "getgid"), 400 + of_shell);
+    assert_eq!(count_of(&recorded, SUBJECT, "getgid"), 400);
+    Ok(())
+}
+
+fn a_process_that_changes_its_path_is_attached_to() -> TestResult {
+    needs_root()?;
+    let mut command = std::process::Command::new(SUBJECT);
+    let mut subject = command.arg("renames").stdout(Stdio::piped()).spawn().unwrap();
+    let mut answers = BufReader::new(subject.stdout.take().unwrap()).lines();
+    assert_eq!(answers.next().unwrap().unwrap(), "ready");
+    let target = AttachTarget::Process(RunningProcess::find(subject.id()).unwrap());
+    let start = Instant::now();
+    let recorded = attach_to(&target, Some(Duration::ZERO), &mut Split(None));
+    let time = start.elapsed();
+    let _ = subject.kill();
+    let _ = subject.wait();
+    let recorded =
+        recorded.map_err(|why| common::skip::impossible(RecordMethod::Tracepoint, &why))?;
+    assert!(time < Duration::from_secs(8), "{time:?}");
+    let run = &recorded.recording.runs()[0];
+    assert_eq!((run.threads, run.lost), (Some(1), 0));
     Ok(())
 }
 

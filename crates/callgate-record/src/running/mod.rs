@@ -25,5 +25,5 @@ pub(crate) use cgroup::Population;
 pub use error::TargetError;
 pub(crate) use executed::{Image, executed_path};
 pub use process::RunningProcess;
-pub(crate) use stat::is_ending;
+pub(crate) use stat::{is_ending, parent_of};
 pub(crate) use thread::Thread;
