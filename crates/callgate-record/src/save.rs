@@ -42,8 +42,8 @@ pub trait Save {
 /// What all threads did while they executed one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutableRecording {
-    /// The path that was given to `execve`; for a script, that of the script. At most 239 bytes; invalid UTF-8 is
-    /// replaced. Empty for all executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES).
+    /// The path that was given to `execve`; for a script, that of the script. At most 239 bytes, of which backslashes are
+    /// doubled, and those that are not UTF-8 are written `\xff`, so that different paths differ. Empty for all executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES).
     pub path: String,
     /// Its syscalls: the first is the `execve` that started it. Its run has the label `executable`, and no numbers of
     /// processes and threads.
@@ -85,7 +85,7 @@ impl Facts {
         let Tallies { whole: Tally { recording: mut whole, lost }, executables, unsplit } = tallies;
         let run = Run { lost, ..self.run(status, caveats.to_vec()) };
         let of_executable = |(path, tally): (Vec<u8>, Tally)| {
-            let path = String::from_utf8_lossy(&path).into_owned();
+            let path = escaped(&path);
             let mut recording = tally.recording;
             let labels = Some(path.clone()).filter(|path| !path.is_empty());
             let labels = labels.map(|path| ("executable".to_owned(), path)).into_iter().collect();
@@ -118,6 +118,16 @@ impl Facts {
             ..Run::default()
         }
     }
+}
+
+/// A path as text that no other path has.
+fn escaped(path: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in path.utf8_chunks() {
+        text += &chunk.valid().replace('\\', "\\\\");
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
 }
 
 /// Counters besides those of syscalls.
@@ -189,6 +199,13 @@ impl<'s> Parts<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn different_paths_have_different_texts() {
+        assert_eq!(escaped("/bin/é".as_bytes()), "/bin/é");
+        assert_eq!(escaped(b"x\xff\xfe"), r"x\xff\xfe");
+        assert_eq!(escaped(br"x\xff"), r"x\\xff");
+    }
 
     #[test]
     fn intervals_double_up_to_a_minute_and_saving_takes_a_hundredth() {

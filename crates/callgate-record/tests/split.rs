@@ -4,8 +4,9 @@ mod common {
     pub(crate) mod skip;
 }
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{self, Sender};
@@ -96,7 +97,7 @@ impl Directory {
     }
 
     /// A link to the subject.
-    fn link(&self, name: &str) -> PathBuf {
+    fn link(&self, name: impl AsRef<Path>) -> PathBuf {
         let path = self.0.join(name);
         std::os::unix::fs::symlink(SUBJECT, &path).unwrap();
         path
@@ -180,7 +181,7 @@ fn a_process_that_changes_its_path_is_attached_to() -> TestResult {
     Ok(())
 }
 
-/// Control characters and a path that is too long.
+/// Control characters, a path that is too long, and paths that are not UTF-8.
 fn strange_paths_are_kept(method: RecordMethod) -> TestResult {
     let directory = Directory::new(&format!("strange-{method:?}"));
     let strange = directory.link("a\u{1b}[31m\nb");
@@ -188,11 +189,18 @@ fn strange_paths_are_kept(method: RecordMethod) -> TestResult {
     std::fs::create_dir_all(&below).unwrap();
     let long = below.join("e".repeat(200));
     std::os::unix::fs::symlink(SUBJECT, &long).unwrap();
+    for bytes in [&b"f\xfe"[..], b"f\xff"] {
+        directory.link(OsStr::from_bytes(bytes));
+    }
     let all = directory.0.display();
-    let recorded = record_shell(method, &format!("{all}/a* leaf; {all}/d*/e* leaf; :"))?;
+    let commands = format!("{all}/a* leaf; {all}/d*/e* leaf; for p in {all}/f*; do $p leaf; done");
+    let recorded = record_shell(method, &commands)?;
+    for escaped in [r"f\xfe", r"f\xff"] {
+        assert_eq!(count_of(&recorded, &format!("{all}/{escaped}"), "getegid"), 3);
+    }
     assert_eq!(count_of(&recorded, strange.to_str().unwrap(), "getegid"), 3);
     assert_eq!(count_of(&recorded, &long.to_str().unwrap()[..239], "getegid"), 3);
-    assert_eq!(paths(&recorded).len(), 3);
+    assert_eq!(paths(&recorded).len(), 5);
     Ok(())
 }
 
@@ -200,7 +208,7 @@ fn strange_paths_are_kept(method: RecordMethod) -> TestResult {
 fn executables_beyond_the_limit_are_counted_together() -> TestResult {
     const MORE: usize = 5;
     let directory = Directory::new("many");
-    (0..MAX_EXECUTABLES + MORE).for_each(|number| drop(directory.link(&format!("n{number}"))));
+    (0..MAX_EXECUTABLES + MORE).for_each(|number| drop(directory.link(format!("n{number}"))));
     let all = directory.0.display();
     let commands = format!("for p in {all}/n*; do $p many; done; {all}/n0 last; {all}/n0 leaf");
     let recorded = record_shell(RecordMethod::Tracepoint, &commands)?;

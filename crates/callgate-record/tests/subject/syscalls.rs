@@ -23,7 +23,9 @@ use std::time::Duration;
 use libc::sock_filter;
 
 fn main() {
-    let words: Vec<String> = std::env::args().collect();
+    // Tests execute it by paths that are not UTF-8.
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
     let number = || words.get(2).and_then(|word| word.parse::<i32>().ok()).unwrap_or(0);
     match words.get(1).map(String::as_str) {
         Some("leaf") => times(3, libc::SYS_getegid),
