@@ -1,6 +1,9 @@
 //! `--label KEY=VALUE`.
 
+use std::collections::BTreeSet;
 use std::fmt;
+
+use crate::report::{Failure, Result as Checked};
 
 /// A label of runs.
 #[derive(Clone, Debug)]
@@ -17,6 +20,36 @@ impl fmt::Display for Label {
 
 /// The longest key and value in bytes.
 const MAX_LENGTH: usize = 256;
+
+/// How many labels a run may have, as the format of recordings says.
+pub(super) const MOST: usize = 64;
+
+/// The label of a recording of one executable.
+const EXECUTABLE: &str = "executable";
+
+/// Checks the labels of a run: each key once, and not more than a recording may have. `splits`: recordings of
+/// executables have another one.
+pub(super) fn check(labels: &[Label], splits: bool) -> Checked<()> {
+    let mut keys = BTreeSet::new();
+    if let Some(twice) = labels.iter().find(|label| !keys.insert(&label.key)) {
+        return Err(Failure::new(format!("--label {} is given twice", twice.key))
+            .help("a run has one value of each label"));
+    }
+    if splits && keys.contains(&EXECUTABLE.to_owned()) {
+        return Err(
+            Failure::new(format!("--label {EXECUTABLE} is set by --split")).help("use another key")
+        );
+    }
+    let (count, most) = (labels.len(), if splits { MOST - 1 } else { MOST });
+    if count > most {
+        let why = if splits { ", and --split adds one" } else { "" };
+        return Err(Failure::new(format!(
+            "{count} labels were given, but a run has at most {MOST}{why}"
+        ))
+        .help("give fewer labels"));
+    }
+    Ok(())
+}
 
 /// Parses a label.
 pub(super) fn label(text: &str) -> Result<Label, String> {

@@ -8,7 +8,7 @@ use callgate::recording::{MergeError, Merger, Recording};
 use clap::ValueHint;
 
 use super::fleet::Fleet;
-use super::label::{Label, label};
+use super::label::{self, Label, label};
 use super::write::write;
 use crate::options::{ArchParser, Format};
 use crate::output;
@@ -71,11 +71,20 @@ pub(super) struct MergeArgs {
 }
 
 pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
+    label::check(&args.label, false)?;
     let MergeArgs { arch, strict, partial, .. } = *args;
     let mut merger = Merger::default();
     let (mut read, mut repeated) = (0, 0);
     let mut add = |mut recording: Recording| {
         args.label.iter().for_each(|Label { key, value }| recording.label(key, value));
+        if let Some(run) = recording.runs().iter().find(|run| run.labels.len() > label::MOST) {
+            let (count, most) = (run.labels.len(), label::MOST);
+            return Err(Diagnostic::error(
+                None,
+                format!("with --label, a run has {count} labels, more than {most}, the limit"),
+            )
+            .help("give fewer labels"));
+        }
         let is_new = merger.add(recording).map_err(failed)?;
         read += 1;
         repeated += u64::from(!is_new);
