@@ -64,16 +64,16 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// An interval is at least this many times as long as saving took.
 const SHARE: u32 = 100;
 
-/// Facts about a run that are known before it ends.
+/// What is known about a run before it ends.
 #[derive(Clone)]
-pub(super) struct Facts {
+pub(super) struct RunDescription {
     pub(super) method: RecordMethod,
     pub(super) command: Vec<String>,
     /// Running processes, and since when they are recorded; `None` for a command.
     pub(super) attached: Option<(String, Instant)>,
 }
 
-impl Facts {
+impl RunDescription {
     /// The recording of everything, and those of executables.
     pub(super) fn recordings(
         &self,
@@ -140,7 +140,7 @@ pub(super) struct Counts {
 /// Saves parts at intervals.
 pub(super) struct Parts<'s> {
     save: &'s mut dyn Save,
-    facts: Facts,
+    description: RunDescription,
     /// When the next part is due; `None` if no parts are wanted.
     next: Option<Instant>,
     pause: Duration,
@@ -148,9 +148,9 @@ pub(super) struct Parts<'s> {
 
 impl<'s> Parts<'s> {
     /// For a run that starts now.
-    pub(super) fn new(save: &'s mut dyn Save, facts: Facts) -> Parts<'s> {
+    pub(super) fn new(save: &'s mut dyn Save, description: RunDescription) -> Parts<'s> {
         let next = save.wants_parts().then(|| Instant::now() + FIRST);
-        Parts { save, facts, next, pause: FIRST }
+        Parts { save, description, next, pause: FIRST }
     }
 
     /// Reports that running processes with this many threads are recorded from now on.
@@ -178,7 +178,7 @@ impl<'s> Parts<'s> {
         tallies.whole.lost = tallies.whole.lost.saturating_add(1);
         let counts = Counts { processes, threads };
         let (whole, executables) =
-            self.facts.recordings(tallies, counts, None, &[Caveat::unfinished()]);
+            self.description.recordings(tallies, counts, None, &[Caveat::unfinished()]);
         self.save.part(&whole, &executables);
         self.saved(start.elapsed());
     }
@@ -209,9 +209,10 @@ mod tests {
 
     #[test]
     fn intervals_double_up_to_a_minute_and_saving_takes_a_hundredth() {
-        let facts = Facts { method: RecordMethod::Stops, command: Vec::new(), attached: None };
+        let description =
+            RunDescription { method: RecordMethod::Stops, command: Vec::new(), attached: None };
         let mut nowhere = Nowhere;
-        let mut parts = Parts::new(&mut nowhere, facts);
+        let mut parts = Parts::new(&mut nowhere, description);
         let pauses = [0, 0, 0, 0, 0, 0, 0, 0, 2, 0]
             .map(|took| parts.pause_after(Duration::from_secs(took)).as_secs());
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 200, 60]);

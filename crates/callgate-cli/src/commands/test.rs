@@ -25,18 +25,20 @@ check. So one run lists all that is missing in a profile. After a syscall that
 is really denied, the command may make others.
 
 The command uses the terminal and the standard streams; the result goes to
-standard error at the end, or to a file (-o). \"all\", \"with\" and \"perhaps\" mean the same as in
-callgate check. To keep the recording, use callgate record and callgate check;
-callgate generate --update adds what it needs to the profile.
+standard error at the end, or to a file (-o). \"all\", \"with\" and \"perhaps\"
+mean the same as in callgate check. To keep the recording, use callgate record
+and callgate check; callgate generate --update adds what it needs to the
+profile.
 
 Examples:
   callgate test profile.json -- my-server --once
   callgate test container-default --caps none -- make -j8
   callgate test profile.json --format json -o result.json -- my-server --once
 
-Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error, or
-nothing is denied but the recording lacks syscalls, which a warning says; 127 if the command is not found, 126 if it cannot be executed. The exit status of
-the command is printed if it is not 0.")]
+Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error; 127
+if the command is not found, 126 if it cannot be executed. If the recording is
+incomplete and nothing is denied, that is an error, because the filter may deny
+what is missing. The exit status of the command is printed if it is not 0.")]
 pub(crate) struct TestArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(value_hint = ValueHint::FilePath)]

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::RecordMethod;
     use crate::running::RunningProcess;
-    use crate::save::{Facts, Nowhere};
+    use crate::save::{Nowhere, RunDescription};
 
     /// A process that makes no syscalls.
     fn busy_process() -> std::process::Child {
@@ -227,9 +227,13 @@ mod tests {
         attached.seeded.before.tallies.count(None, read, &[0; 6]);
         let session = &attached.recorder.session;
         session.set.sessions.remove(&session.id.to_ne_bytes()).unwrap();
-        let facts = Facts { method: RecordMethod::Tracepoint, command: Vec::new(), attached: None };
+        let description = RunDescription {
+            method: RecordMethod::Tracepoint,
+            command: Vec::new(),
+            attached: None,
+        };
         let mut nowhere = Nowhere;
-        let parts = Parts::new(&mut nowhere, facts);
+        let parts = Parts::new(&mut nowhere, description);
         let outcome = attached.record(None, parts, Signals::end_recording());
         end(child);
         assert!(matches!(outcome.notes[..], [Note::Unreadable(_)]), "{:?}", outcome.notes);

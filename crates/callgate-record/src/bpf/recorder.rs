@@ -280,7 +280,7 @@ mod tests {
     use super::super::namespace::{in_first_namespace, is_gone};
     use super::*;
     use crate::RecordMethod;
-    use crate::save::{Facts, Nowhere};
+    use crate::save::{Nowhere, RunDescription};
 
     /// The kernel skips the exit program when it would interrupt itself, which a test cannot provoke. So this inserts
     /// a thread that has ended into the map before the command runs.
@@ -298,8 +298,12 @@ mod tests {
         words[session::THREADS as usize] += 1;
         recorder.session.set_words(words);
         let command = Command::find(&["true".into()]).unwrap();
-        let facts = Facts { method: RecordMethod::Tracepoint, command: Vec::new(), attached: None };
-        let outcome = recorder.record(&command, Parts::new(&mut Nowhere, facts)).unwrap();
+        let description = RunDescription {
+            method: RecordMethod::Tracepoint,
+            command: Vec::new(),
+            attached: None,
+        };
+        let outcome = recorder.record(&command, Parts::new(&mut Nowhere, description)).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
     }
 }

@@ -45,7 +45,8 @@ With --split, each executable also gets a recording of its own, for programs
 that start others which need other profiles, such as a login server and its
 shells. An executable is the path that was executed, for a script that of the
 script. Its recording starts with this execve, has the label executable, and
-contains what all processes did while they executed it.
+contains what all processes did while they executed it. Do not merge it with the
+recording of the whole run, which has the same syscalls.
 
 The command uses the terminal and the standard streams; the report goes to
 standard error at the end. Ctrl-C ends the command and keeps the recording; if
