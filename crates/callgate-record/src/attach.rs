@@ -8,7 +8,7 @@ use crate::method::RecordMethod;
 use crate::note::Note;
 use crate::outcome::{Outcome, Recorded};
 use crate::running::AttachTarget;
-use crate::save::{Counts, Facts, Parts, Save};
+use crate::save::{Counts, Parts, RunDescription, Save};
 use crate::signals::{Signals, one_at_a_time};
 
 /// Records running processes and everything that they start, by the tracepoint method, for this long or until a signal
@@ -31,13 +31,13 @@ pub fn attach_to(
     let attached = Attached::new(target, save.wants_executables())?;
     let method = RecordMethod::Tracepoint;
     let attached_to = (!target.is_starting()).then(|| (target.to_string(), Instant::now()));
-    let facts = Facts { method, command, attached: attached_to };
-    let parts = Parts::new(&mut *save, facts.clone());
-    let outcome = attached.record(limit, parts, signals)?;
+    let description = RunDescription { method, command, attached: attached_to };
+    let parts = Parts::new(&mut *save, description.clone());
+    let outcome = attached.record(limit, parts, signals);
     let Outcome { tallies, processes, threads, time, cost, notes, signals, .. } = outcome;
     let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
     let counts = Counts { processes, threads };
-    let (recording, executables) = facts.recordings(tallies, counts, None, &caveats);
+    let (recording, executables) = description.recordings(tallies, counts, None, &caveats);
     signals.wait_for_saving();
     save.whole(&recording, &executables);
     drop(signals);

@@ -14,9 +14,12 @@ impl Note {
             Note::Listens => ("listener-refused", Effect::Altered, None),
             Note::Untraced(threads) => ("unrecorded-threads", Effect::Incomplete, Some(*threads)),
             Note::Failed(_) => ("recorder-failed", Effect::Incomplete, None),
+            Note::Unreadable(_) => ("counters-unreadable", Effect::Incomplete, None),
             Note::Denied(syscalls) => ("denied-calls", Effect::Excess, *syscalls),
             Note::UnseenEnds(ends) => ("unseen-ends", Effect::Altered, threads(ends)),
             Note::Stopped(threads) => ("stopped", Effect::Excerpt, Some(*threads)),
+            Note::RanBefore(processes) => ("ran-before", Effect::Excerpt, Some(*processes)),
+            Note::NothingExecuted => ("nothing-executed", Effect::Excerpt, None),
             Note::UnreadWaits(threads) => ("unread-waits", Effect::Excerpt, Some(*threads)),
             Note::UnknownStatus => ("unknown-status", Effect::Altered, None),
             Note::EndedOthers(others) => ("ended-by-recorder", Effect::Altered, threads(others)),
@@ -38,9 +41,12 @@ mod tests {
             Note::Listens,
             Note::Untraced(2),
             Note::Failed("No such process".to_owned()),
+            Note::Unreadable("No such file or directory".to_owned()),
             Note::Denied(Some(3)),
             Note::UnseenEnds(1),
             Note::Stopped(7),
+            Note::RanBefore(8),
+            Note::NothingExecuted,
             Note::UnreadWaits(6),
             Note::UnknownStatus,
             Note::EndedOthers(4),
@@ -52,10 +58,13 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), notes.len());
         let counts: Vec<u64> = caveats.iter().filter_map(|caveat| caveat.count).collect();
-        assert_eq!(counts, [2, 3, 1, 7, 6, 4, 5]);
+        assert_eq!(counts, [2, 3, 1, 7, 8, 6, 4, 5]);
         // `generate` refuses recordings with missing syscalls.
         let missing = caveats.iter().filter(|caveat| caveat.effect == Effect::Incomplete);
         let missing: Vec<&str> = missing.map(|caveat| caveat.id.as_str()).collect();
-        assert_eq!(missing, ["unrecorded-threads", "recorder-failed", "left-running"]);
+        assert_eq!(
+            missing,
+            ["unrecorded-threads", "recorder-failed", "counters-unreadable", "left-running"]
+        );
     }
 }

@@ -18,6 +18,9 @@ pub enum Note {
     Untraced(u64),
     /// Tracing failed, for this reason. All processes were killed; the recording ends there.
     Failed(String),
+    /// The counters of the programs could not be read any more, for this reason. The recording ends there; the command
+    /// continues.
+    Unreadable(String),
     /// Filters denied this many syscalls; `None` if there are filters, but the number is unknown. Denied syscalls
     /// are recorded like all others.
     Denied(Option<u64>),
@@ -26,6 +29,11 @@ pub enum Note {
     UnseenEnds(usize),
     /// The recording of a container from its start was ended while this many threads ran.
     Stopped(u64),
+    /// This many processes ran in the cgroup of a starting container, besides its first one. They are recorded only from
+    /// their next `execve` on.
+    RanBefore(u64),
+    /// No program was executed in the cgroup of a starting container.
+    NothingExecuted,
     /// The recorder may not read in which syscalls this many threads waited when it attached to them.
     UnreadWaits(u64),
     /// Another part of this process waited for the command, or SIGCHLD was ignored when the command ended.
@@ -68,6 +76,17 @@ impl fmt::Display for Note {
                 f,
                 "the command was killed because it could not be traced any more: {why}; the recording ends there"
             ),
+            Note::Unreadable(why) => write!(
+                f,
+                "the counters of the recorder could not be read any more, so syscalls are missing: {why}"
+            ),
+            Note::RanBefore(count) => write!(
+                f,
+                "processes that ran in the cgroup before, and were recorded only from their next execve on: {count}"
+            ),
+            Note::NothingExecuted => {
+                f.write_str("no program was executed in the cgroup while it was recorded")
+            }
             Note::Stopped(count) => write!(
                 f,
                 "the recording was ended while threads still ran, so later syscalls are missing: {count}"
@@ -93,7 +112,7 @@ impl fmt::Display for Note {
 impl Note {
     /// Whether the recording ended before the command did, or the command's exit status is unknown.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Note::Failed(_) | Note::UnknownStatus)
+        matches!(self, Note::Failed(_) | Note::Unreadable(_) | Note::UnknownStatus)
     }
 
     /// What to do about it.
@@ -111,6 +130,11 @@ impl Note {
             Note::Denied(_) => {
                 "a profile generated from this recording allows them; to avoid that, record without filters"
             }
+            Note::Unreadable(_) => "record again",
+            Note::RanBefore(_) => {
+                "record the cgroup without --starting, or start the container in an empty one"
+            }
+            Note::NothingExecuted => "start the container while its cgroup is recorded",
             Note::UnseenEnds(_) => "record again if the last syscalls of these threads matter",
             Note::EndedOthers(_) | Note::LeftOthers(_) | Note::Stopped(_) => {
                 "wait until they have ended"

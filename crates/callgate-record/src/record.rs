@@ -8,7 +8,7 @@ use crate::method::RecordMethod;
 use crate::note::Note;
 use crate::outcome::{Outcome, Recorded, exit_status};
 use crate::ptrace::{self, SyscallReports};
-use crate::save::{Counts, Facts, Nowhere, Parts, Save};
+use crate::save::{Counts, Nowhere, Parts, RunDescription, Save};
 use crate::signals::one_at_a_time;
 
 /// Records a command by the first of these methods that works.
@@ -48,10 +48,11 @@ pub fn record_to(
     let mut why_not_tracepoint = None;
     let mut result = Err(RecordErrorKind::NoMethod.into());
     let splits = save.wants_executables();
-    let mut facts = Facts { method: RecordMethod::Stops, command: words, attached: None };
+    let mut description =
+        RunDescription { method: RecordMethod::Stops, command: words, attached: None };
     for method in methods {
-        facts.method = *method;
-        let parts = Parts::new(&mut *save, facts.clone());
+        description.method = *method;
+        let parts = Parts::new(&mut *save, description.clone());
         result = match method {
             RecordMethod::Tracepoint => bpf::Recorder::new(splits)
                 .map_err(|why| RecordErrorKind::Tracepoint(why).into())
@@ -76,14 +77,14 @@ pub fn record_to(
     let counts = Counts { processes, threads };
     let caveats: Vec<_> = notes.iter().map(Note::caveat).collect();
     let status_byte = status.map(exit_status);
-    let (recording, executables) = facts.recordings(tallies, counts, status_byte, &caveats);
+    let (recording, executables) = description.recordings(tallies, counts, status_byte, &caveats);
     signals.wait_for_saving();
     save.whole(&recording, &executables);
     drop(signals);
     Ok(Recorded {
         recording,
         executables,
-        method: facts.method,
+        method: description.method,
         why_not_tracepoint,
         status: status.unwrap_or(0),
         time,

@@ -42,8 +42,8 @@ pub trait Save {
 /// What all threads did while they executed one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutableRecording {
-    /// The path that was given to `execve`; for a script, that of the script. At most 239 bytes; invalid UTF-8 is
-    /// replaced. Empty for all executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES).
+    /// The path that was given to `execve`; for a script, that of the script. At most 239 bytes, of which backslashes are
+    /// doubled, and those that are not UTF-8 are written `\xff`, so that different paths differ. Empty for all executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES).
     pub path: String,
     /// Its syscalls: the first is the `execve` that started it. Its run has the label `executable`, and no numbers of
     /// processes and threads.
@@ -64,16 +64,16 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// An interval is at least this many times as long as saving took.
 const SHARE: u32 = 100;
 
-/// Facts about a run that are known before it ends.
+/// What is known about a run before it ends.
 #[derive(Clone)]
-pub(super) struct Facts {
+pub(super) struct RunDescription {
     pub(super) method: RecordMethod,
     pub(super) command: Vec<String>,
     /// Running processes, and since when they are recorded; `None` for a command.
     pub(super) attached: Option<(String, Instant)>,
 }
 
-impl Facts {
+impl RunDescription {
     /// The recording of everything, and those of executables.
     pub(super) fn recordings(
         &self,
@@ -82,15 +82,15 @@ impl Facts {
         status: Option<u8>,
         caveats: &[Caveat],
     ) -> (Recording, Vec<ExecutableRecording>) {
-        let Tallies { whole: Tally { recording: mut whole, lost }, executables } = tallies;
+        let Tallies { whole: Tally { recording: mut whole, lost }, executables, unsplit } = tallies;
         let run = Run { lost, ..self.run(status, caveats.to_vec()) };
         let of_executable = |(path, tally): (Vec<u8>, Tally)| {
-            let path = String::from_utf8_lossy(&path).into_owned();
+            let path = escaped(&path);
             let mut recording = tally.recording;
             let labels = Some(path.clone()).filter(|path| !path.is_empty());
             let labels = labels.map(|path| ("executable".to_owned(), path)).into_iter().collect();
-            // Of which executable the lost syscalls are, is not known.
-            let lost = lost.saturating_add(tally.lost);
+            // Of which executable these syscalls are, is not known.
+            let lost = lost.saturating_add(unsplit).saturating_add(tally.lost);
             recording.push_run(Run { lost, labels, ..run.clone() });
             ExecutableRecording { path, recording }
         };
@@ -120,6 +120,16 @@ impl Facts {
     }
 }
 
+/// A path as text that no other path has.
+fn escaped(path: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in path.utf8_chunks() {
+        text += &chunk.valid().replace('\\', "\\\\");
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
+}
+
 /// Counters besides those of syscalls.
 #[derive(Clone, Copy)]
 pub(super) struct Counts {
@@ -130,7 +140,7 @@ pub(super) struct Counts {
 /// Saves parts at intervals.
 pub(super) struct Parts<'s> {
     save: &'s mut dyn Save,
-    facts: Facts,
+    description: RunDescription,
     /// When the next part is due; `None` if no parts are wanted.
     next: Option<Instant>,
     pause: Duration,
@@ -138,14 +148,19 @@ pub(super) struct Parts<'s> {
 
 impl<'s> Parts<'s> {
     /// For a run that starts now.
-    pub(super) fn new(save: &'s mut dyn Save, facts: Facts) -> Parts<'s> {
+    pub(super) fn new(save: &'s mut dyn Save, description: RunDescription) -> Parts<'s> {
         let next = save.wants_parts().then(|| Instant::now() + FIRST);
-        Parts { save, facts, next, pause: FIRST }
+        Parts { save, description, next, pause: FIRST }
     }
 
-    /// The receiver of recordings.
-    pub(super) fn receiver(&mut self) -> &mut dyn Save {
-        self.save
+    /// Reports that running processes with this many threads are recorded from now on.
+    pub(super) fn attached(&mut self, threads: u64) {
+        self.save.attached(threads);
+    }
+
+    /// Reports that running processes were recorded for this long.
+    pub(super) fn waits(&mut self, time: Duration) {
+        self.save.waits(time);
     }
 
     pub(super) fn are_wanted(&self) -> bool {
@@ -163,7 +178,7 @@ impl<'s> Parts<'s> {
         tallies.whole.lost = tallies.whole.lost.saturating_add(1);
         let counts = Counts { processes, threads };
         let (whole, executables) =
-            self.facts.recordings(tallies, counts, None, &[Caveat::unfinished()]);
+            self.description.recordings(tallies, counts, None, &[Caveat::unfinished()]);
         self.save.part(&whole, &executables);
         self.saved(start.elapsed());
     }
@@ -186,10 +201,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn different_paths_have_different_texts() {
+        assert_eq!(escaped("/bin/é".as_bytes()), "/bin/é");
+        assert_eq!(escaped(b"x\xff\xfe"), r"x\xff\xfe");
+        assert_eq!(escaped(br"x\xff"), r"x\\xff");
+    }
+
+    #[test]
     fn intervals_double_up_to_a_minute_and_saving_takes_a_hundredth() {
-        let facts = Facts { method: RecordMethod::Stops, command: Vec::new(), attached: None };
+        let description =
+            RunDescription { method: RecordMethod::Stops, command: Vec::new(), attached: None };
         let mut nowhere = Nowhere;
-        let mut parts = Parts::new(&mut nowhere, facts);
+        let mut parts = Parts::new(&mut nowhere, description);
         let pauses = [0, 0, 0, 0, 0, 0, 0, 0, 2, 0]
             .map(|took| parts.pause_after(Duration::from_secs(took)).as_secs());
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 200, 60]);

@@ -62,14 +62,17 @@ impl Tally {
 #[derive(Clone, Default)]
 pub(super) struct Tallies {
     pub(super) whole: Tally,
-    /// By the path that was executed; empty for all beyond [`MAX_EXECUTABLES`], and for those that are not known. `None` if they are not counted apart.
+    /// By the path that was executed; empty for all beyond [`MAX_EXECUTABLES`], and for those that are not known. `None`
+    /// if they are not counted apart.
     pub(super) executables: Option<BTreeMap<Vec<u8>, Tally>>,
+    /// How many syscalls of the whole are missing in those of executables, because there were too many counters.
+    pub(super) unsplit: u64,
 }
 
 impl Tallies {
     /// No counters yet; whether executables are counted apart.
     pub(super) fn new(splits: bool) -> Tallies {
-        Tallies { whole: Tally::default(), executables: splits.then(BTreeMap::new) }
+        Tallies { executables: splits.then(BTreeMap::new), ..Tallies::default() }
     }
 
     /// The counters of an executable, if they are counted apart.

@@ -14,8 +14,8 @@ use std::time::Duration;
 use callgate::Arch;
 use callgate::recording::{Effect, Recording, SyscallId};
 use callgate_record::{
-    AttachTarget, Cgroup, ExecutableRecording, RecordError, RecordMethod, Recorded, RunningProcess,
-    Save, attach_to,
+    AttachTarget, Cgroup, ExecutableRecording, Note, RecordError, RecordMethod, Recorded,
+    RunningProcess, Save, attach_to,
 };
 use callgate_testing::{Need, Skip, TestResult, needs_root};
 
@@ -35,6 +35,8 @@ fn main() -> ExitCode {
         a_cgroup_is_recorded_with_those_below,
         processes_that_enter_a_cgroup_count_from_their_execve,
         a_starting_container_is_recorded_from_its_execve,
+        an_empty_cgroup_is_waited_for_where_a_container_starts,
+        processes_that_ran_where_a_container_starts_are_a_caveat,
         an_empty_cgroup_is_an_error,
     ])
 }
@@ -101,9 +103,9 @@ impl Drop for Subject {
 }
 
 /// Reports the start of a recording.
-struct Told(Sender<u64>);
+struct ReportsAttaching(Sender<u64>);
 
-impl Save for Told {
+impl Save for ReportsAttaching {
     fn attached(&mut self, threads: u64) {
         let _ = self.0.send(threads);
     }
@@ -119,7 +121,8 @@ fn skip(why: RecordError) -> Skip {
 fn while_recorded(target: &AttachTarget, does: impl FnOnce(u64)) -> Result<Recorded, Skip> {
     let (send, attached) = mpsc::channel();
     std::thread::scope(|scope| {
-        let recorder = scope.spawn(move || attach_to(target, Some(PATIENCE), &mut Told(send)));
+        let recorder =
+            scope.spawn(move || attach_to(target, Some(PATIENCE), &mut ReportsAttaching(send)));
         // The sender is dropped when the recorder cannot start.
         if let Ok(threads) = attached.recv_timeout(PATIENCE) {
             does(threads);
@@ -185,8 +188,8 @@ fn syscalls_in_which_threads_wait_are_counted() -> TestResult {
         let name = |name: &str| Arch::native().unwrap().number(name).unwrap().to_string();
         nrs == [name("read"), name("futex"), name("futex"), name("futex")]
     })?;
-    let mut told = Told(mpsc::channel().0);
-    let recorded = attach_to(&subject.target(), Some(Duration::ZERO), &mut told).map_err(skip)?;
+    let mut save = ReportsAttaching(mpsc::channel().0);
+    let recorded = attach_to(&subject.target(), Some(Duration::ZERO), &mut save).map_err(skip)?;
     let all: Vec<_> = recorded.recording.syscalls().collect();
     let counts: Vec<_> = all.iter().map(|(id, seen)| (id.name(), seen.count())).collect();
     assert_eq!(counts, [(Some("read"), 1), (Some("futex"), 3)]);
@@ -246,7 +249,7 @@ fn a_process_that_has_ended_is_not_recorded() -> TestResult {
     let mut subject = Subject::start();
     let (target, pid) = (subject.target(), subject.process.id());
     subject.exit();
-    let why = attach_to(&target, None, &mut Told(mpsc::channel().0)).unwrap_err();
+    let why = attach_to(&target, None, &mut ReportsAttaching(mpsc::channel().0)).unwrap_err();
     let text = format!("process {pid} (attach-subject) has no running processes");
     if why.to_string() != text {
         return Err(skip(why));
@@ -293,6 +296,10 @@ impl Group {
 
     fn target(&self) -> AttachTarget {
         AttachTarget::Cgroup(Cgroup::open(&self.0).unwrap())
+    }
+
+    fn starting(&self, first_process: Option<u32>) -> AttachTarget {
+        AttachTarget::Starting { cgroup: Cgroup::open(&self.0).unwrap(), first_process }
     }
 
     /// Runs another program of the subject, which enters this cgroup or the one below.
@@ -365,29 +372,67 @@ fn processes_that_enter_a_cgroup_count_from_their_execve() -> TestResult {
 fn a_starting_container_is_recorded_from_its_execve() -> TestResult {
     let group = Group::new("starting")?;
     let mut runtime = Subject::start_in(&group.0);
-    let cgroup = Cgroup::open(&group.0).unwrap();
-    let recorded = while_recorded(&AttachTarget::Starting(cgroup), |threads| {
+    let recorded = while_recorded(&group.starting(Some(runtime.process.id())), |threads| {
         assert_eq!(threads, 0);
         runtime.ask("call 8");
         runtime.ask("thread 8");
+        // A hook of the runtime; the container's program comes later.
+        group.run("join", "cgroup.procs", "2");
+        std::thread::sleep(Duration::from_millis(300));
         group.run("join", "cgroup.procs", "3");
+        runtime.exit();
     })?;
     let recording = &recorded.recording;
-    assert_eq!(count(recording, "geteuid"), 3);
-    assert_eq!(count(recording, "execve"), 1);
+    assert_eq!(count(recording, "geteuid"), 5);
+    assert_eq!(count(recording, "execve"), 2);
     for of_the_runtime in ["getegid", "getgid", "setsid"] {
         assert_eq!(count(recording, of_the_runtime), 0, "{of_the_runtime}");
     }
     let run = &recording.runs()[0];
-    assert_eq!((run.processes, run.threads, run.lost), (Some(1), Some(1), 0));
+    assert_eq!((run.processes, run.threads, run.lost), (Some(2), Some(2), 0));
     assert!(run.from_execve && run.caveats.is_empty(), "{run:?}");
-    runtime.exit();
+    Ok(())
+}
+
+/// The cgroup of a container may still be empty, and the runtime may create it long before the container starts.
+fn an_empty_cgroup_is_waited_for_where_a_container_starts() -> TestResult {
+    let group = Group::new("waits")?;
+    let recorded = while_recorded(&group.starting(None), |threads| {
+        assert_eq!(threads, 0);
+        std::thread::sleep(Duration::from_millis(300));
+        group.run("join", "cgroup.procs", "3");
+    })?;
+    assert_eq!(count(&recorded.recording, "geteuid"), 3);
+    assert_eq!(recorded.notes, []);
+    let mut save = ReportsAttaching(mpsc::channel().0);
+    let limit = Some(Duration::from_millis(200));
+    let recorded = attach_to(&group.starting(None), limit, &mut save).map_err(skip)?;
+    assert!(recorded.time >= Duration::from_millis(200), "{:?}", recorded.time);
+    assert_eq!(recorded.notes, [Note::NothingExecuted]);
+    Ok(())
+}
+
+/// What runs there already and is not the first process of the container is missing, and the recording says that.
+fn processes_that_ran_where_a_container_starts_are_a_caveat() -> TestResult {
+    let group = Group::new("others")?;
+    let mut other = Subject::start_in(&group.0);
+    let mut first = Subject::start_in(&group.0.join("below"));
+    let recorded = while_recorded(&group.starting(Some(first.process.id())), |_| {
+        other.ask("call 4");
+        group.run("join", "cgroup.procs", "3");
+        first.exit();
+        other.exit();
+    })?;
+    assert_eq!(recorded.notes, [Note::RanBefore(1)]);
+    let caveats = &recorded.recording.runs()[0].caveats;
+    assert_eq!((caveats[0].id.as_str(), caveats[0].effect), ("ran-before", Effect::Excerpt));
     Ok(())
 }
 
 fn an_empty_cgroup_is_an_error() -> TestResult {
     let group = Group::new("empty")?;
-    let why = attach_to(&group.target(), None, &mut Told(mpsc::channel().0)).unwrap_err();
+    let why =
+        attach_to(&group.target(), None, &mut ReportsAttaching(mpsc::channel().0)).unwrap_err();
     let above = group.0.parent().unwrap().file_name().unwrap().to_str().unwrap();
     let name = format!("{above}/group");
     if why.to_string() != format!("cgroup /{name} has no running processes") {

@@ -4,12 +4,13 @@ mod common {
     pub(crate) mod skip;
 }
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{self, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callgate::Arch;
 use callgate::recording::{Recording, SyscallId};
@@ -25,13 +26,18 @@ const SERVER: &str = env!("CARGO_BIN_EXE_attach-subject");
 
 fn main() -> ExitCode {
     type Test = fn(RecordMethod) -> TestResult;
-    let tests: [(&str, Test); 2] = [
+    let tests: [(&str, Test); 3] = [
+        (
+            "children_execute_what_their_parent_executes",
+            children_execute_what_their_parent_executes,
+        ),
         ("executables_are_counted_apart", executables_are_counted_apart),
         ("strange_paths_are_kept", strange_paths_are_kept),
     ];
     let mut trials = callgate_testing::trials![
         executables_beyond_the_limit_are_counted_together,
-        running_processes_are_split
+        running_processes_are_split,
+        a_process_that_changes_its_path_is_attached_to
     ];
     for (name, test) in tests {
         for method in RecordMethod::ALL {
@@ -91,7 +97,7 @@ impl Directory {
     }
 
     /// A link to the subject.
-    fn link(&self, name: &str) -> PathBuf {
+    fn link(&self, name: impl AsRef<Path>) -> PathBuf {
         let path = self.0.join(name);
         std::os::unix::fs::symlink(SUBJECT, &path).unwrap();
         path
@@ -144,7 +150,38 @@ fn executables_are_counted_apart(method: RecordMethod) -> TestResult {
     Ok(())
 }
 
-/// Control characters and a path that is too long.
+/// Even if their memory says something else.
+fn children_execute_what_their_parent_executes(method: RecordMethod) -> TestResult {
+    let recorded = record_shell(method, &format!("{SUBJECT} renamed; :"))?;
+    assert_eq!(paths(&recorded), ["/bin/sh", SUBJECT]);
+    assert_eq!(count_of(&recorded, SUBJECT, "getegid"), 150);
+    let of_shell = count_of(&recorded, "/bin/sh", "getgid");
+    assert_eq!(count(&recorded.recording, "getgid"), 400 + of_shell);
+    assert_eq!(count_of(&recorded, SUBJECT, "getgid"), 400);
+    Ok(())
+}
+
+fn a_process_that_changes_its_path_is_attached_to() -> TestResult {
+    needs_root()?;
+    let mut command = std::process::Command::new(SUBJECT);
+    let mut subject = command.arg("renames").stdout(Stdio::piped()).spawn().unwrap();
+    let mut answers = BufReader::new(subject.stdout.take().unwrap()).lines();
+    assert_eq!(answers.next().unwrap().unwrap(), "ready");
+    let target = AttachTarget::Process(RunningProcess::find(subject.id()).unwrap());
+    let start = Instant::now();
+    let recorded = attach_to(&target, Some(Duration::ZERO), &mut Split(None));
+    let time = start.elapsed();
+    let _ = subject.kill();
+    let _ = subject.wait();
+    let recorded =
+        recorded.map_err(|why| common::skip::impossible(RecordMethod::Tracepoint, &why))?;
+    assert!(time < Duration::from_secs(8), "{time:?}");
+    let run = &recorded.recording.runs()[0];
+    assert_eq!((run.threads, run.lost), (Some(1), 0));
+    Ok(())
+}
+
+/// Control characters, a path that is too long, and paths that are not UTF-8.
 fn strange_paths_are_kept(method: RecordMethod) -> TestResult {
     let directory = Directory::new(&format!("strange-{method:?}"));
     let strange = directory.link("a\u{1b}[31m\nb");
@@ -152,27 +189,51 @@ fn strange_paths_are_kept(method: RecordMethod) -> TestResult {
     std::fs::create_dir_all(&below).unwrap();
     let long = below.join("e".repeat(200));
     std::os::unix::fs::symlink(SUBJECT, &long).unwrap();
+    for bytes in [&b"f\xfe"[..], b"f\xff"] {
+        directory.link(OsStr::from_bytes(bytes));
+    }
     let all = directory.0.display();
-    let recorded = record_shell(method, &format!("{all}/a* leaf; {all}/d*/e* leaf; :"))?;
+    let commands = format!("{all}/a* leaf; {all}/d*/e* leaf; for p in {all}/f*; do $p leaf; done");
+    let recorded = record_shell(method, &commands)?;
+    for escaped in [r"f\xfe", r"f\xff"] {
+        assert_eq!(count_of(&recorded, &format!("{all}/{escaped}"), "getegid"), 3);
+    }
     assert_eq!(count_of(&recorded, strange.to_str().unwrap(), "getegid"), 3);
     assert_eq!(count_of(&recorded, &long.to_str().unwrap()[..239], "getegid"), 3);
-    assert_eq!(paths(&recorded).len(), 3);
+    assert_eq!(paths(&recorded).len(), 5);
     Ok(())
 }
 
+/// The last program makes a syscall when all counters of single executables are in use.
 fn executables_beyond_the_limit_are_counted_together() -> TestResult {
     const MORE: usize = 5;
     let directory = Directory::new("many");
-    (0..MAX_EXECUTABLES + MORE).for_each(|number| drop(directory.link(&format!("n{number}"))));
+    (0..MAX_EXECUTABLES + MORE).for_each(|number| drop(directory.link(format!("n{number}"))));
     let all = directory.0.display();
-    let commands = format!("for p in {all}/n*; do $p leaf; done");
+    let commands = format!("for p in {all}/n*; do $p many; done; {all}/n0 last; {all}/n0 leaf");
     let recorded = record_shell(RecordMethod::Tracepoint, &commands)?;
     // One of them is the shell, and the empty path has the others.
     assert_eq!(paths(&recorded).len(), MAX_EXECUTABLES + 1);
-    assert_eq!(count_of(&recorded, "", "getegid"), 3 * (MORE as u64 + 1));
-    let of_shell = count_of(&recorded, "/bin/sh", "getegid");
-    let all = 3 * (MAX_EXECUTABLES + MORE) as u64;
-    assert_eq!(count(&recorded.recording, "getegid"), of_shell + all);
+    assert_eq!(count_of(&recorded, "", "execve"), MORE as u64 + 1);
+    let number = |recording: &Recording, nr| {
+        recording.get(SyscallId::new(Arch::native().unwrap(), nr)).map_or(0, |seen| seen.count())
+    };
+    let whole = &recorded.recording;
+    for nr in 0..40 {
+        assert_eq!(number(whole, 10_000 + nr), (MAX_EXECUTABLES + MORE) as u64);
+    }
+    assert_eq!((number(whole, 11_000), whole.runs()[0].lost), (1, 0));
+    // What executables lack, they have lost.
+    let sum = |nr| recorded.executables.iter().map(|it| number(&it.recording, nr)).sum::<u64>();
+    let missing: u64 = whole
+        .syscalls()
+        .filter(|(id, _)| id.name() != Some("execve"))
+        .map(|(id, seen)| seen.count() - sum(id.nr))
+        .sum();
+    assert_eq!(sum(11_000), 0, "the map has room for more, so the test is too small");
+    let [run] = recorded.executables[0].recording.runs() else { panic!("several runs") };
+    assert!(missing > 0 && run.lost >= missing, "{missing} of {}", run.lost);
+    assert!(run.lost - missing <= 2 * MAX_EXECUTABLES as u64, "{missing} of {}", run.lost);
     Ok(())
 }
 

@@ -1,16 +1,18 @@
 //! `callgate test`: runs a command without a filter, and lists the syscalls that a filter would have denied.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use callgate::check::{Finding, check};
 use callgate::diagram::Store;
-use callgate_linux::Command;
-use callgate_record::{exit_status, record};
+use callgate::recording::{Effect, Run};
+use callgate_record::{Note, Recorded, exit_status};
 use clap::ValueHint;
 
 use super::check::{json, table, warn_about_arches};
-use super::record::{MethodArg, warn_about};
+use super::record::{MethodArg, RecordedCommand, warn_about};
 use crate::options::{Format, SourceOptions};
+use crate::output::{self, NewFile};
 use crate::report::{self, Failure, Result};
 use crate::source::Source;
 
@@ -23,17 +25,20 @@ check. So one run lists all that is missing in a profile. After a syscall that
 is really denied, the command may make others.
 
 The command uses the terminal and the standard streams; the result goes to
-standard error at the end. \"all\", \"with\" and \"perhaps\" mean the same as in
-callgate check. To keep the recording, use callgate record and callgate check;
-callgate generate --update adds what it needs to the profile.
+standard error at the end, or to a file (-o). \"all\", \"with\" and \"perhaps\"
+mean the same as in callgate check. To keep the recording, use callgate record
+and callgate check; callgate generate --update adds what it needs to the
+profile.
 
 Examples:
   callgate test profile.json -- my-server --once
   callgate test container-default --caps none -- make -j8
+  callgate test profile.json --format json -o result.json -- my-server --once
 
 Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error; 127
-if the command is not found, 126 if it cannot be executed. The exit status of
-the command is printed if it is not 0.")]
+if the command is not found, 126 if it cannot be executed. If the recording is
+incomplete and nothing is denied, that is an error, because the filter may deny
+what is missing. The exit status of the command is printed if it is not 0.")]
 pub(crate) struct TestArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(value_hint = ValueHint::FilePath)]
@@ -42,6 +47,10 @@ pub(crate) struct TestArgs {
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]
     #[arg(long, value_name = "METHOD", default_value = "auto", hide_default_value = true)]
     via: MethodArg,
+
+    /// Write the result to this file; - is standard output, which the command uses, too [default: standard error]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
 
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -60,12 +69,11 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read(&args.reading)?;
     let mut store = Store::default();
     let root = filter.diagram(&mut store)?;
-    let command = Command::find(&args.command)
-        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
-    let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let recorded = record(&command, words, args.via.methods()).map_err(|error| {
-        Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
-    })?;
+    let command = RecordedCommand::find(&args.command)?;
+    let is_file = |path: &&PathBuf| path.as_os_str() != "-";
+    let file =
+        args.output.as_ref().filter(is_file).map(|path| NewFile::prepare(path)).transpose()?;
+    let recorded = command.record(args.via, None)?;
     warn_about(&recorded, false);
     let status = exit_status(recorded.status);
     if status != 0 {
@@ -78,9 +86,31 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     warn_about_arches(recording, &filter);
     let findings = check(&mut store, root, recording)
         .map_err(|error| Failure::about(&filter.name, error.to_string()))?;
-    report::note(&match args.format {
+    let result = match args.format {
         Format::Text => table(recording, &filter.name, &findings),
         Format::Json => json(recording, &filter.name, &findings),
-    });
-    Ok(u8::from(findings.iter().any(Finding::is_denied)))
+    };
+    match (file, &args.output) {
+        (Some(file), _) => file.finish(result.as_bytes())?,
+        (None, Some(_)) => output::print(&result)?,
+        (None, None) => report::note(&result),
+    }
+    if findings.iter().any(Finding::is_denied) {
+        return Ok(1);
+    }
+    if is_incomplete(&recorded) {
+        return Err(Failure::new(
+            "the recording is incomplete, and the filter may deny what is missing",
+        )
+        .help("see the warnings above"));
+    }
+    Ok(0)
+}
+
+/// Whether syscalls are missing in a recording.
+fn is_incomplete(recorded: &Recorded) -> bool {
+    let is_lacking = |run: &Run| {
+        run.lost > 0 || run.caveats.iter().any(|caveat| caveat.effect == Effect::Incomplete)
+    };
+    recorded.recording.runs().iter().any(is_lacking) || recorded.notes.iter().any(Note::is_failure)
 }

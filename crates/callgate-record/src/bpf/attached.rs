@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use super::counted::Counted;
 use super::error::BpfError;
-use super::layout::{NO_EXECUTABLE, session};
-use super::namespace::{in_first_namespace, is_gone};
+use super::layout::NO_EXECUTABLE;
+use super::living::Living;
+use super::namespace::in_first_namespace;
 use super::recorder::Recorder;
 use super::seed::{SeedError, Seeded, seed};
 use super::session::Adopted;
 use crate::Note;
 use crate::error::RecordErrorKind;
 use crate::outcome::Outcome;
-use crate::running::{AttachTarget, Cgroup};
+use crate::running::{AttachTarget, Population};
 use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::time_of_a_syscall;
@@ -22,11 +23,6 @@ use crate::wake_event;
 
 /// How often the recorder checks whether the last thread has ended.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// A thread that executes a program takes over the number of the main thread. While the kernel loads the program,
-/// the old number has ended and the new one has no entry yet; this is the limit for that, and for threads of other
-/// recorders that hide ours in the map.
-const UNCERTAIN: Duration = Duration::from_secs(2);
 
 /// How many sets of programs are tried. A recorder that starts at the same time may join a new set, and add the same
 /// threads first.
@@ -37,12 +33,13 @@ pub(crate) struct Attached {
     recorder: Recorder,
     target: AttachTarget,
     seeded: Seeded,
+    /// How many processes run in the cgroup of a starting container that are not its first one.
+    others: u64,
     /// How much recording adds to the cheapest syscall.
     cost: Duration,
-    /// Since when no thread seems to be left.
-    unsure_since: Option<Instant>,
-    /// Threads whose end the programs did not see.
-    unseen_ends: usize,
+    living: Living,
+    /// Whether the cgroup of a starting container had a process.
+    was_populated: bool,
 }
 
 impl Attached {
@@ -55,7 +52,7 @@ impl Attached {
         }
         for _ in 0..ATTEMPTS {
             match Attached::with(recorder, target)? {
-                Ok(attached) if attached.seeded.threads == 0 && !target.is_starting() => {
+                Ok(attached) if attached.seeded.added == 0 && !target.is_starting() => {
                     return Err(RecordErrorKind::NoProcesses(target.to_string()));
                 }
                 Ok(attached) => return Ok(attached),
@@ -82,18 +79,20 @@ impl Attached {
                 return Ok(Err(Taken(recorder)));
             }
         }
+        let unlisted = |why| RecordErrorKind::Unlisted(target.to_string(), why);
         match seed(&mut recorder.session, target) {
             Ok(seeded) => Ok(Ok(Attached {
+                others: target.others().map_err(unlisted)?,
+                living: Living::new(seeded.before.threads),
                 recorder,
                 target: target.clone(),
                 seeded,
                 cost,
-                unsure_since: None,
-                unseen_ends: 0,
+                was_populated: false,
             })),
             Err(SeedError::Taken) => Ok(Err(Taken(recorder))),
             Err(SeedError::Map(why)) => Err(map(why)),
-            Err(SeedError::List(why)) => Err(RecordErrorKind::Unlisted(target.to_string(), why)),
+            Err(SeedError::List(why)) => Err(unlisted(why)),
         }
     }
 
@@ -103,98 +102,70 @@ impl Attached {
         limit: Option<Duration>,
         mut parts: Parts<'_>,
         signals: Signals,
-    ) -> Result<Outcome, RecordErrorKind> {
-        let failed = |why| RecordErrorKind::Attach(BpfError::Map(why));
+    ) -> Outcome {
         let start = Instant::now();
-        parts.receiver().attached(self.seeded.threads);
-        loop {
+        parts.attached(self.seeded.added);
+        let watched = loop {
             let left = limit.map(|limit| limit.saturating_sub(start.elapsed()));
-            let is_over = left.is_some_and(|left| left.is_zero()) || signals.interrupted();
-            if is_over || self.has_ended().map_err(failed)? {
-                break;
+            if left.is_some_and(|left| left.is_zero()) || signals.interrupted() {
+                break Ok(false);
+            }
+            match self.has_ended() {
+                Ok(false) => {}
+                ended => break ended,
             }
             if parts.is_due() {
-                self.save(&mut parts);
+                self.recorder.save(&mut parts, &self.seeded.before);
             }
-            parts.receiver().waits(start.elapsed());
+            parts.waits(start.elapsed());
             wake_event::wait(left.map_or(PAUSE, |left| left.min(PAUSE)));
-        }
-        let time = start.elapsed();
-        self.recorder.session.stop().map_err(failed)?;
-        let left = self.living().map_err(failed)?;
-        let Counted { tallies, denied, processes, threads } = self.read().map_err(failed)?;
+        };
+        let (time, cost) = (start.elapsed(), self.cost);
         let mut notes = Vec::new();
-        if self.target.is_starting() && left > 0 {
-            notes.push(Note::Stopped(left));
+        if let AttachTarget::Starting { cgroup, .. } = &self.target {
+            let session = &self.recorder.session;
+            let left = match self.living.count(session) {
+                // The program of the container may not have been executed yet.
+                Ok(0) => cgroup.threads().map_or(0, |threads| threads.len() as u64),
+                counted => counted.unwrap_or(0),
+            };
+            if left > 0 && watched.as_ref().is_ok_and(|has_ended| !has_ended) {
+                notes.push(Note::Stopped(left));
+            }
+            if self.living.begun(session).is_ok_and(|begun| begun == 0) {
+                notes.push(Note::NothingExecuted);
+            }
+        }
+        if self.others > 0 {
+            notes.push(Note::RanBefore(self.others));
         }
         if self.seeded.unread > 0 {
             notes.push(Note::UnreadWaits(self.seeded.unread));
         }
-        if self.unseen_ends > 0 {
-            notes.push(Note::UnseenEnds(self.unseen_ends));
-        }
-        if denied > 0 {
-            notes.push(Note::Denied((tallies.whole.lost == 0).then_some(denied)));
-        }
-        let cost = self.cost;
-        Ok(Outcome { tallies, status: None, processes, threads, time, cost, notes, signals })
+        let counted =
+            self.recorder.finish(self.seeded.before, watched.map(drop), &self.living, &mut notes);
+        let Counted { tallies, processes, threads, .. } = counted;
+        Outcome { tallies, status: None, processes, threads, time, cost, notes, signals }
     }
 
-    /// Whether no thread is left.
+    /// Whether no thread is left, and no process that may execute the program of a starting container.
     fn has_ended(&mut self) -> io::Result<bool> {
         let session = &self.recorder.session;
-        let thread = session.thread()?;
-        if thread.as_ref().is_some_and(|thread| !is_gone(thread)) {
-            self.unsure_since = None;
+        if self.living.count(session)? > 0 {
             return Ok(false);
         }
-        let is_certain = self.unsure_since.get_or_insert_with(Instant::now).elapsed() >= UNCERTAIN;
-        match thread {
-            Some(gone) if is_certain => {
-                self.unseen_ends += usize::from(session.forget(&gone)?);
+        let AttachTarget::Starting { cgroup, .. } = &self.target else { return Ok(true) };
+        match cgroup.population() {
+            Population::Populated => {
+                self.was_populated = true;
                 Ok(false)
             }
-            Some(_) => Ok(false),
-            // The first process has not executed its program yet.
-            None if self.begun()? == 0 => {
-                Ok(!self.target.cgroup().is_some_and(Cgroup::is_populated))
+            Population::Empty if !self.was_populated && self.living.begun(session)? == 0 => {
+                Ok(false)
             }
-            None => Ok(is_certain || self.living()? == 0),
+            // A process may have executed a program and left the cgroup meanwhile.
+            Population::Empty | Population::Removed => Ok(self.living.count(session)? == 0),
         }
-    }
-
-    fn word(&self, word: i16) -> io::Result<u64> {
-        Ok(self.recorder.session.words()?.get(word as usize).copied().unwrap_or(0))
-    }
-
-    /// How many threads were recorded so far.
-    fn begun(&self) -> io::Result<u64> {
-        Ok(self.seeded.threads.saturating_add(self.word(session::THREADS)?))
-    }
-
-    /// How many of them have not ended, by the counters.
-    fn living(&self) -> io::Result<u64> {
-        let ended = self.word(session::UNSEEN)?.saturating_add(self.word(session::ENDED)?);
-        Ok(self.begun()?.saturating_sub(ended))
-    }
-
-    /// Saves the recording so far.
-    fn save(&self, parts: &mut Parts<'_>) {
-        let start = Instant::now();
-        match self.read() {
-            Ok(Counted { tallies, processes, threads, .. }) => {
-                parts.save(tallies, processes, threads);
-            }
-            // This may succeed at the end.
-            Err(_) => parts.saved(start.elapsed()),
-        }
-    }
-
-    fn read(&self) -> io::Result<Counted> {
-        let mut counted = self.recorder.read(self.seeded.waiting.clone())?;
-        counted.processes += self.seeded.processes;
-        counted.threads += self.seeded.threads;
-        Ok(counted)
     }
 }
 
@@ -218,5 +189,81 @@ impl Recorder {
         }
         self.session.clear().map_err(BpfError::Map)?;
         Ok(Some(recorded.saturating_sub(self.unrecorded)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::{session, state};
+    use super::*;
+    use crate::RecordMethod;
+    use crate::running::RunningProcess;
+    use crate::save::{Nowhere, RunDescription};
+
+    /// A process that makes no syscalls.
+    fn busy_process() -> std::process::Child {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "echo; while :; do :; done"]).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut byte = [0];
+        io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut byte).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        child
+    }
+
+    fn end(mut child: std::process::Child) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// The kernel reads maps without errors, so this removes the entry that is read.
+    #[test]
+    #[ignore = "needs root: loads eBPF programs, and must run in the initial PID namespace"]
+    fn counters_that_cannot_be_read_do_not_discard_the_recording() {
+        let child = busy_process();
+        let target = AttachTarget::Process(RunningProcess::find(child.id()).unwrap());
+        let mut attached = Attached::new(&target, false).unwrap();
+        let read = callgate::recording::SyscallId::new(callgate::Arch::X86_64, 0);
+        attached.seeded.before.tallies.count(None, read, &[0; 6]);
+        let session = &attached.recorder.session;
+        session.set.sessions.remove(&session.id.to_ne_bytes()).unwrap();
+        let description = RunDescription {
+            method: RecordMethod::Tracepoint,
+            command: Vec::new(),
+            attached: None,
+        };
+        let mut nowhere = Nowhere;
+        let parts = Parts::new(&mut nowhere, description);
+        let outcome = attached.record(None, parts, Signals::end_recording());
+        end(child);
+        assert!(matches!(outcome.notes[..], [Note::Unreadable(_)]), "{:?}", outcome.notes);
+        assert_eq!(outcome.tallies.whole.recording.total(), 1);
+    }
+
+    #[test]
+    #[ignore = "needs root: loads eBPF programs, and must run in the initial PID namespace"]
+    fn ends_count_once_and_only_for_threads_that_were_counted() {
+        let mut recorder = Recorder::new(false).unwrap();
+        let ended =
+            |recorder: &Recorder| recorder.session.words().unwrap()[session::ENDED as usize];
+        // It is killed in the `execve` by which it joins.
+        let child = busy_process();
+        let thread = (child.id() as i32).to_ne_bytes();
+        recorder.session.set_state(&thread, state::JOINS as u64, 0).unwrap();
+        end(child);
+        assert_eq!(recorder.session.state(&thread).unwrap(), None);
+        assert_eq!(ended(&recorder), 0);
+        // Without an entry, its end is not counted either; with one, it is.
+        for (is_forgotten, expected) in [(true, 0), (false, 1)] {
+            let child = busy_process();
+            let thread = (child.id() as i32).to_ne_bytes();
+            assert_eq!(recorder.session.adopt(&thread, 0).unwrap(), Adopted::New);
+            if is_forgotten {
+                assert!(recorder.session.forget(&thread).unwrap());
+            }
+            end(child);
+            assert!(!recorder.session.forget(&thread).unwrap());
+            assert_eq!(ended(&recorder), expected);
+        }
     }
 }

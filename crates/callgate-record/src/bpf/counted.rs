@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use callgate::Arch;
 use callgate::recording::{ArgValues, Bounds, SyscallId};
 
-use super::layout::{ARG_WORDS, CALL_WORDS, NO_EXECUTABLE, OTHERS, SLOTS};
+use super::layout::{ARG_WORDS, CALL_WORDS, SLOTS};
 use crate::tally::Tallies;
 
-/// What the programs counted.
+/// What was counted.
+#[derive(Clone)]
 pub(super) struct Counted {
     pub(super) tallies: Tallies,
     pub(super) denied: u64,
@@ -46,22 +47,13 @@ pub(super) fn add(
         let Some((count, args)) = value.split_first() else { continue };
         let args = args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg, values_key));
         let args: Vec<ArgValues> = args.collect();
-        let path = match executable {
-            NO_NUMBER => None,
-            OTHERS_NUMBER => Some(&[][..]),
-            // Its entry is inserted before it is counted.
-            number => paths.get(&number).map(Vec::as_slice),
-        };
-        if let Some(tally) = path.and_then(|path| tallies.executable(path)) {
+        // An entry is inserted before it is counted; without an executable, there is none.
+        if let Some(tally) = paths.get(&executable).and_then(|path| tallies.executable(path)) {
             tally.add(syscall, *count, args.iter().cloned());
         }
         tallies.whole.add(syscall, *count, args);
     }
 }
-
-/// [`NO_EXECUTABLE`] and [`OTHERS`] in counters.
-const NO_NUMBER: u64 = NO_EXECUTABLE as u64;
-const OTHERS_NUMBER: u64 = OTHERS as u64;
 
 /// The values of one argument on one processor.
 fn seen(count: u64, arg: &[u64], key: u64) -> ArgValues {

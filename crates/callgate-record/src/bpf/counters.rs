@@ -3,7 +3,9 @@
 use super::asm::Helper::{CurrentTask, MapLookup, MapUpdate};
 use super::asm::Size::{Double, Word};
 use super::asm::{Alu, Asm, Cond, FP, Helper, Label, R0, R1, R2, R3, R4, R6, R7, R8, R9, Reg};
-use super::layout::{ARG_WORDS, Maps, OVERFULL, Offsets, SLOTS, TS_COMPAT, regs, session, stack};
+use super::layout::{
+    ARG_WORDS, Maps, NO_EXECUTABLE, OVERFULL, Offsets, SLOTS, TS_COMPAT, regs, session, stack,
+};
 
 /// Calls a function of a map with a key on the stack.
 pub(super) fn map_call(asm: &mut Asm, helper: Helper, map: i32, key: i16) {
@@ -43,8 +45,8 @@ pub(super) fn count_denied(asm: &mut Asm, maps: Maps, offsets: Offsets, none: La
 
 /// Counts the syscall with the registers in R6 and the number in R7.
 pub(super) fn count_syscall(asm: &mut Asm, maps: Maps, offsets: Offsets) {
-    let (native, args, found, lost) = (asm.label(), asm.label(), asm.label(), asm.label());
-    let end = asm.label();
+    let (native, args, found) = (asm.label(), asm.label(), asm.label());
+    let (whole, unsplit, end) = (asm.label(), asm.label(), asm.label());
     asm.call(CurrentTask);
     asm.load(Word, R1, R0, offsets.status);
     asm.alu(Alu::And, R1, TS_COMPAT);
@@ -65,16 +67,25 @@ pub(super) fn count_syscall(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     asm.mov(R8, R0);
     call_of_map(asm, MapLookup, R8, stack::SYSCALL);
     asm.jump_if(Cond::Ne, R0, 0, found);
-    asm.store(Word, FP, stack::SMALL, 0);
-    map_call(asm, MapLookup, maps.zero, stack::SMALL);
-    asm.jump_if(Cond::Eq, R0, 0, lost);
-    asm.mov(R3, R0);
-    // BPF_NOEXIST keeps an entry that another processor has just inserted.
-    asm.mov(R4, 1);
-    call_of_map(asm, MapUpdate, R8, stack::SYSCALL);
+    asm.load(Double, R1, FP, stack::EXECUTABLE);
+    asm.jump_if(Cond::Eq, R1, NO_EXECUTABLE, whole);
+    map_call(asm, MapLookup, maps.sessions, stack::SESSION);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    asm.load(Double, R2, R0, 8 * session::MAX_PAIRS);
+    asm.load(Double, R1, R0, 8 * session::PAIRS);
+    asm.jump_if(Cond::Ge, R1, R2, unsplit);
+    // Other processors may have taken the last ones, or insert the same one.
+    asm.mov(R1, 1);
+    asm.atomic_fetch_add(R0, 8 * session::PAIRS, R1);
+    asm.jump_if(Cond::Ge, R1, R2, unsplit);
+    insert_counter(asm, maps, found);
+    asm.here(unsplit);
+    increment(asm, maps, session::UNSPLIT);
+    asm.store(Double, FP, stack::SYSCALL + 8, NO_EXECUTABLE);
     call_of_map(asm, MapLookup, R8, stack::SYSCALL);
     asm.jump_if(Cond::Ne, R0, 0, found);
-    asm.here(lost);
+    asm.here(whole);
+    insert_counter(asm, maps, found);
     increment(asm, maps, session::LOST);
     asm.jump(end);
 
@@ -89,6 +100,22 @@ pub(super) fn count_syscall(asm: &mut Asm, maps: Maps, offsets: Offsets) {
         note_value(asm, 8 + 8 * ARG_WORDS * index);
     }
     asm.here(end);
+}
+
+/// Inserts a counter for the key on the stack into the map in R8, and goes to `found` with it in R0, unless the map is
+/// full.
+fn insert_counter(asm: &mut Asm, maps: Maps, found: Label) {
+    let full = asm.label();
+    asm.store(Word, FP, stack::SMALL, 0);
+    map_call(asm, MapLookup, maps.zero, stack::SMALL);
+    asm.jump_if(Cond::Eq, R0, 0, full);
+    asm.mov(R3, R0);
+    // BPF_NOEXIST keeps an entry that another processor has just inserted.
+    asm.mov(R4, 1);
+    call_of_map(asm, MapUpdate, R8, stack::SYSCALL);
+    call_of_map(asm, MapLookup, R8, stack::SYSCALL);
+    asm.jump_if(Cond::Ne, R0, 0, found);
+    asm.here(full);
 }
 
 fn copy_args(asm: &mut Asm, registers: [i16; 6]) {

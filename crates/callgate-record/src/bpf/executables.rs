@@ -3,9 +3,13 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::layout::{EXECUTABLE_KEY, FIRST_EXECUTABLE, OTHERS, PATH_BYTES};
+use super::layout::{EXECUTABLE_KEY, OTHERS, PATH_BYTES};
 use super::session::Session;
 use super::set::MAX_NAMED;
+use crate::tally::MAX_EXECUTABLES;
+
+/// [`OTHERS`] in the map.
+const OTHERS_NUMBER: u64 = OTHERS as u64;
 
 /// An executable of a session.
 pub(super) struct Executable {
@@ -16,26 +20,31 @@ pub(super) struct Executable {
 }
 
 impl Session {
+    /// Inserts the entry of all executables beyond the limit, and of those whose path is not known.
+    pub(super) fn name_others(&self) -> io::Result<()> {
+        self.set.executables.insert(&self.executable_key(b""), &[OTHERS_NUMBER, 0])
+    }
+
     /// The number of an executable that ran before it was recorded.
     pub(super) fn number_of(&mut self, path: &[u8]) -> io::Result<u64> {
-        const OTHERS_NUMBER: u64 = OTHERS as u64;
         let key = self.executable_key(path);
-        let next = OTHERS_NUMBER + 1 + self.numbered;
-        if next >= FIRST_EXECUTABLE as u64 {
-            return Ok(OTHERS_NUMBER);
+        if self.numbered >= MAX_EXECUTABLES as u64 {
+            return Ok(self.known_number(&key)?.unwrap_or(OTHERS_NUMBER));
         }
+        let next = OTHERS_NUMBER + 1 + self.numbered;
         match self.set.executables.insert_new(&key, &[next, 0]) {
             Ok(true) => {
                 self.numbered += 1;
                 Ok(next)
             }
-            Ok(false) => {
-                let known = self.set.executables.get(&key)?;
-                Ok(known.and_then(|known| known.first().copied()).unwrap_or(OTHERS_NUMBER))
-            }
+            Ok(false) => Ok(self.known_number(&key)?.unwrap_or(OTHERS_NUMBER)),
             Err(why) if why.raw_os_error() == Some(libc::E2BIG) => Ok(OTHERS_NUMBER),
             Err(why) => Err(why),
         }
+    }
+
+    fn known_number(&self, key: &[u8]) -> io::Result<Option<u64>> {
+        Ok(self.set.executables.get(key)?.and_then(|known| known.first().copied()))
     }
 
     /// The session and the path, cut to the length that programs see.
@@ -61,7 +70,7 @@ impl Session {
         Ok(own)
     }
 
-    /// Its executables.
+    /// Its executables in the order of their numbers: those that a full tally counts apart stay the same ones.
     pub(super) fn executables(&self) -> io::Result<Vec<Executable>> {
         let mut all = Vec::new();
         for key in self.executable_keys()? {
@@ -71,6 +80,7 @@ impl Session {
             let path = path.split(|byte| *byte == 0).next().unwrap_or_default().to_owned();
             all.push(Executable { number, executions, path });
         }
+        all.sort_by_key(|executable| executable.number);
         Ok(all)
     }
 

@@ -28,7 +28,8 @@ pub(super) mod state {
 /// The number of a thread before its first `execve`, and of all threads of a session that does not count executables
 /// apart.
 pub(super) const NO_EXECUTABLE: i32 = 0;
-/// The number of executables for which the map has no room.
+/// The number of all executables beyond [`MAX_EXECUTABLES`](crate::MAX_EXECUTABLES), and of those whose path is not known:
+/// each session has an entry with an empty path for them.
 pub(super) const OTHERS: i32 = 1;
 /// The first number that the programs assign. The recorder assigns smaller ones to executables that ran before.
 pub(super) const FIRST_EXECUTABLE: i32 = 1 << 24;
@@ -74,12 +75,16 @@ pub(super) mod session {
     pub(in super::super) const DENIED: i16 = 7;
     /// Whether executables are counted apart.
     pub(in super::super) const SPLIT: i16 = 8;
-    /// Numbers of executables so far.
+    /// How many paths were executed that had no number.
     pub(in super::super) const EXECUTABLES: i16 = 9;
-    /// How often an executable was executed for which the map has no room.
-    pub(in super::super) const UNNAMED: i16 = 10;
+    /// Counters of single executables so far.
+    pub(in super::super) const PAIRS: i16 = 10;
+    /// How many of them there may be. The rest of the map is for syscalls that are counted without an executable.
+    pub(in super::super) const MAX_PAIRS: i16 = 11;
+    /// Syscalls that were counted without their executable, because there were too many counters.
+    pub(in super::super) const UNSPLIT: i16 = 12;
     /// The number of words.
-    pub(in super::super) const ALL: usize = 11;
+    pub(in super::super) const ALL: usize = 13;
 }
 
 /// Descriptors of the maps.

@@ -20,6 +20,7 @@ mod error;
 mod executables;
 mod kernel;
 mod layout;
+mod living;
 #[cfg(test)]
 mod mounted;
 mod namespace;

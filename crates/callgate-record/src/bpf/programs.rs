@@ -23,7 +23,9 @@
 //!
 //! A session can count each executable apart. Then *exec* looks up the path of the executable, as it was given to
 //! `execve`, in the map `executables`, which gives it a number. The number is copied to the threads that are
-//! started, and is part of the keys of counters. In other sessions it is 0.
+//! started, and is part of the keys of counters. In other sessions it is 0. Executables beyond a limit have the number
+//! of the empty path. If there are too many pairs of a syscall and an executable, the counter of the syscall without
+//! an executable is used: a part of the map is kept for these, so nothing is missing in the whole recording.
 //!
 //! Counters are in a per-processor map, by ABI, syscall number and executable. Nothing preempts a program at these tracepoints, so
 //! no two programs write the same memory; where a kernel allows that, it skips the second program and counts the
@@ -49,9 +51,10 @@ use super::asm::Size::{Double, Word};
 use super::asm::{Alu, Asm, Cond, FP, Insn, Label, Operand, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 use super::counters::{count_denied, count_syscall, increment, map_call};
 use super::layout::{
-    CGROUP_LEVELS, EXECUTABLE_KEY, FIRST_EXECUTABLE, Maps, NO_EXECUTABLE, OTHERS, Offsets,
-    PATH_BYTES, PF_SIGNALED, TS_COMPAT, regs, session, stack, state,
+    CGROUP_LEVELS, EXECUTABLE_KEY, FIRST_EXECUTABLE, Maps, NO_EXECUTABLE, Offsets, PATH_BYTES,
+    PF_SIGNALED, TS_COMPAT, regs, session, stack, state,
 };
+use crate::tally::MAX_EXECUTABLES;
 
 /// The program at `sys_enter`, whose arguments are the registers and the syscall number.
 pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
@@ -156,7 +159,7 @@ pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
 /// The program at `sched_process_exec`, whose arguments are the task, its former number, and what it executes.
 pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
-    let (end, named) = (asm.label(), asm.label());
+    let (end, unsplit) = (asm.label(), asm.label());
     asm.load(Double, R6, R1, 0);
     asm.load(Double, R7, R1, 8);
     asm.load(Double, R8, R1, 16);
@@ -167,18 +170,20 @@ pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.load(Word, R9, R0, 0);
     take_session(&mut asm);
     map_call(&mut asm, MapLookup, maps.sessions, stack::SESSION);
-    asm.jump_if(Cond::Eq, R0, 0, named);
+    asm.jump_if(Cond::Eq, R0, 0, unsplit);
     asm.load(Double, R1, R0, 8 * session::SPLIT);
-    asm.jump_if(Cond::Eq, R1, 0, named);
+    asm.jump_if(Cond::Eq, R1, 0, unsplit);
     name_executable(&mut asm, maps, offsets);
     map_call(&mut asm, MapLookup, maps.threads, stack::THREAD);
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.load(Double, R1, FP, stack::EXECUTABLE);
     asm.store(Double, R0, 8 * 3, R1);
-    asm.here(named);
+    asm.here(unsplit);
     asm.load(Word, R8, R6, offsets.pid);
     asm.jump_if(Cond::Eq, R7, R8, end);
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
+    // The recorder has just removed it.
+    asm.jump_if(Cond::Ne, R0, 0, end);
     asm.store(Word, FP, stack::THREAD, R8);
     insert_thread(&mut asm, maps, R9);
     asm.jump_if(Cond::Eq, R0, 0, end);
@@ -190,10 +195,8 @@ pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
 
 /// Puts the number of what is executed, described by the `linux_binprm` in R8, on the stack, and counts that.
 fn name_executable(asm: &mut Asm, maps: Maps, offsets: Offsets) {
-    let (known, full, end) = (asm.label(), asm.label(), asm.label());
-    for word in 0..EXECUTABLE_KEY as i16 / 8 {
-        asm.store(Double, FP, stack::PATH_KEY + 8 * word, 0);
-    }
+    let (known, others, end) = (asm.label(), asm.label(), asm.label());
+    clear_path(asm);
     asm.load(Double, R1, FP, stack::SESSION);
     asm.store(Double, FP, stack::PATH_KEY, R1);
     asm.mov(R1, FP);
@@ -207,6 +210,7 @@ fn name_executable(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.mov(R1, 1);
     asm.atomic_fetch_add(R0, 8 * session::EXECUTABLES, R1);
+    asm.jump_if(Cond::Ge, R1, MAX_EXECUTABLES as i32, others);
     asm.alu(Alu::Add, R1, FIRST_EXECUTABLE);
     asm.store(Double, FP, stack::NEW_EXECUTABLE, R1);
     asm.store(Double, FP, stack::NEW_EXECUTABLE + 8, 0);
@@ -216,30 +220,38 @@ fn name_executable(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     asm.mov(R4, 1);
     map_call(asm, MapUpdate, maps.executables, stack::PATH_KEY);
     map_call(asm, MapLookup, maps.executables, stack::PATH_KEY);
-    asm.jump_if(Cond::Eq, R0, 0, full);
+    asm.jump_if(Cond::Ne, R0, 0, known);
+    asm.here(others);
+    clear_path(asm);
+    map_call(asm, MapLookup, maps.executables, stack::PATH_KEY);
+    asm.jump_if(Cond::Eq, R0, 0, end);
     asm.here(known);
     asm.load(Double, R1, R0, 0);
     asm.store(Double, FP, stack::EXECUTABLE, R1);
     asm.mov(R1, 1);
     asm.atomic_add(R0, 8, R1);
-    asm.jump(end);
-    asm.here(full);
-    asm.store(Double, FP, stack::EXECUTABLE, OTHERS);
-    increment(asm, maps, session::UNNAMED);
     asm.here(end);
+}
+
+/// Clears the path in the key of executables.
+fn clear_path(asm: &mut Asm) {
+    for word in 1..EXECUTABLE_KEY as i16 / 8 {
+        asm.store(Double, FP, stack::PATH_KEY + 8 * word, 0);
+    }
 }
 
 /// The program at `sched_process_exit`, whose argument is the task.
 pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
-    let (end, forget) = (asm.label(), asm.label());
+    let (end, forget, joins) = (asm.label(), asm.label(), asm.label());
     asm.load(Double, R7, R1, 0);
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, end);
     take_session(&mut asm);
     // KILL_PROCESS lets the thread reach `sys_exit`; KILL_THREAD does not.
     asm.load(Word, R1, R0, 0);
-    asm.jump_if(Cond::Ne, R1, 0, forget);
+    asm.jump_if(Cond::Eq, R1, state::JOINS, joins);
+    asm.jump_if(Cond::Ne, R1, state::OUTSIDE, forget);
     asm.load(Word, R1, R7, offsets.exit_code);
     asm.alu(Alu::And, R1, 0x7f);
     asm.jump_if(Cond::Ne, R1, libc::SIGSYS, forget);
@@ -252,7 +264,13 @@ pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.mov(R6, R0);
     count_denied(&mut asm, maps, offsets, forget);
     asm.here(forget);
+    map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
+    // The recorder has just removed it, and counts its end if it has to.
+    asm.jump_if(Cond::Ne, R0, 0, end);
     increment(&mut asm, maps, session::ENDED);
+    asm.jump(end);
+    // Killed in the `execve` by which it joins: it was not counted as a thread.
+    asm.here(joins);
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
     asm.here(end);
     asm.exit();
@@ -299,7 +317,8 @@ fn join_by_cgroup(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     asm.store(Double, FP, stack::EXECUTABLE, NO_EXECUTABLE);
     insert_thread(asm, maps, state::JOINS);
     asm.jump_if(Cond::Eq, R0, 0, joined);
-    increment(asm, maps, session::UNSEEN);
+    // It was not counted as a thread, so it is not an unseen one.
+    increment(asm, maps, session::LOST);
     asm.jump(none);
     asm.here(joined);
 }

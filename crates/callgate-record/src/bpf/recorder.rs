@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use callgate_linux::Command;
+use callgate_linux::{Command, error_text};
 
 use super::counted::{Counted, add};
 use super::error::BpfError;
 use super::executables::Executable;
-use super::layout::{CALL_WORDS, COUNTER_KEY, NO_EXECUTABLE, session, state};
-use super::namespace::is_gone;
+use super::layout::{CALL_WORDS, COUNTER_KEY, NO_EXECUTABLE, OTHERS, session, state};
+use super::living::Living;
 use super::session::Session;
 use super::set::{Plan, Set};
 use super::tracepoints::look_up_types;
@@ -23,13 +23,6 @@ use crate::tally::Tallies;
 use crate::tracer;
 use crate::wait_timer::WaitTimer;
 use crate::{Note, RecordError};
-
-/// A thread that executes a program takes over the number of the main thread. While the kernel loads the program,
-/// the old number has ended and the new one has no entry yet; this is the limit for that.
-const EXECUTES: Duration = Duration::from_millis(300);
-
-/// How long threads of other recorders may hide ours in the map.
-const HIDDEN: Duration = Duration::from_secs(2);
 
 /// Programs and maps for one recording.
 pub(crate) struct Recorder {
@@ -103,6 +96,8 @@ impl Recorder {
     ) -> Result<Outcome, RecordError> {
         let (recorder, started) = self.start(command)?;
         let session = &recorder.session;
+        let tallies = Tallies::new(session.splits);
+        let before = Counted { tallies, denied: 0, processes: 1, threads: 1 };
         let signals = Signals::forward_to(started.pid);
         let start = Instant::now();
         started.release();
@@ -110,7 +105,7 @@ impl Recorder {
         let timer = parts.are_wanted().then(WaitTimer::start).flatten();
         let status = loop {
             if parts.is_due() {
-                recorder.save(&mut parts);
+                recorder.save(&mut parts, &before);
             }
             match tracer::wait_for_end(started.pid) {
                 Ok(()) => {
@@ -130,71 +125,64 @@ impl Recorder {
             return Err(RecordErrorKind::of(stopped, command).into());
         }
         let mut notes = Vec::new();
-        let read = |why| RecordErrorKind::Tracepoint(BpfError::Map(why));
         let mut pause = Duration::from_micros(200);
-        let mut unseen_ends = 0;
-        let mut gone: Option<(Option<Vec<u8>>, Instant)> = None;
-        loop {
-            let living = living(&session.words().map_err(read)?).saturating_sub(unseen_ends);
-            if living == 0 {
-                break;
-            }
-            // The program at `sched_process_exit` removes an entry before its thread disappears, if it runs.
-            let thread = session.thread().map_err(read)?;
-            gone = match gone.take().filter(|(before, _)| *before == thread) {
-                _ if thread.as_ref().is_some_and(|thread| !is_gone(thread)) => None,
-                Some((Some(thread), since)) if since.elapsed() >= EXECUTES => {
-                    unseen_ends += u64::from(session.forget(&thread).map_err(read)?);
-                    continue;
-                }
-                Some((None, since)) if since.elapsed() >= HIDDEN => {
-                    unseen_ends += living;
-                    break;
-                }
-                known => known.or_else(|| Some((thread, Instant::now()))),
+        let mut living = Living::new(1);
+        let watched = loop {
+            let left = match living.count(session) {
+                Ok(0) => break Ok(()),
+                Ok(left) => left,
+                Err(why) => break Err(why),
             };
             if signals.interrupted() {
-                notes.push(Note::LeftOthers(living as usize));
-                break;
+                notes.push(Note::LeftOthers(left as usize));
+                break Ok(());
             }
             if parts.is_due() {
-                recorder.save(&mut parts);
+                recorder.save(&mut parts, &before);
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
-        }
-        if unseen_ends > 0 {
-            notes.push(Note::UnseenEnds(unseen_ends as usize));
-        }
+        };
         let (time, cost) = (start.elapsed(), started.cost());
-        session.stop().map_err(read)?;
-        let counted = recorder.read(Tallies::new(session.splits)).map_err(read)?;
+        let counted = recorder.finish(before, watched, &living, &mut notes);
+        let Counted { tallies, processes, threads, .. } = counted;
+        Ok(Outcome { tallies, status, processes, threads, time, cost, notes, signals })
+    }
+
+    /// Stops counting, and adds what the programs counted to what was counted `before`. An error does not discard a
+    /// recording: a note says that it is incomplete.
+    pub(super) fn finish(
+        &self,
+        before: Counted,
+        watched: io::Result<()>,
+        living: &Living,
+        notes: &mut Vec<Note>,
+    ) -> Counted {
+        let stopped = self.session.stop();
+        let (counted, read) = self.read(before);
+        if living.unseen_ends > 0 {
+            notes.push(Note::UnseenEnds(living.unseen_ends as usize));
+        }
         if counted.denied > 0 {
             // A syscall whose start was missed counts as denied, so the number is uncertain.
             let exactly = (counted.tallies.whole.lost == 0).then_some(counted.denied);
             notes.push(Note::Denied(exactly));
         }
-        Ok(Outcome {
-            tallies: counted.tallies,
-            status,
-            processes: 1 + counted.processes,
-            threads: 1 + counted.threads,
-            time,
-            cost,
-            notes,
-            signals,
-        })
+        if let Err(why) = watched.and(stopped).and(read) {
+            notes.push(Note::Unreadable(error_text(&why)));
+        }
+        counted
     }
 
-    /// Saves the recording so far.
-    fn save(&self, parts: &mut Parts<'_>) {
+    /// Saves the recording so far, with what was counted `before`.
+    pub(super) fn save(&self, parts: &mut Parts<'_>, before: &Counted) {
         let start = Instant::now();
-        match self.read(Tallies::new(self.session.splits)) {
-            Ok(Counted { tallies, processes, threads, .. }) => {
-                parts.save(tallies, 1 + processes, 1 + threads);
+        match self.read(before.clone()) {
+            (Counted { tallies, processes, threads, .. }, Ok(())) => {
+                parts.save(tallies, processes, threads);
             }
             // This may succeed at the end.
-            Err(_) => parts.saved(start.elapsed()),
+            (_, Err(_)) => parts.saved(start.elapsed()),
         }
     }
 
@@ -228,53 +216,71 @@ impl Recorder {
         Ok(values.chunks_exact(CALL_WORDS as usize).filter_map(<[u64]>::first).sum())
     }
 
-    /// Reads the maps, and adds them to `tallies`. While the programs run, values may be slightly older than counts.
-    pub(super) fn read(&self, mut tallies: Tallies) -> io::Result<Counted> {
-        let session = &self.session;
+    /// Reads the maps, and adds them to what was counted before. While the programs run, values may be slightly older than
+    /// counts. If a map cannot be read, the others are added all the same.
+    fn read(&self, mut counted: Counted) -> (Counted, io::Result<()>) {
+        let (paths, named) = match self.read_executables(&mut counted.tallies) {
+            Ok(paths) => (paths, Ok(())),
+            Err(why) => (BTreeMap::new(), Err(why)),
+        };
+        let syscalls = self.read_syscalls(&mut counted.tallies, &paths);
+        let words = self.read_words(&mut counted);
+        (counted, named.and(syscalls).and(words))
+    }
+
+    /// Adds the `execve` of each executable; returns the paths of executables by their numbers.
+    fn read_executables(&self, tallies: &mut Tallies) -> io::Result<BTreeMap<u64, Vec<u8>>> {
         let mut paths = BTreeMap::new();
-        if session.splits {
-            for Executable { number, executions, path } in session.executables()? {
-                tallies.executed(&path, executions);
+        if self.session.splits {
+            for Executable { number, executions, path } in self.session.executables()? {
+                if number != OTHERS as u64 || executions > 0 {
+                    tallies.executed(&path, executions);
+                }
                 paths.insert(number, path);
             }
         }
+        Ok(paths)
+    }
+
+    fn read_syscalls(
+        &self,
+        tallies: &mut Tallies,
+        paths: &BTreeMap<u64, Vec<u8>>,
+    ) -> io::Result<()> {
+        let session = &self.session;
         let mut key = None;
         // Keys are not removed, so each occurs once; bounded in any case.
         for _ in 0..session.capacity {
             key = session.syscalls.next_key(key.as_deref())?;
             let Some(key) = &key else { break };
             if let Some(values) = session.syscalls.get(key)? {
-                add(&mut tallies, key, &values, session.key, &paths);
+                add(tallies, key, &values, session.key, paths);
             }
         }
-        let words = session.words()?;
-        let word = |word: i16| words[word as usize];
-        // At least one syscall of each thread that was not seen is missing.
-        let lost = [word(session::LOST), word(session::UNSEEN), session.misses()?];
-        let whole = &mut tallies.whole;
-        whole.lost = lost.into_iter().fold(whole.lost, u64::saturating_add);
-        Ok(Counted {
-            tallies,
-            denied: word(session::DENIED),
-            processes: word(session::PROCESSES),
-            threads: word(session::THREADS),
-        })
+        Ok(())
     }
-}
 
-/// The number of recorded threads that have not ended.
-fn living(words: &[u64; session::ALL]) -> u64 {
-    let word = |word: i16| words[word as usize];
-    let begun = 1 + word(session::THREADS);
-    begun.saturating_sub(word(session::UNSEEN)).saturating_sub(word(session::ENDED))
+    fn read_words(&self, counted: &mut Counted) -> io::Result<()> {
+        let (words, misses) = (self.session.words()?, self.session.misses()?);
+        let word = |word: i16| words[word as usize];
+        let Counted { tallies, denied, processes, threads } = counted;
+        // At least one syscall of each thread that was not seen is missing.
+        let lost = [word(session::LOST), word(session::UNSEEN), misses];
+        tallies.whole.lost = lost.into_iter().fold(tallies.whole.lost, u64::saturating_add);
+        tallies.unsplit = word(session::UNSPLIT);
+        *denied += word(session::DENIED);
+        *processes += word(session::PROCESSES);
+        *threads += word(session::THREADS);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::namespace::in_first_namespace;
+    use super::super::namespace::{in_first_namespace, is_gone};
     use super::*;
     use crate::RecordMethod;
-    use crate::save::{Facts, Nowhere};
+    use crate::save::{Nowhere, RunDescription};
 
     /// The kernel skips the exit program when it would interrupt itself, which a test cannot provoke. So this inserts
     /// a thread that has ended into the map before the command runs.
@@ -292,8 +298,12 @@ mod tests {
         words[session::THREADS as usize] += 1;
         recorder.session.set_words(words);
         let command = Command::find(&["true".into()]).unwrap();
-        let facts = Facts { method: RecordMethod::Tracepoint, command: Vec::new(), attached: None };
-        let outcome = recorder.record(&command, Parts::new(&mut Nowhere, facts)).unwrap();
+        let description = RunDescription {
+            method: RecordMethod::Tracepoint,
+            command: Vec::new(),
+            attached: None,
+        };
+        let outcome = recorder.record(&command, Parts::new(&mut Nowhere, description)).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
     }
 }

@@ -9,14 +9,15 @@
 //! requests. `/proc/TID/syscall` has that syscall, and it counts if the thread's state shows that it was in it when it
 //! was added.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 
+use super::counted::Counted;
 use super::layout::{NO_EXECUTABLE, state};
 use super::session::{Adopted, Session};
 use super::waiting::{Waiting, waiting_syscall};
-use crate::running::{AttachTarget, Thread, executed_path, is_ending};
+use crate::running::{AttachTarget, Image, Thread, executed_path, is_ending};
 use crate::tally::Tallies;
 
 /// How long processes may start threads faster than they are added.
@@ -25,13 +26,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many lists without a new thread end the search: a thread that ends may hide the next one in a list.
 const QUIET: u32 = 3;
 
+/// How often a thread is added again because it has executed a program meanwhile.
+const MOST_EXECUTIONS: u32 = 16;
+
 /// The threads that were added.
-#[derive(Default)]
 pub(super) struct Seeded {
-    pub(super) processes: u64,
-    pub(super) threads: u64,
-    /// The syscalls in which they waited.
-    pub(super) waiting: Tallies,
+    /// How many of them did not end meanwhile.
+    pub(super) added: u64,
+    /// Their number, and the syscalls in which they waited.
+    pub(super) before: Counted,
     /// How many of them may have waited in a syscall that could not be read.
     pub(super) unread: u64,
 }
@@ -48,57 +51,66 @@ pub(super) enum SeedError {
 
 /// Adds the threads of a target.
 pub(super) fn seed(session: &mut Session, target: &AttachTarget) -> Result<Seeded, SeedError> {
-    let mut added: Vec<Thread> = Vec::new();
+    let mut added: Vec<(Thread, Option<Vec<u8>>)> = Vec::new();
+    // How many were added, but had ended or got another number before that was checked. The programs have seen that.
+    let mut passed = 0;
     let mut without_room = BTreeSet::new();
     // A thread that has ended may have started another one, which no list has had yet.
     let mut ended = BTreeSet::new();
     let (start, mut quiet) = (Instant::now(), 0);
-    let (splits, mut replaced) = (session.splits, 0_u64);
+    let splits = session.splits;
+    let mut executed: BTreeMap<u32, u32> = BTreeMap::new();
     while quiet < QUIET && start.elapsed() < PATIENCE {
-        let before = (added.len(), ended.len(), replaced);
+        let before = (added.len(), ended.len(), executed.clone());
         for thread in target.threads().map_err(SeedError::List)? {
             let key = thread.id.to_ne_bytes();
+            let image = splits.then(|| Image::of(thread.process));
             let path = if splits { executed_path(thread.process) } else { None };
             match adopt(session, &key, path.as_deref()).map_err(SeedError::Map)? {
-                // The program at its end may have run before, and would not remove it.
-                Adopted::New if is_ending(thread.id) => {
-                    session.forget(&key).map_err(SeedError::Map)?;
-                    ended.insert(thread.id);
+                Adopted::New => {
+                    let times = executed.get(&thread.id).copied().unwrap_or(0);
+                    // The program at its end may have run before, and would not remove it.
+                    if is_ending(thread.id) {
+                        ended.insert(thread.id);
+                    // It may have executed a program since its path was read. The next list has it again.
+                    } else if image.is_some_and(|image| image != Image::of(thread.process))
+                        && times < MOST_EXECUTIONS
+                    {
+                        executed.insert(thread.id, times + 1);
+                    } else {
+                        added.push((thread, path));
+                        continue;
+                    }
+                    passed += u64::from(!session.forget(&key).map_err(SeedError::Map)?);
                 }
-                // It may have executed a program since its path was read. The next list has it again.
-                Adopted::New if splits && executed_path(thread.process) != path => {
-                    session.forget(&key).map_err(SeedError::Map)?;
-                    replaced += 1;
-                }
-                Adopted::New => added.push(thread),
                 Adopted::Known => {}
                 Adopted::Taken => return Err(SeedError::Taken),
                 Adopted::Full => drop(without_room.insert(thread.id)),
             }
         }
-        let now = (added.len(), ended.len(), replaced);
-        quiet = if now == before { quiet + 1 } else { 0 };
+        let is_quiet = before == (added.len(), ended.len(), executed.clone());
+        quiet = if is_quiet { quiet + 1 } else { 0 };
     }
-    let (mut waiting, mut unread) = (Tallies::new(splits), 0);
-    for thread in &added {
+    let (mut tallies, mut unread) = (Tallies::new(splits), 0);
+    for (thread, path) in &added {
         // Read before the state.
         let found = waiting_syscall(*thread);
         let is_unseen = session.state(&thread.id.to_ne_bytes()).map_err(SeedError::Map)?
             == Some(state::ATTACHED as u64);
         match found {
             Waiting::In(syscall, args) if is_unseen => {
-                let path = if splits { executed_path(thread.process) } else { None };
-                waiting.count(path.as_deref(), syscall, &args);
+                tallies.count(path.as_deref(), syscall, &args);
             }
             Waiting::Denied if is_unseen => unread += 1,
             _ => {}
         }
     }
     // Of each of these threads, at least one syscall is missing; of a list that never ends, too.
-    waiting.whole.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
-    let processes: BTreeSet<u32> = added.iter().map(|thread| thread.process).collect();
-    let (processes, threads) = (processes.len() as u64, added.len() as u64);
-    Ok(Seeded { processes, threads, waiting, unread })
+    tallies.whole.lost = without_room.len() as u64 + u64::from(quiet < QUIET);
+    let processes: BTreeSet<u32> = added.iter().map(|(thread, _)| thread.process).collect();
+    let (processes, added) = (processes.len() as u64, added.len() as u64);
+    let before = Counted { tallies, denied: 0, processes, threads: added + passed };
+    Ok(Seeded { added, before, unread })
 }
 
 /// Adds a thread that executes this.

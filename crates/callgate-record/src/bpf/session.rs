@@ -64,8 +64,12 @@ impl Session {
         words[session::SECRET as usize] = secret;
         words[session::KEY as usize] = key;
         words[session::SPLIT as usize] = u64::from(splits);
+        words[session::MAX_PAIRS as usize] = (session.capacity - MAX_SYSCALLS) as u64;
         session.set.sessions.insert(&id.to_ne_bytes(), &words)?;
         session.set.syscalls.insert(&id.to_ne_bytes(), &[session.syscalls.descriptor() as u64])?;
+        if splits {
+            session.name_others()?;
+        }
         Ok(session)
     }
 
@@ -193,12 +197,13 @@ impl Session {
     }
 }
 
-/// The counters of a session that counts executables apart: as many as a bounded part of the kernel's memory holds.
+/// The counters of a session that counts executables apart: those without an executable, and as many others as a bounded
+/// part of the kernel's memory holds, but at least as many again.
 fn many_counters() -> io::Result<Form> {
     /// Bytes of all values.
     const MEMORY: usize = 512 << 20;
     let values = SYSCALLS.value_size as usize * processors()?;
-    let entries = (MEMORY / values).clamp(MAX_SYSCALLS, 16 * MAX_SYSCALLS);
+    let entries = (MEMORY / values).clamp(2 * MAX_SYSCALLS, 16 * MAX_SYSCALLS);
     Ok(Form { entries: entries as u32, ..SYSCALLS })
 }
 

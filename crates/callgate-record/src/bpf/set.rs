@@ -32,11 +32,11 @@ use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
 /// How many threads can be recorded at a time.
 pub(super) const MAX_THREADS: u32 = 1 << 16;
 
-/// How many executables of all sessions have a number.
-pub(super) const MAX_NAMED: u32 = 4 * MAX_EXECUTABLES as u32;
-
 /// How many sessions a set can have, including those of recorders that were killed.
 const MAX_SESSIONS: u32 = 64;
+
+/// How many executables of all sessions have a number, with the others of each session.
+pub(super) const MAX_NAMED: u32 = MAX_SESSIONS * (MAX_EXECUTABLES as u32 + 1);
 
 const THREADS: Form = Form {
     kind: MapKind::Hash,
@@ -68,7 +68,6 @@ pub(super) const EXECUTABLES: Form = Form {
     kind: MapKind::Hash,
     key_size: EXECUTABLE_KEY as u32,
     value_size: 8 * EXECUTABLE_WORDS as u32,
-    // For several sessions.
     entries: MAX_NAMED,
 };
 const ZERO: Form =
@@ -87,7 +86,8 @@ impl Plan {
         // Descriptors differ between sets, so the hash uses fixed ones.
         let maps =
             Maps { threads: 1, sessions: 2, syscalls: 3, cgroups: 4, executables: 5, zero: 6 };
-        let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_SYSCALLS as u32, TRACEPOINTS.len() as u32];
+        let tracepoints = TRACEPOINTS.len() as u32;
+        let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_NAMED, MAX_SYSCALLS as u32, tracepoints];
         let code = code(maps, offsets);
         let words = code.iter().flatten().map(|insn| insn.word());
         let words = words.chain(numbers.map(u64::from)).chain(targets.map(u64::from));

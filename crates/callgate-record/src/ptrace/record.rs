@@ -107,7 +107,8 @@ fn record_traced(
         main: started.pid,
         tracees: HashMap::from([(started.pid, Tracee::default())]),
         early: HashSet::new(),
-        others: HashSet::new(),
+        held: HashMap::new(),
+        others: HashMap::new(),
         // Without /proc this is unknown; assume a filter, so that no syscall is missed.
         stops_at_syscalls: ThreadStatus::of_this_thread()
             .is_none_or(|own| own.mode != SeccompMode::Off),

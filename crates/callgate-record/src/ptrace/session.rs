@@ -12,12 +12,12 @@ use libc::{c_int, pid_t};
 use super::interrupted::InterruptedSyscalls;
 use super::listener::Listener;
 use crate::error::RecordErrorKind;
-use crate::running::executed_path;
+use crate::running::{executed_path, parent_of};
 use crate::signals::Signals;
 use crate::tally::Tallies;
 use crate::tracer::{self, Syscall};
 use crate::{Note, RecordError};
-use callgate_linux::error_text;
+use callgate_linux::{ThreadStatus, error_text};
 
 #[derive(Default)]
 pub(super) struct Tracee {
@@ -36,8 +36,11 @@ pub(super) struct Session {
     /// New tracees whose first stop came before the event of their parent, which may be killed before it reports
     /// that event.
     pub(super) early: HashSet<pid_t>,
-    /// Threads that cannot be traced, but whose syscalls the listener receives.
-    pub(super) others: HashSet<pid_t>,
+    /// Those that stay in their first stop, with this status, until it is known what their parent executes. Only used if
+    /// executables are counted apart.
+    pub(super) held: HashMap<pid_t, c_int>,
+    /// Threads that cannot be traced, but whose syscalls the listener receives, and what they execute.
+    pub(super) others: HashMap<pid_t, Option<Rc<[u8]>>>,
     /// A process has another filter than the recorder's, so syscalls are counted at their start.
     pub(super) stops_at_syscalls: bool,
     /// The command was executed: syscalls count from now on.
@@ -89,11 +92,12 @@ impl Session {
     fn find(&mut self, pid: pid_t) {
         // If it cannot be traced, its syscalls are still recorded, unless another filter denies them.
         if tracer::seize(pid).is_ok() {
-            self.appeared(pid);
+            self.appeared(pid, self.executable_of_creator(pid));
             if self.stops_at_syscalls {
                 let _ = tracer::interrupt(pid);
             }
-        } else if self.others.insert(pid) {
+        } else if !self.others.contains_key(&pid) {
+            self.others.insert(pid, self.executable_of_creator(pid));
             self.starts(pid);
         }
     }
@@ -122,7 +126,30 @@ impl Session {
             self.status = Some(status);
             signals.command_ended();
         }
+        self.release_held()
+    }
+
+    /// Resumes new tracees whose parent may have been killed before it reported them.
+    fn release_held(&mut self) -> Result<(), RecordError> {
+        for (pid, status) in std::mem::take(&mut self.held) {
+            self.release(pid, status, self.executable_of_creator(pid))?;
+        }
         Ok(())
+    }
+
+    /// Resumes a new tracee from its first stop.
+    fn release(
+        &mut self,
+        pid: pid_t,
+        status: c_int,
+        executable: Option<Rc<[u8]>>,
+    ) -> Result<(), RecordError> {
+        match self.tracees.get_mut(&pid) {
+            Some(tracee) => tracee.executable = executable,
+            // It was killed.
+            None => return Ok(()),
+        }
+        self.stopped(pid, status)
     }
 
     /// Kills all tracees after an error, and keeps the recording so far.
@@ -156,7 +183,11 @@ impl Session {
     fn stopped(&mut self, pid: pid_t, status: c_int) -> Result<(), RecordError> {
         if !self.tracees.contains_key(&pid) {
             self.early.insert(pid);
-            self.appeared(pid);
+            self.appeared(pid, None);
+            if self.tallies.executables.is_some() {
+                self.held.insert(pid, status);
+                return Ok(());
+            }
         }
         let signal = libc::WSTOPSIG(status);
         match status >> 16 {
@@ -173,8 +204,12 @@ impl Session {
             }
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
                 if let Ok(child) = tracer::event_message(pid) {
+                    let parent = self.tracees.get(&pid);
+                    let executable = parent.and_then(|parent| parent.executable.clone());
                     if !self.early.remove(&child) {
-                        self.appeared(child);
+                        self.appeared(child, executable);
+                    } else if let Some(status) = self.held.remove(&child) {
+                        self.release(child, status, executable)?;
                     }
                 }
                 self.resume(pid, 0)
@@ -210,9 +245,8 @@ impl Session {
         }
     }
 
-    /// Handles a new tracee, which stops before it runs.
-    fn appeared(&mut self, pid: pid_t) {
-        let executable = self.executable_of(pid);
+    /// Handles a new tracee, which stops before it runs and executes this.
+    fn appeared(&mut self, pid: pid_t, executable: Option<Rc<[u8]>>) {
         self.tracees.insert(pid, Tracee { executable, ..Tracee::default() });
         self.starts(pid);
     }
@@ -273,11 +307,17 @@ impl Session {
         }
         let executable = match self.tracees.get(&pid) {
             Some(tracee) => tracee.executable.clone(),
-            None => self.executable_of(pid),
+            None => self.others.get(&pid).cloned().flatten(),
         };
         self.tallies.count(executable.as_deref(), syscall, &made.args);
         match name {
             Some("seccomp" | "prctl") => self.filter(pid, name, made),
+            // What it executes from now on is not known.
+            Some("execve" | "execveat") => {
+                if let Some(executable) = self.others.get_mut(&pid) {
+                    *executable = executable.take().map(|_| Rc::from(&b""[..]));
+                }
+            }
             Some("clone" | "clone3") => {
                 let flags = clone_flags(pid, syscall.arch, name, made);
                 self.untraced += u64::from(flags & libc::CLONE_UNTRACED as u64 != 0);
@@ -316,17 +356,27 @@ impl Session {
 
     /// Notes what a tracee has executed.
     fn executed(&mut self, pid: pid_t) {
-        let Some(path) = self.executable_of(pid) else { return };
+        if self.tallies.executables.is_none() {
+            return;
+        }
+        // Its memory is that of the new program, which does not run yet and cannot have changed it.
+        let path: Rc<[u8]> = executed_path(pid as u32).unwrap_or_default().into();
         self.tallies.executed(&path, 1);
         if let Some(tracee) = self.tracees.get_mut(&pid) {
             tracee.executable = Some(path);
         }
     }
 
-    /// What a thread executes, if executables are counted apart; empty if that cannot be read.
-    fn executable_of(&self, pid: pid_t) -> Option<Rc<[u8]>> {
+    /// What a new thread executes that no event has reported, if executables are counted apart: what its process or its
+    /// parent executes, and empty if that is not known. Its own memory may have been changed.
+    fn executable_of_creator(&self, pid: pid_t) -> Option<Rc<[u8]>> {
         self.tallies.executables.as_ref()?;
-        Some(executed_path(pid as u32).unwrap_or_default().into())
+        let process = ThreadStatus::of(pid as u32).ok().map(|status| status.process);
+        let creators = [process, parent_of(pid as u32)].into_iter().flatten();
+        let mut known = creators.filter(|creator| *creator != pid as u32).filter_map(|creator| {
+            self.tracees.get(&(creator as pid_t)).map(|tracee| tracee.executable.clone())
+        });
+        known.next().unwrap_or_else(|| Some(Rc::from(&b""[..])))
     }
 
     /// Notes a set-user-ID or set-group-ID program that runs without its privileges.

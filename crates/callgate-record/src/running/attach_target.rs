@@ -1,5 +1,6 @@
 //! A target: a process or a cgroup.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 
@@ -15,7 +16,13 @@ pub enum AttachTarget {
     /// The processes of a cgroup and of those below.
     Cgroup(Cgroup),
     /// Those that execute a program there from now on, as the first process of a container that starts.
-    Starting(Cgroup),
+    Starting {
+        /// Where the container starts.
+        cgroup: Cgroup,
+        /// The process that waits there to become the first one of the container, if it is known. Other processes that run
+        /// there are a caveat.
+        first_process: Option<u32>,
+    },
 }
 
 impl AttachTarget {
@@ -24,17 +31,29 @@ impl AttachTarget {
         let mut threads = match self {
             AttachTarget::Process(process) => process.threads(),
             AttachTarget::Cgroup(cgroup) => cgroup.threads(),
-            AttachTarget::Starting(_) => return Ok(Vec::new()),
+            AttachTarget::Starting { .. } => return Ok(Vec::new()),
         }?;
         threads.retain(|thread| thread.process != std::process::id());
         Ok(threads)
+    }
+
+    /// How many processes run in the cgroup of a starting container besides its first one.
+    pub(crate) fn others(&self) -> io::Result<u64> {
+        let AttachTarget::Starting { cgroup, first_process } = self else { return Ok(0) };
+        let mut processes: BTreeSet<u32> =
+            cgroup.threads()?.into_iter().map(|thread| thread.process).collect();
+        processes.remove(&std::process::id());
+        if let Some(first) = first_process {
+            processes.remove(first);
+        }
+        Ok(processes.len() as u64)
     }
 
     /// The command line of a process; empty for a cgroup.
     pub(crate) fn command(&self) -> Vec<String> {
         match self {
             AttachTarget::Process(process) => process.command(),
-            AttachTarget::Cgroup(_) | AttachTarget::Starting(_) => Vec::new(),
+            AttachTarget::Cgroup(_) | AttachTarget::Starting { .. } => Vec::new(),
         }
     }
 
@@ -42,13 +61,13 @@ impl AttachTarget {
     pub(crate) fn cgroup(&self) -> Option<&Cgroup> {
         match self {
             AttachTarget::Process(_) => None,
-            AttachTarget::Cgroup(cgroup) | AttachTarget::Starting(cgroup) => Some(cgroup),
+            AttachTarget::Cgroup(cgroup) | AttachTarget::Starting { cgroup, .. } => Some(cgroup),
         }
     }
 
     /// Whether nothing is recorded before an `execve`.
     pub(crate) fn is_starting(&self) -> bool {
-        matches!(self, AttachTarget::Starting(_))
+        matches!(self, AttachTarget::Starting { .. })
     }
 }
 
@@ -56,7 +75,7 @@ impl fmt::Display for AttachTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AttachTarget::Process(process) => process.fmt(f),
-            AttachTarget::Cgroup(cgroup) | AttachTarget::Starting(cgroup) => cgroup.fmt(f),
+            AttachTarget::Cgroup(cgroup) | AttachTarget::Starting { cgroup, .. } => cgroup.fmt(f),
         }
     }
 }

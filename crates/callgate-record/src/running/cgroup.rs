@@ -114,13 +114,16 @@ impl Cgroup {
     }
 
     /// Whether it or one below has a process.
-    pub(crate) fn is_populated(&self) -> bool {
-        let events = fs::read_to_string(self.directory.join("cgroup.events"));
-        events.is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
+    pub(crate) fn population(&self) -> Population {
+        match fs::read_to_string(self.directory.join("cgroup.events")) {
+            Ok(events) if events.lines().any(|line| line == "populated 1") => Population::Populated,
+            Ok(_) => Population::Empty,
+            Err(_) => Population::Removed,
+        }
     }
 
     /// The threads of this cgroup and of those below.
-    pub(super) fn threads(&self) -> io::Result<Vec<Thread>> {
+    pub(crate) fn threads(&self) -> io::Result<Vec<Thread>> {
         let mut threads = BTreeSet::new();
         let mut left = vec![self.directory.clone()];
         while let Some(directory) = left.pop() {
@@ -154,6 +157,15 @@ impl fmt::Display for Cgroup {
             None => write!(f, "cgroup {}", self.path.display()),
         }
     }
+}
+
+/// Whether a cgroup has processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Population {
+    Populated,
+    Empty,
+    /// The cgroup does not exist any more.
+    Removed,
 }
 
 /// The only directory.

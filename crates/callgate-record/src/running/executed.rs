@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt as _;
 
 use crate::tally::MAX_PATH;
 
@@ -16,6 +17,24 @@ pub(crate) fn executed_path(process: u32) -> Option<Vec<u8>> {
     })?;
     path.truncate(MAX_PATH);
     Some(path)
+}
+
+/// Identifies what a process executes: another `execve` changes it, as a rule, because the kernel chooses new addresses. Unlike
+/// the string at one of them, the process cannot change it without checkpoint/restore (`PR_SET_MM`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    /// The kernel's copy of the auxiliary vector.
+    auxv: Vec<u8>,
+    /// Device and inode of the file.
+    file: Option<(u64, u64)>,
+}
+
+impl Image {
+    pub(crate) fn of(process: u32) -> Image {
+        let auxv = fs::read(format!("/proc/{process}/auxv")).unwrap_or_default();
+        let file = fs::metadata(format!("/proc/{process}/exe")).ok();
+        Image { auxv, file: file.map(|file| (file.dev(), file.ino())) }
+    }
 }
 
 /// The string that `AT_EXECFN` points to (getauxval(3)): the kernel stores it at the top of the stack.
@@ -44,5 +63,28 @@ mod tests {
         let first = std::env::args_os().next().unwrap().into_vec();
         assert_eq!(String::from_utf8_lossy(&own), String::from_utf8_lossy(&first));
         assert_eq!(executed_path(u32::MAX), None);
+    }
+
+    #[test]
+    fn an_image_changes_with_each_execve() {
+        use std::io::Write as _;
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", "read line; exec sh -c 'read line'"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = shell.id();
+        // The child executes the shell before `spawn` returns.
+        let before = Image::of(process);
+        assert_eq!(before, Image::of(process));
+        let mut input = shell.stdin.take().unwrap();
+        input.write_all(b"\n").unwrap();
+        let start = std::time::Instant::now();
+        while Image::of(process) == before {
+            assert!(start.elapsed().as_secs() < 60, "the image does not change");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        drop(input);
+        shell.wait().unwrap();
     }
 }

@@ -21,8 +21,9 @@ mod unit;
 
 pub use attach_target::AttachTarget;
 pub use cgroup::Cgroup;
+pub(crate) use cgroup::Population;
 pub use error::TargetError;
-pub(crate) use executed::executed_path;
+pub(crate) use executed::{Image, executed_path};
 pub use process::RunningProcess;
-pub(crate) use stat::is_ending;
+pub(crate) use stat::{is_ending, parent_of};
 pub(crate) use thread::Thread;

@@ -32,6 +32,12 @@ pub(crate) fn is_ending(thread: u32) -> bool {
     stat.ok().and_then(|bytes| Stat::parse(&bytes)).is_none_or(|stat| stat.is_ending)
 }
 
+/// The parent of a process, or of the process of a thread.
+pub(crate) fn parent_of(thread: u32) -> Option<u32> {
+    let stat = fs::read(format!("/proc/{thread}/stat")).ok()?;
+    Stat::parse(&stat).map(|stat| stat.parent)
+}
+
 /// All processes that have not ended, with their parents.
 pub(super) fn processes() -> io::Result<Vec<(u32, u32)>> {
     let mut all = Vec::new();
@@ -75,6 +81,7 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         crate::tracer::wait_for_end(child.id() as i32).unwrap();
         assert!(is_ending(child.id()));
+        assert_eq!(parent_of(child.id()), Some(own));
         assert!(processes().unwrap().iter().all(|(pid, _)| *pid != child.id()));
         child.wait().unwrap();
         assert!(is_ending(child.id()));

@@ -3,7 +3,9 @@
 //!
 //! The argument selects what it does:
 //!
-//! - `leaf`: three syscalls.
+//! - `leaf`: three syscalls. `many`: one each of 40 different ones. `last`: another one.
+//! - `renamed`: changes the string with the path by which it was executed, and starts children. `renames`: changes it
+//!   continuously.
 //! - `exit N`, `kill N`: ends with this status or signal. `stop`: stops until it gets SIGCONT.
 //! - `untraced`: starts a child that no tracer gets.
 //! - `numbers`: 600 syscalls that do not exist.
@@ -21,10 +23,16 @@ use std::time::Duration;
 use libc::sock_filter;
 
 fn main() {
-    let words: Vec<String> = std::env::args().collect();
+    // Tests execute it by paths that are not UTF-8.
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
     let number = || words.get(2).and_then(|word| word.parse::<i32>().ok()).unwrap_or(0);
     match words.get(1).map(String::as_str) {
         Some("leaf") => times(3, libc::SYS_getegid),
+        Some("many") => (0..40).for_each(|nr| times(1, 10_000 + nr)),
+        Some("renamed") => renamed(),
+        Some("renames") => renames(),
+        Some("last") => times(1, 11_000),
         Some("exit") => std::process::exit(number()),
         Some("kill") => kill_self(number()),
         Some("stop") => kill_self(libc::SIGSTOP),
@@ -45,6 +53,32 @@ fn main() {
         .forget(),
         Some("numbers") => (0..600).for_each(|nr| times(1, 10_000 + nr)),
         _ => everything(),
+    }
+}
+
+/// The path by which this process was executed, in its memory.
+fn own_path() -> *mut u8 {
+    // SAFETY: takes a number.
+    unsafe { libc::getauxval(libc::AT_EXECFN) as *mut u8 }
+}
+
+/// Threads and processes that get another path in their memory. Some stop before their parent reports them.
+fn renamed() {
+    // SAFETY: the string is on the stack, and not empty.
+    unsafe { own_path().write_volatile(b'X') };
+    for _ in 0..50 {
+        child(|| times(3, libc::SYS_getegid)).wait();
+    }
+    let threads: Vec<_> =
+        (0..4).map(|_| std::thread::spawn(|| times(100, libc::SYS_getgid))).collect();
+    threads.into_iter().for_each(|thread| drop(thread.join()));
+}
+
+fn renames() {
+    println!("ready");
+    for byte in (b'A'..=b'Z').cycle() {
+        // SAFETY: the string is on the stack, and not empty.
+        unsafe { own_path().write_volatile(byte) };
     }
 }
 

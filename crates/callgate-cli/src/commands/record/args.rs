@@ -45,7 +45,8 @@ With --split, each executable also gets a recording of its own, for programs
 that start others which need other profiles, such as a login server and its
 shells. An executable is the path that was executed, for a script that of the
 script. Its recording starts with this execve, has the label executable, and
-contains what all processes did while they executed it.
+contains what all processes did while they executed it. Do not merge it with the
+recording of the whole run, which has the same syscalls.
 
 The command uses the terminal and the standard streams; the report goes to
 standard error at the end. Ctrl-C ends the command and keeps the recording; if
@@ -118,13 +119,18 @@ pub(crate) struct RecordArgs {
     #[arg(long, help_heading = ATTACHING, requires = "cgroup", conflicts_with_all = ["pid", "unit", "container", "oci_hook"])]
     pub(super) starting: bool,
 
+    /// With --starting: the process that waits in the cgroup to become the first one of a container; others that run there
+    /// are a caveat
+    #[arg(long, value_name = "N", help_heading = ATTACHING, value_parser = parse_u32, requires = "starting")]
+    pub(super) first_process: Option<u32>,
+
     /// As an OCI hook (createRuntime): read the state of a container from standard input, and record it from its start, in
     /// the background; {id} in FILE becomes its ID
     #[arg(long, group = "target", help_heading = ATTACHING, conflicts_with_all = NOT_ATTACHED, requires = "output")]
     pub(super) oci_hook: bool,
 
     /// How long to record running processes: 30s, 5m, 1h, 500ms [default: until Ctrl-C or their end]
-    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time)]
+    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time, conflicts_with = "from")]
     pub(super) time: Option<Duration>,
 
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]

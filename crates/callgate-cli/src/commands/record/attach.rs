@@ -14,7 +14,10 @@ pub(super) fn target(args: &RecordArgs) -> Result<Option<AttachTarget>> {
         AttachTarget::Process(RunningProcess::find(pid).map_err(|error| failure(&error))?)
     } else if let Some(path) = &args.cgroup {
         let cgroup = Cgroup::open(path).map_err(|error| failure(&error))?;
-        if args.starting { AttachTarget::Starting(cgroup) } else { AttachTarget::Cgroup(cgroup) }
+        match args.starting {
+            true => AttachTarget::Starting { cgroup, first_process: args.first_process },
+            false => AttachTarget::Cgroup(cgroup),
+        }
     } else if let Some(name) = &args.unit {
         AttachTarget::Cgroup(Cgroup::of_unit(name).map_err(|error| failure(&error))?)
     } else if let Some(name) = &args.container {

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use callgate_record::{Cgroup, TargetError};
+use rustix::fs::{OFlags, fcntl_setfl};
 
 use crate::report::{Failure, Result};
 
@@ -63,6 +64,7 @@ fn ask(tool: &str, name: &str) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
+    let mut output = process.stdout.take()?;
     let start = Instant::now();
     // The answer fits into the pipe, so the tool does not wait for a reader.
     let status = loop {
@@ -76,9 +78,11 @@ fn ask(tool: &str, name: &str) -> Option<String> {
             }
         }
     };
-    let mut text = String::new();
-    process.stdout.take()?.take(1 << 10).read_to_string(&mut text).ok()?;
-    let id = text.trim();
+    // What it has started may keep the pipe open, so this does not wait for its end.
+    fcntl_setfl(&output, OFlags::NONBLOCK).ok()?;
+    let mut bytes = [0; 1 << 10];
+    let count = output.read(&mut bytes).ok()?;
+    let id = std::str::from_utf8(bytes.get(..count)?).ok()?.trim();
     let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     (status.success() && is_id).then(|| id.to_owned())
 }

@@ -1,20 +1,22 @@
 //! Reads recordings and logs, and writes one recording.
 
 use super::args::RecordArgs;
+use super::label;
 use super::report_text::table;
 use super::write::write;
 use crate::options::Format;
 use crate::output;
-use crate::recordings::{self, RecordingOptions};
-use crate::report::Result;
+use crate::recordings::{self, NamedRecording, RecordingOptions};
+use crate::report::{Failure, Result};
 
 /// `--from`: reads recordings and logs, and writes one recording.
 pub(super) fn read(args: &RecordArgs) -> Result<u8> {
     let RecordArgs { arch, strict, partial, .. } = *args;
     let reading = RecordingOptions { arch, strict, partial };
     let mut named = recordings::read_all(&args.from, reading)?;
-    for one in &args.label {
-        named.iter_mut().for_each(|named| named.recording.label(&one.key, &one.value));
+    for NamedRecording { name, recording } in &mut named {
+        let added = label::add(recording, &args.label);
+        added.map_err(|error| Failure::of(&*name, vec![error]))?;
     }
     let all = recordings::merged(&named)?;
     match (&args.output, args.format) {

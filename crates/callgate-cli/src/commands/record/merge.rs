@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use callgate::Arch;
-use callgate::diagnostic::Diagnostic;
-use callgate::recording::{MAX_LABELS, Recording};
 use clap::ValueHint;
 
 use super::fleet::Fleet;
-use super::label::{Label, label};
+use super::label::{self, Label, label};
 use super::write::write;
 use crate::options::{ArchParser, Format};
 use crate::output;
@@ -71,10 +69,11 @@ pub(super) struct MergeArgs {
 }
 
 pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
+    label::check(&args.label, false)?;
     let MergeArgs { arch, strict, partial, .. } = *args;
     let options = RecordingOptions { arch, strict, partial };
     let merged =
-        read_merged(&args.files, options, &|recording| add_labels(recording, &args.label))?;
+        read_merged(&args.files, options, &|recording| label::add(recording, &args.label))?;
     write(&merged.recording, args.output.as_deref())?;
     if let Some(format) = args.format {
         let fleet = Fleet::of(&merged);
@@ -88,17 +87,4 @@ pub(super) fn merge(args: &MergeArgs) -> Result<u8> {
         }
     }
     Ok(0)
-}
-
-/// Adds labels; an error if a run then has so many that the result could not be read.
-fn add_labels(recording: &mut Recording, labels: &[Label]) -> std::result::Result<(), Diagnostic> {
-    labels.iter().for_each(|Label { key, value }| recording.label(key, value));
-    let most = recording.runs().iter().map(|run| run.labels.len()).max().unwrap_or(0);
-    match most > MAX_LABELS {
-        false => Ok(()),
-        true => {
-            let message = format!("a run gets {most} labels, but may have at most {MAX_LABELS}");
-            Err(Diagnostic::error(None, message).help("give fewer --label"))
-        }
-    }
 }

@@ -2,9 +2,11 @@
 
 mod args;
 mod attach;
+mod command;
 mod container;
 mod files;
 mod fleet;
+mod identity;
 mod label;
 mod merge;
 mod oci_hook;
@@ -16,4 +18,5 @@ mod time;
 mod write;
 
 pub(crate) use args::{MethodArg, RecordArgs};
+pub(crate) use command::RecordedCommand;
 pub(crate) use run::{run, warn_about};

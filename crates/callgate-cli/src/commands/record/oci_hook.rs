@@ -40,6 +40,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<u8> {
     let log_file = File::create(&log).map_err(|why| failed(&log_name, &why))?;
     let mut recorder = Command::new("/proc/self/exe");
     recorder.args(["record", "--starting", "--cgroup"]).arg(cgroup);
+    recorder.args(["--first-process", &state.pid.to_string()]);
     recorder.arg("--output").arg(&output);
     if let Some(split) = &args.split {
         recorder.arg("--split").arg(with_id(split, &state.id));

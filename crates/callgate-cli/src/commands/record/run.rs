@@ -1,11 +1,12 @@
 //! Chooses what is recorded, records commands, and reports.
 
-use callgate_linux::Command;
-use callgate_record::{MAX_SYSCALLS, Note, Recorded, exit_status, record_to};
+use callgate_record::{MAX_SYSCALLS, Note, Recorded, exit_status};
 
 use super::args::{RecordArgs, RecordCommand};
 use super::attach;
+use super::command::RecordedCommand;
 use super::files::read;
+use super::label;
 use super::merge::merge;
 use super::oci_hook;
 use super::report_text::{json, text};
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     if let Some(RecordCommand::Merge(args)) = &args.verb {
         return merge(args);
     }
+    label::check(&args.label, args.split.is_some())?;
     if !args.from.is_empty() {
         return read(args);
     }
@@ -29,21 +31,16 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         let recorded = attach::record(&target, args, &mut saving)?;
         let attached_to = (!args.starting).then(|| target.to_string());
         report(args, &recorded, attached_to.as_deref(), saving)?;
-        return Ok(0);
+        return Ok(if recorded.notes.iter().any(Note::is_failure) { 2 } else { 0 });
     }
     if args.time.is_some() {
         return Err(Failure::new("--for is only for running processes").help(
             "add --pid, --cgroup, --unit or --container; timeout(1) limits the time of a command",
         ));
     }
-    let command = Command::find(&args.command)
-        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
+    let command = RecordedCommand::find(&args.command)?;
     let mut saving = saving(args)?;
-    let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let recorded =
-        record_to(&command, words, args.via.methods(), &mut saving).map_err(|error| {
-            Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
-        })?;
+    let recorded = command.record(args.via, Some(&mut saving))?;
     report(args, &recorded, None, saving)?;
     let failed = recorded.notes.iter().any(Note::is_failure);
     Ok(if failed { 2 } else { exit_status(recorded.status) })

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use callgate::recording::Recording;
 use callgate_record::{ExecutableRecording, Save};
 
+use super::identity::Identity;
 use super::label::Label;
-use super::split::{SplitDirectory, identified};
+use super::split::SplitDirectory;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
@@ -51,6 +52,7 @@ pub(super) struct Saving {
     /// `None` once it is saved.
     destination: Option<Destination>,
     saved: Result<()>,
+    identity: Identity,
     labels: Vec<Label>,
     /// Where the recordings of executables go.
     split: Option<SplitDirectory>,
@@ -86,6 +88,7 @@ impl Saving {
         Saving {
             destination: Some(destination),
             saved: Ok(()),
+            identity: Identity::new(),
             labels: labels.to_owned(),
             split,
             parts,
@@ -146,7 +149,8 @@ impl Save for Saving {
     fn part(&mut self, whole: &Recording, executables: &[ExecutableRecording]) {
         let mut written = Ok(());
         if let Some(path) = &self.parts {
-            written = output::write_recording(path, whole.to_json().as_bytes());
+            let text = self.identity.of(whole, &self.labels).to_json();
+            written = output::write_recording(path, text.as_bytes());
         }
         if let Some(split) = &mut self.split {
             written = written.and(split.write(executables, &self.labels));
@@ -174,7 +178,7 @@ impl Save for Saving {
 
     fn whole(&mut self, whole: &Recording, executables: &[ExecutableRecording]) {
         if let Some(destination) = self.destination.take() {
-            self.saved = destination.write(&identified(whole, &self.labels));
+            self.saved = destination.write(&self.identity.of(whole, &self.labels));
             if let Some(split) = &mut self.split {
                 let written = split.write(executables, &self.labels);
                 self.saved = std::mem::replace(&mut self.saved, Ok(())).and(written);

@@ -5,12 +5,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use callgate::recording::Recording;
 use callgate_record::ExecutableRecording;
 
+use super::identity::Identity;
 use super::label::Label;
 use crate::output::{self, Directory};
-use crate::recordings;
 use crate::report::{Failure, Result};
 
 /// The directory for recordings of executables.
@@ -18,7 +17,15 @@ pub(super) struct SplitDirectory {
     path: PathBuf,
     directory: Directory,
     /// The file of each executable that was written.
-    files: BTreeMap<String, String>,
+    files: BTreeMap<String, SplitFile>,
+    /// Whether this process created the directory, which has nothing in it yet.
+    is_new: bool,
+}
+
+/// The file of an executable, and the identity of its recordings.
+struct SplitFile {
+    name: String,
+    identity: Identity,
 }
 
 impl SplitDirectory {
@@ -32,6 +39,7 @@ impl SplitDirectory {
             )
             .help("name a new directory in one that is writable")
         };
+        let existed = path.symlink_metadata().is_ok();
         let directory = Directory::create_all(path).map_err(|why| failed("created", &why))?;
         let entries = directory.names().map_err(|why| failed("read", &why))?;
         if entries.iter().any(|name| name != "." && name != "..") {
@@ -41,24 +49,34 @@ impl SplitDirectory {
             )
             .help("name a new directory, or empty this one"));
         }
-        Ok(SplitDirectory { path: path.to_owned(), directory, files: BTreeMap::new() })
+        let (path, files) = (path.to_owned(), BTreeMap::new());
+        Ok(SplitDirectory { path, directory, files, is_new: !existed })
     }
 
-    /// Writes the recordings; those of an earlier part of the run are replaced.
+    /// Writes the recordings; those of an earlier part of the run are replaced. If one cannot be written, the others are,
+    /// and the first error is returned.
     pub(super) fn write(
         &mut self,
         executables: &[ExecutableRecording],
         labels: &[Label],
     ) -> Result<()> {
-        let mut taken: BTreeSet<String> = self.files.values().cloned().collect();
+        self.is_new = false;
+        let mut taken: BTreeSet<String> =
+            self.files.values().map(|file| file.name.clone()).collect();
+        let mut written = Ok(());
         for ExecutableRecording { path, recording } in executables {
-            let name = self.files.entry(path.clone()).or_insert_with(|| new_name(path, &taken));
+            let SplitFile { name, identity } =
+                self.files.entry(path.clone()).or_insert_with(|| SplitFile {
+                    name: new_name(path, &taken),
+                    identity: Identity::new(),
+                });
             taken.insert(name.clone());
-            let text = identified(recording, labels).to_json();
-            let shown = self.path.join(&*name);
-            output::write_recording_in(&self.directory, OsStr::new(name), &shown, text.as_bytes())?;
+            let text = identity.of(recording, labels).to_json();
+            let (name, shown) = (OsStr::new(&*name), self.path.join(&*name));
+            let file = output::write_recording_in(&self.directory, name, &shown, text.as_bytes());
+            written = written.and(file);
         }
-        Ok(())
+        written
     }
 
     /// The name of the directory.
@@ -68,16 +86,18 @@ impl SplitDirectory {
 
     /// The file of an executable.
     pub(super) fn file(&self, executable: &str) -> Option<&str> {
-        self.files.get(executable).map(String::as_str)
+        self.files.get(executable).map(|file| file.name.as_str())
     }
 }
 
-/// A recording of one run, with an identity and these labels.
-pub(super) fn identified(recording: &Recording, labels: &[Label]) -> Recording {
-    let mut recording = recording.clone();
-    recordings::identify(&mut recording);
-    labels.iter().for_each(|one| recording.label(&one.key, &one.value));
-    recording
+impl Drop for SplitDirectory {
+    /// If nothing was recorded, no directory is left behind.
+    fn drop(&mut self) {
+        if self.is_new {
+            // Fails if it is not empty.
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
 }
 
 /// A file name for the recording of an executable: its path with dots, which no other executable has.
