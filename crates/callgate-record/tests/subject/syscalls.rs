@@ -76,9 +76,12 @@ fn renamed() {
 
 fn renames() {
     println!("ready");
-    for byte in (b'A'..=b'Z').cycle() {
-        // SAFETY: the string is on the stack, and not empty.
-        unsafe { own_path().write_volatile(byte) };
+    for number in 0_u32.. {
+        for digit in 0..8 {
+            let letter = b'a' + (number >> (4 * digit) & 0xf) as u8;
+            // SAFETY: the string is on the stack, and longer.
+            unsafe { own_path().add(digit).write_volatile(letter) };
+        }
     }
 }
 
