@@ -74,8 +74,16 @@ fn renamed() {
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
+/// Several threads, so that one runs while the recorder does.
 fn renames() {
+    for _ in 0..3 {
+        std::thread::spawn(rename_continuously);
+    }
     println!("ready");
+    rename_continuously();
+}
+
+fn rename_continuously() {
     for number in 0_u32.. {
         for digit in 0..8 {
             let letter = b'a' + (number >> (4 * digit) & 0xf) as u8;
