@@ -72,8 +72,14 @@ mod tests {
     #[test]
     fn an_image_does_not_depend_on_memory_that_the_process_writes() {
         use std::os::unix::fs::FileExt as _;
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "echo; read line"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
         let process = child.id();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let (image, path) = (Image::of(process), executed_path(process));
         let memory = fs::OpenOptions::new().write(true).open(format!("/proc/{process}/mem"));
         memory.unwrap().write_all_at(b"X", address_of_path(process).unwrap()).unwrap();
@@ -87,12 +93,14 @@ mod tests {
     fn an_image_changes_with_each_execve() {
         use std::io::Write as _;
         let mut shell = std::process::Command::new("sh")
-            .args(["-c", "read line; exec sh -c 'read line'"])
+            .args(["-c", "echo; read line; exec sh -c 'read line'"])
             .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         let process = shell.id();
-        // The child executes the shell before `spawn` returns.
+        // `spawn` returns while the kernel still loads the shell.
+        shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let before = Image::of(process);
         assert_eq!(before, Image::of(process));
         let mut input = shell.stdin.take().unwrap();
