@@ -177,7 +177,7 @@ fn a_process_that_changes_its_path_is_attached_to() -> TestResult {
         recorded.map_err(|why| common::skip::impossible(RecordMethod::Tracepoint, &why))?;
     assert!(time < Duration::from_secs(8), "{time:?}");
     let run = &recorded.recording.runs()[0];
-    assert_eq!((run.threads, run.lost), (Some(1), 0));
+    assert_eq!((run.threads, run.lost), (Some(4), 0));
     Ok(())
 }
 

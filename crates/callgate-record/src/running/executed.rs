@@ -39,18 +39,22 @@ impl Image {
 
 /// The string that `AT_EXECFN` points to (getauxval(3)): the kernel stores it at the top of the stack.
 fn given_path(process: u32) -> io::Result<Vec<u8>> {
+    let mut memory = fs::File::open(format!("/proc/{process}/mem"))?;
+    memory.seek(SeekFrom::Start(address_of_path(process)?))?;
+    let mut bytes = Vec::new();
+    // The end of the stack follows after the string.
+    let _ = memory.take(MAX_PATH as u64 + 1).read_to_end(&mut bytes);
+    Ok(bytes.split(|byte| *byte == 0).next().unwrap_or_default().to_owned())
+}
+
+fn address_of_path(process: u32) -> io::Result<u64> {
     const WORD: usize = size_of::<usize>();
     let auxv = fs::read(format!("/proc/{process}/auxv"))?;
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, usize::from_ne_bytes) as u64;
     let mut entries = auxv.chunks_exact(2 * WORD).map(|entry| entry.split_at(WORD));
     let found = entries.find(|(key, _)| word(key) == libc::AT_EXECFN);
     let (_, address) = found.ok_or(io::ErrorKind::NotFound)?;
-    let mut memory = fs::File::open(format!("/proc/{process}/mem"))?;
-    memory.seek(SeekFrom::Start(word(address)))?;
-    let mut bytes = Vec::new();
-    // The end of the stack follows after the string.
-    let _ = memory.take(MAX_PATH as u64 + 1).read_to_end(&mut bytes);
-    Ok(bytes.split(|byte| *byte == 0).next().unwrap_or_default().to_owned())
+    Ok(word(address))
 }
 
 #[cfg(test)]
@@ -66,15 +70,37 @@ mod tests {
     }
 
     #[test]
+    fn an_image_does_not_depend_on_memory_that_the_process_writes() {
+        use std::os::unix::fs::FileExt as _;
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "echo; read line"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = child.id();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let (image, path) = (Image::of(process), executed_path(process));
+        let memory = fs::OpenOptions::new().write(true).open(format!("/proc/{process}/mem"));
+        memory.unwrap().write_all_at(b"X", address_of_path(process).unwrap()).unwrap();
+        assert_ne!(executed_path(process), path);
+        assert_eq!(Image::of(process), image);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
     fn an_image_changes_with_each_execve() {
         use std::io::Write as _;
         let mut shell = std::process::Command::new("sh")
-            .args(["-c", "read line; exec sh -c 'read line'"])
+            .args(["-c", "echo; read line; exec sh -c 'read line'"])
             .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         let process = shell.id();
-        // The child executes the shell before `spawn` returns.
+        // `spawn` returns while the kernel still loads the shell.
+        shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let before = Image::of(process);
         assert_eq!(before, Image::of(process));
         let mut input = shell.stdin.take().unwrap();

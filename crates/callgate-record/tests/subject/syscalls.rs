@@ -74,11 +74,22 @@ fn renamed() {
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
+/// Several threads, so that one runs while the recorder does.
 fn renames() {
+    for _ in 0..3 {
+        std::thread::spawn(rename_continuously);
+    }
     println!("ready");
-    for byte in (b'A'..=b'Z').cycle() {
-        // SAFETY: the string is on the stack, and not empty.
-        unsafe { own_path().write_volatile(byte) };
+    rename_continuously();
+}
+
+fn rename_continuously() {
+    for number in 0_u32.. {
+        for digit in 0..8 {
+            let letter = b'a' + (number >> (4 * digit) & 0xf) as u8;
+            // SAFETY: the string is on the stack, and longer.
+            unsafe { own_path().add(digit).write_volatile(letter) };
+        }
     }
 }
 
