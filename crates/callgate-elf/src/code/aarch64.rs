@@ -3,7 +3,8 @@
 //! Addresses are computed by two instructions: ADRP for a page of 4 KiB, then ADD, LDR or STR with the rest. The second
 //! one usually follows the first one, but may be in another block; then all pages of the register in the function count.
 
-use super::aarch64_insn::{self as insn, Form};
+use super::aarch64_form::{Form, form};
+use super::aarch64_insn::written;
 use super::reference::{End, Reference, ReferenceKind as Kind};
 use crate::image::Image;
 
@@ -27,7 +28,7 @@ pub(super) fn scan(
         let word = u32::from_le_bytes(word.try_into().unwrap_or_default());
         let at = start.wrapping_add(index as u64 * 4);
         let mut refer = |kind, target, size| add(Reference { target, at, kind, size });
-        let form = insn::form(word, at);
+        let form = form(word, at);
         if let Some(fresh) = fresh.as_mut().filter(|_| end == End::Stops) {
             fresh.push(at);
         }
@@ -37,7 +38,7 @@ pub(super) fn scan(
             Form::Nop => end,
             _ => End::Continues,
         };
-        let written = insn::written(&form, word);
+        let written = written(&form, word);
         match form {
             Form::Branch(target) | Form::BranchIf(target) => refer(Kind::Jump, target, 0),
             Form::Call(target) => refer(Kind::Call, target, 0),

@@ -1,7 +1,7 @@
 //! Where functions are: from the unwind information, from symbols, and between them from what is called.
 
 use crate::error::ElfErrorKind as Kind;
-use crate::image::{Image, SymbolKind, Target};
+use crate::image::{Image, Machine, SymbolKind, Target};
 use crate::limits::MAX_FUNCTIONS;
 
 /// A range of code that is entered at its start. Whoever jumps into it reaches all of it.
@@ -64,23 +64,24 @@ pub(super) fn find(image: &Image) -> Result<Vec<Function>, Kind> {
             if *start < at {
                 continue;
             }
-            between(&mut functions, &starts, at, *start);
+            between(image, &mut functions, &starts, at, *start);
             let following = next.peek().map_or(*last, |(start, _)| *start);
             let end = start.saturating_add(*size).min(following).min(*last);
             functions.push(Function { start: *start, end, is_exact: true });
             at = end;
         }
-        between(&mut functions, &starts, at, *last);
+        between(image, &mut functions, &starts, at, *last);
     }
     Ok(functions)
 }
 
 /// Adds the code between two functions, split where something points to it. Padding is not code.
-fn between(functions: &mut Vec<Function>, starts: &[u64], from: u64, to: u64) {
+fn between(image: &Image, functions: &mut Vec<Function>, starts: &[u64], from: u64, to: u64) {
     let first = starts.partition_point(|start| *start < from);
     let last = starts.partition_point(|start| *start < to);
     let inner = starts.get(first..last).unwrap_or_default();
-    if inner.is_empty() && to.saturating_sub(from) < 16 {
+    // Unwind information may end before the function does: that of clone(3) ends before its syscall.
+    if inner.is_empty() && to.saturating_sub(from) < 16 && is_padding(image, from) {
         return;
     }
     let mut at = from;
@@ -89,6 +90,24 @@ fn between(functions: &mut Vec<Function>, starts: &[u64], from: u64, to: u64) {
             functions.push(Function { start: at, end: start, is_exact: false });
         }
         at = start;
+    }
+}
+
+/// Whether padding starts at an address: no-operations, traps or zeros.
+fn is_padding(image: &Image, address: u64) -> bool {
+    let bytes = image.layout.from(address).unwrap_or_default();
+    match image.machine {
+        Machine::X86_64 => matches!(
+            bytes,
+            [] | [0x90 | 0xcc, ..]
+                | [0, 0, ..]
+                | [0]
+                | [0x0f, 0x1f, ..]
+                | [0x66, 0x66 | 0x0f | 0x2e | 0x90, ..]
+        ),
+        Machine::Aarch64 => {
+            matches!(bytes, [] | [0x1f, 0x20, 0x03, 0xd5, ..] | [0, 0, 0, 0, ..])
+        }
     }
 }
 

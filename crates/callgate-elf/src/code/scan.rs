@@ -41,6 +41,28 @@ impl Scan {
         self.references.get(first..last).unwrap_or_default()
     }
 
+    /// The functions whose code reads or writes memory at an address.
+    pub(crate) fn users_of(&self, image: &Image, address: u64) -> Vec<usize> {
+        let mut users = Vec::new();
+        for (number, function) in self.functions.iter().enumerate() {
+            let size = function.end.saturating_sub(function.start);
+            let Some(bytes) = image.layout.bytes(function.start, size) else { continue };
+            let mut uses = false;
+            let add = |reference: Reference| {
+                uses |= reference.target == address
+                    && matches!(reference.kind, Kind::Memory | Kind::Address);
+            };
+            match image.machine {
+                Machine::X86_64 => x86_64::scan(image, function.start, bytes, None, add),
+                Machine::Aarch64 => aarch64::scan(image, function.start, bytes, None, add),
+            };
+            if uses {
+                users.push(number);
+            }
+        }
+        users
+    }
+
     pub(crate) fn is_stub(&self, address: u64) -> bool {
         functions::is_in(&self.stubs, address)
     }
