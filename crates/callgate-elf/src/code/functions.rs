@@ -1,5 +1,6 @@
 //! Where functions are: from the unwind information, from symbols, and between them from what is called.
 
+use super::x86_64;
 use crate::error::ElfErrorKind as Kind;
 use crate::image::{Image, Machine, SymbolKind, Target};
 use crate::limits::MAX_FUNCTIONS;
@@ -80,35 +81,29 @@ fn between(image: &Image, functions: &mut Vec<Function>, starts: &[u64], from: u
     let first = starts.partition_point(|start| *start < from);
     let last = starts.partition_point(|start| *start < to);
     let inner = starts.get(first..last).unwrap_or_default();
-    // Unwind information may end before the function does: that of clone(3) ends before its syscall.
-    if inner.is_empty() && to.saturating_sub(from) < 16 && is_padding(image, from) {
-        return;
-    }
     let mut at = from;
     for start in inner.iter().copied().chain([to]) {
-        if at < start {
-            functions.push(Function { start: at, end: start, is_exact: false });
+        let first = after_padding(image, at, start);
+        if first < start {
+            functions.push(Function { start: first, end: start, is_exact: false });
         }
         at = start;
     }
 }
 
-/// Whether padding starts at an address: no-operations, traps or zeros.
-fn is_padding(image: &Image, address: u64) -> bool {
-    let bytes = image.layout.from(address).unwrap_or_default();
-    match image.machine {
-        Machine::X86_64 => matches!(
-            bytes,
-            [] | [0x90 | 0xcc, ..]
-                | [0, 0, ..]
-                | [0]
-                | [0x0f, 0x1f, ..]
-                | [0x66, 0x66 | 0x0f | 0x2e | 0x90, ..]
-        ),
+/// The first address that is not padding: no-operations, traps or zeros.
+fn after_padding(image: &Image, from: u64, to: u64) -> u64 {
+    let bytes = image.layout.bytes(from, to.saturating_sub(from)).unwrap_or_default();
+    let padding = match image.machine {
+        Machine::X86_64 => x86_64::padding(bytes),
         Machine::Aarch64 => {
-            matches!(bytes, [] | [0x1f, 0x20, 0x03, 0xd5, ..] | [0, 0, 0, 0, ..])
+            let words = bytes.chunks_exact(4);
+            4 * words
+                .take_while(|word| matches!(word, [0x1f, 0x20, 3, 0xd5] | [0, 0, 0, 0]))
+                .count()
         }
-    }
+    };
+    from.saturating_add(padding as u64)
 }
 
 /// The ranges of procedure linkage tables: stubs that jump through a word. They are not functions, because only the stubs

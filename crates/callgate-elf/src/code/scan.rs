@@ -157,8 +157,13 @@ fn split(functions: &mut Vec<Function>, references: &mut Vec<Reference>, fresh: 
     if functions.iter().all(|function| function.is_exact) {
         return;
     }
-    let entered =
-        references.iter().filter(|reference| matches!(reference.kind, Kind::Call | Kind::Address));
+    // A jump to code that nothing continues to may be a tail call. If it is not, both parts still have each other as
+    // callers, so no value is lost.
+    let entered = references.iter().filter(|reference| match reference.kind {
+        Kind::Call | Kind::Address => true,
+        Kind::Jump => fresh.binary_search(&reference.target).is_ok(),
+        _ => false,
+    });
     let mut targets: Vec<u64> = entered.map(|reference| reference.target).collect();
     targets.sort_unstable();
     targets.dedup();
