@@ -8,7 +8,7 @@ use callgate_elf::{Analysis, File, Image, Role};
 use callgate_testing::{Need, Skip, needs_program};
 
 /// A syscall with one argument, and an entry point that calls `start` and exits without a syscall.
-pub const START: &str = "
+pub(crate) const START: &str = "
     #define NOINLINE __attribute__((noinline, noclone))
     #define USED __attribute__((used))
     static volatile long sink;
@@ -33,18 +33,18 @@ const ENTRY: &str = "
 
 /// A compiler, for one of the architectures.
 #[derive(Clone, Copy, Debug)]
-pub struct Compiler {
+pub(crate) struct Compiler {
     name: &'static str,
     program: &'static str,
 }
 
 impl Compiler {
-    pub const ALL: [Compiler; 2] = [
+    pub(crate) const ALL: [Compiler; 2] = [
         Compiler { name: "x86_64", program: "x86_64-linux-gnu-gcc" },
         Compiler { name: "aarch64", program: "aarch64-linux-gnu-gcc" },
     ];
 
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.name
     }
 
@@ -85,7 +85,7 @@ fn image(path: &Path) -> Image {
 }
 
 /// Analyses a program without libraries. If no option says otherwise, it is static.
-pub fn analyze(gcc: Compiler, code: &str, options: &[&str]) -> Result<Analysis, Skip> {
+pub(crate) fn analyze(gcc: Compiler, code: &str, options: &[&str]) -> Result<Analysis, Skip> {
     let directory = directory();
     let path = directory.join("program");
     let mut options = options.to_vec();
@@ -99,7 +99,7 @@ pub fn analyze(gcc: Compiler, code: &str, options: &[&str]) -> Result<Analysis, 
 }
 
 /// Analyses a program with a shared library.
-pub fn with_library(
+pub(crate) fn with_library(
     gcc: Compiler,
     code: &str,
     library: &str,
@@ -125,6 +125,6 @@ fn with_entry(code: &str) -> String {
 }
 
 /// The numbers of the syscalls.
-pub fn numbers(analysis: &Analysis) -> Vec<u32> {
+pub(crate) fn numbers(analysis: &Analysis) -> Vec<u32> {
     analysis.calls.keys().copied().collect()
 }
