@@ -3,6 +3,7 @@
 
 mod agreement;
 pub mod apt;
+mod binaries;
 mod bpf_sim;
 mod c_library;
 mod compare;

@@ -2,13 +2,19 @@
 
 use crate::task::Task;
 use crate::{
-    bpf_sim, compare, containers, converted, experiments, firecracker, hostile, kafel, kernels,
-    libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
+    binaries, bpf_sim, compare, containers, converted, experiments, firecracker, hostile, kafel,
+    kernels, libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
     recording, refusals, smt, snap, startup, suites, systemd,
 };
 
 /// The evaluation tasks.
 pub const TASKS: &[Task] = &[
+    Task {
+        name: "binaries",
+        summary: "compare the syscalls found in code with recordings, and write docs/binaries.md",
+        help: binaries::HELP,
+        run: binaries::run,
+    },
     Task {
         name: "bpf-sim",
         summary: "run an exported filter on a syscall, like libseccomp's scmp_bpf_sim",

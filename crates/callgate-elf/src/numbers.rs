@@ -69,8 +69,11 @@ pub(crate) fn numbers(images: &[Image], scans: &[Scan], reach: &Reach) -> Number
     for id in reach.functions() {
         search.function(id);
     }
-    while let Some((wrapper, atom)) = search.open.pop() {
-        search.wrapper(wrapper, atom);
+    while let Some((function, atom)) = search.open.pop() {
+        match atom {
+            Atom::BehindWord(address, offset) => search.shared(function, address, offset),
+            _ => search.wrapper(function, atom),
+        }
     }
     search.numbers
 }
@@ -135,6 +138,40 @@ impl Search<'_> {
         }
     }
 
+    /// A number in a structure whose address is in a word of data: that of all structures whose address is stored there.
+    /// The handler by which setuid(2) reaches all threads of glibc gets its number in this way.
+    fn shared(&mut self, id: FunctionId, address: u64, offset: i64) {
+        let number = id.image as usize;
+        let (Some(image), Some(scan)) = (self.images.get(number), self.scans.get(number)) else {
+            return;
+        };
+        let Some(function) = scan.functions.get(id.function as usize) else { return };
+        let users = scan.users_of(image, address).into_iter();
+        let users: Vec<FunctionId> = users
+            .map(|function| FunctionId { image: id.image, function: function as u32 })
+            .filter(|user| self.reach.is_reachable(*user))
+            .collect();
+        let mut is_stored = false;
+        for user in users {
+            let stores = self.state(user, |values| Some(values.stores_to(address)));
+            for (value, state) in stores.unwrap_or_default() {
+                if value == Value::constant(0) {
+                    continue;
+                }
+                is_stored = true;
+                let start = scan.functions.get(user.function as usize).map(|user| user.start);
+                let place = Place { function: user, at: start.unwrap_or_default() };
+                let found = behind(image, &state, &value, offset);
+                self.add(place, &found);
+            }
+        }
+        // If nothing reachable stores an address, the code is not executed, as far as this shows.
+        if !is_stored && image.layout.u64(address).is_some_and(|word| word != 0) {
+            let place = Place { function: id, at: function.start };
+            self.numbers.unknown.insert((place, Unknown::Value));
+        }
+    }
+
     /// Computes something from the values of a function.
     fn state<T>(
         &mut self,
@@ -168,10 +205,13 @@ impl Search<'_> {
                 Atom::Const(number) => {
                     self.numbers.known.entry(number as u32).or_default().insert(place);
                 }
-                Atom::Frame(_) => {
+                Atom::Frame(_) | Atom::Word(_) => {
                     self.numbers.unknown.insert((place, Unknown::Value));
                 }
-                atom @ (Atom::Entry(_) | Atom::EntryStack(_) | Atom::Behind(..)) => {
+                atom @ (Atom::Entry(_)
+                | Atom::EntryStack(_)
+                | Atom::Behind(..)
+                | Atom::BehindWord(..)) => {
                     if self.passed.insert((place.function, atom)) {
                         self.open.push((place.function, atom));
                     }
@@ -204,28 +244,31 @@ fn argument(
             }
             _ => Value::Unknown,
         },
-        Atom::Behind(register, offset) => {
-            let pointer = state.register(register);
-            let mut all: Option<Value> = None;
-            for atom in pointer.atoms().unwrap_or_default() {
-                let value = match *atom {
-                    Atom::Frame(at) => state.slot(at.wrapping_add(offset), 4),
-                    Atom::Entry(own) => Value::One(Atom::Behind(own, offset)),
-                    Atom::Const(address) => {
-                        let address = address.wrapping_add(offset as u64);
-                        let segment = image.layout.segment(address);
-                        let is_constant = segment.is_some_and(|segment| !segment.writable);
-                        let value = image.layout.i32(address).filter(|_| is_constant);
-                        value.map_or(Value::Unknown, |value| Value::constant(value as u32 as u64))
-                    }
-                    _ => Value::Unknown,
-                };
-                all = Some(all.map_or(value.clone(), |all| all.join(&value)));
-            }
-            all.unwrap_or(Value::Unknown)
-        }
-        Atom::Const(_) | Atom::Frame(_) => Value::Unknown,
+        Atom::Behind(register, offset) => behind(image, state, &state.register(register), offset),
+        Atom::Const(_) | Atom::Frame(_) | Atom::Word(_) | Atom::BehindWord(..) => Value::Unknown,
     }
+}
+
+/// What memory holds behind a pointer.
+fn behind(image: &Image, state: &State, pointer: &Value, offset: i64) -> Value {
+    let mut all: Option<Value> = None;
+    for atom in pointer.atoms().unwrap_or_default() {
+        let value = match *atom {
+            Atom::Frame(at) => state.slot(at.wrapping_add(offset), 4),
+            Atom::Entry(own) => Value::One(Atom::Behind(own, offset)),
+            Atom::Word(address) => Value::One(Atom::BehindWord(address, offset)),
+            Atom::Const(address) => {
+                let address = address.wrapping_add(offset as u64);
+                let segment = image.layout.segment(address);
+                let is_constant = segment.is_some_and(|segment| !segment.writable);
+                let value = image.layout.i32(address).filter(|_| is_constant);
+                value.map_or(Value::Unknown, |value| Value::constant(value as u32 as u64))
+            }
+            _ => Value::Unknown,
+        };
+        all = Some(all.map_or(value.clone(), |all| all.join(&value)));
+    }
+    all.unwrap_or(Value::Unknown)
 }
 
 /// The calls of these functions that ask for executable memory (PROT_EXEC).

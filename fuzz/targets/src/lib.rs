@@ -4,6 +4,7 @@
 //! each for a second on its corpus and on mutations of it.
 //!
 //! - [`readers`]: readers take any text and answer with a result or with messages.
+//! - [`binary`]: ELF files are analysed or refused.
 //! - [`programs`]: engines agree with the reference interpreter, and text forms are read back.
 //! - [`policies`]: a compiled program means what the policy says, an optimized one what the program
 //!   said, a merged one what the kernel makes of all.
@@ -11,6 +12,7 @@
 //! - [`requests`]: requests of the bindings, which are answered with a result or with messages.
 //! - [`c_library`]: functions of `libseccomp.so.2` may be called in any order with any arguments.
 
+pub mod binary;
 pub mod bytes;
 pub mod c_library;
 pub mod convert;

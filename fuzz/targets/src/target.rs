@@ -1,6 +1,6 @@
 //! The list of targets.
 
-use crate::{c_library, convert, policies, programs, readers, requests};
+use crate::{binary, c_library, convert, policies, programs, readers, requests};
 
 /// A fuzz target.
 #[derive(Clone, Copy)]
@@ -25,6 +25,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "program_bytes", run: readers::program_bytes },
     Target { name: "recording", run: readers::recording },
     Target { name: "counts", run: readers::counts },
+    Target { name: "binary", run: binary::binary },
     Target { name: "requests", run: requests::requests },
     Target { name: "compile", run: policies::compile },
     Target { name: "template", run: policies::template },

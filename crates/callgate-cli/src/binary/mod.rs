@@ -1,6 +1,7 @@
 //! What the code of programs can do: finds the libraries of a program and analyses all of them.
 
 mod load;
+mod modules;
 mod program;
 mod remarks;
 mod search;

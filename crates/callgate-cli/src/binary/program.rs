@@ -7,6 +7,7 @@ use callgate::Arch;
 use callgate_elf::{Machine, Remark, Site};
 
 use super::load;
+use super::modules;
 use super::sysroot::Sysroot;
 use crate::report::{Failure, Result};
 
@@ -46,6 +47,8 @@ pub(crate) struct Code {
     pub(crate) remarks: Vec<Remark>,
     /// Libraries that were not found, and which file needs each.
     pub(crate) missing: Vec<(String, String)>,
+    /// Modules of the C library that may be loaded, and were not given as libraries.
+    pub(crate) modules: Vec<PathBuf>,
     pub(crate) files: usize,
     pub(crate) functions: usize,
     pub(crate) reachable: usize,
@@ -82,8 +85,16 @@ pub(crate) fn analyze(
         code.remarks.extend(analysis.remarks);
         code.functions += analysis.functions;
         code.reachable += analysis.reachable;
+        let asks = |remark: &Remark| matches!(remark, Remark::NameServices { .. });
+        if code.remarks.iter().any(asks) {
+            code.modules.extend(modules::configured(&sysroot, analysis.machine));
+        }
         code.programs.push(program.to_string_lossy().into_owned());
     }
+    let given: Vec<_> = plugins.iter().filter_map(|path| path.file_name()).collect();
+    code.modules.retain(|module| module.file_name().is_none_or(|name| !given.contains(&name)));
+    code.modules.sort_unstable();
+    code.modules.dedup();
     code.missing.sort_unstable();
     code.missing.dedup();
     code.remarks.sort_unstable();

@@ -47,12 +47,13 @@ pub(crate) fn warn(code: &Code) {
             "the program may make other syscalls there; --format json lists all places",
         );
     }
+    name_services(code);
     let of = |select: Select| -> Vec<String> {
         let mut all: Vec<String> = code.remarks.iter().filter_map(select).collect();
         all.dedup();
         all
     };
-    let warnings: [(Select, &str, &str); 7] = [
+    let warnings: [(Select, &str, &str); 6] = [
         (
             |remark| match remark {
                 Remark::LoadsLibraries { file, function } => Some(format!("{file} ({function})")),
@@ -68,14 +69,6 @@ pub(crate) fn warn(code: &Code) {
             },
             "functions are looked up by name",
             "only names that are in the file itself are taken into account",
-        ),
-        (
-            |remark| match remark {
-                Remark::NameServices { file, function } => Some(format!("{file} ({function})")),
-                _ => None,
-            },
-            "names of users, groups or hosts are looked up by modules of the C library",
-            "name the modules of /etc/nsswitch.conf with --library, such as libnss_systemd.so.2",
         ),
         (
             |remark| match remark {
@@ -116,6 +109,26 @@ pub(crate) fn warn(code: &Code) {
             report::warn(format!("{message}: {}", listed(all)), help);
         }
     }
+}
+
+/// Names of users, groups and hosts: without a module that may be loaded, nothing is missing.
+fn name_services(code: &Code) {
+    let asking = code.remarks.iter().filter_map(|remark| match remark {
+        Remark::NameServices { file, function } => Some(format!("{file} ({function})")),
+        _ => None,
+    });
+    let asking: Vec<String> = asking.collect();
+    if asking.is_empty() || code.modules.is_empty() {
+        return;
+    }
+    let modules = code.modules.iter().map(|path| format!("--library {}", path.display()));
+    report::warn(
+        format!("modules of the C library may look up users, groups or hosts: {}", listed(asking)),
+        format!(
+            "those of /etc/nsswitch.conf are not taken into account without {}",
+            modules.collect::<Vec<String>>().join(" ")
+        ),
+    );
 }
 
 /// The first ones, and how many more there are.

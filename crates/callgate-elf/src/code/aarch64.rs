@@ -3,7 +3,8 @@
 //! Addresses are computed by two instructions: ADRP for a page of 4 KiB, then ADD, LDR or STR with the rest. The second
 //! one usually follows the first one, but may be in another block; then all pages of the register in the function count.
 
-use super::aarch64_insn::{self as insn, Form};
+use super::aarch64_form::{Form, form};
+use super::aarch64_insn::written;
 use super::reference::{End, Reference, ReferenceKind as Kind};
 use crate::image::Image;
 
@@ -23,11 +24,12 @@ pub(super) fn scan(
     let mut pages: [Vec<u64>; 32] = Default::default();
     let mut known: [Option<u64>; 32] = [None; 32];
     let mut end = End::Continues;
+    // Words that were loaded into registers: if the next use is a call, only the call counts.
+    let mut loaded: [Option<Reference>; 32] = [None; 32];
     for (index, word) in bytes.chunks_exact(4).enumerate() {
         let word = u32::from_le_bytes(word.try_into().unwrap_or_default());
         let at = start.wrapping_add(index as u64 * 4);
-        let mut refer = |kind, target, size| add(Reference { target, at, kind, size });
-        let form = insn::form(word, at);
+        let form = form(word, at);
         if let Some(fresh) = fresh.as_mut().filter(|_| end == End::Stops) {
             fresh.push(at);
         }
@@ -37,11 +39,39 @@ pub(super) fn scan(
             Form::Nop => end,
             _ => End::Continues,
         };
-        let written = insn::written(&form, word);
+        let written = written(&form, word);
+        // A call of a loaded word.
+        let register = match form {
+            Form::BranchRegister(register) | Form::CallRegister(register) => Some(register),
+            _ => None,
+        };
+        let called = register.and_then(|register| loaded.get_mut(usize::from(register))?.take());
+        for (register, load) in loaded.iter_mut().enumerate() {
+            let is_stored = matches!(
+                form,
+                Form::Store { from, second, .. }
+                    if usize::from(from) == register || second.map(usize::from) == Some(register)
+            );
+            let is_moved = matches!(form, Form::Move { from, .. } if usize::from(from) == register);
+            if (written >> register & 1 != 0 || is_stored || is_moved)
+                && let Some(load) = load.take()
+            {
+                add(load);
+            }
+        }
+        let mut refer = |kind, target, size| add(Reference { target, at, kind, size });
         match form {
             Form::Branch(target) | Form::BranchIf(target) => refer(Kind::Jump, target, 0),
             Form::Call(target) => refer(Kind::Call, target, 0),
-            Form::BranchRegister(_) => refer(Kind::IndirectJump, 0, 0),
+            Form::BranchRegister(_) => match called {
+                Some(load) => refer(Kind::JumpThrough, load.target, 8),
+                None => refer(Kind::IndirectJump, 0, 0),
+            },
+            Form::CallRegister(_) => {
+                if let Some(load) = called {
+                    refer(Kind::CallThrough, load.target, 8);
+                }
+            }
             Form::Syscall => refer(Kind::Syscall, 0, 0),
             Form::Page { to, page } => {
                 if let Some(all) = pages.get_mut(usize::from(to))
@@ -64,6 +94,17 @@ pub(super) fn scan(
                 }
                 let sum = get(&known, from).map(|base| base.wrapping_add(value));
                 set(&mut known, to, sum);
+                continue;
+            }
+            Form::Load { to, base, offset, size: 8, writeback: false, .. }
+                if get(&known, base).is_some() && to < 31 =>
+            {
+                let base = get(&known, base).unwrap_or_default();
+                let target = base.wrapping_add(offset as u64);
+                set(&mut known, to, None);
+                if let Some(load) = loaded.get_mut(usize::from(to)) {
+                    *load = Some(Reference { target, at, kind: Kind::Memory, size: 8 });
+                }
                 continue;
             }
             Form::Load { base, offset, size, writeback: false, .. }
@@ -89,6 +130,7 @@ pub(super) fn scan(
             }
         }
     }
+    loaded.into_iter().flatten().for_each(add);
     end
 }
 

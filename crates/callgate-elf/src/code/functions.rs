@@ -1,7 +1,8 @@
 //! Where functions are: from the unwind information, from symbols, and between them from what is called.
 
+use super::x86_64;
 use crate::error::ElfErrorKind as Kind;
-use crate::image::{Image, SymbolKind, Target};
+use crate::image::{Image, Machine, SymbolKind, Target};
 use crate::limits::MAX_FUNCTIONS;
 
 /// A range of code that is entered at its start. Whoever jumps into it reaches all of it.
@@ -64,32 +65,45 @@ pub(super) fn find(image: &Image) -> Result<Vec<Function>, Kind> {
             if *start < at {
                 continue;
             }
-            between(&mut functions, &starts, at, *start);
+            between(image, &mut functions, &starts, at, *start);
             let following = next.peek().map_or(*last, |(start, _)| *start);
             let end = start.saturating_add(*size).min(following).min(*last);
             functions.push(Function { start: *start, end, is_exact: true });
             at = end;
         }
-        between(&mut functions, &starts, at, *last);
+        between(image, &mut functions, &starts, at, *last);
     }
     Ok(functions)
 }
 
 /// Adds the code between two functions, split where something points to it. Padding is not code.
-fn between(functions: &mut Vec<Function>, starts: &[u64], from: u64, to: u64) {
+fn between(image: &Image, functions: &mut Vec<Function>, starts: &[u64], from: u64, to: u64) {
     let first = starts.partition_point(|start| *start < from);
     let last = starts.partition_point(|start| *start < to);
     let inner = starts.get(first..last).unwrap_or_default();
-    if inner.is_empty() && to.saturating_sub(from) < 16 {
-        return;
-    }
     let mut at = from;
     for start in inner.iter().copied().chain([to]) {
-        if at < start {
-            functions.push(Function { start: at, end: start, is_exact: false });
+        let first = after_padding(image, at, start);
+        if first < start {
+            functions.push(Function { start: first, end: start, is_exact: false });
         }
         at = start;
     }
+}
+
+/// The first address that is not padding: no-operations, traps or zeros.
+fn after_padding(image: &Image, from: u64, to: u64) -> u64 {
+    let bytes = image.layout.bytes(from, to.saturating_sub(from)).unwrap_or_default();
+    let padding = match image.machine {
+        Machine::X86_64 => x86_64::padding(bytes),
+        Machine::Aarch64 => {
+            let words = bytes.chunks_exact(4);
+            4 * words
+                .take_while(|word| matches!(word, [0x1f, 0x20, 3, 0xd5] | [0, 0, 0, 0]))
+                .count()
+        }
+    };
+    from.saturating_add(padding as u64)
 }
 
 /// The ranges of procedure linkage tables: stubs that jump through a word. They are not functions, because only the stubs

@@ -8,6 +8,8 @@ pub(crate) type Reg = u8;
 pub(crate) enum Source {
     Const(u64),
     Reg(Reg),
+    /// One of two constants, depending on a condition.
+    Either(u64, u64),
 }
 
 /// An address that an instruction uses.
@@ -42,6 +44,7 @@ pub(crate) enum BinaryOp {
     And,
     Or,
     Xor,
+    Mul,
 }
 
 impl BinaryOp {
@@ -52,6 +55,7 @@ impl BinaryOp {
             BinaryOp::And => left & right,
             BinaryOp::Or => left | right,
             BinaryOp::Xor => left ^ right,
+            BinaryOp::Mul => left.wrapping_mul(right),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! or pass their numbers on, are decoded again as [`Insn`]s, whose values are computed.
 
 mod aarch64;
+mod aarch64_form;
 mod aarch64_insn;
 mod convention;
 mod decode;

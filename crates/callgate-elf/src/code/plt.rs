@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
 
-use super::aarch64_insn::{Form, form};
+use super::aarch64_form::{Form, form};
 use super::x86_64;
 use crate::image::{Image, Machine};
 

@@ -41,6 +41,28 @@ impl Scan {
         self.references.get(first..last).unwrap_or_default()
     }
 
+    /// The functions whose code reads or writes memory at an address.
+    pub(crate) fn users_of(&self, image: &Image, address: u64) -> Vec<usize> {
+        let mut users = Vec::new();
+        for (number, function) in self.functions.iter().enumerate() {
+            let size = function.end.saturating_sub(function.start);
+            let Some(bytes) = image.layout.bytes(function.start, size) else { continue };
+            let mut uses = false;
+            let add = |reference: Reference| {
+                uses |= reference.target == address
+                    && matches!(reference.kind, Kind::Memory | Kind::Address);
+            };
+            match image.machine {
+                Machine::X86_64 => x86_64::scan(image, function.start, bytes, None, add),
+                Machine::Aarch64 => aarch64::scan(image, function.start, bytes, None, add),
+            };
+            if uses {
+                users.push(number);
+            }
+        }
+        users
+    }
+
     pub(crate) fn is_stub(&self, address: u64) -> bool {
         functions::is_in(&self.stubs, address)
     }
@@ -135,8 +157,13 @@ fn split(functions: &mut Vec<Function>, references: &mut Vec<Reference>, fresh: 
     if functions.iter().all(|function| function.is_exact) {
         return;
     }
-    let entered =
-        references.iter().filter(|reference| matches!(reference.kind, Kind::Call | Kind::Address));
+    // A jump to code that nothing continues to may be a tail call. If it is not, both parts still have each other as
+    // callers, so no value is lost.
+    let entered = references.iter().filter(|reference| match reference.kind {
+        Kind::Call | Kind::Address => true,
+        Kind::Jump => fresh.binary_search(&reference.target).is_ok(),
+        _ => false,
+    });
     let mut targets: Vec<u64> = entered.map(|reference| reference.target).collect();
     targets.sort_unstable();
     targets.dedup();

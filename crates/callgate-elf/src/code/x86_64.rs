@@ -78,6 +78,24 @@ pub(super) fn scan(
     end
 }
 
+/// How many bytes at the start are padding.
+pub(super) fn padding(bytes: &[u8]) -> usize {
+    let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
+    let mut insn = Instruction::default();
+    while decoder.can_decode() {
+        let position = decoder.position();
+        decoder.decode_out(&mut insn);
+        let is_exchange = insn.code() == Code::Xchg_rm16_r16 || insn.code() == Code::Xchg_r16_AX;
+        let is_padding = matches!(insn.mnemonic(), Mnemonic::Nop | Mnemonic::Int3)
+            || (is_exchange && insn.op0_register() == insn.op1_register())
+            || bytes_are_zero(bytes, 0, insn.ip());
+        if !is_padding {
+            return position;
+        }
+    }
+    bytes.len()
+}
+
 fn bytes_are_zero(bytes: &[u8], start: u64, at: u64) -> bool {
     let at = at.checked_sub(start).and_then(|at| usize::try_from(at).ok());
     at.and_then(|at| bytes.get(at..at.checked_add(2)?)) == Some(&[0, 0])

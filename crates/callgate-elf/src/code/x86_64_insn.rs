@@ -127,7 +127,7 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
         Mnemonic::Lea => {
             let (to, wide) = register(raw, 0)?;
             match place(raw) {
-                Place { is_known: false, .. } => return None,
+                Place { is_known: false, .. } => scaled(raw, to, wide, insn)?,
                 Place { base: None, offset, .. } => {
                     insn.push(Effect::mov(to, Source::Const(offset as u64), wide));
                 }
@@ -180,6 +180,19 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
             insn.push(Effect::Load { to: BP, place: Place::at(SP, 0), size: 8, signed: false });
             pop(insn);
         }
+        // The carry flag in all bits.
+        Mnemonic::Sbb if raw.op0_register() == raw.op1_register() => {
+            let (to, wide) = register(raw, 0)?;
+            insn.push(Effect::mov(to, Source::Either(0, u64::MAX), wide));
+        }
+        // The other bytes are 0, or are cleared by the next instruction: compilers do not use them.
+        _ if is_condition(raw.mnemonic())
+            && raw.op0_kind() == OpKind::Register
+            && !is_high(raw.op0_register()) =>
+        {
+            let to = raw.op0_register().full_register().number() as Reg;
+            insn.push(Effect::mov(to, Source::Either(0, 1), true));
+        }
         _ if is_conditional_move(raw.mnemonic()) => {
             let (to, wide) = register(raw, 0)?;
             let second = source(raw, 1)?;
@@ -190,6 +203,56 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
         _ => {}
     }
     Some(())
+}
+
+/// LEA of a register times a constant: the destination is computed in steps, unless it is the base as well.
+fn scaled(raw: &Instruction, to: Reg, wide: bool, insn: &mut Insn) -> Option<()> {
+    let (base, index) = (raw.memory_base(), raw.memory_index());
+    if !index.is_gpr64() || !(base == Register::None || base.is_gpr64()) {
+        return None;
+    }
+    let base = base.is_gpr64().then_some(base.number() as Reg);
+    let index = index.number() as Reg;
+    let mut times = |factor: u32| {
+        let factor = Source::Const(factor.into());
+        insn.push(Effect::binary(BinaryOp::Mul, to, Source::Reg(index), factor, true));
+    };
+    match base {
+        // The sum of a register with itself.
+        Some(base) if base == index => times(raw.memory_index_scale() + 1),
+        Some(base) if base == to => return None,
+        Some(base) => {
+            times(raw.memory_index_scale());
+            insn.push(Effect::binary(BinaryOp::Add, to, Source::Reg(to), Source::Reg(base), true));
+        }
+        None => times(raw.memory_index_scale()),
+    }
+    let disp = Source::Const(raw.memory_displacement64());
+    insn.push(Effect::binary(BinaryOp::Add, to, Source::Reg(to), disp, wide));
+    Some(())
+}
+
+/// Whether an instruction sets a byte to 0 or 1.
+fn is_condition(mnemonic: Mnemonic) -> bool {
+    matches!(
+        mnemonic,
+        Mnemonic::Seta
+            | Mnemonic::Setae
+            | Mnemonic::Setb
+            | Mnemonic::Setbe
+            | Mnemonic::Sete
+            | Mnemonic::Setg
+            | Mnemonic::Setge
+            | Mnemonic::Setl
+            | Mnemonic::Setle
+            | Mnemonic::Setne
+            | Mnemonic::Setno
+            | Mnemonic::Setnp
+            | Mnemonic::Setns
+            | Mnemonic::Seto
+            | Mnemonic::Setp
+            | Mnemonic::Sets
+    )
 }
 
 fn pop(insn: &mut Insn) {

@@ -85,7 +85,10 @@ impl Layout {
             if kind == elf::PT_LOAD {
                 let outside =
                     Kind::Outside { what: "segment", offset, size, file: data.len() as u64 };
-                slice(&data, offset, size).ok_or(outside)?;
+                // Only zeros are mapped if the size is 0, and the offset means nothing.
+                if size > 0 {
+                    slice(&data, offset, size).ok_or(outside)?;
+                }
                 let flags = entry.p_flags.get(LE).0;
                 segments.push(Segment {
                     address: entry.p_vaddr.get(LE),

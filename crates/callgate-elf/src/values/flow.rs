@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::state::State;
-use crate::code::{Callee, Convention, Flow, Function, Insn, decode};
+use super::value::Value;
+use crate::code::{Callee, Convention, Effect, Flow, Function, Insn, decode};
 use crate::image::Image;
 use crate::limits::{MAX_FUNCTION_INSNS, MAX_STEPS};
 
@@ -179,6 +180,26 @@ impl FunctionValues {
         Some(state)
     }
 
+    /// What the function stores into the word at an address, each with the state at that place.
+    pub(crate) fn stores_to(&self, address: u64) -> Vec<(Value, State)> {
+        let mut found = Vec::new();
+        for (start, state) in &self.states {
+            let mut state = state.clone();
+            for insn in self.insns.get(*start..self.end(*start)).unwrap_or_default() {
+                for effect in &insn.effects {
+                    if let Effect::Store { place, from, .. } = effect
+                        && state.addresses(*place).contains(&address)
+                    {
+                        let value = from.map_or(Value::Unknown, |from| state.source(from));
+                        found.push((value, state.clone()));
+                    }
+                }
+                step(&mut state, insn, &self.convention);
+            }
+        }
+        found
+    }
+
     /// Whether the instruction at an address is a call, which pushes a return address on x86-64.
     pub(crate) fn is_call(&self, address: u64) -> bool {
         let insn = self.number_of(address).and_then(|number| self.insns.get(number));
@@ -194,7 +215,7 @@ fn step(state: &mut State, insn: &Insn, convention: &Convention) {
         // A call of the next instruction only pushes its address, to find where the code is.
         Flow::Call(Callee::Address(target)) if target == insn.next => {
             state.call(convention);
-            state.set(convention.stack, super::value::Value::Unknown);
+            state.set(convention.stack, Value::Unknown);
         }
         Flow::Call(_) => state.call(convention),
         Flow::Syscall => state.syscall(convention),

@@ -47,10 +47,11 @@ impl State {
         }
     }
 
-    fn source(&self, source: Source) -> Value {
+    pub(crate) fn source(&self, source: Source) -> Value {
         match source {
             Source::Const(value) => Value::constant(value),
             Source::Reg(register) => self.register(register),
+            Source::Either(first, second) => Value::constant(first).join(&Value::constant(second)),
         }
     }
 
@@ -78,8 +79,11 @@ impl State {
 
     /// What memory holds.
     pub(crate) fn load(&self, place: Place, size: u8) -> Value {
-        let Some(base) = place.base.filter(|_| place.is_known) else { return Value::Unknown };
-        let base = self.register(base);
+        let base = match place.base {
+            _ if !place.is_known => return Value::Unknown,
+            Some(base) => self.register(base),
+            None => Value::constant(0),
+        };
         let Some(atoms) = base.atoms() else { return Value::Unknown };
         let mut all: Option<Value> = None;
         for atom in atoms {
@@ -88,11 +92,32 @@ impl State {
                 Atom::Entry(register) if size >= 4 => {
                     Value::One(Atom::Behind(register, place.offset))
                 }
+                Atom::Const(base) if size == 8 => {
+                    Value::One(Atom::Word(base.wrapping_add(place.offset as u64)))
+                }
+                Atom::Word(address) if size >= 4 => {
+                    Value::One(Atom::BehindWord(address, place.offset))
+                }
                 _ => Value::Unknown,
             };
             all = Some(all.map_or(value.clone(), |all| all.join(&value)));
         }
         all.unwrap_or(Value::Unknown)
+    }
+
+    /// The addresses that a place may have, if they are constants.
+    pub(crate) fn addresses(&self, place: Place) -> Vec<u64> {
+        let base = place.base.map_or(Value::constant(0), |base| self.register(base));
+        let constant = |atom: &Atom| match atom {
+            Atom::Const(base) => Some(base.wrapping_add(place.offset as u64)),
+            _ => None,
+        };
+        base.atoms()
+            .filter(|_| place.is_known)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(constant)
+            .collect()
     }
 
     fn store(&mut self, place: Place, value: Value, size: u8) {

@@ -3,6 +3,9 @@
 use crate::code::{BinaryOp, Reg};
 use crate::limits::MAX_ATOMS;
 
+/// A mask with as many bits leaves few values of an unknown one.
+const MAX_UNKNOWN_BITS: u32 = 3;
+
 /// One value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Atom {
@@ -15,6 +18,10 @@ pub(crate) enum Atom {
     EntryStack(i64),
     /// What the memory holds that the register pointed to at the start of the function, at this offset.
     Behind(Reg, i64),
+    /// What the word at this address of the file's data holds.
+    Word(u64),
+    /// What the memory holds that the word at the first address points to, at this offset.
+    BehindWord(u64, i64),
 }
 
 /// The values that a register may have.
@@ -84,10 +91,28 @@ impl Value {
         })
     }
 
+    /// All values that have only bits of a mask.
+    fn subsets(mask: u64) -> Value {
+        let mut atoms = vec![Atom::Const(mask)];
+        let mut subset = mask;
+        while subset != 0 {
+            subset = (subset - 1) & mask;
+            atoms.push(Atom::Const(subset));
+        }
+        Value::from_atoms(atoms)
+    }
+
     pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
         let (Some(lefts), Some(rights)) = (left.atoms(), right.atoms()) else {
-            // A mask of at most a few bits leaves few values, which are not listed: they are no numbers.
-            return Value::Unknown;
+            return match (op, left, right) {
+                (BinaryOp::And, any, Value::One(Atom::Const(mask)))
+                | (BinaryOp::And, Value::One(Atom::Const(mask)), any)
+                    if *any == Value::Unknown && mask.count_ones() <= MAX_UNKNOWN_BITS =>
+                {
+                    Value::subsets(*mask)
+                }
+                _ => Value::Unknown,
+            };
         };
         if lefts.len().saturating_mul(rights.len()) > MAX_ATOMS {
             return Value::Unknown;

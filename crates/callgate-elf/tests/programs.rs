@@ -1,0 +1,300 @@
+//! Small programs, compiled by gcc for both architectures, with the syscalls that their code can make.
+
+mod compiled;
+
+use callgate_testing::{TestResult, test};
+use compiled::{Compiler, START, analyze, numbers};
+
+fn main() -> std::process::ExitCode {
+    let mut tests = Vec::new();
+    for compiler in Compiler::ALL {
+        let mut add = |name: &str, run: fn(Compiler) -> TestResult| {
+            tests.push(test(format!("{name}_{}", compiler.name()), move || run(compiler)));
+        };
+        add("numbers_are_those_of_the_code", numbers_are_those_of_the_code);
+        add("unreachable_functions_do_not_count", unreachable_functions_do_not_count);
+        add("wrappers_get_numbers_from_callers", wrappers_get_numbers_from_callers);
+        add("conditions_give_both_numbers", conditions_give_both_numbers);
+        add("numbers_pass_the_stack", numbers_pass_the_stack);
+        add("a_changed_stack_slot_is_unknown", a_changed_stack_slot_is_unknown);
+        add("tables_of_functions_are_followed", tables_of_functions_are_followed);
+        add("a_table_that_nothing_uses_is_not", a_table_that_nothing_uses_is_not);
+        add("tail_calls_are_followed", tail_calls_are_followed);
+        add("switches_have_all_cases", switches_have_all_cases);
+        add("unknown_numbers_are_listed", unknown_numbers_are_listed);
+        add("wrappers_behind_pointers_are_listed", wrappers_behind_pointers_are_listed);
+        add("structures_carry_numbers", structures_carry_numbers);
+        add("loops_keep_constants", loops_keep_constants);
+        add("initializers_are_reachable", initializers_are_reachable);
+        add("stripped_programs_are_the_same", stripped_programs_are_the_same);
+        add("unoptimized_programs_are_the_same", unoptimized_programs_are_the_same);
+        add("libraries_are_bound_by_symbols", libraries_are_bound_by_symbols);
+        add("lookups_by_name_use_strings", lookups_by_name_use_strings);
+        add("executable_memory_is_remarked", executable_memory_is_remarked);
+    }
+    callgate_testing::run(tests)
+}
+
+fn numbers_are_those_of_the_code(gcc: Compiler) -> TestResult {
+    let code = format!("{START} void start(void) {{ call(700, 1); call(701, 2); }}");
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700, 701]);
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    let site = &analysis.calls[&700][0];
+    assert_eq!((site.file.as_str(), site.via.len()), ("program", 1));
+    Ok(())
+}
+
+fn unreachable_functions_do_not_count(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE USED void other(void) {{ call(702, 0); }}
+         NOINLINE void reached(void) {{ call(701, 0); }}
+         void start(void) {{ call(700, 1); reached(); }}"
+    );
+    assert_eq!(numbers(&analyze(gcc, &code, &["-O2"])?), [700, 701]);
+    Ok(())
+}
+
+fn wrappers_get_numbers_from_callers(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE long inner(long a, long nr) {{ return call(nr, a); }}
+         NOINLINE long outer(long x, long y, long nr) {{ sink = x; return inner(y, nr) + 1; }}
+         NOINLINE long eighth(long a, long b, long c, long d, long e, long f, long g, long h, long nr) {{
+           sink = a + b + c + d + e + f + g + h; return call(nr, a) + 1; }}
+         void start(void) {{ inner(1, 700); sink = outer(1, 2, 701) + eighth(1, 2, 3, 4, 5, 6, 7, 8, 702); }}"
+    );
+    for options in [["-O2"], ["-O0"], ["-Os"]] {
+        let analysis = analyze(gcc, &code, &options)?;
+        assert_eq!(numbers(&analysis), [700, 701, 702], "{options:?} {analysis:?}");
+        assert!(analysis.unresolved.is_empty(), "{options:?} {analysis:?}");
+    }
+    Ok(())
+}
+
+fn conditions_give_both_numbers(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} void start(void) {{ call(sink ? 700 : 704, 1); call(sink > 2 ? 705 : 706, 1);
+           call(sink == 7 ? 720 : 750, 1); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700, 704, 705, 706, 720, 750], "{analysis:?}");
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+fn numbers_pass_the_stack(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE void other(void) {{ sink++; }}
+         void start(void) {{ volatile long nr = 700; other(); long same = nr; call(same, 1); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O0"])?;
+    assert_eq!(numbers(&analysis), [700]);
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+fn a_changed_stack_slot_is_unknown(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE void change(long *nr) {{ *nr = sink; }}
+         void start(void) {{ long nr = 700; change(&nr); call(nr, 1); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O0"])?;
+    assert_eq!(analysis.unresolved.len(), 1, "{analysis:?}");
+    Ok(())
+}
+
+const TABLE: &str = "
+    NOINLINE void a(void) { call(700, 0); }
+    NOINLINE void b(void) { call(701, 0); }
+    NOINLINE void c(void) { call(702, 0); }
+    struct row { void (*run)(void); const char *name; };
+    static struct row rows[] = {{a, \"a\"}, {b, \"b\"}};
+    struct rows { struct row *all; long count; };
+    struct rows used = {rows, 2};
+    struct row other[] = {{c, \"c\"}};
+    struct rows *volatile chosen = &used;
+";
+
+fn tables_of_functions_are_followed(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} {TABLE} void start(void) {{ for (long i = 0; i < chosen->count; i++) chosen->all[i].run(); }}"
+    );
+    for options in [&["-O2"][..], &["-O2", "-fPIE", "-pie"], &["-O0"]] {
+        assert_eq!(numbers(&analyze(gcc, &code, options)?), [700, 701], "{options:?}");
+    }
+    Ok(())
+}
+
+fn a_table_that_nothing_uses_is_not(gcc: Compiler) -> TestResult {
+    let code = format!("{START} {TABLE} void start(void) {{ call(710, 0); }}");
+    assert_eq!(numbers(&analyze(gcc, &code, &["-O2", "-fPIE", "-pie"])?), [710]);
+    Ok(())
+}
+
+fn tail_calls_are_followed(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE long last(long a, long nr) {{ return call(nr, a); }}
+         NOINLINE long middle(long a) {{ sink = a; return last(a, 700); }}
+         void start(void) {{ middle(1); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700]);
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+fn switches_have_all_cases(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE void f(long i) {{ switch (i) {{
+           case 0: call(700, 1); break; case 1: call(701, 2); break; case 2: sink = 3; call(702, 9); break;
+           case 3: call(703, 4); sink = 8; break; case 4: call(704, 5); break; case 5: sink = 1; break;
+           case 6: call(706, 5); __builtin_trap(); case 7: call(707, 0); break; }} }}
+         void start(void) {{ f(sink); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700, 701, 702, 703, 704, 706, 707], "{analysis:?}");
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+fn unknown_numbers_are_listed(gcc: Compiler) -> TestResult {
+    let code = format!("{START} void start(void) {{ call(700, 1); call(sink, 1); }}");
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700]);
+    assert_eq!(analysis.unresolved.len(), 1, "{analysis:?}");
+    assert!(analysis.unresolved[0].why.contains("memory"));
+    Ok(())
+}
+
+fn wrappers_behind_pointers_are_listed(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE long wrapper(long nr) {{ return call(nr, 1); }}
+         long (*volatile pointer)(long) = wrapper;
+         void start(void) {{ wrapper(700); pointer(701); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700]);
+    assert!(analysis.unresolved[0].why.contains("pointer"), "{analysis:?}");
+    Ok(())
+}
+
+fn structures_carry_numbers(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} struct command {{ long a; int nr; }};
+         NOINLINE long run(struct command *c) {{ return call(c->nr, c->a); }}
+         static struct command *volatile shared;
+         NOINLINE void handler(void) {{ call(shared->nr, 1); }}
+         NOINLINE void all(struct command *c) {{ shared = c; handler(); shared = 0; }}
+         void start(void) {{ struct command c = {{sink, 700}}; run(&c); struct command d = {{sink, 701}}; all(&d); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700, 701], "{analysis:?}");
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+fn loops_keep_constants(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE __attribute__((noreturn)) void stop(void) {{ for (;;) call(701, 0); }}
+         void start(void) {{ for (long i = 0; i < sink; i++) {{ if (sink == 99) stop(); call(700, i); }} }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert_eq!(numbers(&analysis), [700, 701]);
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+fn initializers_are_reachable(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} __attribute__((constructor)) USED static void before(void) {{ call(701, 0); }}
+         __attribute__((destructor)) USED static void after(void) {{ call(702, 0); }}
+         void start(void) {{ call(700, 0); }}"
+    );
+    for options in [&["-O2"][..], &["-O2", "-fPIE", "-pie"]] {
+        assert_eq!(numbers(&analyze(gcc, &code, options)?), [700, 701, 702], "{options:?}");
+    }
+    Ok(())
+}
+
+fn stripped_programs_are_the_same(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} {TABLE} NOINLINE long wrapper(long a, long nr) {{ return call(nr, a); }}
+         void start(void) {{ chosen->all[sink].run(); wrapper(1, 705); }}"
+    );
+    for options in [
+        &["-O2", "-s"][..],
+        &["-O2", "-s", "-fPIE", "-pie"],
+        &["-O2", "-s", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"],
+    ] {
+        let analysis = analyze(gcc, &code, options)?;
+        let found = numbers(&analysis);
+        assert!(
+            [700, 701, 705].iter().all(|number| found.contains(number)),
+            "{options:?} {found:?}"
+        );
+        assert!(analysis.unresolved.is_empty(), "{options:?} {analysis:?}");
+    }
+    Ok(())
+}
+
+fn unoptimized_programs_are_the_same(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE long wrapper(long a, long nr) {{ long copy = nr; return call(copy, a); }}
+         void start(void) {{ long nr = 700; wrapper(1, nr); wrapper(2, 701); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O0"])?;
+    assert_eq!(numbers(&analysis), [700, 701]);
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+const LIBRARY: &str = "
+    long wrapper(long nr, long a) { return call(nr, a); }
+    void used(void) { call(701, 0); }
+    void unused(void) { call(702, 0); }
+    void looked_up(void) { call(703, 0); }
+    long mprotect(void *at, long size, int protection) { return call(704, protection); }
+    void *dlsym(void *handle, const char *name) { return sink ? handle : (void *)name; }
+";
+
+fn libraries_are_bound_by_symbols(gcc: Compiler) -> TestResult {
+    let program = format!(
+        "{START} extern long wrapper(long, long); extern void used(void); extern void unused(void);
+         NOINLINE USED void other(void) {{ unused(); }}
+         void start(void) {{ wrapper(700, 1); used(); }}"
+    );
+    let library = format!("{START} {LIBRARY}");
+    for options in [&["-O2", "-fPIE", "-pie"][..], &["-O2", "-fno-plt"], &["-O2", "-Wl,-z,now"]] {
+        let analysis = compiled::with_library(gcc, &program, &library, options)?;
+        assert_eq!(numbers(&analysis), [700, 701], "{options:?} {analysis:?}");
+        assert!(analysis.unresolved.is_empty(), "{options:?} {analysis:?}");
+    }
+    Ok(())
+}
+
+fn lookups_by_name_use_strings(gcc: Compiler) -> TestResult {
+    let program = format!(
+        "{START} extern void *dlsym(void *, const char *);
+         void start(void) {{ void (*f)(void) = dlsym(0, \"looked_up\"); f(); }}"
+    );
+    let analysis = compiled::with_library(gcc, &program, &format!("{START} {LIBRARY}"), &["-O2"])?;
+    assert_eq!(numbers(&analysis), [703]);
+    assert!(format!("{:?}", analysis.remarks).contains("LooksUpNames"), "{analysis:?}");
+    Ok(())
+}
+
+fn executable_memory_is_remarked(gcc: Compiler) -> TestResult {
+    let program = |protection: u32| {
+        format!(
+            "{START} extern long mprotect(void *, long, int);
+             void start(void) {{ mprotect(0, 4096, {protection}); }}"
+        )
+    };
+    let library = format!("{START} {LIBRARY}");
+    for (protection, expected) in [(3, false), (5, true)] {
+        let analysis = compiled::with_library(gcc, &program(protection), &library, &["-O2"])?;
+        let text = format!("{:?}", analysis.remarks);
+        assert_eq!(text.contains("ExecutableMemory"), expected, "{text}");
+    }
+    Ok(())
+}

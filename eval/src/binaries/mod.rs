@@ -1,0 +1,12 @@
+//! `cargo xtask binaries`: how precise the syscalls are that `callgate generate --binary` finds in code, beside recordings of
+//! scripted uses of Debian's programs.
+
+mod measure;
+mod options;
+mod report;
+mod run;
+mod score;
+mod uses;
+
+pub(crate) use options::HELP;
+pub(crate) use run::run;
