@@ -13,12 +13,15 @@
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies.
 
 mod chain;
+mod holed;
 mod holes;
 mod interval;
+mod least_sum;
 mod masks;
 mod node;
 mod price;
 mod ranges;
+mod ranks;
 mod search;
 mod subsets;
 
