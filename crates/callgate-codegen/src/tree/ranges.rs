@@ -14,9 +14,9 @@ use super::chain::{Chain, ChainBound, ChainCost, ChainSum};
 use super::holed::{HoledRanges, Range};
 use super::holes::Holes;
 use super::interval::WeightedInterval;
-use super::least_sum::least_sum;
 use super::masks::{self, MaskClasses};
 use super::node::{Node, Tree};
+use super::plain_costs::{Pieces, PlainCosts};
 use super::price::Price;
 use super::ranks::Ranks;
 use super::subsets::{Subset, SubsetSearch};
@@ -66,9 +66,7 @@ pub(super) struct RangeSearch<'a> {
     before: Vec<f64>,
     /// For ranges without holes, the choices by `low * n + high`.
     choices: Vec<Choice>,
-    /// Their costs by `low * n + high` and also by `high * n + low`, so that the costs of both parts of all splits of a
-    /// range are contiguous.
-    costs: Vec<f64>,
+    costs: PlainCosts,
     /// Per interval, the last interval of the longest chain from there.
     chain_end: Vec<usize>,
     /// Per interval, a bound of the cost of a chain from there to the current end.
@@ -100,7 +98,7 @@ impl<'a> RangeSearch<'a> {
             exact: SubsetSearch::new(intervals, price),
             before,
             choices: vec![Choice::Leaf; n * n],
-            costs: vec![0.0; n * n],
+            costs: PlainCosts::new(n),
             chain_end: Vec::new(),
             chain_bounds: vec![ChainBound::default(); n],
             mask_bounds: vec![MaskBound::default(); n],
@@ -130,11 +128,10 @@ impl<'a> RangeSearch<'a> {
                 }
                 let (cost, choice) = self.best_plain(low, high);
                 self.choices[low * n + high] = choice;
-                self.costs[low * n + high] = cost;
-                self.costs[high * n + low] = cost;
+                self.costs.set(low, high, cost);
             }
         }
-        tree.cost += self.costs[n - 1];
+        tree.cost += self.costs.get(0, n);
         self.emit((0, n - 1, 0), tree)
     }
 
@@ -175,8 +172,7 @@ impl<'a> RangeSearch<'a> {
     }
 
     fn best_of_many(&mut self, low: usize, high: usize) -> (f64, Choice) {
-        let (left, right) = self.parts(low, high);
-        let least = least_sum(left, right);
+        let least = self.costs.cheapest_split(low, high);
         let weight = self.weight(low, high);
         let test = weight + self.price.size;
         let mut best = (least + test, Choice::CheapestSplit);
@@ -191,7 +187,7 @@ impl<'a> RangeSearch<'a> {
             best = (cost, Choice::Masked);
         }
         if let Some(single) = heaviest.filter(|interval| self.is_heavy(*interval, weight)) {
-            let parts = self.plain_cost(low, single) + self.plain_cost(single + 1, high + 1);
+            let parts = self.costs.get(low, single) + self.costs.get(single + 1, high + 1);
             if (parts + test) * ROUNDED_DOWN < best.0 {
                 let (cost, _) = self.solve_holed((low, high, 1), &Holes::NONE.and(single));
                 let cost = cost + test;
@@ -201,21 +197,6 @@ impl<'a> RangeSearch<'a> {
             }
         }
         best
-    }
-
-    /// The costs of both parts of a range without holes, for each interval with which the upper part may begin.
-    fn parts(&self, low: usize, high: usize) -> (&[f64], &[f64]) {
-        let n = self.intervals.len();
-        let right = &self.costs[high * n + low + 1..high * n + high + 1];
-        (&self.costs[low * n + low..low * n + high], right)
-    }
-
-    /// The interval with which the upper part of the cheapest split of a range without holes begins.
-    fn cheapest_split(&self, low: usize, high: usize) -> usize {
-        let (left, right) = self.parts(low, high);
-        let least = least_sum(left, right);
-        let at = left.iter().zip(right).position(|(left, right)| left + right == least);
-        low + 1 + at.unwrap_or(0)
     }
 
     /// The cost of a bitset test for a range, if one is possible.
@@ -314,7 +295,7 @@ impl<'a> RangeSearch<'a> {
     fn cost(&mut self, range: Range, holes: &Holes) -> f64 {
         let (low, high, count) = range;
         if count == 0 {
-            self.costs[low * self.intervals.len() + high]
+            self.costs.get(low, high + 1)
         } else if self.exact.covers(high + 1 - low) {
             self.exact.cost(Subset::new(low, high, holes))
         } else {
@@ -372,19 +353,19 @@ impl<'a> RangeSearch<'a> {
         };
         let weight = self.weight(low, high) - excluded;
         let test = weight + self.price.size;
-        let mut pieces = Pieces::new(self, low, high, holes);
+        let mut pieces = Pieces::new(&self.costs, low, high, holes);
         let mut left = 0;
         for at in low + 1..=high {
             if holes.contains(at - 1) {
                 left += 1;
-                pieces.pass(self, at - 1, high, holes);
+                pieces.pass(&self.costs, at - 1, high, holes);
             }
             let right = count - left;
             // A part that consists of holes needs no test.
             if left == at - low || right == high + 1 - at {
                 continue;
             }
-            if (pieces.at_least(self, at) + test) * ROUNDED_DOWN >= best.0 {
+            if (pieces.at_least(&self.costs, at) + test) * ROUNDED_DOWN >= best.0 {
                 continue;
             }
             let cost = self.cost((low, at - 1, left), holes) + test;
@@ -399,7 +380,7 @@ impl<'a> RangeSearch<'a> {
         }
         if let Some(single) = heaviest.filter(|interval| self.is_heavy(*interval, weight)) {
             let holes = holes.and(single);
-            if (Pieces::new(self, low, high, &holes).after + test) * ROUNDED_DOWN < best.0 {
+            if (Pieces::new(&self.costs, low, high, &holes).sum() + test) * ROUNDED_DOWN < best.0 {
                 let (cost, _) = self.solve_holed((low, high, count + 1), &holes);
                 let cost = cost + test;
                 if cost < best.0 {
@@ -408,12 +389,6 @@ impl<'a> RangeSearch<'a> {
             }
         }
         best
-    }
-
-    /// The cost of a range without holes, which may be empty.
-    #[inline(always)]
-    fn plain_cost(&self, low: usize, end: usize) -> f64 {
-        if low < end { self.costs[low * self.intervals.len() + end - 1] } else { 0.0 }
     }
 
     /// The cost of a chain for a range without holes, if it is below a bound.
@@ -493,7 +468,7 @@ impl<'a> RangeSearch<'a> {
             choice @ (Choice::Split(_) | Choice::CheapestSplit) => {
                 let at = match choice {
                     Choice::Split(at) => usize::from(at),
-                    _ => self.cheapest_split(low, high),
+                    _ => self.costs.start_of_cheapest_split(low, high),
                 };
                 let left = (low..at).filter(|interval| holes.contains(*interval)).count();
                 let otherwise = self.emit((low, at - 1, left), tree);
@@ -542,47 +517,5 @@ impl<'a> RangeSearch<'a> {
     fn emit_chain(&self, singles: &[usize], rest: usize, tree: &mut Tree) -> usize {
         let tests = singles.iter().rev();
         tests.fold(rest, |otherwise, single| tree.equal(&self.intervals[*single], otherwise))
-    }
-}
-
-/// The pieces between the holes of a range, which give a lower bound of its cost: a test decides among the values of one
-/// piece only, so a tree costs at least as much as those of all pieces.
-struct Pieces {
-    /// The cost of the pieces before the current one, and after it.
-    before: f64,
-    after: f64,
-    start: usize,
-    end: usize,
-}
-
-impl Pieces {
-    fn new(ranges: &RangeSearch<'_>, low: usize, high: usize, holes: &Holes) -> Pieces {
-        let mut pieces = Pieces { before: 0.0, after: 0.0, start: low, end: low };
-        let mut start = low;
-        while start <= high {
-            let end = holes.next(start).min(high + 1);
-            pieces.after += ranges.plain_cost(start, end);
-            if start == low {
-                pieces.end = end;
-            }
-            start = end + 1;
-        }
-        pieces
-    }
-
-    fn pass(&mut self, ranges: &RangeSearch<'_>, hole: usize, high: usize, holes: &Holes) {
-        let passed = ranges.plain_cost(self.start, hole);
-        self.before += passed;
-        self.after -= passed;
-        self.start = hole + 1;
-        self.end = holes.next(self.start).min(high + 1);
-    }
-
-    /// The least cost of both parts of a split at an interval of the current piece.
-    #[inline(always)]
-    fn at_least(&self, ranges: &RangeSearch<'_>, at: usize) -> f64 {
-        self.before + self.after - ranges.plain_cost(self.start, self.end)
-            + ranges.plain_cost(self.start, at)
-            + ranges.plain_cost(at, self.end)
     }
 }
