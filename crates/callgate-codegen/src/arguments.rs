@@ -1,12 +1,10 @@
 //! The order in which the arguments of a syscall are tested.
 
-use rustc_hash::FxHashSet;
-
 use super::Instructions;
 use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Held};
 use super::lower::{Guards, Lowering};
-use crate::query::{self, Cube, Product};
+use crate::query::{self, Cube, Product, WordGraph};
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Func};
@@ -32,15 +30,16 @@ impl Lowering<'_> {
         if is_fixed || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
             return self.code(func);
         }
-        let ByWords { insns: by_words, cases } = self.by_words(func);
-        if by_words < MIN_INSNS_FOR_ORDERS {
+        let mut graph = WordGraph::new(self.store, func);
+        if graph.insns() < MIN_INSNS_FOR_ORDERS {
             return self.code(func);
         }
-        let other_first = self.best_first_word(func, by_words, &cases)?;
-        let least = other_first.map_or(by_words, |(insns, ..)| insns);
+        let other_first = self.best_first_word(&mut graph)?;
+        let least = other_first.map_or(graph.insns(), |(insns, _)| insns);
         let code = if let Some(products) = self.best_products(func, least)? {
             self.products(products)?
-        } else if let Some((_, word, outline)) = other_first {
+        } else if let Some((_, word)) = other_first {
+            let outline = query::word_first(self.store, func, word)?;
             let next = self.planned(outline, word, Guards::default())?;
             self.graph.add(Code::Load { word, next })
         } else {
@@ -50,24 +49,19 @@ impl Lowering<'_> {
         Ok(code)
     }
 
-    /// The word that, tested first, reduces a function to fewer instructions than a bound: their number, the word,
-    /// and the outline of the function.
+    /// The word that, tested first, reduces a function to the fewest instructions, and their number; `None` if that is the
+    /// one which is tested first anyway.
     fn best_first_word(
         &mut self,
-        func: Func,
-        bound: usize,
-        cases: &[usize; Word::COUNT],
-    ) -> Result<Option<(usize, Word, Func)>, DiagramError> {
-        let mut best = None;
-        let mut least = bound;
-        // A word that is tested in a single function determines nothing about the others.
-        for word in Word::all().filter(|word| cases[word.index()] > 1) {
-            let outline = query::word_first(self.store, func, word)?;
-            let insns = self.by_words(outline).insns;
+        graph: &mut WordGraph,
+    ) -> Result<Option<(usize, Word)>, DiagramError> {
+        let (mut best, mut least) = (None, graph.insns());
+        for word in graph.shared_words() {
             // A margin: this is an estimate, and code that syscalls share in the usual order is lost.
-            if insns.saturating_add(insns / 4) < least {
+            let too_many = |insns: usize| insns + insns / 4 >= least;
+            if let Some(insns) = graph.insns_with_first(self.store, word, too_many)? {
                 least = insns;
-                best = Some((insns, word, outline));
+                best = Some((insns, word));
             }
         }
         Ok(best)
@@ -133,36 +127,6 @@ impl Lowering<'_> {
         };
         self.graph.add(Code::Load { word, next })
     }
-
-    /// A lower bound of the instructions of a function in the variable order: a load and a test for each function of a
-    /// word, and one more test for each further exit.
-    fn by_words(&self, func: Func) -> ByWords {
-        let mut seen = FxHashSet::default();
-        let mut stack = vec![func];
-        let mut by_words = ByWords { insns: 0, cases: [0; Word::COUNT] };
-        while let Some(func) = stack.pop() {
-            let func = self.store.resolve_placeholder(func);
-            let Some(word) = self.store.top_word(func) else { continue };
-            if !seen.insert(func) {
-                continue;
-            }
-            // Above this limit, products are not tried anyway.
-            let Some(exits) = self.store.exits(func, word, 2 * MAX_PRODUCTS) else {
-                return ByWords { insns: usize::MAX, ..by_words };
-            };
-            by_words.insns += exits.len();
-            by_words.cases[word.index()] += 1;
-            stack.extend(exits);
-        }
-        by_words
-    }
-}
-
-/// The cost of a function in the variable order.
-struct ByWords {
-    insns: usize,
-    /// Per word, the number of functions that test it first.
-    cases: [usize; Word::COUNT],
 }
 
 /// One verdict for these products, another for the rest.

@@ -1,7 +1,7 @@
 //! The budget of a store: what counts, what is beyond it, and what a new phase gets.
 
 use callgate_bpf::{Endian, Insn, LongProgram, Op, Program, SeccompData, Verdict, Word};
-use callgate_proof::diagram::{Budget, Func, Pred, Split, Store};
+use callgate_proof::diagram::{Budget, Pred, Split, Store};
 
 fn long(insns: Vec<Insn>) -> LongProgram {
     Program::new(insns).unwrap().into()
@@ -78,30 +78,6 @@ fn a_store_is_empty_until_it_has_a_function() {
     assert!(store.is_empty());
     store.verdict(Verdict::ALLOW).unwrap();
     assert_eq!((store.is_empty(), store.len()), (false, 3));
-}
-
-/// Results of the caller's operations are found again, and are not those of other operations.
-#[test]
-fn results_of_other_operations_are_cached() {
-    let mut store = Store::default();
-    let [a, b] = [1, 2].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
-    assert_eq!(store.cached_other::<Func>([7, 2, 3]), None);
-    store.cache_other([7, 2, 3], a);
-    store.cache_other([6, 2, 3], b);
-    assert_eq!(store.cached_other([7, 2, 3]), Some(a));
-    assert_eq!(store.cached_other([6, 2, 3]), Some(b));
-    assert_eq!(store.cached_other::<Func>([7, 3, 3]), None);
-    // If-then-else of the same three nodes is another operation.
-    let bit = store.make(40, Pred::NEVER, Pred::ALWAYS).unwrap();
-    let operation = [3, 2, 1].map(|number| number + store.len() as u32 - 4);
-    store.cache_other(operation, a);
-    assert_eq!(store.select(bit, b, b), Ok(b));
-    let selected = store.select(bit, a, b).unwrap();
-    assert_eq!(store.children(selected), (b, a));
-    // A result of another store is not kept.
-    let mut other = Store::default();
-    other.cache_other([7, 2, 3], a);
-    assert_eq!(other.cached_other::<Func>([7, 2, 3]), None);
 }
 
 /// Following the value of a word is the restriction to it, for a function that tests no earlier word.

@@ -24,6 +24,11 @@ impl Bounds {
     }
 }
 
+/// A table for the nodes of a word: most functions have a few per bit, so it need not grow.
+pub(super) fn memo<K, V>() -> HashMap<K, V> {
+    HashMap::with_capacity_and_hasher(100, Default::default())
+}
+
 /// The number of nodes of a function that test a word.
 pub(crate) fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
     let mut seen = NodeSet::new(store.len());
@@ -40,7 +45,7 @@ pub(crate) fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
 
 /// The number of values of a word that lead to an exit.
 pub fn values_to(store: &Store, func: Func, word: Word, exit: Func) -> u128 {
-    let mut memo = HashMap::default();
+    let mut memo = memo();
     values_below(store, func, 32, word, exit, &mut memo)
 }
 
@@ -91,13 +96,13 @@ pub(crate) fn bits_of_word(store: &Store, func: Func, word: Word) -> u32 {
 
 /// The bounds of the values that lead to `exit`; `None` if there are none.
 pub fn bounds_of(store: &Store, func: Func, word: Word, exit: Func) -> Option<Bounds> {
-    let mut memo = HashMap::default();
+    let mut memo = memo();
     bounds_below(store, func, 32, word, &|other| other == exit, &mut memo)
 }
 
 /// The bounds of the values that do not lead to `exit`; `None` if there are none.
 pub fn bounds_except(store: &Store, func: Func, word: Word, exit: Func) -> Option<Bounds> {
-    let mut memo = HashMap::default();
+    let mut memo = memo();
     bounds_below(store, func, 32, word, &|other| other != exit, &mut memo)
 }
 
@@ -146,7 +151,7 @@ pub(crate) fn fix_bits(
     mask: u32,
     value: u32,
 ) -> Result<Func, DiagramError> {
-    let mut memo = HashMap::default();
+    let mut memo = memo();
     fix_bits_memo(store, func, word, mask, value, &mut memo)
 }
 

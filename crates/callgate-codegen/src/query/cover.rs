@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::bits::memo;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::var_of;
 use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
@@ -28,7 +29,7 @@ pub fn products(
     verdict: Func,
     limit: usize,
 ) -> Result<Option<Vec<Product>>, DiagramError> {
-    let mut memo = HashMap::default();
+    let mut memo = memo();
     let set = verdict_predicate(store, func, verdict, &mut memo)?;
     let mut cover = Cover::<Product>::default();
     Ok(cover.irredundant(store, set, set, limit)?.map(|(products, _)| products))
@@ -84,8 +85,8 @@ pub(crate) fn independent_of(
     free: u32,
     otherwise: Func,
 ) -> Result<Func, DiagramError> {
-    let mut agreed = HashMap::default();
-    let mut done = HashMap::default();
+    let mut agreed = memo();
+    let mut done = memo();
     independent_of_memo(store, func, word, free, otherwise, &mut agreed, &mut done)
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn disagreement(
     otherwise: Func,
 ) -> Result<Func, DiagramError> {
     let merge = Merge { word, same: Some(otherwise), different: None };
-    merged(store, a, b, merge, &mut HashMap::default())
+    merged(store, a, b, merge, &mut memo())
 }
 
 /// Merges two functions of a word, value by value.

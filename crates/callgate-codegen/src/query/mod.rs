@@ -4,6 +4,7 @@ mod bits;
 mod count;
 mod cover;
 mod difference;
+mod orders;
 mod partition;
 mod permitted;
 mod reach;
@@ -11,11 +12,13 @@ mod reorder;
 mod support;
 #[cfg(test)]
 mod tests;
+mod tuples;
 
 pub use bits::*;
 pub use count::*;
 pub use cover::*;
 pub use difference::*;
+pub(crate) use orders::*;
 pub use partition::*;
 pub use permitted::*;
 pub use reach::*;

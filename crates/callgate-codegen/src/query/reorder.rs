@@ -6,73 +6,95 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::var_of;
-use callgate_proof::diagram::{DiagramError, Func, Node, Store, Var};
+use callgate_proof::diagram::{DiagramError, Func, NodeSet, Store, var_of};
+
+use super::tuples::{Tuple, Tuples};
 
 /// The outline of a function for a word.
 ///
 /// # Errors
 /// If the diagram exceeds its budget.
 pub(crate) fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, DiagramError> {
-    let mut first = WordFirst { word, done: HashMap::default() };
-    first.bring(store, func)
+    let cases = cases(store, func, word);
+    if cases.is_empty() {
+        return store.placeholder(func);
+    }
+    let mut tuples = Tuples::new(word);
+    let tuple = tuples.tuple(store, &cases)?;
+    WordFirst { func, word, cases, tuples, done: HashMap::default() }.outline(store, tuple)
+}
+
+/// The functions that test a word, below one that may test earlier words.
+fn cases(store: &Store, func: Func, word: Word) -> Vec<Func> {
+    let (mut cases, mut seen, mut stack) = (Vec::new(), NodeSet::new(store.len()), vec![func]);
+    while let Some(func) = stack.pop() {
+        match store.top_word(func) {
+            Some(top) if top <= word && seen.insert(func) => {
+                if top == word {
+                    cases.push(func);
+                } else {
+                    stack.extend(<[Func; 2]>::from(store.children(func)));
+                }
+            }
+            _ => {}
+        }
+    }
+    cases
 }
 
 struct WordFirst {
+    func: Func,
     word: Word,
-    done: HashMap<Func, Func>,
+    /// The functions that test the word.
+    cases: Vec<Func>,
+    tuples: Tuples,
+    /// The outlines of tuples of their cofactors.
+    done: HashMap<Tuple, Func>,
 }
 
 impl WordFirst {
-    /// Each recursion is at least one variable deeper.
-    fn bring(&mut self, store: &mut Store, func: Func) -> Result<Func, DiagramError> {
-        let var = store.var(func);
-        if var > var_of(self.word, 0) {
-            return store.placeholder(func);
-        }
-        if let Some(done) = self.done.get(&func) {
+    /// Each recursion is at least one bit deeper.
+    fn outline(&mut self, store: &mut Store, tuple: Tuple) -> Result<Func, DiagramError> {
+        if let Some(done) = self.done.get(&tuple) {
             return Ok(*done);
         }
-        let (low, high) = store.children(func);
-        let low = self.bring(store, low)?;
-        let high = self.bring(store, high)?;
-        let result = if var >= var_of(self.word, 31) {
-            store.make(var, low, high)?
-        } else {
-            self.join(store, var, low, high)?
+        let outline = match self.tuples.branch(store, tuple)? {
+            Some((var, [low, high])) => {
+                let (low, high) = (self.outline(store, low)?, self.outline(store, high)?);
+                store.make(var, low, high)?
+            }
+            None => {
+                // The values that lead to these exits of the cases.
+                let exits = self.tuples.funcs(tuple);
+                let mut cofactors = self.cases.iter().copied().zip(exits).collect();
+                let cofactor = self.cofactor(store, self.func, &mut cofactors)?;
+                store.placeholder(cofactor)?
+            }
         };
-        self.done.insert(func, result);
-        Ok(result)
+        self.done.insert(tuple, outline);
+        Ok(outline)
     }
 
-    /// If-then-else on an earlier variable, value by value of the word. Both operands are outlines and determine the
-    /// word, so the cached result is independent of `self`.
-    fn join(
-        &mut self,
+    /// The cofactor of a function for values of the word, given those of the cases. Each recursion is at least one
+    /// variable deeper.
+    fn cofactor(
+        &self,
         store: &mut Store,
-        var: Var,
-        low: Func,
-        high: Func,
+        func: Func,
+        cofactors: &mut HashMap<Func, Func>,
     ) -> Result<Func, DiagramError> {
-        if low == high {
-            return Ok(low);
+        if let Some(done) = cofactors.get(&func) {
+            return Ok(*done);
         }
-        let (bit, (l0, l1), (h0, h1)) = store.expand(low, high);
-        if bit > var_of(self.word, 0) {
-            let rest =
-                store.make(var, store.resolve_placeholder(low), store.resolve_placeholder(high))?;
-            return store.placeholder(rest);
+        let (var, low, high) = store.branch(func);
+        if var > var_of(self.word, 0) {
+            return Ok(func);
         }
-        store.charge()?;
-        let operation = [u32::from(var), low.id(), high.id()];
-        if let Some(done) = store.cached_other(operation) {
-            return Ok(done);
-        }
-        let clear = self.join(store, var, l0, h0)?;
-        let set = self.join(store, var, l1, h1)?;
-        let result = store.make(bit, clear, set)?;
-        store.cache_other(operation, result);
-        Ok(result)
+        let low = self.cofactor(store, low, cofactors)?;
+        let high = self.cofactor(store, high, cofactors)?;
+        let cofactor = store.make(var, low, high)?;
+        cofactors.insert(func, cofactor);
+        Ok(cofactor)
     }
 }
 
@@ -121,32 +143,6 @@ mod tests {
                     store.evaluate(rest, &data).unwrap(),
                     store.evaluate(func, &data).unwrap()
                 );
-            }
-        }
-    }
-
-    /// Cached results must not be confused.
-    #[test]
-    fn the_same_outlines_are_joined_for_each_bit_and_in_either_order() {
-        let mut store = Store::default();
-        let [early, late] = [0, 1].map(|arg| Word::arg_low(arg).unwrap());
-        let [allow, deny] =
-            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
-        let one = store.split(late, Split::Equal(5), allow, deny).unwrap();
-        let other = store.split(late, Split::AtLeast(3), allow, deny).unwrap();
-        for (bit, low, high) in
-            (0..4).flat_map(|bit| [(bit, one, other), (bit, other, one), (bit, one, deny)])
-        {
-            let set = store.any_bit(early, 1 << bit).unwrap();
-            let func = store.select(set, high, low).unwrap();
-            let outline = word_first(&mut store, func, late).unwrap();
-            for (a, b) in (0..16).flat_map(|a| (0..8).map(move |b| (a, b))) {
-                let rest = store.follow(outline, late, b);
-                let data = SeccompData { args: [a, 0, 0, 0, 0, 0], ..SeccompData::default() };
-                let expected = if a >> bit & 1 == 1 { high } else { low };
-                let expected = store.as_verdict(store.follow(expected, late, b));
-                let verdict = store.evaluate(store.resolve_placeholder(rest), &data).unwrap();
-                assert_eq!(Some(verdict), expected, "bit {bit}: {a}, {b}");
             }
         }
     }

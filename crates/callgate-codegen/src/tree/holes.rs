@@ -19,6 +19,19 @@ impl Holes {
         self.0[interval / 64] >> (interval % 64) & 1 == 1
     }
 
+    /// The first one from an interval on; a larger number than that of any interval if there is none.
+    pub(super) fn next(&self, from: usize) -> usize {
+        let (first, shift) = (from / 64, from % 64);
+        let mut mask = u64::MAX << shift;
+        for (word, set) in self.0.iter().enumerate().skip(first) {
+            if set & mask != 0 {
+                return 64 * word + (set & mask).trailing_zeros() as usize;
+            }
+            mask = u64::MAX;
+        }
+        usize::MAX
+    }
+
     /// Those among the 16 intervals from `low` on.
     pub(super) fn first(&self, low: usize) -> u16 {
         let (word, shift) = (low / 64, low % 64);

@@ -89,19 +89,37 @@ pub(super) fn mask_after_singles(
 }
 
 /// The two classes of the intervals that are not single values, completed by the first classes of single values.
-/// `None` if the former have more than two, or all have only one.
-pub(super) fn two_classes(intervals: &[WeightedInterval]) -> Option<[usize; 2]> {
-    let mut classes: [Option<usize>; 2] = [None, None];
-    for wide in intervals.iter().filter(|interval| !interval.is_single()) {
-        index_of(wide.class, &mut classes)?;
-    }
-    for single in intervals {
-        if classes[1].is_some() {
-            break;
+#[derive(Clone, Copy, Default)]
+pub(super) struct MaskClasses {
+    wide: [Option<usize>; 2],
+    single: [Option<usize>; 2],
+    too_many: bool,
+}
+
+impl MaskClasses {
+    pub(super) fn add(&mut self, interval: &WeightedInterval) {
+        if interval.is_single() {
+            index_of(interval.class, &mut self.single);
+        } else {
+            self.too_many |= index_of(interval.class, &mut self.wide).is_none();
         }
-        index_of(single.class, &mut classes);
     }
-    Some([classes[0]?, classes[1]?])
+
+    /// `None` if the intervals that are not single values have more than two classes, or all intervals have only one.
+    pub(super) fn get(&self) -> Option<[usize; 2]> {
+        let mut classes = self.wide;
+        for class in self.single.into_iter().flatten() {
+            index_of(class, &mut classes);
+        }
+        Some([classes[0]?, classes[1]?]).filter(|_| !self.too_many)
+    }
+}
+
+/// As [`MaskClasses`].
+pub(super) fn two_classes(intervals: &[WeightedInterval]) -> Option<[usize; 2]> {
+    let mut classes = MaskClasses::default();
+    intervals.iter().for_each(|interval| classes.add(interval));
+    classes.get()
 }
 
 /// As [`mask_after_singles`] for two classes.

@@ -8,17 +8,22 @@
 //! - [`subsets`]: exact dynamic programming up to [`subsets::MAX_EXACT`] intervals, over all sets of intervals that
 //!   comparisons may leave;
 //! - [`ranges`]: more intervals, by dynamic programming over ranges. It is exact if no value is tested for equality
-//!   before the range is small, and close to the optimum otherwise;
+//!   before the range is small, and close to the optimum otherwise.
+//!   Equality tests leave ranges with holes: [`holed`] has their solutions, and [`plain_costs`] a lower bound that spares
+//!   most of them;
 //! - [`masks`]: the masks that separate classes;
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies.
 
 mod chain;
+mod holed;
 mod holes;
 mod interval;
 mod masks;
 mod node;
+mod plain_costs;
 mod price;
 mod ranges;
+mod ranks;
 mod search;
 mod subsets;
 

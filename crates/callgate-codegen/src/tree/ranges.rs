@@ -10,20 +10,24 @@
 //! - a *bitset test*, where allowed: up to 32 consecutive values of two classes index a constant with a bit for
 //!   each (`sub`, `tax`, `ld #bits`, `rsh x`, `jset #1`).
 
-use rustc_hash::FxHashMap as HashMap;
-
 use super::chain::{Chain, ChainBound, ChainCost, ChainSum};
+use super::holed::{HoledRanges, Range};
 use super::holes::Holes;
 use super::interval::WeightedInterval;
-use super::masks;
+use super::masks::{self, MaskClasses};
 use super::node::{Node, Tree};
-use super::price::{MAX_WHOLE, Price};
+use super::plain_costs::{Pieces, PlainCosts};
+use super::price::Price;
+use super::ranks::Ranks;
 use super::subsets::{Subset, SubsetSearch};
 use callgate_proof::diagram::Split;
 
 /// The minimum share of the weight with which a single value is tested for equality before an order test. Below it,
 /// a split is cheaper.
 const HEAVY: f64 = 0.2;
+
+/// Makes a sum of costs a lower bound despite rounding, so that of equal trees the same one is chosen.
+const ROUNDED_DOWN: f64 = 1.0 - 1e-9;
 
 /// The maximum number of intervals for which a mask is searched.
 const MAX_MASKED: usize = 14;
@@ -33,9 +37,11 @@ const BITSET_INSNS: f64 = 5.0;
 
 /// A compact form, because there is one per range. A range has at most [`Price::whole`] intervals.
 #[derive(Clone, Copy, PartialEq)]
-enum Choice {
+pub(super) enum Choice {
     Leaf,
     Exact,
+    /// The cheapest order test of a range without holes.
+    CheapestSplit,
     /// An order test; the upper part begins with this interval.
     Split(u16),
     /// An equality test of this interval.
@@ -52,10 +58,6 @@ struct MaskBound {
     singles: u32,
 }
 
-/// The intervals `low..=high` without the `holes` heaviest single values among them, which earlier equality tests
-/// have excluded.
-type Range = (usize, usize, usize);
-
 pub(super) struct RangeSearch<'a> {
     intervals: &'a [WeightedInterval],
     price: Price,
@@ -64,21 +66,21 @@ pub(super) struct RangeSearch<'a> {
     before: Vec<f64>,
     /// For ranges without holes, the choices by `low * n + high`.
     choices: Vec<Choice>,
-    /// Their costs by `low * n + high` and also by `high * n + low`, so that the costs of both parts of all splits of a
-    /// range are contiguous.
-    costs: Vec<f64>,
+    costs: PlainCosts,
     /// Per interval, the last interval of the longest chain from there.
     chain_end: Vec<usize>,
     /// Per interval, a bound of the cost of a chain from there to the current end.
     chain_bounds: Vec<ChainBound>,
     /// Per interval, the bound of the longest range from there in which a mask was searched for.
     mask_bounds: Vec<MaskBound>,
-    /// Per interval, the heaviest single value from there to the current end.
-    heaviest_from: Vec<Option<usize>>,
-    /// The single values, the heaviest first; those with the same weight in order.
-    by_weight: Vec<usize>,
-    /// The solutions of ranges with holes for which [`RangeSearch::exact`] has none, by [`key`].
-    holed: HashMap<u32, (f64, Choice)>,
+    /// Per interval, the first one from there that is not a single value.
+    first_wide: Vec<usize>,
+    /// Per interval, the two classes that a mask may separate from there to the current end.
+    mask_classes: Vec<MaskClasses>,
+    /// The single values, the heaviest first.
+    ranks: Ranks,
+    /// The solutions of ranges with holes for which [`RangeSearch::exact`] has none.
+    holed: HoledRanges<Choice>,
 }
 
 impl<'a> RangeSearch<'a> {
@@ -96,15 +98,20 @@ impl<'a> RangeSearch<'a> {
             exact: SubsetSearch::new(intervals, price),
             before,
             choices: vec![Choice::Leaf; n * n],
-            costs: vec![0.0; n * n],
+            costs: PlainCosts::new(n),
             chain_end: Vec::new(),
             chain_bounds: vec![ChainBound::default(); n],
             mask_bounds: vec![MaskBound::default(); n],
-            heaviest_from: vec![None; n],
-            by_weight: (0..n).filter(|interval| intervals[*interval].is_single()).collect(),
-            holed: HashMap::default(),
+            first_wide: vec![n; n],
+            mask_classes: vec![MaskClasses::default(); n],
+            ranks: Ranks::new(intervals),
+            holed: HoledRanges::new(n),
         };
-        ranges.by_weight.sort_by(|a, b| intervals[*b].weight.total_cmp(&intervals[*a].weight));
+        let mut first_wide = n;
+        for (at, interval) in intervals.iter().enumerate().rev() {
+            first_wide = if interval.is_single() { first_wide } else { at };
+            ranges.first_wide[at] = first_wide;
+        }
         ranges.chain_end = (0..n).map(|low| ranges.last_of_chain(low)).collect();
         ranges
     }
@@ -113,32 +120,19 @@ impl<'a> RangeSearch<'a> {
         let n = self.intervals.len();
         for high in 0..n {
             for low in (0..=high).rev() {
-                self.heaviest_from[low] = self.heavier(self.heaviest_from[low], high);
                 if high <= self.chain_end[low] {
                     self.chain_bounds[low].add(&self.intervals[low..=high]);
                 }
-            }
-            for low in (0..=high).rev() {
+                if high - low < MAX_MASKED {
+                    self.mask_classes[low].add(&self.intervals[high]);
+                }
                 let (cost, choice) = self.best_plain(low, high);
                 self.choices[low * n + high] = choice;
-                self.costs[low * n + high] = cost;
-                self.costs[high * n + low] = cost;
+                self.costs.set(low, high, cost);
             }
         }
-        tree.cost += self.costs[n - 1];
+        tree.cost += self.costs.get(0, n);
         self.emit((0, n - 1, 0), tree)
-    }
-
-    /// The heavier of a single value and an interval, if that is a single value; `best` if they are equal.
-    fn heavier(&self, best: Option<usize>, interval: usize) -> Option<usize> {
-        let weight = self.intervals[interval].weight;
-        if self.intervals[interval].is_single()
-            && best.is_none_or(|best| weight > self.intervals[best].weight)
-        {
-            Some(interval)
-        } else {
-            best
-        }
     }
 
     fn last_of_chain(&self, low: usize) -> usize {
@@ -178,28 +172,28 @@ impl<'a> RangeSearch<'a> {
     }
 
     fn best_of_many(&mut self, low: usize, high: usize) -> (f64, Choice) {
-        let n = self.intervals.len();
-        let left = &self.costs[low * n + low..low * n + high];
-        let right = &self.costs[high * n + low + 1..high * n + high + 1];
-        let (least, at) = least_sum(left, right);
+        let least = self.costs.cheapest_split(low, high);
         let weight = self.weight(low, high);
         let test = weight + self.price.size;
-        let mut best = (least + test, Choice::Split((low + 1 + at) as u16));
+        let mut best = (least + test, Choice::CheapestSplit);
         if self.chain_end[low] >= high {
             if let Some(cost) = self.plain_chain(low, high, weight, best.0) {
                 best = (cost, if cost > 0.0 { Choice::Chain } else { Choice::Leaf });
             }
         }
-        if let Some(cost) = self.masked_cost(low, high, weight, best.0) {
+        let heaviest = self.ranks.singles(low, high).next();
+        let heaviest_weight = heaviest.map_or(0.0, |single| self.intervals[single].weight);
+        if let Some(cost) = self.masked_cost(low, high, weight, heaviest_weight, best.0) {
             best = (cost, Choice::Masked);
         }
-        if let Some(single) =
-            self.heaviest_from[low].filter(|interval| self.is_heavy(*interval, weight))
-        {
-            let (cost, _) = self.solve_holed((low, high, 1), &Holes::NONE.and(single));
-            let cost = cost + test;
-            if cost < best.0 {
-                best = (cost, Choice::Equal(single as u16));
+        if let Some(single) = heaviest.filter(|interval| self.is_heavy(*interval, weight)) {
+            let parts = self.costs.get(low, single) + self.costs.get(single + 1, high + 1);
+            if (parts + test) * ROUNDED_DOWN < best.0 {
+                let (cost, _) = self.solve_holed((low, high, 1), &Holes::NONE.and(single));
+                let cost = cost + test;
+                if cost < best.0 {
+                    best = (cost, Choice::Equal(single as u16));
+                }
             }
         }
         best
@@ -222,28 +216,33 @@ impl<'a> RangeSearch<'a> {
         two.then(|| insns * (self.price.size + self.weight(low, high)))
     }
 
-    /// The maximum number of single values before a mask in a range of this weight from `low` to the current end,
-    /// such that the cost may be below a bound; `None` if even the mask alone costs more.
-    fn affordable_singles(&self, low: usize, weight: f64, bound: f64) -> Option<u32> {
-        let heaviest = self.heaviest_from[low].map_or(0.0, |single| self.intervals[single].weight);
+    /// The maximum number of single values before a mask in a range of this weight whose heaviest single value has the
+    /// weight `heaviest`, such that the cost may be below a bound; `None` if even the mask alone costs more.
+    fn affordable_singles(&self, weight: f64, heaviest: f64, bound: f64) -> Option<u32> {
         // All values pay for the first test, and those that remain after `k` single values for the next one.
         let (mut least, mut rest) = (0.0, weight);
         let affordable = (0..=masks::MAX_SINGLES).take_while(|_| {
             least += rest + self.price.size;
             rest = (rest - heaviest).max(0.0);
-            // The factor makes it a lower bound despite rounding.
-            least * (1.0 - 1e-9) < bound
+            least * ROUNDED_DOWN < bound
         });
         affordable.last()
     }
 
     /// The cost of a mask after equality tests in a range without holes, if it is below a bound.
-    fn masked_cost(&mut self, low: usize, high: usize, weight: f64, bound: f64) -> Option<f64> {
+    fn masked_cost(
+        &mut self,
+        low: usize,
+        high: usize,
+        weight: f64,
+        heaviest: f64,
+        bound: f64,
+    ) -> Option<f64> {
         if !self.price.masks || !self.price.masks_after_singles || high - low >= MAX_MASKED {
             return None;
         }
-        let most = self.affordable_singles(low, weight, bound)?;
-        let classes = masks::two_classes(&self.intervals[low..=high])?;
+        let classes = self.mask_classes[low].get()?;
+        let most = self.affordable_singles(weight, heaviest, bound)?;
         // Parts of the range need at least as few single values.
         let same = |[a, b]: [usize; 2]| [a, b] == classes || [b, a] == classes;
         let of_part = |part: &MaskBound| if same(part.classes) { part.singles } else { 0 };
@@ -270,7 +269,7 @@ impl<'a> RangeSearch<'a> {
         set: u16,
     ) -> (f64, impl Iterator<Item = usize> + Clone) {
         let is_tested = move |single: &usize| set >> (single - low) & 1 == 1;
-        let tested = self.singles(low, high).filter(is_tested);
+        let tested = self.ranks.singles(low, high).filter(is_tested);
         let sum: f64 = tested.clone().map(|single| self.intervals[single].weight).sum();
         let rest = self.weight(low, high) - sum;
         let cost = self.chain_cost(tested.clone(), set.count_ones() as usize, rest);
@@ -286,14 +285,9 @@ impl<'a> RangeSearch<'a> {
         self.before[high + 1] - self.before[low]
     }
 
-    /// The single values of a range, the heaviest first; those with the same weight in order.
-    fn singles(&self, low: usize, high: usize) -> impl Iterator<Item = usize> + Clone {
-        self.by_weight.iter().copied().filter(move |single| (low..=high).contains(single))
-    }
-
     /// The holes of a range.
     fn holes(&self, (low, high, count): Range) -> Holes {
-        self.singles(low, high).take(count).fold(Holes::NONE, Holes::and)
+        self.ranks.singles(low, high).take(count).fold(Holes::NONE, Holes::and)
     }
 
     /// The cost of a range with these holes, and possibly more outside of it.
@@ -301,7 +295,7 @@ impl<'a> RangeSearch<'a> {
     fn cost(&mut self, range: Range, holes: &Holes) -> f64 {
         let (low, high, count) = range;
         if count == 0 {
-            self.costs[low * self.intervals.len() + high]
+            self.costs.get(low, high + 1)
         } else if self.exact.covers(high + 1 - low) {
             self.exact.cost(Subset::new(low, high, holes))
         } else {
@@ -323,15 +317,11 @@ impl<'a> RangeSearch<'a> {
 
     /// The solution of a range with holes that [`RangeSearch::exact`] does not cover.
     fn solve_holed(&mut self, range: Range, holes: &Holes) -> (f64, Choice) {
-        let key = key(range);
-        if let Some(done) = self.holed.get(&key) {
-            return *done;
+        if let Some(done) = self.holed.get(range) {
+            return done;
         }
         let best = self.best_holed(range, holes);
-        if self.holed.is_empty() {
-            self.holed.reserve(8 * self.intervals.len());
-        }
-        self.holed.insert(key, best);
+        self.holed.insert(range, best);
         best
     }
 
@@ -342,7 +332,7 @@ impl<'a> RangeSearch<'a> {
         // The excluded single values, the heaviest of the others, and the cost of a chain, in one pass.
         let (mut seen, mut excluded, mut heaviest) = (0, 0.0, None);
         let mut chain_cost = ChainSum::new(chain, self.price);
-        for single in self.singles(low, high) {
+        for single in self.ranks.singles(low, high) {
             seen += 1;
             let interval = &self.intervals[single];
             if seen <= count {
@@ -363,29 +353,39 @@ impl<'a> RangeSearch<'a> {
         };
         let weight = self.weight(low, high) - excluded;
         let test = weight + self.price.size;
+        let mut pieces = Pieces::new(&self.costs, low, high, holes);
         let mut left = 0;
         for at in low + 1..=high {
-            left += usize::from(holes.contains(at - 1));
+            if holes.contains(at - 1) {
+                left += 1;
+                pieces.pass(&self.costs, at - 1, high, holes);
+            }
             let right = count - left;
             // A part that consists of holes needs no test.
             if left == at - low || right == high + 1 - at {
                 continue;
             }
-            let below = self.cost((low, at - 1, left), holes);
-            // No cost is negative.
-            if below + test >= best.0 {
+            if (pieces.at_least(&self.costs, at) + test) * ROUNDED_DOWN >= best.0 {
                 continue;
             }
-            let cost = below + self.cost((at, high, right), holes) + test;
+            let cost = self.cost((low, at - 1, left), holes) + test;
+            // No cost is negative.
+            if cost >= best.0 {
+                continue;
+            }
+            let cost = cost + self.cost((at, high, right), holes);
             if cost < best.0 {
                 best = (cost, Choice::Split(at as u16));
             }
         }
         if let Some(single) = heaviest.filter(|interval| self.is_heavy(*interval, weight)) {
-            let (cost, _) = self.solve_holed((low, high, count + 1), &holes.and(single));
-            let cost = cost + test;
-            if cost < best.0 {
-                best = (cost, Choice::Equal(single as u16));
+            let holes = holes.and(single);
+            if (Pieces::new(&self.costs, low, high, &holes).sum() + test) * ROUNDED_DOWN < best.0 {
+                let (cost, _) = self.solve_holed((low, high, count + 1), &holes);
+                let cost = cost + test;
+                if cost < best.0 {
+                    best = (cost, Choice::Equal(single as u16));
+                }
             }
         }
         best
@@ -415,9 +415,9 @@ impl<'a> RangeSearch<'a> {
     /// The class of the rest of a chain: that of the intervals that are not single values, otherwise of the heaviest
     /// single value.
     fn class_of_rest(&self, (low, high, holes): Range) -> Option<usize> {
-        let wide = self.intervals[low..=high].iter().find(|interval| !interval.is_single());
-        let heaviest = || self.singles(low, high).nth(holes).map(|single| &self.intervals[single]);
-        wide.or_else(heaviest).map(|interval| interval.class)
+        let wide = Some(self.first_wide[low]).filter(|wide| *wide <= high);
+        let deciding = wide.or_else(|| self.ranks.singles(low, high).nth(holes))?;
+        Some(self.intervals[deciding].class)
     }
 
     /// The number of tests of a chain before a rest of this class, and the weight of the rest.
@@ -446,7 +446,7 @@ impl<'a> RangeSearch<'a> {
 
     /// The single values that a chain tests before a rest of this class, in the order of their tests.
     fn chained(&self, (low, high, holes): Range, class: usize) -> impl Iterator<Item = usize> {
-        let live = self.singles(low, high).skip(holes);
+        let live = self.ranks.singles(low, high).skip(holes);
         live.filter(move |single| self.intervals[*single].class != class)
     }
 
@@ -465,8 +465,11 @@ impl<'a> RangeSearch<'a> {
         match self.choice(range, &holes) {
             Choice::Leaf => tree.leaf(self.intervals[first_live()].class),
             Choice::Exact => self.exact.emit(Subset::new(low, high, &holes), tree),
-            Choice::Split(at) => {
-                let at = usize::from(at);
+            choice @ (Choice::Split(_) | Choice::CheapestSplit) => {
+                let at = match choice {
+                    Choice::Split(at) => usize::from(at),
+                    _ => self.costs.start_of_cheapest_split(low, high),
+                };
                 let left = (low..at).filter(|interval| holes.contains(*interval)).count();
                 let otherwise = self.emit((low, at - 1, left), tree);
                 let then = self.emit((at, high, count - left), tree);
@@ -515,29 +518,4 @@ impl<'a> RangeSearch<'a> {
         let tests = singles.iter().rev();
         tests.fold(rest, |otherwise, single| tree.equal(&self.intervals[*single], otherwise))
     }
-}
-
-/// A range as a key.
-fn key((low, high, holes): Range) -> u32 {
-    const BITS: u32 = MAX_WHOLE.ilog2() + 1;
-    (low << (2 * BITS) | high << BITS | holes) as u32
-}
-
-/// The smallest sum of two numbers with the same index, and the first such index.
-///
-/// This is the innermost loop of the dynamic program. Four independent minima permit parallel execution.
-fn least_sum(left: &[f64], right: &[f64]) -> (f64, usize) {
-    let mut least = [f64::INFINITY; 4];
-    let (left_fours, right_fours) = (left.chunks_exact(4), right.chunks_exact(4));
-    let (left_rest, right_rest) = (left_fours.remainder(), right_fours.remainder());
-    for (left, right) in left_fours.zip(right_fours) {
-        for ((least, left), right) in least.iter_mut().zip(left).zip(right) {
-            let sum = left + right;
-            *least = if sum < *least { sum } else { *least };
-        }
-    }
-    let rest = left_rest.iter().zip(right_rest).map(|(left, right)| left + right);
-    let least = least.into_iter().chain(rest).fold(f64::INFINITY, f64::min);
-    let at = left.iter().zip(right).position(|(left, right)| left + right == least);
-    (least, at.unwrap_or(0))
 }

@@ -95,8 +95,14 @@ impl<'a> SubsetSearch<'a> {
         let solutions = vec![Solution::default(); intervals.len() << (spread - 1)];
         let mut search = SubsetSearch { intervals, price, spread, solutions };
         // Tests split a set into sets that begin later, or begin at the same interval and are smaller.
+        let mut wide = 0_u16;
         for low in (0..intervals.len()).rev() {
+            wide = wide << 1 | u16::from(!intervals[low].is_single());
             for live in (1..1u16 << spread.min(intervals.len() - low)).step_by(2) {
+                // Only equality tests leave holes, so only single values are missing.
+                if wide & !live & (u16::MAX >> live.leading_zeros()) != 0 {
+                    continue;
+                }
                 let set = Subset { low, live };
                 let at = search.index(set);
                 search.solutions[at] = search.solve(set);

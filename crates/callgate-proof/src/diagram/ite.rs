@@ -3,7 +3,6 @@
 use super::error::DiagramError;
 use super::node::{FALSE, Func, Node, Pred, TRUE};
 use super::node_table::TERMINAL;
-use super::operation_cache::OTHER_OPERATION;
 use super::store::Store;
 
 impl Store {
@@ -93,20 +92,5 @@ impl Store {
         let node = self.node(var, low, high)?;
         self.cache.insert(operation, node);
         Ok(node)
-    }
-
-    /// The result of an operation other than if-then-else, if it is still cached.
-    #[inline]
-    pub fn cached_other<N: Node>(&self, [a, b, c]: [u32; 3]) -> Option<N> {
-        self.cache.get([a | OTHER_OPERATION, b, c]).map(|id| self.handle(id))
-    }
-
-    /// Caches the result of an operation other than if-then-else. The first operand must be less than 2^31
-    /// and identify the operation.
-    #[inline]
-    pub fn cache_other<N: Node>(&mut self, [a, b, c]: [u32; 3], result: N) {
-        if self.id.owns(result.store()) {
-            self.cache.insert([a | OTHER_OPERATION, b, c], result.id());
-        }
     }
 }

@@ -1,15 +1,12 @@
-//! The cache of results of operations: direct mapped and lossy. Filters without conditions on arguments hardly need it, so
+//! The cache of results of if-then-else: direct mapped and lossy. Filters without conditions on arguments hardly need it, so
 //! it is allocated at the first result.
 
 use super::node_table::{FIRST_SLOTS, mix};
 
-/// Marks the first operand of a cached operation other than if-then-else; no number of a node has this bit.
-pub(super) const OTHER_OPERATION: u32 = 1 << 31;
-
 /// The maximum number of entries.
 const MAX_ENTRIES: usize = 1 << 20;
 
-/// An entry is an operation (condition, then, else; or another) and its result.
+/// An entry is an operation (condition, then, else) and its result.
 #[derive(Clone)]
 pub(super) struct OperationCache {
     /// Empty, or as many as `size`.

@@ -16,6 +16,7 @@ use super::compare::var_of;
 use super::node_set::NodeSet;
 use super::pieces::{PieceTable, Pieces, Side};
 use super::{DiagramError, Func, Pred, Store, VARS, Var};
+use crate::policy::Cmp;
 use callgate_bpf::data::Word;
 
 /// The function of a state of a program.
@@ -25,10 +26,24 @@ enum StateFunc {
     /// A single comparison of a word and its successors. It becomes an outline when another comparison of the
     /// same word leads to it.
     Branch(Word, BranchCondition, [Func; 2]),
+    /// A comparison of a word before other comparisons, all of which must hold.
+    Joined(Word, Joined),
     /// An outline of this word.
     Outline(Word, Func),
     /// Comparisons of this word, after which no earlier word is tested.
     Pieces(Word, Pieces),
+}
+
+/// A comparison with its successors, one of which decides between two functions, one of which is the other successor.
+/// If each comparison became a function at once, the common function would be rebuilt for each of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Joined {
+    condition: BranchCondition,
+    /// The states after the comparison.
+    sides: [usize; 2],
+    /// All comparisons as a predicate, and the functions where it holds and elsewhere.
+    all: Pred,
+    funcs: [Func; 2],
 }
 
 /// The functions of the states of a program, computed from the last state to the first.
@@ -80,6 +95,11 @@ impl StateFuncs {
                 self.set_whole(state, func)?;
                 Ok(func)
             }
+            StateFunc::Joined(_, Joined { all, funcs: [then, otherwise], .. }) => {
+                let func = store.select(all, then, otherwise)?;
+                self.set_whole(state, func)?;
+                Ok(func)
+            }
             StateFunc::Pieces(word, pieces) => {
                 let func = self.pieces.func(store, word, pieces)?;
                 self.set_whole(state, func)?;
@@ -126,9 +146,12 @@ impl StateFuncs {
         sides: [usize; 2],
     ) -> Result<StateFunc, DiagramError> {
         let first = var_of(word, 31);
-        let is_same = |meaning: StateFunc| matches!(meaning, StateFunc::Outline(of, _) | StateFunc::Branch(of, ..) if of == word);
+        let is_same = |meaning: StateFunc| matches!(meaning, StateFunc::Outline(of, _) | StateFunc::Branch(of, ..) | StateFunc::Joined(of, ..) if of == word);
         let [then, otherwise] = sides;
         if !is_same(self.of(then)?) && !is_same(self.of(otherwise)?) {
+            if let Some(joined) = self.joined(store, word, condition, sides)? {
+                return Ok(StateFunc::Joined(word, joined));
+            }
             if let BranchCondition::Split(_, split) = condition {
                 if let Some(pieces) = self.pieces(store, word, split, sides)? {
                     return Ok(StateFunc::Pieces(word, pieces));
@@ -146,6 +169,46 @@ impl StateFuncs {
             self.outline(store, (word, first), otherwise)?,
         ];
         Ok(StateFunc::Outline(word, store.branch_func(condition, outlines)?))
+    }
+
+    /// A comparison together with those of a successor that decides between the other successor, which tests this word or
+    /// an earlier one, and another function.
+    fn joined(
+        &mut self,
+        store: &mut Store,
+        word: Word,
+        condition: BranchCondition,
+        sides: [usize; 2],
+    ) -> Result<Option<Joined>, DiagramError> {
+        for (inner, other, holds) in [(sides[0], sides[1], true), (sides[1], sides[0], false)] {
+            let other = match self.of(other)? {
+                StateFunc::Whole(func) => Some(func),
+                StateFunc::Outline(of, outline) => self.filled.get(&(of, outline)).copied(),
+                _ => None,
+            };
+            let (condition_of_inner, funcs) = match self.of(inner)? {
+                StateFunc::Branch(_, condition, funcs) => (condition, funcs),
+                StateFunc::Joined(_, joined) => {
+                    (BranchCondition::Other(None, joined.all), joined.funcs)
+                }
+                _ => continue,
+            };
+            let Some(other) = other.filter(|other| funcs.contains(other)) else { continue };
+            if store.var(other) > var_of(word, 0) {
+                continue;
+            }
+            let [then, otherwise] = funcs;
+            let within = store.predicate_of(condition_of_inner)?;
+            let (within, then) = match otherwise == other {
+                true => (within, then),
+                false => (store.not(within)?, otherwise),
+            };
+            let before = store.predicate_of(condition)?;
+            let before = if holds { before } else { store.not(before)? };
+            let (all, funcs) = (store.and(before, within)?, [then, other]);
+            return Ok(Some(Joined { condition, sides, all, funcs }));
+        }
+        Ok(None)
     }
 
     /// The pieces of a branch, unless a side tests an earlier word, or there are too many.
@@ -184,6 +247,13 @@ impl StateFuncs {
         match self.of(state)? {
             StateFunc::Outline(of, outline) if of == word => Ok(outline),
             StateFunc::Branch(of, condition, sides) if of == word => {
+                let outline = store.with_placeholders(first, sides)?;
+                let outline = store.branch_func(condition, outline)?;
+                self.set(state, StateFunc::Outline(word, outline))?;
+                Ok(outline)
+            }
+            StateFunc::Joined(of, Joined { condition, sides, .. }) if of == word => {
+                let sides = [self.whole(store, sides[0])?, self.whole(store, sides[1])?];
                 let outline = store.with_placeholders(first, sides)?;
                 let outline = store.branch_func(condition, outline)?;
                 self.set(state, StateFunc::Outline(word, outline))?;
@@ -231,6 +301,19 @@ impl Store {
             }
         }
         Some(word)
+    }
+
+    /// The predicate of a condition.
+    fn predicate_of(&mut self, condition: BranchCondition) -> Result<Pred, DiagramError> {
+        match condition {
+            BranchCondition::Split(word, Split::Equal(k)) => {
+                self.compare_word(word, u32::MAX, Cmp::Eq, k)
+            }
+            BranchCondition::Split(word, Split::AtLeast(k)) => {
+                self.compare_word(word, u32::MAX, Cmp::Ge, k)
+            }
+            BranchCondition::Other(_, condition) => Ok(condition),
+        }
     }
 
     /// The first function where a condition holds, the second elsewhere.
@@ -337,6 +420,41 @@ mod tests {
             }
             assert_eq!(funcs.whole(&mut store, 0).unwrap(), one_by_one);
         }
+    }
+
+    /// Rules that compare three words in any order and fail to the next rule, by either successor; some of them compare a
+    /// word twice.
+    #[test]
+    fn joined_comparisons_equal_those_applied_one_by_one() {
+        let mut store = Store::default();
+        let words = [0, 1, 2].map(|arg| Word::arg_low(arg).unwrap());
+        let mut func = store.verdict(Verdict::errno(1)).unwrap();
+        let mut funcs = StateFuncs::new(301);
+        funcs.set_whole(300, func).unwrap();
+        let (mut state, mut rule, mut joined) = (300, 300, 0);
+        for number in 0..40usize {
+            let verdict = store.verdict(Verdict::errno(number as u16 % 3)).unwrap();
+            let failed = func;
+            (state, func) = (state - 1, verdict);
+            funcs.set_whole(state, verdict).unwrap();
+            for step in 0..3 + number % 2 {
+                let word = words[(number * 5 + step * (1 + number / 3 % 2)) % 3];
+                let k = (number * 7 + step) as u32 % 5;
+                let split = if number % 4 == 0 { Split::AtLeast(k + 1) } else { Split::Equal(k) };
+                let then_is_rule = (number + step) % 3 == 0;
+                let order = |of: [usize; 2]| if then_is_rule { [of[1], of[0]] } else { of };
+                let sides = order([state, rule]);
+                let [then, otherwise] = if then_is_rule { [failed, func] } else { [func, failed] };
+                func = store.split(word, split, then, otherwise).unwrap();
+                state -= 1;
+                let condition = BranchCondition::Split(word, split);
+                funcs.set_branch(&mut store, state, condition, sides).unwrap();
+                joined += usize::from(matches!(funcs.of(state), Ok(StateFunc::Joined(..))));
+            }
+            assert_eq!(funcs.whole(&mut store, state).unwrap(), func, "{number}");
+            rule = state;
+        }
+        assert!(joined > 20, "{joined}");
     }
 
     #[test]

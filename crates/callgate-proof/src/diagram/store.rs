@@ -22,7 +22,7 @@ use super::error::{Budget, DiagramError};
 use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
 use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
-use super::operation_cache::{OTHER_OPERATION, OperationCache};
+use super::operation_cache::OperationCache;
 use callgate_bpf::data::Word;
 use callgate_bpf::template::Variable;
 use callgate_bpf::verdict::Verdict;
@@ -30,6 +30,9 @@ use callgate_bpf::verdict::Verdict;
 /// The memory of a state of a program in nodes: registers, scratch memory, a value of 32 predicates, and their
 /// index entries.
 const NODES_PER_STATE: usize = 16;
+
+/// The numbers of nodes have 32 bits.
+const MAX_NODES: usize = 1 << 31;
 
 /// Decision diagrams that share their nodes, so that equal functions are the same node.
 pub struct Store {
@@ -63,7 +66,7 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// An empty store.
     pub fn new(budget: Budget) -> Store {
-        let budget = Budget { nodes: budget.nodes.min(OTHER_OPERATION as usize), ..budget };
+        let budget = Budget { nodes: budget.nodes.min(MAX_NODES), ..budget };
         Store::of(NodeTable::new([FALSE, TRUE]), OperationCache::new(), budget)
     }
 

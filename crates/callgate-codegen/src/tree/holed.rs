@@ -1,0 +1,46 @@
+//! Solutions of ranges with holes.
+
+/// The intervals `low..=high` without the `holes` heaviest single values among them, which earlier equality tests
+/// have excluded.
+pub(super) type Range = (usize, usize, usize);
+
+/// The solutions that were found so far, by range. Few ranges have any, and these have few.
+pub(super) struct HoledRanges<T> {
+    n: usize,
+    /// By `low * n + high`, the number of the solution that was found last, from 1.
+    last: Vec<u32>,
+    solutions: Vec<Solution<T>>,
+}
+
+struct Solution<T> {
+    holes: u32,
+    /// The number of the solution of the same range that was found before, or 0.
+    before: u32,
+    found: (f64, T),
+}
+
+impl<T: Copy> HoledRanges<T> {
+    /// No solutions, for ranges of `n` intervals.
+    pub(super) fn new(n: usize) -> HoledRanges<T> {
+        HoledRanges { n, last: vec![0; n * n], solutions: Vec::new() }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, (low, high, holes): Range) -> Option<(f64, T)> {
+        let mut number = self.last[low * self.n + high];
+        while let Some(at) = number.checked_sub(1) {
+            let solution = &self.solutions[at as usize];
+            if solution.holes == holes as u32 {
+                return Some(solution.found);
+            }
+            number = solution.before;
+        }
+        None
+    }
+
+    pub(super) fn insert(&mut self, (low, high, holes): Range, found: (f64, T)) {
+        let last = &mut self.last[low * self.n + high];
+        self.solutions.push(Solution { holes: holes as u32, before: *last, found });
+        *last = self.solutions.len() as u32;
+    }
+}
