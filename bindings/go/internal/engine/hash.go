@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "57a16a368440f61153a72c4fbd455f50daa4f02499cca4582c6fa99592730ccc"
+const ModuleSHA256 = "079f90df2e71b6df6ae474dbcb95fa161c2627bd6957e7e69dc8a60a23afba46"
