@@ -43,12 +43,13 @@ values, and registers that are not arguments of a syscall are not recorded.
 --format prometheus and otlp print counters of denied calls for monitoring, by
 syscall, action and certainty: at most 500 series, and one for all others.
 
-With --baseline, all RECORDINGs are of a new version, and there is no filter. The
-result lists what is new and what disappeared, in how many runs of each version,
-and whether that is significant: the percentage is the probability of such a
-difference if both versions behave alike (Fisher's exact test); of the
-differences called significant, at most 5 % are expected to be chance. Both sides
-may be files, directories and streams with one recording per line (NDJSON).
+With --baseline, all RECORDINGs are of a new version, and there is no filter.
+The result lists what is new and what disappeared, in how many runs of each
+version, and whether that is significant: the percentage is the probability of
+such a difference if both versions behave alike (Fisher's exact test); of the
+differences called significant, at most 5 % are expected to be chance. Both
+sides may be files, directories and streams with one recording per line
+(NDJSON).
 
 Examples:
   callgate check T.json profile.json
