@@ -46,10 +46,11 @@ language, with its comments and its order. Arguments are limited to recorded
 values as in a new profile, and where the profile tests them. The result is
 proved to allow everything that was recorded, and otherwise to permit the same.
 
---binary lists the syscalls that the code of an x86-64 or aarch64 program and its
-libraries can make, whether or not they were recorded: an upper bound, with
-warnings about what it lacks (libraries loaded at run time, generated code).
-Those that were not recorded are mostly error paths. --grant static grants all.
+--binary lists the syscalls that the code of an x86-64 or aarch64 program and
+its libraries can make, whether or not they were recorded: an upper bound,
+with warnings about what it lacks (libraries loaded at run time, generated
+code). Those that were not recorded are mostly error paths. --grant static
+grants all.
 
 By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
 fall back to an older one, as on an older kernel. After EPERM they would not.

@@ -26,10 +26,10 @@ With --from, the syscalls are those that a log says were denied: audit records
 (auditd, dmesg, the journal as text or JSON), reports of SIGSYS (strace, gdb,
 minijail, Firecracker, Chromium, Android), and lines of strace with the errno
 that the filter returns. Each distinct denial is shown with its count, the
-programs, the rule and the patch; one patch for all follows. Reports without an
-architecture are those of --arch. Logs are not kept in memory. --format prometheus
-and otlp print counters of denials for monitoring instead, by syscall, action and
-program: at most 500 series, and one for all others.
+programs, the rule and the patch; one patch for all follows. Reports without
+an architecture are those of --arch. Logs are not kept in memory. --format
+prometheus and otlp print counters of denials for monitoring instead, by
+syscall, action and program: at most 500 series, and one for all others.
 
 A process or a unit of systemd can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.
