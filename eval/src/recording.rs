@@ -12,7 +12,7 @@ use crate::table::{Table, time};
 use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask recording [--others] [--rounds N]
+usage: cargo xtask recording [--others] [--rounds N] [--only TEXT]
 
 Runs commands without a recorder, under `callgate record` with each of its methods,
 and under `strace -f -o /dev/null`, in turn. Prints the median times as a table in
@@ -23,6 +23,7 @@ should be otherwise idle.
   --others     instead, measure the cost of eBPF recording for processes that are not
                recorded: `getpid` with 0, 1, 2 and 4 recorders; needs root
   --rounds N   the number of runs of each (default 9)
+  --only TEXT  only the commands whose name in the table contains TEXT
 ";
 
 const PORT: &str = "6397";
@@ -94,18 +95,20 @@ const LOADS: [Load; 7] = [
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (others, rest) = match arguments {
-        [first, rest @ ..] if first == "--others" => (true, rest),
-        all => (false, all),
-    };
-    let rounds = match rest {
-        [] => 9,
-        [option, number] if option == "--rounds" => {
-            number.parse().ok().filter(|rounds| *rounds > 0).ok_or("--rounds wants a number")?
+    let (mut others, mut rounds, mut only) = (false, 9, "");
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--others" => others = true,
+            "--rounds" => {
+                let number = words.next().and_then(|number| number.parse().ok());
+                rounds = number.filter(|rounds| *rounds > 0).ok_or("--rounds needs a number")?;
+            }
+            "--only" => only = words.next().ok_or("--only needs a text")?,
+            _ => return Err(format!("unknown option {word:?}; see cargo xtask recording --help")),
         }
-        _ => return Err("unknown option; see cargo xtask recording --help".to_owned()),
-    };
-    let table = if others { others::table(&build()?, rounds)? } else { programs(rounds)? };
+    }
+    let table = if others { others::table(&build()?, rounds)? } else { programs(rounds, only)? };
     for line in machine::lines() {
         println!("{line}");
     }
@@ -113,8 +116,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The times of programs with each method.
-fn programs(rounds: usize) -> Result<Table> {
+/// The times of the programs whose name contains `only`, with each method.
+fn programs(rounds: usize, only: &str) -> Result<Table> {
     let directory = workspace().join("target/recording");
     make(&directory)?;
     write(&directory.join("one.mk"), makefile(200, "/bin/true"))?;
@@ -124,7 +127,7 @@ fn programs(rounds: usize) -> Result<Table> {
     let callgate = build()?;
     let mut table =
         Table::new(std::iter::once("command").chain(METHODS.iter().map(|method| method.name)));
-    for load in &LOADS {
+    for load in LOADS.iter().filter(|load| load.name.contains(only)) {
         eprintln!("recording: {}", load.name);
         let mut times = [const { Vec::new() }; METHODS.len()];
         for _ in 0..rounds {
@@ -134,7 +137,7 @@ fn programs(rounds: usize) -> Result<Table> {
         }
         let medians = times.map(median);
         let Some(unrecorded) = medians[0] else {
-            eprintln!("recording: {} is not available", load.words[0]);
+            eprintln!("recording: not measured, because it fails: {}", load.name);
             continue;
         };
         let cell = |median: &Option<Duration>| match median {
@@ -166,7 +169,7 @@ pub(crate) fn build() -> Result<PathBuf> {
 const GIT: &str = "\
 rm -rf repository; git init -q repository; cd repository
 git config user.name n; git config user.email e@example
-i=0; while [ $i -lt 100 ]; do echo $i >file$i; i=$((i+1)); done; git add .
+i=0; while [ $i -lt 100 ]; do echo $i >file$i; i=$((i+1)); done; git add .; git commit -qm first
 i=0; while [ $i -lt 30 ]; do
   echo $i >>file$i; git commit -qam $i; git log --stat -3 >log; git status -s >status; git diff HEAD^ >diff
   i=$((i+1))

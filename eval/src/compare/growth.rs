@@ -79,6 +79,16 @@ struct Series {
 /// All measurements.
 pub(super) struct Growth(Vec<(&'static Family, Vec<Series>)>);
 
+/// The rules of all families and sizes, with a name.
+pub(super) fn rules() -> impl Iterator<Item = (String, Rules)> {
+    let named = |family: &'static Family| {
+        SIZES.into_iter().map(move |size| {
+            (format!("{}, {}", family.name, count(size as usize)), (family.rules)(size))
+        })
+    };
+    FAMILIES.iter().flat_map(named)
+}
+
 /// Measures all families; calls `progress` before each step.
 pub(super) fn measure(peers: &Peers, progress: impl Fn(&str)) -> Result<Growth> {
     let mut families = Vec::new();

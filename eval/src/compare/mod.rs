@@ -2,7 +2,8 @@
 //!
 //! [`sets`] has the rule sets, in the neutral form of [`rules`]; [`peers`] builds and runs the other compilers;
 //! [`measure`] measures all programs and compares their MTBDDs; [`growth`] compiles increasing numbers of rules.
-//! [`document`] writes the report. A new part needs a name in [`Part`] and a section of the report.
+//! [`own`] compiles everything with Callgate alone. [`document`] writes the report. A new part needs a name in
+//! [`Part`] and a section of the report.
 
 mod chart;
 mod document;
@@ -11,6 +12,7 @@ mod generate;
 mod growth;
 mod measure;
 mod options;
+mod own;
 mod peers;
 mod plain;
 mod rules;

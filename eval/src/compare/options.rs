@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use callgate::codegen::Aim;
+
 use crate::task::Result;
 
 /// What `cargo xtask compare --help` prints.
@@ -20,6 +22,9 @@ parts, which only print their tables:
   sets             realistic rule sets, and programs given with --filters
   growth           from 10 to 4,000 rules
   engines          programs run in user space, by interpreters and native code
+  own              Callgate alone, on the sets, the growing ones and the programs: sizes,
+                   executed instructions and, with --count, the machine instructions of a
+                   compilation with its proof (valgrind); only on request
   shapes           the programs of callgate-measure's libseccomp module beside libseccomp's
                    own, instruction by instruction, for the rule sets and 1,000 random ones;
                    only on request; exit status 1 if a program differs
@@ -29,6 +34,8 @@ parts, which only print their tables:
   --filters DIR    programs to compile again: *.bpf, little-endian, for x86_64
   --weights FILE   one more workload: lines with the name of a syscall and a count
   --install        install libseccomp-dev and libpcap-dev with apt-get first
+  --count          with own: also count machine instructions, which takes minutes
+  --case NAME      with own: only compile this case, once; --aim speed|size (for profilers)
   --output DIR     where to write the report, instead of docs
 
 CALLGATE_BENCH_PROFILES and CALLGATE_BENCH_FILTERS are the defaults of --profiles and --filters.
@@ -40,14 +47,16 @@ pub(super) enum Part {
     Sets,
     Growth,
     Engines,
+    Own,
     Shapes,
 }
 
 impl Part {
-    const ALL: [(&str, Part); 4] = [
+    const ALL: [(&str, Part); 5] = [
         ("sets", Part::Sets),
         ("growth", Part::Growth),
         ("engines", Part::Engines),
+        ("own", Part::Own),
         ("shapes", Part::Shapes),
     ];
 }
@@ -62,6 +71,9 @@ pub(super) struct Options {
     pub(super) weights: Vec<PathBuf>,
     pub(super) output: Option<PathBuf>,
     pub(super) install: bool,
+    pub(super) count: bool,
+    pub(super) case: Option<String>,
+    pub(super) aim: Option<Aim>,
 }
 
 impl Options {
@@ -76,6 +88,13 @@ impl Options {
                 "--weights" => options.weights.push(path()?),
                 "--output" => options.output = Some(path()?),
                 "--install" => options.install = true,
+                "--count" => options.count = true,
+                "--case" => options.case = Some(words.next().ok_or("--case needs a name")?.clone()),
+                "--aim" => {
+                    let named = |name| Aim::ALL.iter().copied().find(|aim| aim.name() == name);
+                    let aim = words.next().and_then(|name| named(name.as_str()));
+                    options.aim = Some(aim.ok_or("--aim needs speed or size")?);
+                }
                 name => match Part::ALL.iter().find(|(part, _)| *part == name) {
                     Some((_, part)) if options.part.is_none() => options.part = Some(*part),
                     Some(_) => {
@@ -87,6 +106,10 @@ impl Options {
                     None => return Err(format!("unknown part {name:?}; try --help")),
                 },
             }
+        }
+        let own = options.count || options.case.is_some() || options.aim.is_some();
+        if own && options.part != Some(Part::Own) {
+            return Err("--count, --case and --aim need the part `own`".to_owned());
         }
         if options.part.is_some() && options.output.is_some() {
             return Err("--output has no effect with a part, which writes no files".to_owned());
@@ -131,6 +154,8 @@ mod tests {
             (&["--profile", "x"], "unknown option \"--profile\""),
             (&["size"], "unknown part \"size\""),
             (&["sets", "growth"], "more than one part"),
+            (&["sets", "--count"], "need the part `own`"),
+            (&["own", "--aim", "both"], "speed or size"),
             (&["sets", "--output", "x"], "a part, which writes no files"),
         ] {
             let error = parse(words).unwrap_err();

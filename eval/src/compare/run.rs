@@ -9,8 +9,8 @@ use callgate::bpf::Program;
 use super::document::Report;
 use super::options::{Options, Part};
 use super::peers::{self, Peers};
-use super::{engines, growth, measure, sets, shapes, workloads};
-use crate::files::{files, stem};
+use super::{engines, growth, measure, own, sets, shapes, workloads};
+use crate::files::{files, make, stem};
 use crate::machine;
 use crate::task::{Result, workspace};
 
@@ -22,8 +22,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let progress = |text: &str| eprintln!("compare: {text}");
     let wants = |part| options.part.is_none_or(|only| only == part);
-    progress("building the others");
     let directory = workspace().join("target/compare");
+    if options.part == Some(Part::Own) {
+        if let Some(name) = &options.case {
+            return own::once(&options, name);
+        }
+        make(&directory)?;
+        print!("{}", own::table(&options, &directory, progress)?.plain());
+        return Ok(());
+    }
+    progress("building the others");
     if options.part == Some(Part::Shapes) {
         print!("{}", shapes::compare(&directory, options.profiles.as_deref(), progress)?);
         return Ok(());

@@ -1,0 +1,183 @@
+//! Callgate alone: what every compilation of the corpus makes and costs.
+//!
+//! The table shows what a change of the code generator changes: sizes and executed instructions are exact, and the
+//! number of machine instructions of a compilation is that of callgrind, which no other process influences.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use callgate::bpf::Program;
+use callgate::codegen::{Aim, Model};
+use callgate::compile::{Compiled, Options, compile, expected_insns, recompile};
+use callgate::diagram::{Func, Store};
+use callgate::policy::Policy;
+use callgate::{Arch, Endian};
+
+use super::growth;
+use super::options;
+use super::sets;
+use super::workloads::{self, Workload};
+use crate::files::{files, output, read, stem};
+use crate::table::{Table, count};
+use crate::task::Result;
+
+/// The symbol of [`counted`], for callgrind.
+const COUNTED: &str = "*compare::own::counted*";
+
+/// What is compiled.
+enum Description {
+    Policy(Policy),
+    Program(Program),
+}
+
+/// A description with a name.
+struct Case {
+    name: String,
+    description: Description,
+}
+
+/// The whole corpus: rule sets, growing rule sets, programs of a directory.
+fn corpus(options: &options::Options) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for set in sets::all(options.profiles.as_deref(), &mut Vec::new())? {
+        cases.push(Case {
+            name: set.name,
+            description: Description::Policy(set.rules.to_policy()?),
+        });
+    }
+    for (name, rules) in growth::rules() {
+        cases.push(Case { name, description: Description::Policy(rules.to_policy()?) });
+    }
+    if let Some(directory) = options.filters.as_deref() {
+        for path in files(directory, "bpf")? {
+            let program = program(&path)?;
+            cases.push(Case { name: stem(&path), description: Description::Program(program) });
+        }
+    }
+    Ok(cases)
+}
+
+fn program(path: &Path) -> Result<Program> {
+    Program::from_bytes(&read(path)?, Endian::Little)
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+impl Case {
+    fn compile(&self, options: &Options) -> Result<Compiled> {
+        let compiled = match &self.description {
+            Description::Policy(policy) => compile(policy, options),
+            Description::Program(program) => {
+                recompile(program, Endian::Little, &[Arch::X86_64], options)
+            }
+        };
+        compiled.map_err(|error| error.to_string())
+    }
+
+    /// The function in a new store, and the architectures with its syscalls.
+    fn function(&self) -> Result<(Store, Func, Vec<Arch>)> {
+        let mut store = Store::default();
+        let (func, arches) = match &self.description {
+            Description::Policy(policy) => (store.policy(policy), policy.arches().collect()),
+            Description::Program(program) => {
+                (store.program(program, Endian::Little), vec![Arch::X86_64])
+            }
+        };
+        Ok((store, func.map_err(|error| error.to_string())?, arches))
+    }
+
+    /// The cells of the case: sizes and executed instructions.
+    fn row(&self, workloads: &[Workload]) -> Result<Vec<String>> {
+        let (store, root, arches) = self.function()?;
+        let mut cells = Vec::new();
+        for aim in Aim::ALL {
+            let options = options(*aim);
+            match self.compile(&options) {
+                Ok(compiled) => cells.push(count(compiled.program.len())),
+                // Some of the largest do not fit into a program.
+                Err(_) => cells.push("–".to_owned()),
+            }
+        }
+        for workload in workloads {
+            let syscalls = workload.weights.resolve(&store, root, &arches);
+            let told = Options { weights: workload.weights.clone(), ..options(Aim::Speed) };
+            let weighed = syscalls.iter().any(|syscall| syscall.weight > 0.0);
+            let mean = self.compile(&told).ok().filter(|_| weighed).and_then(|compiled| {
+                expected_insns(&store, root, &compiled.program, &syscalls, Endian::Little)
+            });
+            cells.push(mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}")));
+        }
+        Ok(cells)
+    }
+}
+
+fn options(aim: Aim) -> Options {
+    Options { model: Model::Uncached, aim, ..Options::default() }
+}
+
+/// The table of the corpus.
+pub(super) fn table(
+    options: &options::Options,
+    directory: &Path,
+    progress: impl Fn(&str),
+) -> Result<Table> {
+    let workloads = workloads::all(&options.weights)?;
+    let names = workloads.iter().map(|workload| workload.name.clone());
+    let head = ["case", "speed", "size"].map(str::to_owned).into_iter().chain(names);
+    let counts = ["machine insns, speed", "machine insns, size"].map(str::to_owned);
+    let counts = counts.into_iter().filter(|_| options.count);
+    let mut table = Table::new(head.chain(counts));
+    for case in corpus(options)? {
+        progress(&case.name);
+        let mut cells = case.row(&workloads).map_err(|error| format!("{}: {error}", case.name))?;
+        if options.count {
+            for aim in Aim::ALL {
+                let machine = machine_insns(options, directory, &case.name, *aim)?;
+                cells.push(count(machine));
+            }
+        }
+        table.row(std::iter::once(case.name).chain(cells));
+    }
+    Ok(table)
+}
+
+/// Compiles one case once, with its proof; what `callgrind` runs.
+pub(super) fn once(options: &options::Options, name: &str) -> Result<()> {
+    let aim = options.aim.unwrap_or(Aim::Speed);
+    let case = corpus(options)?.into_iter().find(|case| case.name == name);
+    let case = case.ok_or_else(|| format!("no case is named {name:?}"))?;
+    let compiled = counted(&case, aim);
+    println!("{} instructions", compiled?.program.len());
+    Ok(())
+}
+
+#[inline(never)]
+fn counted(case: &Case, aim: Aim) -> Result<Compiled> {
+    case.compile(&options(aim))
+}
+
+/// The machine instructions of one compilation with its proof.
+fn machine_insns(
+    options: &options::Options,
+    directory: &Path,
+    name: &str,
+    aim: Aim,
+) -> Result<usize> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let log = directory.join("callgrind.log");
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(format!("--toggle-collect={COUNTED}"))
+        .arg(format!("--log-file={}", log.display()))
+        .arg(program)
+        .args(["compare", "own", "--case", name, "--aim", aim.name()]);
+    for (option, path) in [("--profiles", &options.profiles), ("--filters", &options.filters)] {
+        path.iter().for_each(|path| _ = command.arg(option).arg(path));
+    }
+    output(command.stdin(Stdio::null()))?;
+    let log = read(&log)?;
+    let text = String::from_utf8_lossy(&log);
+    let collected = text.lines().find_map(|line| line.split_once("Collected : "));
+    let number = collected.and_then(|(_, number)| number.trim().parse().ok());
+    number.ok_or_else(|| format!("valgrind reports no number of instructions: {text}"))
+}
