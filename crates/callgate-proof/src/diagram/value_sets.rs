@@ -66,6 +66,7 @@ fn holds_for(test: &Test) -> [(u64, u64); 2] {
 impl Store {
     /// The predicate that a field's value is in one of these intervals, in any order.
     fn value_set(&mut self, field: Field, mut intervals: Intervals) -> Result<Pred, DiagramError> {
+        self.check_layout(field.layout())?;
         intervals.sort_unstable();
         intervals.dedup_by(|(first, last), (_, end)| {
             let joins = *first <= end.saturating_add(1);
@@ -85,8 +86,7 @@ impl Store {
                 bounds.push((last + 1, Pred::NEVER));
             }
         }
-        let bits = if field.high_word().is_some() { 64 } else { 32 };
-        self.by_interval(&|bit| var_of_field(field, bit), (from_zero, &bounds), 0, bits)
+        self.by_interval(&|bit| var_of_field(field, bit), (from_zero, &bounds), 0, field.bits())
     }
 
     /// The node that maps a number of `bits` bits, whose values begin at `base`, to nodes by interval: `first`
