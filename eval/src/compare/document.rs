@@ -213,11 +213,12 @@ const MAKING: &str =
 const GROWTH: &str = "
 ## Growth
 
-![Time to compile against the number of rules](growth.svg)
+![Time, nodes and memory of a compilation against the number of rules](growth.svg)
 
-Each cell has the compilation time and the number of instructions; `!` marks programs longer than the 4,096
-instructions that a kernel accepts; *cannot* means that the compiler rejects the rules, mostly for that reason.
-*nodes* counts the nodes of the MTBDD, including those of the proof. The exponent of growth is fitted to the
+Each cell has the compilation time, the number of instructions and the maximum resident memory of a process that
+compiles once; `!` marks programs longer than the 4,096 instructions that a kernel accepts; *cannot* means that the
+compiler rejects the rules, mostly for that reason. *nodes* counts the nodes of the MTBDD, including those of the
+proof. Callgate's process is `xtask`, which contains all evaluations. The exponent of growth is fitted to the
 sizes from 100 rules on, over the programs that a kernel accepts; the steepest step is the largest exponent
 between two neighbouring sizes.
 

@@ -250,6 +250,8 @@ pub(super) struct Compiled {
     pub(super) bytes: Vec<u8>,
     /// The median time.
     pub(super) time: Duration,
+    /// The maximum resident memory of the driver in bytes.
+    pub(super) memory: u64,
     /// Syscalls that were omitted because the compiler does not know their names.
     pub(super) unknown: Vec<(Arch, u32)>,
     /// Arguments that the compiler compares by their types, which have fewer than 64 bits.
@@ -353,8 +355,9 @@ impl Peers {
         let reported = reported(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
             Missing::Failed("missing time in the output of its driver".to_owned())
         })?;
-        let Reported { time, unknown, narrow } = reported;
-        Ok(Compiled { bytes: fs::read(&program).map_err(failed)?, time, unknown, narrow })
+        let Reported { time, memory, unknown, narrow } = reported;
+        let bytes = fs::read(&program).map_err(failed)?;
+        Ok(Compiled { bytes, time, memory, unknown, narrow })
     }
 }
 
@@ -376,18 +379,20 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
 #[derive(Debug, PartialEq)]
 struct Reported {
     time: Duration,
+    memory: u64,
     unknown: Vec<(Arch, u32)>,
     narrow: Vec<Narrow>,
 }
 
-/// Parses the output of a driver: the median, the omitted syscalls and the narrow arguments.
+/// Parses the output of a driver: the median, the memory, the omitted syscalls and the narrow arguments.
 fn reported(text: &str) -> Option<Reported> {
-    let (mut time, mut unknown, mut narrow) = (None, Vec::new(), Vec::new());
+    let (mut time, mut memory, mut unknown, mut narrow) = (None, None, Vec::new(), Vec::new());
     for line in text.lines() {
         match line.split_whitespace().collect::<Vec<_>>().as_slice() {
             ["time", _, nanoseconds] => {
                 time = Some(Duration::from_nanos(nanoseconds.parse().ok()?));
             }
+            ["memory", kib] => memory = Some(kib.parse::<u64>().ok()? * 1024),
             ["unknown", arch, nr] => unknown.push((Arch::from_name(arch)?, nr.parse().ok()?)),
             ["narrow", arch, nr, argument, bits] => narrow.push(Narrow {
                 arch: Arch::from_name(arch)?,
@@ -398,7 +403,7 @@ fn reported(text: &str) -> Option<Reported> {
             _ => return None,
         }
     }
-    Some(Reported { time: time?, unknown, narrow })
+    Some(Reported { time: time?, memory: memory?, unknown, narrow })
 }
 
 #[cfg(test)]
@@ -412,10 +417,10 @@ mod tests {
         let unknown = vec![(Arch::X86_64, 461), (Arch::X86, 7)];
         let narrow = vec![Narrow { arch: Arch::X86_64, nr: 72, argument: 1, bits: 32 }];
         let time = Duration::from_nanos(1500);
-        assert_eq!(report, Some(Reported { time, unknown, narrow }));
-        assert_eq!(reported("narrow x86_64 72 1 64\ntime 1 1\n"), None);
-        assert_eq!(reported("unknown x86_64 461\n"), None);
-        assert_eq!(reported("time 33 many\n"), None);
+        assert_eq!(report, Some(Reported { time, memory: 8192, unknown, narrow }));
+        assert_eq!(reported("narrow x86_64 72 1 64\ntime 1 1\nmemory 1\n"), None);
+        assert_eq!(reported("time 33 1\n"), None);
+        assert_eq!(reported("time 33 many\nmemory 1\n"), None);
     }
 
     #[test]
