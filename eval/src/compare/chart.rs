@@ -7,13 +7,68 @@ use std::fmt::Write;
 
 use crate::table;
 
+/// What the y axis shows.
+#[derive(Clone, Copy)]
+pub(super) enum Quantity {
+    /// Seconds.
+    Time,
+    /// Nodes of an MTBDD.
+    Nodes,
+    /// Bytes.
+    Memory,
+}
+
+impl Quantity {
+    pub(super) const ALL: [Quantity; 3] = [Quantity::Time, Quantity::Nodes, Quantity::Memory];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Quantity::Time => "time",
+            Quantity::Nodes => "nodes",
+            Quantity::Memory => "peak memory",
+        }
+    }
+
+    /// The decades of the axis, as powers of ten.
+    fn decades(self) -> (i32, i32) {
+        match self {
+            Quantity::Time => (-6, 1),
+            Quantity::Nodes => (2, 7),
+            Quantity::Memory => (6, 9),
+        }
+    }
+
+    /// The label of a power of ten.
+    fn label(self, power: i32) -> String {
+        let ten = |power: i32| table::count(10usize.pow(power as u32));
+        match (self, power) {
+            (Quantity::Nodes, _) => ten(power),
+            (Quantity::Memory, ..9) => format!("{} MB", ten(power - 6)),
+            (Quantity::Memory, _) => format!("{} GB", ten(power - 9)),
+            (Quantity::Time, ..-3) => format!("{} µs", ten(power + 6)),
+            (Quantity::Time, -3..0) => format!("{} ms", ten(power + 3)),
+            (Quantity::Time, _) => format!("{} s", ten(power)),
+        }
+    }
+
+    /// A value per rule and its name: lines parallel to this one show linear growth.
+    fn guide(self) -> (f64, &'static str) {
+        match self {
+            Quantity::Time => (1e-6, "1 µs a rule"),
+            Quantity::Nodes => (10.0, "10 a rule"),
+            Quantity::Memory => (1e5, "100 kB a rule"),
+        }
+    }
+}
+
 /// A chart of lines.
 pub(super) struct Panel<'a> {
-    pub(super) title: &'a str,
+    pub(super) title: String,
+    pub(super) quantity: Quantity,
     pub(super) lines: Vec<Line<'a>>,
 }
 
-/// A line: rules and seconds, sorted by rules.
+/// A line: rules and values, sorted by rules.
 pub(super) struct Line<'a> {
     pub(super) name: &'a str,
     pub(super) points: Vec<(f64, f64)>,
@@ -29,9 +84,8 @@ const BOTTOM: f64 = 48.0;
 /// The minimum distance between two labels.
 const NAME_HEIGHT: f64 = 14.0;
 
-/// The decades of the axes: rules, and seconds as powers of ten.
+/// The decades of the axis of rules, as powers of ten.
 const RULES: (i32, i32) = (1, 4);
-const SECONDS: (i32, i32) = (-6, 1);
 
 /// The first line is drawn bold. The colours are those of Okabe and Ito, for all kinds of colour vision.
 const STYLE: &str = "\
@@ -61,22 +115,26 @@ const STYLE: &str = "\
 /// The number of line styles.
 const STYLES: usize = 6;
 
-/// Draws panels side by side.
-pub(super) fn draw(panels: &[Panel<'_>]) -> String {
-    let width = PANEL_WIDTH * panels.len() as f64;
+/// Draws rows of panels.
+pub(super) fn draw(rows: &[Vec<Panel<'_>>]) -> String {
+    let width = PANEL_WIDTH * rows.iter().map(Vec::len).max().unwrap_or(0) as f64;
+    let height = HEIGHT * rows.len() as f64;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" \
-         aria-label=\"Time to compile against the number of rules\">\n{STYLE}\
-         <rect class=\"back\" width=\"{width}\" height=\"{HEIGHT}\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         aria-label=\"Time, nodes and memory of a compilation against the number of rules\">\n{STYLE}\
+         <rect class=\"back\" width=\"{width}\" height=\"{height}\"/>\n"
     );
-    for (index, panel) in panels.iter().enumerate() {
-        let _ = writeln!(svg, "<g transform=\"translate({} 0)\">", PANEL_WIDTH * index as f64);
-        axes(&mut svg, panel.title);
-        for (style, line) in panel.lines.iter().enumerate() {
-            polyline(&mut svg, style % STYLES, &line.points);
+    for (row, panels) in rows.iter().enumerate() {
+        for (column, panel) in panels.iter().enumerate() {
+            let (left, top) = (PANEL_WIDTH * column as f64, HEIGHT * row as f64);
+            let _ = writeln!(svg, "<g transform=\"translate({left} {top})\">");
+            axes(&mut svg, panel);
+            for (style, line) in panel.lines.iter().enumerate() {
+                polyline(&mut svg, style % STYLES, panel.quantity, &line.points);
+            }
+            names(&mut svg, panel);
+            svg.push_str("</g>\n");
         }
-        names(&mut svg, &panel.lines);
-        svg.push_str("</g>\n");
     }
     svg + "</svg>\n"
 }
@@ -87,24 +145,21 @@ fn x(rules: f64) -> f64 {
     LEFT + (rules.log10() - f64::from(RULES.0)) / decades * (PANEL_WIDTH - LEFT - RIGHT)
 }
 
-/// The y coordinate of a time, clamped to the axes.
-fn y(seconds: f64) -> f64 {
-    let decades = f64::from(SECONDS.1 - SECONDS.0);
-    let share = ((seconds.log10() - f64::from(SECONDS.0)) / decades).clamp(0.0, 1.0);
+/// The y coordinate of a value, clamped to the axes.
+fn y(quantity: Quantity, value: f64) -> f64 {
+    let (first, last) = quantity.decades();
+    let share = ((value.log10() - f64::from(first)) / f64::from(last - first)).clamp(0.0, 1.0);
     TOP + (1.0 - share) * (HEIGHT - TOP - BOTTOM)
 }
 
-fn axes(svg: &mut String, title: &str) {
+fn axes(svg: &mut String, panel: &Panel<'_>) {
     let (left, right) = (LEFT, PANEL_WIDTH - RIGHT);
     let (top, bottom) = (TOP, HEIGHT - BOTTOM);
+    let (title, quantity) = (&panel.title, panel.quantity);
     let _ = writeln!(svg, "<text class=\"title\" x=\"{left}\" y=\"24\">{title}</text>");
-    for power in SECONDS.0..=SECONDS.1 {
-        let at = y(10f64.powi(power));
-        let name = match power {
-            ..-3 => format!("{} µs", 10u32.pow((power + 6) as u32)),
-            -3..0 => format!("{} ms", 10u32.pow((power + 3) as u32)),
-            _ => format!("{} s", 10u32.pow(power as u32)),
-        };
+    let (first, last) = quantity.decades();
+    for power in first..=last {
+        let (at, name) = (y(quantity, 10f64.powi(power)), quantity.label(power));
         let _ = writeln!(
             svg,
             "<line class=\"grid\" x1=\"{left}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\"/>\
@@ -129,36 +184,39 @@ fn axes(svg: &mut String, title: &str) {
         "<text class=\"soft\" x=\"{middle:.1}\" y=\"{}\" text-anchor=\"middle\">rules</text>",
         bottom + 38.0
     );
-    // One microsecond per rule: lines parallel to it show linear growth.
     let (from, to) = (10f64.powi(RULES.0), 10f64.powi(RULES.1));
+    let (per_rule, _) = quantity.guide();
     let _ = writeln!(
         svg,
         "<line class=\"linear\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
         x(from),
-        y(from * 1e-6),
+        y(quantity, from * per_rule),
         x(to),
-        y(to * 1e-6)
+        y(quantity, to * per_rule)
     );
 }
 
-fn polyline(svg: &mut String, style: usize, points: &[(f64, f64)]) {
-    let place = |(rules, seconds): &(f64, f64)| format!("{:.1},{:.1}", x(*rules), y(*seconds));
+fn polyline(svg: &mut String, style: usize, quantity: Quantity, points: &[(f64, f64)]) {
+    let place =
+        |(rules, value): &(f64, f64)| format!("{:.1},{:.1}", x(*rules), y(quantity, *value));
     let points: Vec<String> = points.iter().map(place).collect();
     let _ = writeln!(svg, "<polyline class=\"c{style}\" points=\"{}\"/>", points.join(" "));
 }
 
 /// The labels of lines, from the top down, without overlaps; the guide has one too.
-fn names(svg: &mut String, lines: &[Line<'_>]) {
+fn names(svg: &mut String, panel: &Panel<'_>) {
+    let quantity = panel.quantity;
     let end = |(style, line): (usize, &Line<'_>)| {
-        let (rules, seconds) = line.points.last()?;
-        Some((y(*seconds), x(*rules), format!("c{}", style % STYLES), line.name.to_owned()))
+        let (_, value) = line.points.last()?;
+        Some((y(quantity, *value), format!("c{}", style % STYLES), line.name.to_owned()))
     };
-    let mut ends: Vec<_> = lines.iter().enumerate().filter_map(end).collect();
-    let last = 10f64.powi(RULES.1);
-    ends.push((y(last * 1e-6), x(last), "soft".to_owned(), "1 µs a rule".to_owned()));
+    let mut ends: Vec<_> = panel.lines.iter().enumerate().filter_map(end).collect();
+    let (per_rule, name) = quantity.guide();
+    let last = y(quantity, 10f64.powi(RULES.1) * per_rule);
+    ends.push((last, "soft".to_owned(), name.to_owned()));
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
     let places = apart(&ends.iter().map(|end| end.0).collect::<Vec<_>>());
-    for ((_, _, class, name), at) in ends.iter().zip(places) {
+    for ((_, class, name), at) in ends.iter().zip(places) {
         let at_x = PANEL_WIDTH - RIGHT + 6.0;
         let _ = writeln!(
             svg,
@@ -198,13 +256,27 @@ mod tests {
     #[test]
     fn points_lie_where_the_axes_say() {
         assert_eq!((x(10.0), x(10_000.0)), (LEFT, PANEL_WIDTH - RIGHT));
-        assert_eq!((y(10.0), y(1e-6)), (TOP, HEIGHT - BOTTOM));
-        assert_eq!(y(1e-9), HEIGHT - BOTTOM, "on the edge");
+        let quantity = Quantity::Time;
+        assert_eq!((y(quantity, 10.0), y(quantity, 1e-6)), (TOP, HEIGHT - BOTTOM));
+        assert_eq!(y(quantity, 1e-9), HEIGHT - BOTTOM, "on the edge");
         let panel = Panel {
-            title: "t",
+            title: "t".to_owned(),
+            quantity,
             lines: vec![Line { name: "n", points: vec![(10.0, 1e-6), (10_000.0, 10.0)] }],
         };
-        let svg = draw(&[panel]);
+        let svg = draw(&[vec![panel]]);
         assert!(svg.contains("points=\"56.0,332.0 288.0,44.0\""), "{svg}");
+    }
+
+    #[test]
+    fn axes_have_units() {
+        let labels = |quantity: Quantity| {
+            let (first, last) = quantity.decades();
+            (first..=last).map(|power| quantity.label(power)).collect::<Vec<_>>().join(" ")
+        };
+        let times = "1 µs 10 µs 100 µs 1 ms 10 ms 100 ms 1 s 10 s";
+        assert_eq!(labels(Quantity::Time), times);
+        assert_eq!(labels(Quantity::Nodes), "100 1,000 10,000 100,000 1,000,000 10,000,000");
+        assert_eq!(labels(Quantity::Memory), "1 MB 10 MB 100 MB 1 GB");
     }
 }

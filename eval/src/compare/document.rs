@@ -174,7 +174,8 @@ kernels with that cache. *linear* and *tree* are libseccomp's list and binary tr
 input, *proved* that Callgate proved this before it returned the program. A compiler's own decisions count as
 part of its rules: gVisor and seccompiler treat x32 numbers like any others, go-seccomp-bpf returns ENOSYS for
 them; for syscalls of other architectures, seccompiler kills the process and go-seccomp-bpf takes the default
-action. To judge whether another compiler is ahead, Callgate compiles exactly the function of that compiler's
+action; seacomb takes the numbers with bit 30 as x32's, and compares arguments by their types in C, of an `int`
+only 32 bits. To judge whether another compiler is ahead, Callgate compiles exactly the function of that compiler's
 program, so these decisions make no difference. It optimizes for speed, or for size if only that program is at
 least as good in both size and executed instructions.
 ";
@@ -186,7 +187,7 @@ Programs of other compilers, recompiled by Callgate: `callgate compile PROGRAM.b
 the length of the original program, *speed* and *size* are the lengths of Callgate's programs. The other columns
 are the mean numbers of executed instructions: of the original program, then of Callgate's for that workload.
 libseccomp's programs end in `.opt1` (list) or `.opt2` (binary tree), gVisor's in `.opt` or `.unopt` (with or
-without its optimizer).
+without its optimizer). The filters of seacomb's examples are those that the examples install.
 
 ";
 
@@ -212,11 +213,12 @@ const MAKING: &str =
 const GROWTH: &str = "
 ## Growth
 
-![Time to compile against the number of rules](growth.svg)
+![Time, nodes and memory of a compilation against the number of rules](growth.svg)
 
-Each cell has the compilation time and the number of instructions; `!` marks programs longer than the 4,096
-instructions that a kernel accepts; *cannot* means that the compiler rejects the rules, mostly for that reason.
-*nodes* counts the nodes of the MTBDD, including those of the proof. The exponent of growth is fitted to the
+Each cell has the compilation time, the number of instructions and the maximum resident memory of a process that
+compiles once; `!` marks programs longer than the 4,096 instructions that a kernel accepts; *cannot* means that the
+compiler rejects the rules, mostly for that reason. *nodes* counts the nodes of the MTBDD, including those of the
+proof. Callgate's process is `xtask`, which contains all evaluations. The exponent of growth is fitted to the
 sizes from 100 rules on, over the programs that a kernel accepts; the steepest step is the largest exponent
 between two neighbouring sizes.
 
@@ -299,6 +301,16 @@ fn notes(rows: &[Row]) -> Vec<String> {
                 named(&figures.unknown)
             ));
         }
+        if !figures.narrow.is_empty() {
+            let mut syscalls: Vec<(Arch, u32)> =
+                figures.narrow.iter().map(|narrow| (narrow.arch, narrow.nr)).collect();
+            syscalls.dedup();
+            notes.push(format!(
+                "{name} compares only the bits of the types of arguments of {}, and is compared \
+                 with the rules for these bits.",
+                named(&syscalls)
+            ));
+        }
     }
     notes
 }
@@ -369,6 +381,7 @@ mod tests {
 
     use super::super::measure::Figures;
     use super::super::peers::Missing;
+    use super::super::rules::Narrow;
     use super::super::{generate, workloads};
     use super::*;
 
@@ -380,6 +393,7 @@ mod tests {
             time: Duration::from_micros(microseconds),
             meaning,
             unknown: Vec::new(),
+            narrow: Vec::new(),
             ours: vec![Ok(Ours { insns: 12, executed: Some(6.0) }); 3],
         }
     }
@@ -389,6 +403,9 @@ mod tests {
         let slow = figures(20, 8.0, 400, Meaning::Same);
         let mut fast = figures(11, 5.5, 9, Meaning::Differs(vec!["`x86_64 read()` gets A".into()]));
         fast.unknown.push((Arch::X86_64, 461));
+        for argument in [0, 2] {
+            fast.narrow.push(Narrow { arch: Arch::X86_64, nr: 234, argument, bits: 32 });
+        }
         let row = |name: &str, outcome| Row { name: name.to_owned(), outcome };
         let rows = vec![
             row("Callgate, speed", Ok(own)),
@@ -443,6 +460,9 @@ mod tests {
         let unknown = "- fast does not know the names of 1 syscalls, which get the default action: \
                        lsm_list_modules.\n";
         assert!(text.contains(unknown), "{text}");
+        assert!(
+            text.contains("- fast compares only the bits of the types of arguments of tgkill, ")
+        );
         assert!(text.contains("Some numbers. 5 syscalls, 0 argument tests."), "{text}");
     }
 

@@ -5,15 +5,15 @@ use std::time::Duration;
 use callgate::codegen::Model;
 use callgate::compile::{Options, compile};
 
-use super::chart::{self, Line, Panel};
-use super::generate;
+use super::chart::{self, Line, Panel, Quantity};
+use super::families::{FAMILIES, Family, SIZES, name};
 use super::measure::{LIMIT, repeated};
+use super::own;
 use super::peers::{Missing, Peer, Peers};
 use super::rules::Rules;
 use crate::table::{Table, count, time};
 use crate::task::Result;
 
-const SIZES: [u32; 7] = [10, 30, 100, 300, 1000, 2000, 4000];
 /// For how long each case is repeated to compute its median.
 const REPEAT: Duration = Duration::from_millis(150);
 /// Growth is fitted from this size on: below, the fixed cost of a compilation dominates.
@@ -30,32 +30,6 @@ const PEERS: [Peer; 5] = [
     Peer::Seccompiler,
 ];
 
-/// A generator of rules of one kind.
-struct Family {
-    name: &'static str,
-    about: &'static str,
-    rules: fn(u32) -> Rules,
-}
-
-const FAMILIES: [Family; 3] = [
-    Family {
-        name: "numbers",
-        about: "an allowlist of numbers, no two of them adjacent",
-        rules: generate::numbers,
-    },
-    Family {
-        name: "commands",
-        about: "values of one argument of one syscall: commands of `ioctl`",
-        rules: generate::commands,
-    },
-    Family {
-        name: "random rules",
-        about: "random syscalls, a quarter always allowed, the others for values of one or two \
-                arguments",
-        rules: generate::random,
-    },
-];
-
 /// One compiler on one set of rules.
 struct Point {
     rules: u32,
@@ -65,6 +39,8 @@ struct Point {
 /// The result of a compilation.
 struct Grown {
     time: Duration,
+    /// The maximum resident memory, in bytes, of a process that compiles once.
+    memory: u64,
     insns: usize,
     /// Nodes of the MTBDD; `None` for other compilers.
     nodes: Option<usize>,
@@ -79,23 +55,13 @@ struct Series {
 /// All measurements.
 pub(super) struct Growth(Vec<(&'static Family, Vec<Series>)>);
 
-/// The rules of all families and sizes, with a name.
-pub(super) fn rules() -> impl Iterator<Item = (String, Rules)> {
-    let named = |family: &'static Family| {
-        SIZES.into_iter().map(move |size| {
-            (format!("{}, {}", family.name, count(size as usize)), (family.rules)(size))
-        })
-    };
-    FAMILIES.iter().flat_map(named)
-}
-
 /// Measures all families; calls `progress` before each step.
 pub(super) fn measure(peers: &Peers, progress: impl Fn(&str)) -> Result<Growth> {
     let mut families = Vec::new();
     for family in &FAMILIES {
         let mut all = Vec::new();
         progress(&format!("growth: {}, Callgate", family.name));
-        let points = SIZES.into_iter().map(|size| own(size, &(family.rules)(size)));
+        let points = SIZES.into_iter().map(|size| own(family, size));
         all.push(Series { name: "Callgate", points: points.collect::<Result<_>>()? });
         for peer in PEERS {
             progress(&format!("growth: {}, {}", family.name, peer.name()));
@@ -106,16 +72,18 @@ pub(super) fn measure(peers: &Peers, progress: impl Fn(&str)) -> Result<Growth> 
     Ok(Growth(families))
 }
 
-fn own(size: u32, rules: &Rules) -> Result<Point> {
-    let policy = rules.to_policy()?;
+fn own(family: &Family, size: u32) -> Result<Point> {
+    let policy = (family.rules)(size).to_policy()?;
+    let memory = own::peak(&name(family, size))?;
     let options = Options { model: Model::Uncached, ..Options::default() };
     let (compiled, time) = repeated(REPEAT, || compile(&policy, &options));
     let outcome = match compiled {
         Ok(compiled) => {
-            Ok(Grown { time, insns: compiled.stats.insns, nodes: Some(compiled.stats.nodes) })
+            let (insns, nodes) = (compiled.stats.insns, Some(compiled.stats.nodes));
+            Ok(Grown { time, memory, insns, nodes })
         }
         Err(error) => match error.insns_needed() {
-            Some(insns) => Ok(Grown { time, insns, nodes: None }),
+            Some(insns) => Ok(Grown { time, memory, insns, nodes: None }),
             None => Err(Missing::Failed(error.to_string())),
         },
     };
@@ -129,9 +97,7 @@ fn other(peer: Peer, family: &Family, peers: &Peers) -> Vec<Point> {
     for size in SIZES {
         let outcome = match &gave_up {
             Some(missing) => Err(Missing::clone(missing)),
-            None => peers.compile(peer, &(family.rules)(size), REPEAT, LIMIT).map(|compiled| {
-                Grown { time: compiled.time, insns: compiled.bytes.len() / 8, nodes: None }
-            }),
+            None => grown(peer, &(family.rules)(size), peers),
         };
         if let Err(missing @ (Missing::TookLonger(_) | Missing::NotMeasured(_))) = &outcome {
             gave_up = Some(missing.clone());
@@ -141,28 +107,34 @@ fn other(peer: Peer, family: &Family, peers: &Peers) -> Vec<Point> {
     points
 }
 
+/// Compiles rules with another compiler repeatedly, and once more for its memory.
+fn grown(peer: Peer, rules: &Rules, peers: &Peers) -> Result<Grown, Missing> {
+    let compiled = peers.compile(peer, rules, REPEAT, LIMIT)?;
+    let once = peers.compile(peer, rules, Duration::ZERO, LIMIT)?;
+    let insns = compiled.bytes.len() / 8;
+    Ok(Grown { time: compiled.time, memory: once.memory, insns, nodes: None })
+}
+
 impl Series {
-    /// Rules and seconds.
-    fn times(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.times_of(usize::MAX)
-    }
-
-    /// The same for programs that the kernel accepts: longer ones are not proved.
-    fn accepted(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.times_of(MAX_INSNS)
-    }
-
-    fn times_of(&self, most: usize) -> impl Iterator<Item = (f64, f64)> {
-        self.points.iter().filter_map(move |point| {
+    /// Rules and what `of` returns for them, for programs with at most `most` instructions.
+    fn points(&self, most: usize, of: fn(&Grown) -> Option<f64>) -> Vec<(f64, f64)> {
+        let point = |point: &Point| {
             let grown = point.outcome.as_ref().ok().filter(|grown| grown.insns <= most)?;
-            Some((f64::from(point.rules), grown.time.as_secs_f64()))
-        })
+            Some((f64::from(point.rules), of(grown)?))
+        };
+        self.points.iter().filter_map(point).collect()
+    }
+
+    /// Rules and seconds for programs that the kernel accepts: longer ones are not proved.
+    fn accepted(&self) -> Vec<(f64, f64)> {
+        self.points(MAX_INSNS, Quantity::Time.of())
     }
 
     fn exponent(&self) -> Option<f64> {
         let from = f64::from(FITTED_FROM);
-        let fitted = self.accepted().filter(|(rules, _)| *rules >= from);
-        exponent(&fitted.collect::<Vec<_>>())
+        let mut fitted = self.accepted();
+        fitted.retain(|(rules, _)| *rules >= from);
+        exponent(&fitted)
     }
 }
 
@@ -196,7 +168,7 @@ impl Growth {
     pub(super) fn summary(&self) -> String {
         let exponents = self.0.iter().filter_map(|(family, all)| {
             let own = all.first()?;
-            let steepest = steepest(&own.accepted().collect::<Vec<_>>())?;
+            let steepest = steepest(&own.accepted())?;
             let (name, fitted) = (family.name, own.exponent()?);
             Some(format!("{name} n^{fitted:.2} (its steepest step n^{steepest:.2})"))
         });
@@ -207,16 +179,33 @@ impl Growth {
         )
     }
 
-    /// The times as a chart.
+    /// Times, nodes and memory as a chart, a row for each.
     pub(super) fn chart(&self) -> String {
-        let panels = self.0.iter().map(|(family, all)| Panel {
-            title: family.name,
-            lines: all
-                .iter()
-                .map(|series| Line { name: series.name, points: series.times().collect() })
-                .collect(),
+        let rows = Quantity::ALL.map(|quantity| {
+            let panel = |(family, all): &(&Family, Vec<Series>)| Panel {
+                title: format!("{}: {}", family.name, quantity.name()),
+                quantity,
+                lines: all
+                    .iter()
+                    .map(|series| (series.name, series.points(usize::MAX, quantity.of())))
+                    .filter(|(_, points)| !points.is_empty())
+                    .map(|(name, points)| Line { name, points })
+                    .collect(),
+            };
+            self.0.iter().map(panel).collect()
         });
-        chart::draw(&panels.collect::<Vec<_>>())
+        chart::draw(&rows)
+    }
+}
+
+impl Quantity {
+    /// The value of a point, in the unit of the axis.
+    fn of(self) -> fn(&Grown) -> Option<f64> {
+        match self {
+            Quantity::Time => |grown| Some(grown.time.as_secs_f64()),
+            Quantity::Nodes => |grown| grown.nodes.map(|nodes| nodes as f64),
+            Quantity::Memory => |grown| Some(grown.memory as f64),
+        }
     }
 }
 
@@ -226,7 +215,8 @@ fn caption(family: &Family) -> String {
 
 fn table(all: &[Series]) -> Table {
     let others = all.iter().skip(1).map(|series| series.name);
-    let mut table = Table::new(["rules", "Callgate", "insns", "nodes"].into_iter().chain(others));
+    let mut table =
+        Table::new(["rules", "Callgate", "insns", "nodes", "memory"].into_iter().chain(others));
     for (index, size) in SIZES.iter().enumerate() {
         let mut cells = vec![count(*size as usize)];
         for (which, series) in all.iter().enumerate() {
@@ -234,10 +224,11 @@ fn table(all: &[Series]) -> Table {
             match outcome {
                 Some(Ok(grown)) if which == 0 => {
                     let nodes = grown.nodes.map_or_else(|| "–".to_owned(), count);
-                    cells.extend([time(grown.time), insns(grown.insns), nodes]);
+                    cells.extend([time(grown.time), insns(grown.insns), nodes, mega(grown.memory)]);
                 }
                 Some(Ok(grown)) => {
-                    cells.push(format!("{}, {}", time(grown.time), insns(grown.insns)));
+                    let (time, insns) = (time(grown.time), insns(grown.insns));
+                    cells.push(format!("{time}, {insns}, {}", mega(grown.memory)));
                 }
                 Some(Err(missing)) => {
                     let short = match missing {
@@ -248,7 +239,7 @@ fn table(all: &[Series]) -> Table {
                     };
                     cells.push(short);
                     if which == 0 {
-                        cells.extend(["–".to_owned(), "–".to_owned()]);
+                        cells.extend(["–".to_owned(), "–".to_owned(), "–".to_owned()]);
                     }
                 }
                 None => cells.push(String::new()),
@@ -263,11 +254,16 @@ fn table(all: &[Series]) -> Table {
     for (which, series) in all.iter().enumerate() {
         cells.push(exponent(series));
         if which == 0 {
-            cells.extend([String::new(), String::new()]);
+            cells.extend([String::new(), String::new(), String::new()]);
         }
     }
     table.row(cells);
     table
+}
+
+/// A size in MB.
+fn mega(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 /// A number of instructions, with a mark if the kernel accepts fewer.
@@ -299,6 +295,7 @@ mod tests {
             outcome: Ok(Grown {
                 // The last one is too long for the kernel, which is detected at once.
                 time: Duration::from_micros(if rules == 4000 { 1 } else { u64::from(rules) }),
+                memory: 2_500_000,
                 insns: 2 * rules as usize,
                 nodes: Some(7),
             }),
@@ -308,7 +305,7 @@ mod tests {
         let theirs = Series { name: "other", points: SIZES.map(late).into() };
         let text = table(&[ours, theirs]).plain();
         assert_eq!(text.lines().count(), SIZES.len() + 2, "{text}");
-        assert!(text.contains("4,000    1.00 µs  8,000!      7  > 10 s"), "{text}");
+        assert!(text.contains("4,000    1.00 µs  8,000!      7  2.5 MB  > 10 s"), "{text}");
         assert!(text.contains("growth    n^1.00"), "{text}");
     }
 }

@@ -11,7 +11,7 @@ use callgate::policy::Policy;
 use callgate::{Arch, Endian};
 
 use super::peers::{self, Missing, Peer, Peers};
-use super::rules::Rules;
+use super::rules::{Narrow, Rules};
 use super::workloads::Workload;
 use crate::task::Result;
 
@@ -42,6 +42,8 @@ pub(super) struct Figures {
     pub(super) meaning: Meaning,
     /// Syscalls that are omitted because the compiler does not know their names.
     pub(super) unknown: Vec<(Arch, u32)>,
+    /// Arguments of which the compiler compares only the bits of their types.
+    pub(super) narrow: Vec<Narrow>,
     /// Callgate's program for exactly the function of this program, for each workload, or why there is none. Empty
     /// for its own programs.
     pub(super) ours: Vec<Result<Ours>>,
@@ -169,6 +171,7 @@ fn own(
         time,
         meaning: Meaning::Proved,
         unknown: Vec::new(),
+        narrow: Vec::new(),
         ours: Vec::new(),
     })
 }
@@ -189,6 +192,7 @@ fn other(
             let why = format!("the kernel does not accept its program: {}", first_line(&error));
             let (executed, ours) = (vec![None; workloads.len()], Vec::new());
             let (meaning, unknown) = (Meaning::Unknown(why), compiled.unknown);
+            let narrow = compiled.narrow;
             return Ok(Figures {
                 insns,
                 executed,
@@ -196,6 +200,7 @@ fn other(
                 time,
                 meaning,
                 unknown,
+                narrow,
                 ours,
             });
         }
@@ -224,8 +229,8 @@ fn other(
     let constant_allow = reference.constant_allow(&program);
     let meaning = meaning(peer, rules, &compiled, &program)
         .unwrap_or_else(|error| Meaning::Unknown(error.to_string()));
-    let unknown = compiled.unknown;
-    Ok(Figures { insns, executed, constant_allow, time, meaning, unknown, ours })
+    let (unknown, narrow) = (compiled.unknown, compiled.narrow);
+    Ok(Figures { insns, executed, constant_allow, time, meaning, unknown, narrow, ours })
 }
 
 /// The program optimized for speed, or that for size if only that one is ahead in both figures.
@@ -245,7 +250,7 @@ fn meaning(
     compiled: &peers::Compiled,
     program: &Program,
 ) -> Result<Meaning> {
-    let known = rules.without(&compiled.unknown);
+    let known = rules.without(&compiled.unknown).narrowed(&compiled.narrow);
     let expected = known.with_edges(peer.edges(rules)).to_policy()?;
     let mut store = Store::default();
     let expected = store.policy(&expected).map_err(|error| error.to_string())?;
@@ -292,29 +297,32 @@ pub(super) struct Again {
     pub(super) time: Duration,
 }
 
-/// Compiles a program of another compiler again.
-pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> Result<Again> {
-    let arches = [Arch::X86_64];
+/// Compiles a program of another compiler for these architectures again.
+pub(super) fn again(
+    name: String,
+    program: &Program,
+    arches: &[Arch],
+    workloads: &[Workload],
+) -> Result<Again> {
     let mut store = Store::default();
     let root = store.program(program, ENDIAN).map_err(|error| error.to_string())?;
     let (mut executed, mut speed) = (Vec::new(), Vec::new());
     for workload in workloads {
-        let syscalls = workload.weights.resolve(&store, root, &arches);
+        let syscalls = workload.weights.resolve(&store, root, arches);
         let weighed = syscalls.iter().any(|syscall| syscall.weight > 0.0);
         let mean = |program: &Program| {
             weighed.then(|| expected_insns(&store, root, program, &syscalls, ENDIAN)).flatten()
         };
         let weights = workload.weights.clone();
         let options = Options { model: Model::Uncached, weights, ..Options::default() };
-        let ours =
-            recompile(program, ENDIAN, &arches, &options).map_err(|e| e.to_string())?.program;
+        let ours = recompile(program, ENDIAN, arches, &options).map_err(|e| e.to_string())?.program;
         executed.push(mean(program));
         speed.push(Ok(Ours { insns: ours.len(), executed: mean(&ours) }));
     }
     let speedy = Options { model: Model::Uncached, ..Options::default() };
-    let (_, time) = repeated(REPEAT, || recompile(program, ENDIAN, &arches, &speedy));
+    let (_, time) = repeated(REPEAT, || recompile(program, ENDIAN, arches, &speedy));
     let small = Options { aim: Aim::Size, ..speedy };
-    let small = recompile(program, ENDIAN, &arches, &small).map_err(|error| error.to_string())?;
+    let small = recompile(program, ENDIAN, arches, &small).map_err(|error| error.to_string())?;
     Ok(Again { name, insns: program.len(), executed, speed, size: small.program.len(), time })
 }
 

@@ -11,11 +11,12 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask compare [PART] [OPTION]...
 
 Compiles the same rules with Callgate, libseccomp, gVisor's pkg/seccomp, rust-vmm's
-seccompiler and elastic's go-seccomp-bpf; compares verdicts, sizes, executed
+seccompiler, elastic's go-seccomp-bpf and seacomb; compares verdicts, sizes, executed
 instructions per syscall and compilation times. Writes docs/comparison.md and
 docs/growth.svg, and prints the tables.
 
-The others are built below target/compare from their packages, with cc, go and cargo.
+The others are built below target/compare from their packages, with cc, go and cargo;
+seacomb needs Rust 1.98 (rustup), and root to read the filters of its examples.
 Unavailable ones are reported as not measured.
 
 parts, which only print their tables:

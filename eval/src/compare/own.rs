@@ -13,8 +13,9 @@ use callgate::diagram::{Func, Store};
 use callgate::policy::Policy;
 use callgate::{Arch, Endian};
 
-use super::growth;
+use super::families;
 use super::options;
+use super::rules::Rules;
 use super::sets;
 use super::workloads::{self, Workload};
 use crate::files::{files, output, read, stem};
@@ -36,22 +37,36 @@ struct Case {
     description: Description,
 }
 
-/// The whole corpus: rule sets, growing rule sets, programs of a directory.
-fn corpus(options: &options::Options) -> Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for set in sets::all(options.profiles.as_deref(), &mut Vec::new())? {
-        cases.push(Case {
-            name: set.name,
-            description: Description::Policy(set.rules.to_policy()?),
-        });
+/// A case that is not built yet.
+struct Unbuilt {
+    name: String,
+    build: Box<dyn FnOnce() -> Result<Description>>,
+}
+
+impl Unbuilt {
+    fn build(self) -> Result<Case> {
+        Ok(Case { description: (self.build)()?, name: self.name })
     }
-    for (name, rules) in growth::rules() {
-        cases.push(Case { name, description: Description::Policy(rules.to_policy()?) });
+}
+
+/// The whole corpus: rule sets, growing rule sets, programs of a directory.
+fn corpus(options: &options::Options) -> Result<Vec<Unbuilt>> {
+    let mut cases = Vec::new();
+    let rules = |name, rules: Box<dyn FnOnce() -> Rules>| {
+        let build = Box::new(|| Ok(Description::Policy(rules().to_policy()?)));
+        Unbuilt { name, build }
+    };
+    for set in sets::all(options.profiles.as_deref(), &mut Vec::new())? {
+        cases.push(rules(set.name, Box::new(|| set.rules)));
+    }
+    for (name, make) in families::rules() {
+        cases.push(rules(name, Box::new(make)));
     }
     if let Some(directory) = options.filters.as_deref() {
         for path in files(directory, "bpf")? {
-            let program = program(&path)?;
-            cases.push(Case { name: stem(&path), description: Description::Program(program) });
+            let name = stem(&path);
+            let build = Box::new(move || Ok(Description::Program(program(&path)?)));
+            cases.push(Unbuilt { name, build });
         }
     }
     Ok(cases)
@@ -127,6 +142,7 @@ pub(super) fn table(
     let counts = counts.into_iter().filter(|_| options.count);
     let mut table = Table::new(head.chain(counts));
     for case in corpus(options)? {
+        let case = case.build()?;
         progress(&case.name);
         let mut cells = case.row(&workloads).map_err(|error| format!("{}: {error}", case.name))?;
         if options.count {
@@ -140,14 +156,34 @@ pub(super) fn table(
     Ok(table)
 }
 
-/// Compiles one case once, with its proof; what `callgrind` runs.
+/// Compiles one case once, with its proof: for profilers, and for [`peak`].
 pub(super) fn once(options: &options::Options, name: &str) -> Result<()> {
     let aim = options.aim.unwrap_or(Aim::Speed);
     let case = corpus(options)?.into_iter().find(|case| case.name == name);
-    let case = case.ok_or_else(|| format!("no case is named {name:?}"))?;
-    let compiled = counted(&case, aim);
-    println!("{} instructions", compiled?.program.len());
+    let case = case.ok_or_else(|| format!("no case is named {name:?}"))?.build()?;
+    // A filter that is too long costs as much as others.
+    match counted(&case, aim) {
+        Ok(compiled) => println!("{} instructions", compiled.program.len()),
+        Err(error) => println!("{error}"),
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let Some(line) = status.lines().find(|line| line.starts_with(PEAK)) {
+        println!("{line}");
+    }
     Ok(())
+}
+
+/// The name of the maximum resident memory in /proc/PID/status. That of getrusage(2) includes the memory of the parent
+/// before execve(2).
+const PEAK: &str = "VmHWM:";
+
+/// The maximum resident memory, in bytes, of a process that compiles one case once.
+pub(super) fn peak(name: &str) -> Result<u64> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let text = output(Command::new(program).args(["compare", "own", "--case", name]))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(PEAK));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.map(|kib| kib * 1024).ok_or_else(|| format!("/proc/self/status has no {PEAK}"))
 }
 
 #[inline(never)]

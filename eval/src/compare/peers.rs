@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use callgate::{Arch, Verdict};
 
-use super::rules::{Edges, Rules};
+use super::rules::{Edges, Narrow, Rules};
 use super::text;
 use crate::files::output;
 use crate::task::Result;
-use crate::versions::{GVISOR, SECCOMPILER};
+use crate::versions::{GVISOR, SEACOMB, SEACOMB_TOOLCHAIN, SECCOMPILER};
 
 const ELASTIC: &str = "v1.5.0";
 
@@ -28,6 +28,7 @@ const LIBSECCOMP_DRIVER: &str = include_str!("drivers/libseccomp/main.c");
 const GVISOR_DRIVER: &str = include_str!("drivers/gvisor/main.go");
 const ELASTIC_DRIVER: &str = include_str!("drivers/elastic/main.go");
 const SECCOMPILER_DRIVER: &str = include_str!("drivers/seccompiler/main.rs");
+const SEACOMB_DRIVER: &str = include_str!("drivers/seacomb/main.rs");
 
 /// A configuration of a compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,7 @@ pub(super) enum Peer {
     GvisorPlain,
     Seccompiler,
     Elastic,
+    Seacomb,
 }
 
 /// A library with its driver.
@@ -47,16 +49,18 @@ enum Library {
     Gvisor,
     Seccompiler,
     Elastic,
+    Seacomb,
 }
 
 impl Peer {
-    pub(super) const ALL: [Peer; 6] = [
+    pub(super) const ALL: [Peer; 7] = [
         Peer::LibseccompLinear,
         Peer::LibseccompTree,
         Peer::GvisorOptimized,
         Peer::GvisorPlain,
         Peer::Seccompiler,
         Peer::Elastic,
+        Peer::Seacomb,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -67,6 +71,7 @@ impl Peer {
             Peer::GvisorPlain => "gVisor, plain",
             Peer::Seccompiler => "seccompiler",
             Peer::Elastic => "go-seccomp-bpf",
+            Peer::Seacomb => "seacomb",
         }
     }
 
@@ -76,6 +81,7 @@ impl Peer {
             Peer::GvisorOptimized | Peer::GvisorPlain => Library::Gvisor,
             Peer::Seccompiler => Library::Seccompiler,
             Peer::Elastic => Library::Elastic,
+            Peer::Seacomb => Library::Seacomb,
         }
     }
 
@@ -86,7 +92,7 @@ impl Peer {
             Peer::LibseccompTree => "2",
             Peer::GvisorOptimized => "optimized",
             Peer::GvisorPlain => "plain",
-            Peer::Seccompiler | Peer::Elastic => "-",
+            Peer::Seccompiler | Peer::Elastic | Peer::Seacomb => "-",
         }
     }
 
@@ -99,25 +105,33 @@ impl Peer {
     pub(super) fn edges(self, rules: &Rules) -> Edges {
         let default = rules.blocks.first().map_or(rules.edges.bad_arch, |block| block.default);
         let alone = rules.blocks.iter().all(|block| block.arch == Arch::X86_64);
+        let (bad_arch, bit_30) = (rules.edges.bad_arch, false);
+        let all_x32 = Some((u32::MAX - 1, bad_arch));
         match self.library() {
             // Syscalls of other architectures get the verdict of the rules, and so do x32's numbers, unless x32 is
             // one of the architectures.
-            Library::Libseccomp => Edges {
-                bad_arch: rules.edges.bad_arch,
-                x32: alone.then_some((u32::MAX - 1, rules.edges.bad_arch)).or(rules.edges.x32),
-            },
-            Library::Gvisor => Edges { bad_arch: rules.edges.bad_arch, x32: None },
-            Library::Seccompiler => Edges { bad_arch: Verdict::KILL_PROCESS, x32: None },
+            Library::Libseccomp if alone => Edges { bad_arch, x32: all_x32, bit_30 },
+            Library::Libseccomp => rules.edges,
+            Library::Gvisor => Edges { bad_arch, x32: None, bit_30 },
+            Library::Seccompiler => Edges { bad_arch: Verdict::KILL_PROCESS, x32: None, bit_30 },
             Library::Elastic => {
-                Edges { bad_arch: default, x32: Some((u32::MAX, Verdict::errno(38))) }
+                let x32 = Some((u32::MAX, Verdict::errno(38)));
+                Edges { bad_arch: default, x32, bit_30 }
             }
+            // x32 is not one of its architectures.
+            Library::Seacomb => Edges { bad_arch, x32: all_x32, bit_30: true },
         }
     }
 }
 
 impl Library {
-    const ALL: [Library; 4] =
-        [Library::Libseccomp, Library::Gvisor, Library::Seccompiler, Library::Elastic];
+    const ALL: [Library; 5] = [
+        Library::Libseccomp,
+        Library::Gvisor,
+        Library::Seccompiler,
+        Library::Elastic,
+        Library::Seacomb,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -125,6 +139,7 @@ impl Library {
             Library::Gvisor => "gvisor",
             Library::Seccompiler => "seccompiler",
             Library::Elastic => "elastic",
+            Library::Seacomb => "seacomb",
         }
     }
 
@@ -161,15 +176,25 @@ impl Library {
             }
             Library::Seccompiler => {
                 put("main.rs", SECCOMPILER_DRIVER)?;
-                let main = cargo(directory, "seccompiler", SECCOMPILER)?;
+                let main = cargo(directory, "seccompiler", SECCOMPILER, None)?;
                 Ok((main, format!("seccompiler {SECCOMPILER}")))
+            }
+            Library::Seacomb => {
+                put("main.rs", SEACOMB_DRIVER)?;
+                let main = cargo(directory, "seacomb", SEACOMB, Some(SEACOMB_TOOLCHAIN))?;
+                Ok((main, format!("seacomb {SEACOMB}, built with Rust {SEACOMB_TOOLCHAIN}")))
             }
         }
     }
 }
 
-/// Builds `main.rs` with this version of a crate; returns the path of the driver.
-pub(super) fn cargo(directory: &Path, name: &str, version: &str) -> Result<PathBuf> {
+/// Builds `main.rs` with this version of a crate and of the Rust toolchain; returns the path of the driver.
+pub(super) fn cargo(
+    directory: &Path,
+    name: &str,
+    version: &str,
+    toolchain: Option<&str>,
+) -> Result<PathBuf> {
     let text = format!(
         "[package]\nname = \"main\"\nedition = \"2024\"\n\n\
          [[bin]]\nname = \"main\"\npath = \"main.rs\"\n\n\
@@ -178,8 +203,10 @@ pub(super) fn cargo(directory: &Path, name: &str, version: &str) -> Result<PathB
     fs::write(directory.join("Cargo.toml"), text)
         .map_err(|error| format!("Cargo.toml: {error}"))?;
     let target = directory.join("target");
+    let toolchain = toolchain.map(|version| format!("+{version}"));
     let arguments = ["build", "--quiet", "--release", "--target-dir"];
-    output(Command::new("cargo").args(arguments).arg(&target).current_dir(directory))?;
+    let mut command = Command::new("cargo");
+    output(command.args(toolchain).args(arguments).arg(&target).current_dir(directory))?;
     Ok(target.join("release/main"))
 }
 
@@ -223,8 +250,12 @@ pub(super) struct Compiled {
     pub(super) bytes: Vec<u8>,
     /// The median time.
     pub(super) time: Duration,
+    /// The maximum resident memory of the driver in bytes.
+    pub(super) memory: u64,
     /// Syscalls that were omitted because the compiler does not know their names.
     pub(super) unknown: Vec<(Arch, u32)>,
+    /// Arguments that the compiler compares by their types, which have fewer than 64 bits.
+    pub(super) narrow: Vec<Narrow>,
 }
 
 /// Why a compiler returned no program.
@@ -321,11 +352,12 @@ impl Peers {
                 _ => Missing::Failed(why),
             });
         }
-        let (time, unknown) =
-            reported(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
-                Missing::Failed("missing time in the output of its driver".to_owned())
-            })?;
-        Ok(Compiled { bytes: fs::read(&program).map_err(failed)?, time, unknown })
+        let reported = reported(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
+            Missing::Failed("missing time in the output of its driver".to_owned())
+        })?;
+        let Reported { time, memory, unknown, narrow } = reported;
+        let bytes = fs::read(&program).map_err(failed)?;
+        Ok(Compiled { bytes, time, memory, unknown, narrow })
     }
 }
 
@@ -343,19 +375,35 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// Parses the output of a driver: the median, and the omitted syscalls.
-fn reported(text: &str) -> Option<(Duration, Vec<(Arch, u32)>)> {
-    let (mut time, mut unknown) = (None, Vec::new());
+/// What a driver prints.
+#[derive(Debug, PartialEq)]
+struct Reported {
+    time: Duration,
+    memory: u64,
+    unknown: Vec<(Arch, u32)>,
+    narrow: Vec<Narrow>,
+}
+
+/// Parses the output of a driver: the median, the memory, the omitted syscalls and the narrow arguments.
+fn reported(text: &str) -> Option<Reported> {
+    let (mut time, mut memory, mut unknown, mut narrow) = (None, None, Vec::new(), Vec::new());
     for line in text.lines() {
         match line.split_whitespace().collect::<Vec<_>>().as_slice() {
             ["time", _, nanoseconds] => {
                 time = Some(Duration::from_nanos(nanoseconds.parse().ok()?));
             }
+            ["memory", kib] => memory = Some(kib.parse::<u64>().ok()? * 1024),
             ["unknown", arch, nr] => unknown.push((Arch::from_name(arch)?, nr.parse().ok()?)),
+            ["narrow", arch, nr, argument, bits] => narrow.push(Narrow {
+                arch: Arch::from_name(arch)?,
+                nr: nr.parse().ok()?,
+                argument: argument.parse().ok()?,
+                bits: bits.parse().ok().filter(|bits| *bits < 64)?,
+            }),
             _ => return None,
         }
     }
-    Some((time?, unknown))
+    Some(Reported { time: time?, memory: memory?, unknown, narrow })
 }
 
 #[cfg(test)]
@@ -364,11 +412,15 @@ mod tests {
 
     #[test]
     fn reports_of_drivers_are_read() {
-        let report = reported("unknown x86_64 461\nunknown x86 7\ntime 33 1500\n");
+        let report =
+            reported("unknown x86_64 461\nunknown x86 7\nnarrow x86_64 72 1 32\ntime 33 1500\n");
         let unknown = vec![(Arch::X86_64, 461), (Arch::X86, 7)];
-        assert_eq!(report, Some((Duration::from_nanos(1500), unknown)));
-        assert_eq!(reported("unknown x86_64 461\n"), None);
-        assert_eq!(reported("time 33 many\n"), None);
+        let narrow = vec![Narrow { arch: Arch::X86_64, nr: 72, argument: 1, bits: 32 }];
+        let time = Duration::from_nanos(1500);
+        assert_eq!(report, Some(Reported { time, memory: 8192, unknown, narrow }));
+        assert_eq!(reported("narrow x86_64 72 1 64\ntime 1 1\nmemory 1\n"), None);
+        assert_eq!(reported("time 33 1\n"), None);
+        assert_eq!(reported("time 33 many\nmemory 1\n"), None);
     }
 
     #[test]

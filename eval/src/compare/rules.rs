@@ -40,6 +40,33 @@ pub(super) struct Edges {
     /// For numbers from [`X32_SYSCALL_BIT`] to this one on x86_64; `None`: the default, as for any
     /// other number.
     pub(super) x32: Option<(u32, Verdict)>,
+    /// Whether these are only the numbers with bit 30, without those from 0x80000000 to 0xbfffffff.
+    pub(super) bit_30: bool,
+}
+
+impl Edges {
+    /// The numbers of x32 with their verdict, if it is not the default.
+    fn x32_numbers(&self) -> Option<(SyscallSet, Verdict)> {
+        let (last, verdict) = self.x32?;
+        let ranges = match self.bit_30 {
+            true => vec![
+                (X32_SYSCALL_BIT, last.min(i32::MAX as u32)),
+                (1 << 31 | X32_SYSCALL_BIT, last),
+            ],
+            false => vec![(X32_SYSCALL_BIT, last)],
+        };
+        let ranges = ranges.into_iter().filter(|(first, last)| first <= last);
+        Some((SyscallSet::from_ranges(ranges), verdict))
+    }
+}
+
+/// An argument of a syscall of which only the lower bits are compared, because its type has no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Narrow {
+    pub(super) arch: Arch,
+    pub(super) nr: u32,
+    pub(super) argument: u8,
+    pub(super) bits: u32,
 }
 
 /// The rules of one architecture.
@@ -74,13 +101,13 @@ impl Rules {
     ) -> Rules {
         let bad_arch = Verdict::KILL_THREAD;
         let x32 = (arch == Arch::X86_64).then_some((u32::MAX - 1, bad_arch));
-        let edges = Edges { bad_arch, x32 };
+        let edges = Edges { bad_arch, x32, bit_30: false };
         Rules { blocks: vec![Block { arch, default, syscalls }], edges, hot: Vec::new() }
     }
 
     /// Converts a policy.
     pub(super) fn from_policy(policy: &Policy) -> Result<Rules> {
-        let mut edges = Edges { bad_arch: policy.bad_arch(), x32: None };
+        let mut edges = Edges { bad_arch: policy.bad_arch(), x32: None, bit_30: false };
         let mut blocks = Vec::new();
         for section in policy.sections() {
             let numbers = numbers(section, &mut edges)?;
@@ -122,8 +149,9 @@ impl Rules {
                 ));
             }
             section.rules.extend(block.rules());
-            if let (Arch::X86_64, Some((last, verdict))) = (block.arch, self.edges.x32) {
-                let syscalls = SyscallSet::range(X32_SYSCALL_BIT, last);
+            if let (Arch::X86_64, Some((syscalls, verdict))) =
+                (block.arch, self.edges.x32_numbers())
+            {
                 section.rules.push(Rule { syscalls, when: Condition::always(), verdict });
             }
         }
@@ -142,6 +170,22 @@ impl Rules {
             block.syscalls.retain(|nr, _| !syscalls.contains(&(block.arch, *nr)));
         }
         rules
+    }
+
+    /// The same rules, where only the lower bits of some arguments are compared.
+    pub(super) fn narrowed(mut self, narrow: &[Narrow]) -> Rules {
+        for block in &mut self.blocks {
+            for Narrow { nr, argument, bits, .. } in narrow.iter().filter(|n| n.arch == block.arch)
+            {
+                let tests = block.syscalls.get_mut(nr).into_iter().flatten();
+                let tests = tests.flat_map(|alternative| &mut alternative.tests);
+                let of = |test: &&mut Test| test.field.low_word().argument().map(|(arg, _)| arg);
+                for test in tests.filter(|test| of(test) == Some(*argument)) {
+                    test.mask &= (1 << bits) - 1;
+                }
+            }
+        }
+        self
     }
 
     /// The same rules with all verdicts but this one replaced by the default: for compilers that support only one
@@ -300,12 +344,38 @@ mod tests {
     }
 
     #[test]
+    fn narrow_arguments_ignore_their_high_bits() {
+        let field = Field::arg(1).unwrap();
+        let tests = vec![Test::eq(Field::arg(0).unwrap(), 1), Test::new(field, Cmp::Le, 2)];
+        let alternatives = vec![Alternative { tests, verdict: Verdict::ALLOW }];
+        let rules = Rules::new(
+            Arch::X86_64,
+            Verdict::errno(1),
+            BTreeMap::from([(7, alternatives.clone()), (8, alternatives)]),
+        );
+        let narrow = Narrow { arch: Arch::X86_64, nr: 7, argument: 1, bits: 32 };
+        let narrowed = rules.clone().narrowed(&[narrow]);
+        let masks = |nr: u32| {
+            narrowed.blocks[0].syscalls[&nr][0].tests.iter().map(|t| t.mask).collect::<Vec<_>>()
+        };
+        assert_eq!(masks(7), [u64::MAX, 0xffff_ffff]);
+        assert_eq!(masks(8), [u64::MAX; 2]);
+        assert!(!same(&narrowed.to_policy().unwrap(), &rules.to_policy().unwrap()));
+        let elsewhere = Narrow { arch: Arch::X86, ..narrow };
+        assert_eq!(rules.clone().narrowed(&[elsewhere]), rules);
+    }
+
+    #[test]
     fn edges_change_nothing_else() {
         let rules = Rules::from_policy(&built_in(&[Arch::X86_64])).unwrap();
         assert_eq!(rules.edges.x32, Some((u32::MAX - 1, rules.edges.bad_arch)));
-        let changed = rules.with_edges(Edges { bad_arch: Verdict::errno(3), x32: None });
+        let others = Edges { bad_arch: Verdict::errno(3), x32: None, bit_30: false };
+        let changed = rules.with_edges(others);
         assert!(!same(&changed.to_policy().unwrap(), &rules.to_policy().unwrap()));
         assert_eq!(changed.with_edges(rules.edges), rules);
+        let bit_30 = Edges { bit_30: true, ..rules.edges };
+        let (numbers, _) = bit_30.x32_numbers().unwrap();
+        assert_eq!(numbers.ranges(), [(1 << 30, (1 << 31) - 1), (3 << 30, u32::MAX - 1)]);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use callgate::Endian;
 use callgate::bpf::Program;
+use callgate::{Arch, Endian};
 
 use super::document::Report;
+use super::installed::Installed;
 use super::options::{Options, Part};
 use super::peers::{self, Peers};
-use super::{engines, growth, measure, own, sets, shapes, workloads};
+use super::{engines, growth, installed, measure, own, sets, shapes, workloads};
 use crate::files::{files, make, stem};
 use crate::machine;
 use crate::task::{Result, workspace};
@@ -61,6 +62,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             report.sets.push((set, rows));
         }
         programs(options.filters.as_deref(), &mut report)?;
+        examples(&directory, &mut report);
     }
     if let Some(peers) = peers.as_ref().filter(|_| wants(Part::Growth)) {
         report.growth = Some(growth::measure(peers, progress)?);
@@ -83,6 +85,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Compiles the filters of seacomb's examples again.
+fn examples(directory: &Path, report: &mut Report) {
+    eprintln!("compare: seacomb's examples");
+    match installed::seacomb_examples(directory) {
+        Ok(examples) => {
+            for Installed { name, program, arches } in examples {
+                again(name, &program, arches, report);
+            }
+        }
+        Err(why) => report.notes.push(format!("seacomb's examples are not measured: {why}.")),
+    }
+}
+
+/// Compiles a program again.
+fn again(name: String, program: &Program, arches: &[Arch], report: &mut Report) {
+    match measure::again(name.clone(), program, arches, &report.workloads) {
+        Ok(again) => report.programs.push(again),
+        Err(why) => report.notes.push(format!("`{name}` is not measured: {why}.")),
+    }
+}
+
 /// Compiles the programs of a directory again.
 fn programs(directory: Option<&Path>, report: &mut Report) -> Result<()> {
     let Some(directory) = directory else {
@@ -93,11 +116,8 @@ fn programs(directory: Option<&Path>, report: &mut Report) -> Result<()> {
         let name = stem(&path);
         eprintln!("compare: {name}");
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let again = Program::from_bytes(&bytes, Endian::Little)
-            .map_err(|error| error.to_string())
-            .and_then(|program| measure::again(name.clone(), &program, &report.workloads));
-        match again {
-            Ok(again) => report.programs.push(again),
+        match Program::from_bytes(&bytes, Endian::Little) {
+            Ok(program) => again(name, &program, &[Arch::X86_64], report),
             Err(why) => report.notes.push(format!("`{name}` is not measured: {why}.")),
         }
     }

@@ -97,6 +97,11 @@ fn own() -> Result<Vec<RuleSet>> {
             "A denylist of the syscalls that administer a system; all others are allowed.",
             deny()?,
         ),
+        RuleSet::new(
+            "desktop denylist",
+            "A denylist as Flatpak's for desktop applications.",
+            desktop()?,
+        ),
     ])
 }
 
@@ -164,6 +169,71 @@ fn deny() -> Result<Rules> {
     let deny = |name: &&str| Ok((number(name)?, vec![Alternative::always(Verdict::errno(1))]));
     let syscalls: Result<BTreeMap<_, _>> = ADMINISTRATION.iter().map(deny).collect();
     Ok(Rules::new(Arch::X86_64, Verdict::ALLOW, syscalls?))
+}
+
+/// The denylist of Flatpak for desktop applications (`setup_seccomp` in common/flatpak-run.c), for an application
+/// that may neither debug nor use other address families than those for the network and local ones.
+fn desktop() -> Result<Rules> {
+    const REFUSED: [&str; 21] = [
+        "syslog",
+        "uselib",
+        "acct",
+        "quotactl",
+        "add_key",
+        "keyctl",
+        "request_key",
+        "move_pages",
+        "mbind",
+        "get_mempolicy",
+        "set_mempolicy",
+        "migrate_pages",
+        "unshare",
+        "setns",
+        "mount",
+        "umount2",
+        "pivot_root",
+        "chroot",
+        "modify_ldt",
+        "perf_event_open",
+        "ptrace",
+    ];
+    const ABSENT: [&str; 8] = [
+        "clone3",
+        "open_tree",
+        "move_mount",
+        "fsopen",
+        "fsconfig",
+        "fsmount",
+        "fspick",
+        "mount_setattr",
+    ];
+    const CLONE_NEWUSER: u64 = 0x1000_0000;
+    const TIOCSTI: u64 = 0x5412;
+    const TIOCLINUX: u64 = 0x541c;
+    // AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK.
+    const FAMILIES: [u64; 5] = [0, 1, 2, 10, 16];
+    let low = |arg, cmp, value| Field::arg_low(arg).map(|field| Test::new(field, cmp, value));
+    let mut rules = Rules::new(Arch::X86_64, Verdict::ALLOW, BTreeMap::new());
+    let (refused, absent) = (Verdict::errno(1), Verdict::errno(38));
+    let mut add = |name: &str, tests: Vec<Test>, verdict| {
+        let alternatives = rules.blocks[0].syscalls.entry(number(name)?).or_default();
+        alternatives.push(Alternative { tests, verdict });
+        Ok::<(), String>(())
+    };
+    for name in REFUSED {
+        add(name, Vec::new(), refused)?;
+    }
+    for name in ABSENT {
+        add(name, Vec::new(), absent)?;
+    }
+    add("clone", bits(0, CLONE_NEWUSER, CLONE_NEWUSER), refused)?;
+    for request in [TIOCSTI, TIOCLINUX] {
+        add("ioctl", low(1, Cmp::Eq, request).into_iter().collect(), refused)?;
+    }
+    add("personality", low(0, Cmp::Ne, 0).into_iter().collect(), refused)?;
+    let other = FAMILIES.iter().filter_map(|family| low(0, Cmp::Ne, *family));
+    add("socket", other.collect(), Verdict::errno(97))?;
+    Ok(rules)
 }
 
 /// `argument == value`, for any of the values.

@@ -69,7 +69,7 @@ fn write_test(text: &mut String, test: &Test) {
 
 /// Reads rules; errors contain the line number.
 pub(super) fn parse(text: &str) -> Result<Rules> {
-    let edges = Edges { bad_arch: Verdict::KILL_THREAD, x32: None };
+    let edges = Edges { bad_arch: Verdict::KILL_THREAD, x32: None, bit_30: false };
     let mut rules = Rules { blocks: Vec::new(), edges, hot: Vec::new() };
     let mut syscall = None;
     for (index, line) in text.lines().enumerate() {

@@ -126,7 +126,8 @@ impl Store {
     /// If `func` belongs to another store.
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.check_owner(func)?;
-        let mut copy = Store::of(self.nodes.clone(), self.cache.clone(), self.budget, self.layout);
+        let cache = self.cache.without_results();
+        let mut copy = Store::of(self.nodes.clone(), cache, self.budget, self.layout);
         copy.variables = self.variables.clone();
         copy.comparisons = self.comparisons.clone();
         let func = copy.handle(func.id());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use callgate_bpf::LongProgram;
 use callgate_bpf::data::{Endian, SeccompData, Word};
-use callgate_codegen::WeightedSyscall;
+use callgate_codegen::{WeightedSyscall, query};
 use callgate_proof::diagram::{Func, Store};
 
 /// The mean number of instructions that a program executes under weights. Without weights, it is the mean over the
@@ -57,8 +57,9 @@ pub(super) fn counted<'s>(
         let Some(token) = of_arch.first().map(|syscall| syscall.token) else { continue };
         let numbers = store.follow(meaning, Word::ARCH, token);
         for syscall in of_arch {
-            let is_permitted = !permitted(store, numbers, syscall).is_empty();
-            syscall.weight = f64::from(u8::from(is_permitted));
+            let rest = store.follow(numbers, Word::NR, syscall.nr);
+            let permitted = query::permitted(store, rest, first_data(syscall));
+            syscall.weight = f64::from(u8::from(permitted.is_some()));
         }
     }
     (Cow::Owned(all), Basis::Permitted)
@@ -67,7 +68,7 @@ pub(super) fn counted<'s>(
 /// Permitted syscalls with this number, see [`expected_insns`]; `numbers` is the cofactor of the filter for the arch.
 fn permitted(store: &Store, numbers: Func, syscall: &WeightedSyscall) -> Vec<SeccompData> {
     let rest = store.follow(numbers, Word::NR, syscall.nr);
-    callgate_codegen::query::permitted_syscalls(store, rest, first_data(syscall))
+    query::permitted_syscalls(store, rest, first_data(syscall))
 }
 
 /// A syscall with this number and all arguments 0.

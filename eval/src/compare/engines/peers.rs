@@ -195,7 +195,7 @@ fn go_driver(directory: &Path) -> Result<PathBuf> {
 fn rbpf(directory: &Path) -> Result<PathBuf> {
     create(directory)?;
     fs::write(directory.join("main.rs"), RUST).map_err(|error| format!("main.rs: {error}"))?;
-    peers::cargo(directory, "rbpf", RBPF)
+    peers::cargo(directory, "rbpf", RBPF, None)
 }
 
 /// The inputs as the drivers read them, in native and in network byte order.

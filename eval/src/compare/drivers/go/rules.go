@@ -149,4 +149,21 @@ func measure(milliseconds string, compile func() time.Duration) {
 	}
 	slices.Sort(times)
 	fmt.Printf("time %d %d\n", len(times), times[len(times)/2].Nanoseconds())
+	fmt.Printf("memory %d\n", peak())
+}
+
+// peak returns the maximum resident memory of this process in KiB.
+func peak() int {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		stop(1, "%v", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if words := strings.Fields(line); len(words) == 3 && words[0] == "VmHWM:" {
+			if kib, err := strconv.Atoi(words[1]); err == nil {
+				return kib
+			}
+		}
+	}
+	return 0
 }

@@ -3,9 +3,9 @@
  *
  * Reads the text form of eval/src/compare/text.rs, writes the program as the bytes of a sock_filter
  * array, and repeats for MILLISECONDS (at least once). LEVEL is that of SCMP_FLTATR_CTL_OPTIMIZE. Prints
- * "unknown ARCH NR" for each omitted syscall whose name the library does not know, and "time RUNS
- * NANOSECONDS" with the median. Exit status 3: the library cannot express the rules, for the reason on
- * standard error.
+ * "unknown ARCH NR" for each omitted syscall whose name the library does not know, "time RUNS
+ * NANOSECONDS" with the median, and "memory KIB" with the maximum resident memory. Exit status 3: the
+ * library cannot express the rules, for the reason on standard error.
  *
  * Each architecture has its own context: in a context with several, libseccomp adds each rule to all of them.
  */
@@ -250,6 +250,21 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The maximum resident memory of this process in KiB; getrusage(2) includes that of its parent before execve(2). */
+static long peak(void)
+{
+	char line[256];
+	long peak = 0;
+	FILE *status = fopen("/proc/self/status", "r");
+	if (!status)
+		stop(1, "/proc/self/status: %s", strerror(errno));
+	while (fgets(line, sizeof(line), status))
+		if (!strncmp(line, "VmHWM:", 6))
+			peak = atol(line + 6);
+	fclose(status);
+	return peak;
+}
+
 int main(int argc, char **argv)
 {
 	static uint64_t times[MAX_RUNS];
@@ -278,6 +293,6 @@ int main(int argc, char **argv)
 	if (program == MAP_FAILED || !output || fwrite(program, 1, size, output) != (size_t)size ||
 	    fclose(output))
 		stop(1, "%s: %s", argv[2], strerror(errno));
-	printf("time %zu %" PRIu64 "\n", runs, times[runs / 2]);
+	printf("time %zu %" PRIu64 "\nmemory %ld\n", runs, times[runs / 2], peak());
 	return 0;
 }

@@ -154,4 +154,12 @@ fn main() {
     }
     times.sort();
     println!("time {} {}", times.len(), times[times.len() / 2].as_nanos());
+    println!("memory {}", peak());
+}
+
+/// The maximum resident memory of this process in KiB.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_else(|error| stop(1, error));
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    number(line.and_then(|line| line.split_whitespace().next()).unwrap_or("0"))
 }
