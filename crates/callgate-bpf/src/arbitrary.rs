@@ -5,7 +5,10 @@ use proptest::prelude::*;
 
 use super::ancillary::AncillaryWord;
 use super::check::Rules;
-use super::{Insn, Op, Operand, Program, ProgramError, SCRATCH_WORDS, SocketProgram};
+use super::{
+    Endian, FilterInput, Insn, Op, Operand, Program, ProgramError, SCRATCH_WORDS, SocketProgram,
+};
+use crate::layout::Layout;
 
 /// The parts of an instruction: operation, jump distances, constant, and values for the fields that the
 /// operation does not use.
@@ -13,7 +16,13 @@ type Seed = (u16, u8, u8, u32, Option<(u8, u8, u32)>);
 
 /// Seccomp filters. With `ignored`, some instructions have values in fields that the kernel ignores.
 pub fn program(ignored: bool) -> impl Strategy<Value = Program> {
-    insns(Rules::Seccomp, ignored).prop_map(|insns| repaired(insns, Program::new))
+    program_for(ignored)
+}
+
+/// The same for another input.
+pub fn program_for<D: FilterInput>(ignored: bool) -> impl Strategy<Value = Program<D>> {
+    let rules = Rules::Filter(D::layout(Endian::NATIVE));
+    insns(rules, ignored).prop_map(|insns| repaired(insns, Program::of))
 }
 
 /// Socket filters.
@@ -40,15 +49,20 @@ fn insns(rules: Rules, ignored: bool) -> impl Strategy<Value = Vec<Insn>> {
 
 /// An instruction that `behind` others follow.
 fn insn(rules: Rules, behind: usize, (op, jt, jf, k, ignored): Seed) -> Insn {
+    let layout = match rules {
+        Rules::Filter(layout) | Rules::LongFilter(layout) => Some(layout),
+        Rules::Socket => None,
+    };
     let mut op = Op::ALL[usize::from(op) % Op::ALL.len()];
     if behind == 0 {
         op = if k % 2 == 0 { Op::RetK } else { Op::RetA };
-    } else if rules == Rules::Seccomp && !op.in_seccomp() {
+    } else if layout.is_some() && !op.in_seccomp() {
         op = Op::LdWordAbs;
     }
     let near = |distance: u8| (usize::from(distance) % behind.clamp(1, 256)) as u8;
+    let words = layout.map_or(0, Layout::size) / 4;
     let k = match (op, op.operand()) {
-        (Op::LdWordAbs, _) if rules == Rules::Seccomp => k % 16 * 4,
+        (Op::LdWordAbs, _) if words > 0 => k % words * 4,
         (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs, _) if k >= 0xffff_f000 => {
             AncillaryWord::ALL[k as usize % AncillaryWord::ALL.len()].offset()
         }

@@ -1,8 +1,9 @@
 //! The kernel's acceptance rules for classic BPF. All violations are reported, not only the first.
 //!
 //! Source: `net/core/filter.c`, `bpf_check_classic` with `chk_code_allowed` and
-//! `check_load_and_stores`, and `kernel/seccomp.c`, `seccomp_check_filter`. It accepts exactly what the
-//! kernel accepts. After a violation, it continues as if the instruction were harmless.
+//! `check_load_and_stores`; `kernel/seccomp.c`, `seccomp_check_filter`; and `io_uring/bpf_filter.c`,
+//! `io_uring_check_cbpf_filter`, which permits the same instructions as seccomp and loads from a smaller structure.
+//! It accepts exactly what the kernel accepts. After a violation, it continues as if the instruction were harmless.
 
 use super::ancillary::{AncillaryWord, SKF_AD_OFF};
 use super::cfg::{Registers, Successors};
@@ -10,24 +11,29 @@ use super::error::{ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
 use super::limits::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 use super::op::{Op, Operand};
-use crate::data::SECCOMP_DATA_SIZE;
+use crate::layout::Layout;
 
 /// Which acceptance rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
-    Seccomp,
-    /// Those of seccomp filters, but with the limit for reading.
-    LongSeccomp,
+    /// Those of filters that load words of this structure. The byte order does not matter.
+    Filter(Layout),
+    /// The same, but with the limit for reading.
+    LongFilter(Layout),
     Socket,
 }
 
 impl Rules {
-    fn is_seccomp(self) -> bool {
-        self != Rules::Socket
+    /// The structure whose words are loaded; `None` for packets.
+    fn layout(self) -> Option<Layout> {
+        match self {
+            Rules::Filter(layout) | Rules::LongFilter(layout) => Some(layout),
+            Rules::Socket => None,
+        }
     }
 
     fn max_insns(self) -> usize {
-        if self == Rules::LongSeccomp { MAX_READ_INSNS } else { MAX_INSNS }
+        if matches!(self, Rules::LongFilter(_)) { MAX_READ_INSNS } else { MAX_INSNS }
     }
 }
 
@@ -72,22 +78,21 @@ pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError>
 /// The rules for the constant of an instruction.
 fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(ViolationKind)) {
     let k = insn.k;
-    if rules.is_seccomp() && !op.in_seccomp() {
-        report(ViolationKind::NotInSeccomp);
+    let layout = rules.layout();
+    if let Some(layout) = layout.filter(|_| !op.in_seccomp()) {
+        report(ViolationKind::NotInFilter(layout));
     }
-    match op {
-        Op::DivK | Op::ModK if k == 0 => report(ViolationKind::DivisionByZero),
-        Op::LshK | Op::RshK if k >= 32 => report(ViolationKind::ShiftTooFar),
-        Op::LdWordAbs if rules.is_seccomp() && k >= SECCOMP_DATA_SIZE => {
-            report(ViolationKind::LoadOutside);
+    match (op, layout) {
+        (Op::DivK | Op::ModK, _) if k == 0 => report(ViolationKind::DivisionByZero),
+        (Op::LshK | Op::RshK, _) if k >= 32 => report(ViolationKind::ShiftTooFar),
+        (Op::LdWordAbs, Some(layout)) if k >= layout.size() => {
+            report(ViolationKind::LoadOutside(layout));
         }
-        Op::LdWordAbs if rules.is_seccomp() && k % 4 != 0 => {
-            report(ViolationKind::LoadUnaligned);
+        (Op::LdWordAbs, Some(layout)) if k % 4 != 0 => {
+            report(ViolationKind::LoadUnaligned(layout));
         }
-        Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs
-            if rules == Rules::Socket
-                && k >= SKF_AD_OFF
-                && AncillaryWord::from_offset(k).is_none() =>
+        (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs, None)
+            if k >= SKF_AD_OFF && AncillaryWord::from_offset(k).is_none() =>
         {
             report(ViolationKind::UnknownAncillary);
         }
@@ -162,6 +167,10 @@ impl ScratchFlow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Endian;
+
+    const SECCOMP: Rules = Rules::Filter(Layout::Seccomp);
+    const IO_URING: Rules = Rules::Filter(Layout::IoUring(Endian::Little));
 
     fn raw(op: Op, jt: u8, jf: u8, k: u32) -> RawInsn {
         RawInsn { code: op.code(), jt, jf, k }
@@ -190,13 +199,13 @@ mod tests {
 
     #[test]
     fn programs_have_1_to_4096_instructions() {
-        for rules in [Rules::Seccomp, Rules::Socket] {
+        for rules in [SECCOMP, IO_URING, Rules::Socket] {
             assert_eq!(violations(&[], rules), [("empty", None)]);
             assert_eq!(violations(&[RET; 1], rules), []);
             assert_eq!(violations(&[RET; 4096], rules), []);
             assert_eq!(violations(&[RET; 4097], rules), [("too-long", None)]);
         }
-        let error = check(&[RET; 5000], Rules::Seccomp).unwrap_err().to_string();
+        let error = check(&[RET; 5000], SECCOMP).unwrap_err().to_string();
         assert!(error.contains("5000") && error.contains("4096"), "{error}");
     }
 
@@ -204,7 +213,7 @@ mod tests {
     fn opcodes_outside_the_table_are_unknown() {
         for code in [0x22, 0x08, 0x0e, 0x0026, 0x36, 0xa1, 0xb0, 0x8c, 0x0d, 0x8000, 0x2000] {
             let insn = RawInsn { code, jt: 0, jf: 0, k: 0 };
-            judge(insn, Rules::Seccomp, Some("unknown-code"));
+            judge(insn, SECCOMP, Some("unknown-code"));
             judge(insn, Rules::Socket, Some("unknown-code"));
         }
     }
@@ -217,21 +226,48 @@ mod tests {
                 continue;
             }
             judge(insn, Rules::Socket, None);
-            judge(insn, Rules::Seccomp, (!op.in_seccomp()).then_some("not-in-seccomp"));
+            judge(insn, SECCOMP, (!op.in_seccomp()).then_some("not-in-seccomp"));
         }
     }
 
     #[test]
     fn seccomp_loads_whole_words_of_its_64_bytes() {
         for k in (0..64).step_by(4) {
-            judge(plain(Op::LdWordAbs, k), Rules::Seccomp, None);
+            judge(plain(Op::LdWordAbs, k), SECCOMP, None);
         }
         for k in [1, 2, 3, 17, 62, 63] {
-            judge(plain(Op::LdWordAbs, k), Rules::Seccomp, Some("load-unaligned"));
+            judge(plain(Op::LdWordAbs, k), SECCOMP, Some("load-unaligned"));
         }
         for k in [64, 65, 0x1000, SKF_AD_OFF, u32::MAX] {
-            judge(plain(Op::LdWordAbs, k), Rules::Seccomp, Some("load-outside"));
+            judge(plain(Op::LdWordAbs, k), SECCOMP, Some("load-outside"));
         }
+    }
+
+    #[test]
+    fn io_uring_has_the_instructions_of_seccomp() {
+        for &op in Op::ALL {
+            let insn = plain(op, u32::from(matches!(op, Op::DivK | Op::ModK)));
+            if matches!(op, Op::LdMem | Op::LdxMem | Op::Ja | Op::RetK | Op::RetA) {
+                continue;
+            }
+            judge(insn, IO_URING, (!op.in_seccomp()).then_some("not-in-io-uring"));
+        }
+    }
+
+    #[test]
+    fn io_uring_loads_whole_words_of_its_40_bytes() {
+        for k in (0..40).step_by(4) {
+            judge(plain(Op::LdWordAbs, k), IO_URING, None);
+        }
+        for k in [1, 2, 9, 10, 38, 39] {
+            judge(plain(Op::LdWordAbs, k), IO_URING, Some("load-unaligned"));
+        }
+        for k in [40, 41, 44, 60, 0x1000, SKF_AD_OFF, u32::MAX] {
+            judge(plain(Op::LdWordAbs, k), IO_URING, Some("load-outside"));
+        }
+        let message = check(&[plain(Op::LdWordAbs, 40), RET], IO_URING).unwrap_err().to_string();
+        assert!(message.contains("io_uring_bpf_ctx, which has 40 bytes"), "{message}");
+        assert!(message.contains("the last word is at offset 36"), "{message}");
     }
 
     #[test]
@@ -253,9 +289,9 @@ mod tests {
 
     #[test]
     fn division_by_constant_zero_is_refused() {
-        judge(plain(Op::DivK, 0), Rules::Seccomp, Some("division-by-zero"));
-        judge(plain(Op::DivK, 1), Rules::Seccomp, None);
-        judge(plain(Op::DivX, 0), Rules::Seccomp, None);
+        judge(plain(Op::DivK, 0), SECCOMP, Some("division-by-zero"));
+        judge(plain(Op::DivK, 1), SECCOMP, None);
+        judge(plain(Op::DivX, 0), SECCOMP, None);
         judge(plain(Op::ModK, 0), Rules::Socket, Some("division-by-zero"));
         judge(plain(Op::ModX, 0), Rules::Socket, None);
     }
@@ -263,37 +299,36 @@ mod tests {
     #[test]
     fn shifts_stay_below_32() {
         for op in [Op::LshK, Op::RshK] {
-            judge(plain(op, 31), Rules::Seccomp, None);
-            judge(plain(op, 32), Rules::Seccomp, Some("shift-too-far"));
+            judge(plain(op, 31), SECCOMP, None);
+            judge(plain(op, 32), SECCOMP, Some("shift-too-far"));
             judge(plain(op, u32::MAX), Rules::Socket, Some("shift-too-far"));
         }
-        judge(plain(Op::LshX, 99), Rules::Seccomp, None);
+        judge(plain(Op::LshX, 99), SECCOMP, None);
     }
 
     #[test]
     fn scratch_has_16_words() {
         for op in [Op::St, Op::Stx, Op::LdMem, Op::LdxMem] {
-            judge(plain(op, 16), Rules::Seccomp, Some("scratch-outside"));
-            judge(plain(op, u32::MAX), Rules::Seccomp, Some("scratch-outside"));
+            judge(plain(op, 16), SECCOMP, Some("scratch-outside"));
+            judge(plain(op, u32::MAX), SECCOMP, Some("scratch-outside"));
         }
-        judge(plain(Op::St, 15), Rules::Seccomp, None);
-        judge(plain(Op::Stx, 15), Rules::Seccomp, None);
+        judge(plain(Op::St, 15), SECCOMP, None);
+        judge(plain(Op::Stx, 15), SECCOMP, None);
     }
 
     #[test]
     fn targets_are_inside_the_program() {
-        judge(plain(Op::Ja, 0), Rules::Seccomp, None);
-        judge(plain(Op::Ja, 1), Rules::Seccomp, Some("jump-outside"));
-        judge(plain(Op::Ja, u32::MAX), Rules::Seccomp, Some("jump-outside"));
+        judge(plain(Op::Ja, 0), SECCOMP, None);
+        judge(plain(Op::Ja, 1), SECCOMP, Some("jump-outside"));
+        judge(plain(Op::Ja, u32::MAX), SECCOMP, Some("jump-outside"));
         for &op in Op::ALL.iter().filter(|op| op.is_branch()) {
-            judge(raw(op, 0, 0, 0), Rules::Seccomp, None);
-            judge(raw(op, 1, 0, 0), Rules::Seccomp, Some("branch-outside"));
-            judge(raw(op, 0, 255, 0), Rules::Seccomp, Some("branch-outside"));
+            judge(raw(op, 0, 0, 0), SECCOMP, None);
+            judge(raw(op, 1, 0, 0), SECCOMP, Some("branch-outside"));
+            judge(raw(op, 0, 255, 0), SECCOMP, Some("branch-outside"));
         }
-        let both = violations(&[raw(Op::JeqK, 1, 2, 0), RET], Rules::Seccomp);
+        let both = violations(&[raw(Op::JeqK, 1, 2, 0), RET], SECCOMP);
         assert_eq!(both, [("branch-outside", Some(0)); 2]);
-        let message =
-            check(&[raw(Op::JeqK, 0, 7, 0), RET], Rules::Seccomp).unwrap_err().to_string();
+        let message = check(&[raw(Op::JeqK, 0, 7, 0), RET], SECCOMP).unwrap_err().to_string();
         assert!(
             message.contains("instruction 8") && message.contains("last instruction is 1"),
             "{message}"
@@ -302,8 +337,8 @@ mod tests {
 
     #[test]
     fn the_last_instruction_is_a_return() {
-        assert_eq!(violations(&[plain(Op::RetA, 0)], Rules::Seccomp), []);
-        assert_eq!(violations(&[plain(Op::Tax, 0)], Rules::Seccomp), [("no-return", Some(0))]);
+        assert_eq!(violations(&[plain(Op::RetA, 0)], SECCOMP), []);
+        assert_eq!(violations(&[plain(Op::Tax, 0)], SECCOMP), [("no-return", Some(0))]);
         assert_eq!(violations(&[RET, plain(Op::Neg, 0)], Rules::Socket), [("no-return", Some(1))]);
     }
 
@@ -313,7 +348,7 @@ mod tests {
         let ld = plain(Op::LdMem, 3);
         let ldx = plain(Op::LdxMem, 3);
         let unset = |index| vec![("scratch-unset", Some(index))];
-        let of = |insns: &[RawInsn]| violations(insns, Rules::Seccomp);
+        let of = |insns: &[RawInsn]| violations(insns, SECCOMP);
         assert_eq!(of(&[st, ld, RET]), []);
         assert_eq!(of(&[plain(Op::Stx, 3), ldx, RET]), []);
         assert_eq!(of(&[ld, RET]), unset(0));
@@ -335,22 +370,22 @@ mod tests {
         let ld = plain(Op::LdMem, 3);
         // 0: to 3 or on; 1: write; 2: to 5; 3: ret; 4: read, which nothing reaches.
         let dead = [raw(Op::JeqK, 2, 0, 0), st, plain(Op::Ja, 2), RET, ld, RET];
-        assert_eq!(violations(&dead, Rules::Seccomp), [("scratch-unset", Some(4))]);
+        assert_eq!(violations(&dead, SECCOMP), [("scratch-unset", Some(4))]);
         // The read is only reachable after the write, but follows a `ret`.
         let behind = [raw(Op::JeqK, 0, 2, 0), st, plain(Op::Ja, 1), RET, ld, RET];
-        assert_eq!(violations(&behind, Rules::Seccomp), [("scratch-unset", Some(4))]);
+        assert_eq!(violations(&behind, SECCOMP), [("scratch-unset", Some(4))]);
     }
 
     #[test]
     fn every_violation_is_reported_and_the_first_five_are_printed() {
         let broken = [plain(Op::DivK, 0); 7];
-        let error = check(&broken, Rules::Seccomp).unwrap_err();
+        let error = check(&broken, SECCOMP).unwrap_err();
         assert_eq!(error.violations().len(), 8);
         let text = error.to_string();
         assert_eq!(text.lines().count(), 6, "{text}");
         assert!(text.ends_with("and 3 more violations"), "{text}");
         let mixed = [plain(Op::LdByteAbs, 0), raw(Op::JeqK, 0, 9, 0), plain(Op::St, 16)];
-        let rules: Vec<_> = violations(&mixed, Rules::Seccomp).iter().map(|v| v.0).collect();
+        let rules: Vec<_> = violations(&mixed, SECCOMP).iter().map(|v| v.0).collect();
         assert_eq!(rules, ["not-in-seccomp", "branch-outside", "scratch-outside", "no-return"]);
     }
 }

@@ -36,13 +36,7 @@ impl SeccompData {
         for (offset, chunk) in (0..).step_by(4).zip(bytes.chunks_exact(4)) {
             let word = Word::from_offset(offset, endian);
             if let (Some(word), Some(&chunk)) = (word, chunk.first_chunk()) {
-                data.set_word(
-                    word,
-                    match endian {
-                        Endian::Little => u32::from_le_bytes(chunk),
-                        Endian::Big => u32::from_be_bytes(chunk),
-                    },
-                );
+                data.set_word(word, endian.word(chunk));
             }
         }
         data
@@ -53,11 +47,7 @@ impl SeccompData {
         let mut bytes = [0; SECCOMP_DATA_SIZE as usize];
         for (offset, chunk) in (0..).step_by(4).zip(bytes.chunks_exact_mut(4)) {
             if let Some(word) = Word::from_offset(offset, endian) {
-                let value = self.word(word);
-                chunk.copy_from_slice(&match endian {
-                    Endian::Little => value.to_le_bytes(),
-                    Endian::Big => value.to_be_bytes(),
-                });
+                chunk.copy_from_slice(&endian.bytes(self.word(word)));
             }
         }
         bytes
@@ -96,15 +86,18 @@ impl SeccompData {
     }
 }
 
-/// One of the sixteen 32-bit words of `struct seccomp_data`, in the order of the diagram: arch, nr,
-/// then the instruction pointer and the arguments, high word before low.
+/// One of at most sixteen words of the structure that a filter reads, by its rank in the order of the diagram. Which word
+/// that is depends on the [layout](crate::Layout).
+///
+/// The named words and offsets are those of `struct seccomp_data`: arch, nr, then the instruction pointer and the
+/// arguments, high word before low. [`Layout::place`](crate::Layout::place) has the offsets for every layout.
 ///
 /// The number inside is always below [`Word::COUNT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Word(u8);
 
 impl Word {
-    /// The number of words.
+    /// The number of words of `struct seccomp_data`, and the maximum of all layouts.
     pub const COUNT: usize = 16;
     /// The `AUDIT_ARCH_*` token.
     pub const ARCH: Word = Word(0);
@@ -128,6 +121,11 @@ impl Word {
     /// The word with the given rank in diagram order, 0–15.
     pub const fn from_index(index: usize) -> Option<Word> {
         if index < Word::COUNT { Some(Word(index as u8)) } else { None }
+    }
+
+    /// The word with this rank modulo [`Word::COUNT`], for ranks that are constants.
+    pub(crate) const fn ranked(rank: usize) -> Word {
+        Word((rank % Word::COUNT) as u8)
     }
 
     /// The rank in diagram order, 0–15.
@@ -179,7 +177,7 @@ impl Word {
 
 /// The byte order of the machine that runs a filter: it decides at which offset each half of an argument
 /// is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Endian {
@@ -194,6 +192,22 @@ impl Endian {
     /// The byte order of the compilation target.
     pub const NATIVE: Endian =
         if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+
+    /// The number of 32 bits that a machine of this byte order loads from these bytes.
+    pub(crate) const fn word(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Endian::Little => u32::from_le_bytes(bytes),
+            Endian::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    /// The bytes that a machine of this byte order stores for a number of 32 bits.
+    pub(crate) const fn bytes(self, word: u32) -> [u8; 4] {
+        match self {
+            Endian::Little => word.to_le_bytes(),
+            Endian::Big => word.to_be_bytes(),
+        }
+    }
 }
 
 #[cfg(test)]

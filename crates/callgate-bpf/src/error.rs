@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::insn::RawInsn;
 use super::limits::{MAX_INSNS, SCRATCH_WORDS};
-use crate::data::{Endian, SECCOMP_DATA_SIZE};
+use crate::data::Endian;
+use crate::layout::Layout;
 
 /// How many violations [`ProgramError`] prints; the others are counted.
 const PRINTED: usize = 5;
@@ -93,9 +94,9 @@ pub(super) enum ViolationKind {
     TooLong { insns: usize, limit: usize },
     Truncated { bytes: usize },
     UnknownCode,
-    NotInSeccomp,
-    LoadUnaligned,
-    LoadOutside,
+    NotInFilter(Layout),
+    LoadUnaligned(Layout),
+    LoadOutside(Layout),
     UnknownAncillary,
     DivisionByZero,
     ShiftTooFar,
@@ -126,7 +127,7 @@ impl Violation {
     }
 
     /// A stable name of the violated rule, for programs and tests: `empty`, `too-long`,
-    /// `truncated`, `unknown-code`, `not-in-seccomp`, `load-unaligned`, `load-outside`,
+    /// `truncated`, `unknown-code`, `not-in-seccomp`, `not-in-io-uring`, `load-unaligned`, `load-outside`,
     /// `unknown-ancillary`, `division-by-zero`, `shift-too-far`, `scratch-outside`, `scratch-unset`,
     /// `jump-outside`, `branch-outside`, `no-return`.
     pub fn rule(&self) -> &'static str {
@@ -135,9 +136,10 @@ impl Violation {
             ViolationKind::TooLong { .. } => "too-long",
             ViolationKind::Truncated { .. } => "truncated",
             ViolationKind::UnknownCode => "unknown-code",
-            ViolationKind::NotInSeccomp => "not-in-seccomp",
-            ViolationKind::LoadUnaligned => "load-unaligned",
-            ViolationKind::LoadOutside => "load-outside",
+            ViolationKind::NotInFilter(Layout::Seccomp) => "not-in-seccomp",
+            ViolationKind::NotInFilter(Layout::IoUring(_)) => "not-in-io-uring",
+            ViolationKind::LoadUnaligned(_) => "load-unaligned",
+            ViolationKind::LoadOutside(_) => "load-outside",
             ViolationKind::UnknownAncillary => "unknown-ancillary",
             ViolationKind::DivisionByZero => "division-by-zero",
             ViolationKind::ShiftTooFar => "shift-too-far",
@@ -182,21 +184,27 @@ impl fmt::Display for Violation {
             ViolationKind::UnknownCode => {
                 write!(f, "{code:#04x} is not an opcode of classic BPF")
             }
-            ViolationKind::NotInSeccomp => f.write_str(
-                "only socket filters may use this instruction; seccomp filters load words at constant \
-                 offsets only and have no `mod`",
-            ),
-            ViolationKind::LoadUnaligned => write!(
+            ViolationKind::NotInFilter(layout) => {
+                f.write_str("only socket filters may use this instruction; ")?;
+                f.write_str(match layout {
+                    Layout::Seccomp => "seccomp filters",
+                    Layout::IoUring(_) => "io_uring filters",
+                })?;
+                f.write_str(" load words at constant offsets only and have no `mod`")
+            }
+            ViolationKind::LoadUnaligned(layout) => write!(
                 f,
-                "offset {k} is not a multiple of 4; a seccomp filter loads whole words of \
-                 seccomp_data, at offsets 0, 4, ..., {}",
-                SECCOMP_DATA_SIZE - 4
+                "offset {k} is not a multiple of 4; {} loads whole words of {}, at offsets 0, 4, ..., {}",
+                layout.a_filter(),
+                layout.structure(),
+                layout.size() - 4
             ),
-            ViolationKind::LoadOutside => write!(
+            ViolationKind::LoadOutside(layout) => write!(
                 f,
-                "offset {k} is outside seccomp_data, which has {SECCOMP_DATA_SIZE} bytes; the last \
-                 word is at offset {}",
-                SECCOMP_DATA_SIZE - 4
+                "offset {k} is outside {}, which has {} bytes; the last word is at offset {}",
+                layout.structure(),
+                layout.size(),
+                layout.size() - 4
             ),
             ViolationKind::UnknownAncillary => write!(
                 f,
@@ -242,9 +250,24 @@ mod tests {
     fn messages_show_the_instruction_the_limit_and_the_given_value() {
         use ViolationKind::*;
         for (op, k, kind, message) in [
-            (Op::LdHalfAbs, 2, NotInSeccomp, "ldh [2]`): only socket filters may use this"),
-            (Op::LdWordAbs, 6, LoadUnaligned, "ld [6]`): offset 6 is not a multiple of 4"),
-            (Op::LdWordAbs, 68, LoadOutside, "ld [68]`): offset 68 is outside seccomp_data"),
+            (
+                Op::LdHalfAbs,
+                2,
+                NotInFilter(Layout::Seccomp),
+                "ldh [2]`): only socket filters may use this",
+            ),
+            (
+                Op::LdWordAbs,
+                6,
+                LoadUnaligned(Layout::Seccomp),
+                "ld [6]`): offset 6 is not a multiple of 4",
+            ),
+            (
+                Op::LdWordAbs,
+                68,
+                LoadOutside(Layout::Seccomp),
+                "ld [68]`): offset 68 is outside seccomp_data",
+            ),
             (
                 Op::LdByteAbs,
                 0xffff_f041,

@@ -1,4 +1,4 @@
-//! The reference interpreter: the semantics of classic BPF, for syscalls and for packets.
+//! The reference interpreter: the semantics of classic BPF, for syscalls, io_uring requests and packets.
 //!
 //! It is written to be simple, not fast; every other engine is compared with it. A and X start
 //! as 0. Division and remainder by a zero X, and a load outside of a packet, end the program with
@@ -12,16 +12,17 @@ use super::alu::Source;
 use super::ancillary::{Ancillary, AncillaryWord, SKF_LL_OFF, SKF_NET_OFF};
 use super::insn::Insn;
 use super::op::Op;
-use crate::data::{Endian, SECCOMP_DATA_SIZE, SeccompData, Word};
+use crate::data::Endian;
+use crate::input::FilterInput;
 use crate::limits::SCRATCH_WORDS;
 use crate::verdict::Verdict;
 use crate::width::Width;
 
-/// The result of running a seccomp filter on a syscall.
+/// The result of running a filter: of a seccomp filter on a syscall, if not stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct Run<V = Verdict> {
     /// The returned verdict.
-    pub verdict: Verdict,
+    pub verdict: V,
     /// The number of executed instructions, including the return.
     pub executed: usize,
 }
@@ -93,7 +94,7 @@ pub(super) fn execute<I: Input>(
 ) -> (u32, usize) {
     let mut machine = Machine { a: 0, x: 0, index: 0, scratch: [0; SCRATCH_WORDS] };
     // A checked program only jumps forward, so that it executes each instruction at most once, and ends
-    // with a return. The value after the loop would kill, never allow.
+    // with a return. The value after the loop is 0, which never allows.
     for executed in 1..=insns.len() {
         let Some(&insn) = insns.get(machine.index) else { break };
         visit(Step { index: machine.index, insn, a: machine.a, x: machine.x });
@@ -180,25 +181,25 @@ fn or_end(value: Option<u32>) -> ControlFlow<u32, u32> {
     }
 }
 
-/// A syscall: only whole words of `struct seccomp_data` can be loaded.
-pub(super) struct SyscallInput<'a> {
-    pub(super) data: &'a SeccompData,
+/// The structure that a filter reads: only whole words of it can be loaded.
+pub(super) struct WordInput<'a, D> {
+    pub(super) data: &'a D,
     pub(super) endian: Endian,
 }
 
-impl Input for SyscallInput<'_> {
+impl<D: FilterInput> Input for WordInput<'_, D> {
     fn len(&self) -> u32 {
-        SECCOMP_DATA_SIZE
+        D::layout(self.endian).size()
     }
 
     fn special(&self, offset: u32, width: Width, _a: u32, _x: u32) -> Option<u32> {
         if width != Width::Word {
             return None;
         }
-        Word::from_offset(offset, self.endian).map(|word| self.data.word(word))
+        self.data.load(offset, self.endian)
     }
 
-    /// Not in seccomp filters.
+    /// Not in filters that load words only.
     fn load(&self, _offset: u32, _width: Width) -> Option<u32> {
         None
     }

@@ -2,9 +2,10 @@
 //! interpreter.
 //!
 //! One table, [`Op`], drives everything about instructions: encoding, decoding, printing, parsing
-//! and the acceptance rules. A [`Program`] is a seccomp filter that the kernel accepts, and a
-//! [`SocketProgram`] is a socket filter that it accepts; neither type can hold anything else. A
-//! [`ProgramError`] lists every reason why the kernel would refuse a program.
+//! and the acceptance rules. A [`Program`] is a seccomp filter that the kernel accepts, a
+//! `Program<IoUringRequest>` is an [io_uring filter](io_uring) that it accepts, and a [`SocketProgram`] is a socket filter
+//! that it accepts; none of these types can hold anything else. A [`ProgramError`] lists every reason why the kernel would
+//! refuse a program.
 //!
 //! - [`asm`] reads assembly, [`text`] any textual form, which it recognises;
 //! - [`disasm`] writes all of them;
@@ -12,6 +13,7 @@
 //!   [`Relation`] the semantics of arithmetic and comparisons;
 //! - [`constants`] has the kernel's constants by name, and names the values of arguments;
 //! - [`template`] has programs with variables, whose values are set when a filter is installed;
+//! - [`Layout`] has the words of the structures that filters read;
 //! - [`is_constant_allow`] predicts whether the kernel caches that a syscall is allowed.
 //!
 //! ```
@@ -47,12 +49,16 @@ pub mod disasm;
 mod error;
 mod filter_flags;
 mod flow;
+mod input;
 mod insn;
 mod interp;
+pub mod io_uring;
+mod layout;
 mod lexer;
 mod limits;
 mod names;
 mod op;
+mod place;
 mod program;
 pub mod random;
 #[cfg(feature = "serde")]
@@ -73,10 +79,13 @@ pub use data::{Endian, SeccompData, Word};
 pub use error::{ProgramError, Violation};
 pub use filter_flags::FilterFlags;
 pub use flow::compared_arches;
+pub use input::FilterInput;
 pub use insn::{Insn, RawInsn, UnknownCode};
 pub use interp::{Run, Step, load_absolute, load_indexed};
+pub use layout::Layout;
 pub use limits::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 pub use op::{Op, Operand};
+pub use place::Place;
 pub use program::{LongProgram, Program, SocketProgram};
 pub use syscalls::Arch;
 pub use verdict::{Action, Verdict};

@@ -1,6 +1,7 @@
 //! Programs that the kernel accepts, or refuses for their length only. The types guarantee the acceptance
-//! rules.
+//! rules, and which structure a program reads: a filter for one cannot be used as one for another.
 
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::Op;
@@ -8,24 +9,27 @@ use super::ancillary::Ancillary;
 use super::check::{self, Rules};
 use super::error::{Hint, ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
-use super::interp::{self, PacketInput, Run, Step, SyscallInput};
+use super::interp::{self, PacketInput, Run, Step, WordInput};
 #[cfg(doc)]
 use super::limits::MAX_READ_INSNS;
 use crate::data::{Endian, SeccompData};
+use crate::input::FilterInput;
+use crate::layout::Layout;
 use crate::verdict::Verdict;
 
-/// A seccomp filter that the kernel accepts (`bpf_check_classic`, then `seccomp_check_filter`).
+/// A filter that the kernel accepts: a seccomp filter (`bpf_check_classic`, then `seccomp_check_filter`), or one for another
+/// [input](FilterInput).
 ///
 /// It has 1 to 4,096 instructions, all of them permitted in seccomp filters, only jumps forward inside the
 /// program, and ends with a return on every path. It dereferences to a [`LongProgram`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Program(LongProgram);
+pub struct Program<D = SeccompData>(LongProgram<D>);
 
-/// A seccomp filter that the kernel accepts, or refuses for its length only, with 1 to [`MAX_READ_INSNS`]
+/// A filter that the kernel accepts, or refuses for its length only, with 1 to [`MAX_READ_INSNS`]
 /// instructions. It can be read, run, explained and compared, and optimized to a
 /// [`Program`], but not installed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LongProgram(Vec<Insn>);
+pub struct LongProgram<D = SeccompData>(Vec<Insn>, PhantomData<D>);
 
 /// A socket filter that the kernel accepts (`bpf_check_classic`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,20 +65,6 @@ macro_rules! checked {
             pub fn from_bytes(bytes: &[u8], endian: Endian) -> Result<$program, ProgramError> {
                 decode(bytes, endian, $rules).map($of)
             }
-
-            /// Converts the program into its instructions.
-            pub fn into_insns(self) -> Vec<Insn> {
-                Vec::from(self)
-            }
-        }
-
-        impl<'a> IntoIterator for &'a $program {
-            type Item = &'a Insn;
-            type IntoIter = std::slice::Iter<'a, Insn>;
-
-            fn into_iter(self) -> Self::IntoIter {
-                self.iter()
-            }
         }
 
         impl TryFrom<Vec<Insn>> for $program {
@@ -87,14 +77,55 @@ macro_rules! checked {
     };
 }
 
-checked!(Program, Rules::Seccomp, |insns| Program(LongProgram(insns)));
-checked!(LongProgram, Rules::LongSeccomp, LongProgram);
+checked!(Program, Rules::Filter(Layout::Seccomp), Program::of_accepted);
+checked!(LongProgram, Rules::LongFilter(Layout::Seccomp), LongProgram::of_accepted);
 checked!(SocketProgram, Rules::Socket, SocketProgram);
+
+impl<D: FilterInput> Program<D> {
+    /// Checks a program for this input against the kernel's rules; for seccomp filters, [`Program::new`] is the same. The
+    /// error lists every violation.
+    ///
+    /// ```
+    /// use callgate_bpf::io_uring::{Decision, IoUringRequest};
+    /// use callgate_bpf::{Endian, Insn, Op, Program};
+    ///
+    /// let insns = vec![
+    ///     Insn::new(Op::LdWordAbs, 16), // A = socket.family
+    ///     Insn::branch(Op::JeqK, 2, 0, 1), // AF_INET
+    ///     Insn::new(Op::RetK, Decision::Allow.value()),
+    ///     Insn::new(Op::RetK, Decision::Deny.value()),
+    /// ];
+    /// let program = Program::<IoUringRequest>::of(insns)?;
+    /// let run = program.run(&IoUringRequest::new(45), Endian::NATIVE);
+    /// assert_eq!(run.verdict, Decision::Deny);
+    /// # Ok::<(), callgate_bpf::ProgramError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// All violations of the acceptance rules.
+    pub fn of(insns: Vec<Insn>) -> Result<Program<D>, ProgramError> {
+        let raw: Vec<RawInsn> = insns.iter().map(|&insn| insn.into()).collect();
+        check::check(&raw, Rules::Filter(D::layout(Endian::NATIVE)))?;
+        Ok(Program::of_accepted(insns))
+    }
+}
+
+impl<D> Program<D> {
+    fn of_accepted(insns: Vec<Insn>) -> Program<D> {
+        Program(LongProgram::of_accepted(insns))
+    }
+}
+
+impl<D> LongProgram<D> {
+    fn of_accepted(insns: Vec<Insn>) -> LongProgram<D> {
+        LongProgram(insns, PhantomData)
+    }
+}
 
 /// Accessors.
 macro_rules! insns {
-    ($program:ident) => {
-        impl $program {
+    ($program:ident $(<$input:ident>)?) => {
+        impl $(<$input>)? $program $(<$input>)? {
             /// The bytes of the `struct sock_filter` array in the given byte order.
             pub fn to_bytes(&self, endian: Endian) -> Vec<u8> {
                 self.0.iter().flat_map(|&insn| RawInsn::from(insn).to_bytes(endian)).collect()
@@ -122,58 +153,82 @@ macro_rules! insns {
             }
         }
 
-        impl From<$program> for Vec<Insn> {
-            fn from(program: $program) -> Vec<Insn> {
+        impl $(<$input>)? From<$program $(<$input>)?> for Vec<Insn> {
+            fn from(program: $program $(<$input>)?) -> Vec<Insn> {
                 program.0
+            }
+        }
+
+        into_insns!($program $(<$input>)?);
+    };
+}
+
+/// Conversions to instructions.
+macro_rules! into_insns {
+    ($program:ident $(<$input:ident>)?) => {
+        impl $(<$input>)? $program $(<$input>)? {
+            /// Converts the program into its instructions.
+            pub fn into_insns(self) -> Vec<Insn> {
+                Vec::from(self)
+            }
+        }
+
+        impl<'a $(, $input)?> IntoIterator for &'a $program $(<$input>)? {
+            type Item = &'a Insn;
+            type IntoIter = std::slice::Iter<'a, Insn>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.iter()
             }
         }
     };
 }
 
-insns!(LongProgram);
+insns!(LongProgram<D>);
 insns!(SocketProgram);
+into_insns!(Program<D>);
 
-impl From<Program> for Vec<Insn> {
-    fn from(program: Program) -> Vec<Insn> {
+impl<D> From<Program<D>> for Vec<Insn> {
+    fn from(program: Program<D>) -> Vec<Insn> {
         program.0.0
     }
 }
 
-impl Deref for Program {
-    type Target = LongProgram;
+impl<D> Deref for Program<D> {
+    type Target = LongProgram<D>;
 
-    fn deref(&self) -> &LongProgram {
+    fn deref(&self) -> &LongProgram<D> {
         &self.0
     }
 }
 
-impl From<Program> for LongProgram {
-    fn from(program: Program) -> LongProgram {
+impl<D> From<Program<D>> for LongProgram<D> {
+    fn from(program: Program<D>) -> LongProgram<D> {
         program.0
     }
 }
 
-impl TryFrom<LongProgram> for Program {
+impl<D: FilterInput> TryFrom<LongProgram<D>> for Program<D> {
     type Error = ProgramError;
 
     /// Fails if the program is too long for the kernel.
-    fn try_from(long: LongProgram) -> Result<Program, ProgramError> {
-        check::check_length(long.len(), Rules::Seccomp)?;
+    fn try_from(long: LongProgram<D>) -> Result<Program<D>, ProgramError> {
+        check::check_length(long.len(), Rules::Filter(D::layout(Endian::NATIVE)))?;
         Ok(Program(long))
     }
 }
 
-impl LongProgram {
-    /// Runs the filter on a syscall, in the reference interpreter. The byte order is that of the machine
+impl<D: FilterInput> LongProgram<D> {
+    /// Runs the filter on a syscall or another input, in the reference interpreter. The byte order is that of the machine
     /// that the filter is for: it decides at which offset each half of an argument is.
-    pub fn run(&self, data: &SeccompData, endian: Endian) -> Run {
+    pub fn run(&self, data: &D, endian: Endian) -> Run<D::Verdict> {
         self.trace(data, endian, |_| ())
     }
 
     /// The same; calls `visit` before each instruction.
-    pub fn trace(&self, data: &SeccompData, endian: Endian, visit: impl FnMut(Step)) -> Run {
-        let (value, executed) = interp::execute(&self.0, &SyscallInput { data, endian }, visit);
-        Run { verdict: Verdict(value), executed }
+    pub fn trace(&self, data: &D, endian: Endian, visit: impl FnMut(Step)) -> Run<D::Verdict> {
+        let (value, executed) = interp::execute(&self.0, &WordInput { data, endian }, visit);
+        Run { verdict: D::verdict(value), executed }
     }
 }
 

@@ -24,7 +24,8 @@ impl Lowering<'_> {
     /// - if the conditions on several arguments are unrelated, the diagram has a case per combination; then
     ///   products are tested in sequence.
     pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, DiagramError> {
-        let argument = self.store.top_word(func).is_some_and(|word| word > Word::NR);
+        let layout = self.store.layout();
+        let argument = self.store.top_word(func).is_some_and(|word| !layout.selects(word));
         // The estimates below do not count comparisons with variables, and products have none.
         let is_fixed = !argument || self.store.has_comparisons(func);
         if is_fixed || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
@@ -41,7 +42,7 @@ impl Lowering<'_> {
         } else if let Some((_, word)) = other_first {
             let outline = query::word_first(self.store, func, word)?;
             let next = self.planned(outline, word, Guards::default())?;
-            self.graph.add(Code::Load { word, next })
+            self.load(word, next)
         } else {
             return self.code(func);
         };

@@ -9,8 +9,8 @@ use super::limits::MAX_INTERVALS;
 use super::lower::Lowering;
 use super::reuse::{self, Reuse, Target, TargetInterval};
 use super::tree::{Price, Tree, WeightedInterval, search_tree};
-use callgate_bpf::Op;
 use callgate_bpf::data::Word;
+use callgate_bpf::{Layout, Op};
 use callgate_proof::diagram::{DiagramError, Func};
 
 /// The maximum share of the weight of the numbers with the bit for which a tree is reused, because that takes more
@@ -32,16 +32,22 @@ impl Lowering<'_> {
         func: Func,
         word: Word,
     ) -> Result<Option<CodeId>, DiagramError> {
-        let Some(intervals) = query::partition(self.store, func, word, MAX_INTERVALS) else {
+        let layout = self.store.layout();
+        let mask = layout.mask(word);
+        let Some(intervals) = query::partition_within(self.store, func, word, mask, MAX_INTERVALS)
+        else {
             return Ok(None);
         };
         // Each function is searched once.
-        let weights = match word {
-            Word::ARCH => std::mem::take(&mut self.arches),
-            _ => self.numbers.remove(&func).unwrap_or_default(),
+        let weights = if word == layout.number() {
+            self.numbers.remove(&func).unwrap_or_default()
+        } else {
+            std::mem::take(&mut self.arches)
         };
         let is_reusable = |bit| self.aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
-        if let Some(reuse) = reuse::find(&intervals).filter(|reuse| is_reusable(reuse.bit)) {
+        // Only syscalls have numbers of several ABIs.
+        let found = if layout == Layout::Seccomp { reuse::find(&intervals) } else { None };
+        if let Some(reuse) = found.filter(|reuse| is_reusable(reuse.bit)) {
             return self.search_with_reuse(word, &reuse, &weights).map(Some);
         }
         let intervals: Vec<TargetInterval> = intervals
@@ -61,6 +67,10 @@ impl Lowering<'_> {
 
     fn tree_of(&self, (intervals, targets): (Vec<WeightedInterval>, Vec<Target>)) -> Search {
         let price = Price::of_number(self.aim, self.instructions);
+        // The kernel must only recognize constant allow in seccomp filters.
+        let bitset_tests =
+            self.store.layout() != Layout::Seccomp && self.instructions.allows_bitset_tests();
+        let price = Price { bitset_tests, ..price };
         Search { tree: search_tree(&intervals, price), targets }
     }
 
@@ -88,7 +98,8 @@ impl Lowering<'_> {
             _ => self.graph.add(Code::Load { word, next: *code }),
         });
         let without_a: Vec<CodeId> = without_a.collect();
-        Ok(self.tree(&search.tree, &codes, &without_a, Held { word, mask: u32::MAX }))
+        let held = Held { word, mask: self.store.layout().mask(word) };
+        Ok(self.tree(&search.tree, &codes, &without_a, held))
     }
 
     /// The code of a search in which numbers with a bit reuse the tree of those without it.

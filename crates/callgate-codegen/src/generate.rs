@@ -29,7 +29,8 @@ impl Effort {
     }
 }
 
-/// A program for a function; with patches, if the function [compares with variables](Store::variable_test).
+/// A program for a function, of the layout of the store; for io_uring requests, the weighted syscalls are opcodes, with any
+/// arch token. With patches, if the function [compares with variables](Store::variable_test).
 ///
 /// # Errors
 /// If the diagram exceeds its budget; and, because of a defect, if the program contains an instruction that
@@ -50,8 +51,9 @@ pub fn generate(
         lower::Lowering::new(store, root, syscalls, model, aim, instructions, effort);
     let entry = lowering.code(root)?;
     let graph = lowering.graph;
-    let frequency = layout::frequencies(&graph, entry, syscalls, model);
-    let program = layout::lay_out(&graph, entry, &frequency, endian);
+    let layout = store.layout();
+    let frequency = layout::frequencies(&graph, entry, layout, syscalls, model);
+    let program = layout::lay_out(&graph, entry, &frequency, (layout, endian));
     if program.insns.iter().any(|insn| !instructions.allows(insn.op)) {
         return Err(DiagramError::defect("a program contains only the permitted instructions"));
     }

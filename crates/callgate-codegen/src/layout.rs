@@ -11,22 +11,29 @@
 
 use super::Model;
 use super::code::{Code, CodeId, Graph};
+use super::lower::NumberWord;
 use super::weights::WeightedSyscall;
 use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::io_uring::Decision;
 use callgate_bpf::template::Patch;
-use callgate_bpf::{Insn, Op};
+use callgate_bpf::{Insn, Layout, Op};
 
 /// The maximum displacement of a conditional jump.
 const MAX_DISPLACEMENT: usize = 255;
 
 /// The instructions of the code graph from `root`. `frequency` is how often each node is reached, by the index of its
-/// [`CodeId`].
-pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: Endian) -> Program {
+/// [`CodeId`]; `input` is the layout of the structure with the loaded words, and the byte order of the machine.
+pub(super) fn lay_out(
+    graph: &Graph,
+    root: CodeId,
+    frequency: &[f64],
+    input: (Layout, Endian),
+) -> Program {
     let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
     let patches = Vec::new();
     let mut writer = Writer { frequency, written: Vec::new(), patches, home, nearest };
     for id in postorder(graph, root, frequency) {
-        writer.write(graph, id, endian);
+        writer.write(graph, id, input);
     }
     writer.written.reverse();
     // An instruction was written at its distance from the end.
@@ -101,19 +108,23 @@ fn remove_unreachable(program: Program) -> Program {
 pub(super) fn frequencies(
     graph: &Graph,
     root: CodeId,
+    layout: Layout,
     syscalls: &[WeightedSyscall],
     model: Model,
 ) -> Vec<f64> {
     let mut frequency = vec![0.0; graph.len()];
+    let number = NumberWord::of(layout);
+    // Words that select rules come first.
+    let selects = |word: Word| word <= number.word;
     for syscall in syscalls.iter().filter(|syscall| syscall.weight > 0.0) {
-        let weight = model.weigh(syscall);
+        let (weight, value) = (model.weigh(syscall), number.value(syscall.nr));
         let mut at = root;
         loop {
             frequency[at.0 as usize] += weight;
             at = match graph.get(at) {
-                Code::Load { word: Word::ARCH | Word::NR, next } => next,
-                Code::Branch { held, op, k, then, otherwise } if held.word <= Word::NR => {
-                    let value = if held.word == Word::ARCH { syscall.token } else { syscall.nr };
+                Code::Load { word, next } if selects(word) => next,
+                Code::Branch { held, op, k, then, otherwise } if selects(held.word) => {
+                    let value = if held.word == number.word { value } else { syscall.token };
                     let value = value & held.mask;
                     let holds = match op {
                         Op::JeqK => value == k,
@@ -122,18 +133,24 @@ pub(super) fn frequencies(
                     };
                     if holds { then } else { otherwise }
                 }
+                Code::And { held, next, .. } if layout != Layout::Seccomp && selects(held.word) => {
+                    next
+                }
+                Code::Bitset { held, base, bits, then, otherwise } if selects(held.word) => {
+                    if bits >> (value.wrapping_sub(base) % 32) & 1 == 1 { then } else { otherwise }
+                }
                 _ => break,
             };
         }
     }
     // Successors have smaller indexes.
-    let permits = permitting(graph);
+    let permits = permitting(graph, layout);
     for id in (0..graph.len() as u32).rev().map(CodeId) {
         let code = graph.get(id);
         match code {
-            Code::Load { word, .. } if word > Word::NR => {}
+            Code::Load { word, .. } if !selects(word) => {}
             Code::And { held, .. } | Code::Branch { held, .. } | Code::Bitset { held, .. }
-                if held.word > Word::NR => {}
+                if !selects(held.word) => {}
             Code::Compare { .. } => {}
             _ => continue,
         }
@@ -155,11 +172,14 @@ pub(super) fn frequencies(
 const DENIED: f64 = 0.05;
 
 /// Per node, whether a permitting verdict is reachable.
-fn permitting(graph: &Graph) -> Vec<bool> {
+fn permitting(graph: &Graph, layout: Layout) -> Vec<bool> {
     let mut permits = vec![false; graph.len()];
     for id in (0..graph.len() as u32).map(CodeId) {
         permits[id.0 as usize] = match graph.get(id) {
-            Code::Return(verdict) => verdict.permits(),
+            Code::Return(verdict) => match layout {
+                Layout::Seccomp => verdict.permits(),
+                Layout::IoUring(_) => Decision::of(verdict.0) == Decision::Allow,
+            },
             code => code.successors().any(|next| permits[next.0 as usize]),
         };
     }
@@ -219,12 +239,14 @@ struct Writer<'f> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, graph: &Graph, id: CodeId, endian: Endian) {
+    fn write(&mut self, graph: &Graph, id: CodeId, (layout, endian): (Layout, Endian)) {
         let insn = match graph.get(id) {
             Code::Return(verdict) => Insn::new(Op::RetK, verdict.0),
             Code::Load { word, next } => {
                 self.fall_into(graph, next);
-                Insn::new(Op::LdWordAbs, word.offset(endian))
+                // Every word of a graph has a place; no program loads from the other offset.
+                let offset = layout.place(word, endian).map_or(u32::MAX, |place| place.offset);
+                Insn::new(Op::LdWordAbs, offset)
             }
             Code::And { mask, next, .. } => {
                 self.fall_into(graph, next);
@@ -365,7 +387,7 @@ mod tests {
         let first = test(refuse, open);
         let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
         let syscall = WeightedSyscall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
-        let frequency = frequencies(&graph, root, &[syscall], Model::Uncached);
+        let frequency = frequencies(&graph, root, Layout::Seccomp, &[syscall], Model::Uncached);
         let of = |id: CodeId| frequency[id.0 as usize];
         assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, DENIED));
         assert_eq!((of(open), of(allow)), (1.0 - DENIED, (1.0 - DENIED) / 2.0));

@@ -4,6 +4,9 @@
 //! finds the exit of the word's value. Arch and number get dispatch trees over intervals of values, weighted by
 //! the expected syscalls. These paths contain only loads of the two words and comparisons, so that the
 //! kernel recognizes constant allow. Arguments may also be tested by masks.
+//!
+//! In filters of io_uring requests, the opcode has the role of the number, and there is no constant allow. Its word, like that
+//! of the flags, is a part of a loaded word, whose other bits are cleared or not read.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
@@ -14,9 +17,9 @@ use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
 use super::{Aim, Instructions, Model};
 use crate::query::{self, Cube, WordFunc};
-use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
+use callgate_bpf::{Layout, Op};
 use callgate_proof::diagram::{DiagramError, Func, Split, Store};
 
 /// The total weight of all always-allowed syscalls without a weight (of further architectures, or missing in the
@@ -55,6 +58,8 @@ impl<'a> Lowering<'a> {
         instructions: Instructions,
         effort: u32,
     ) -> Lowering<'a> {
+        let layout = store.layout();
+        let number = NumberWord::of(layout);
         let weigh = |syscall: &WeightedSyscall| model.weigh(syscall);
         let total: f64 = syscalls.iter().map(weigh).sum();
         let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
@@ -67,7 +72,11 @@ impl<'a> Lowering<'a> {
         let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
         for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {
             let Some(token) = of_arch.first().map(|syscall| syscall.token) else { continue };
-            let weights = numbers.entry(store.follow(root, Word::ARCH, token)).or_default();
+            let by_number = match layout {
+                Layout::Seccomp => store.follow(root, Word::ARCH, token),
+                Layout::IoUring(_) => root,
+            };
+            let weights = numbers.entry(by_number).or_default();
             weights.reserve(of_arch.len());
             let mut sum = 0.0;
             for syscall in of_arch {
@@ -77,7 +86,7 @@ impl<'a> Lowering<'a> {
                     _ => unlikely,
                 };
                 sum += weight;
-                weights.push((syscall.nr, weight));
+                weights.push((number.value(syscall.nr), weight));
             }
             arches.push((token, sum));
         }
@@ -133,15 +142,15 @@ impl<'a> Lowering<'a> {
             Some(word) => match self.as_guard(func, word, guards) {
                 Some((rest, guards)) => self.guarded(rest, guards)?,
                 None => {
-                    let planned = match word {
-                        Word::ARCH | Word::NR => self.search(func, word)?,
-                        _ => None,
+                    let planned = match self.store.layout().selects(word) {
+                        true => self.search(func, word)?,
+                        false => None,
                     };
                     let next = match planned {
                         Some(next) => next,
                         None => self.planned(func, word, guards)?,
                     };
-                    self.graph.add(Code::Load { word, next })
+                    self.load(word, next)
                 }
             },
         };
@@ -153,7 +162,8 @@ impl<'a> Lowering<'a> {
     /// guards, and the cofactor decides between that and one other verdict. The word is not a guard if the
     /// cofactor is also needed without it, for example on a 32-bit architecture with the same rule.
     fn as_guard(&mut self, func: Func, word: Word, guards: Guards) -> Option<(Func, Guards)> {
-        if word <= Word::NR {
+        let layout = self.store.layout();
+        if layout.selects(word) || layout.mask(word) != u32::MAX {
             return None;
         }
         let (zero, others) = query::zero_and_others(self.store, func, word)?;
@@ -172,7 +182,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn is_exit_of_number(&mut self, func: Func) -> bool {
-        let exits = |of: &Func| self.store.exits(*of, Word::NR, usize::MAX).unwrap_or_default();
+        let number = self.store.layout().number();
+        let exits = |of: &Func| self.store.exits(*of, number, usize::MAX).unwrap_or_default();
         let entries = &mut self.entries;
         entries
             .get_or_insert_with(|| self.of_number.iter().flat_map(exits).collect())
@@ -193,6 +204,36 @@ impl<'a> Lowering<'a> {
             next = self.graph.add(Code::Load { word, next });
         }
         next
+    }
+
+    /// The code that loads a word for code that tests it. If the word is a part of the loaded word, `and` clears the other
+    /// bits, unless the code never reads them.
+    pub(super) fn load(&mut self, word: Word, next: CodeId) -> CodeId {
+        let mask = self.store.layout().mask(word);
+        if mask == u32::MAX || self.only_reads(next, mask) {
+            return self.graph.add(Code::Load { word, next });
+        }
+        let held = Held { word, mask: u32::MAX };
+        let next = self.graph.add(Code::And { held, mask, next });
+        self.graph.add(Code::Load { word, next })
+    }
+
+    /// Whether code reads no other bits of A than these. Long code counts as if it did.
+    fn only_reads(&self, code: CodeId, mask: u32) -> bool {
+        const MAX_CODES: usize = 16;
+        let mut pending = vec![code];
+        for _ in 0..MAX_CODES {
+            let Some(code) = pending.pop() else { return true };
+            match self.graph.get(code) {
+                Code::Return(_) | Code::Load { .. } => {}
+                Code::And { mask: read, .. } if read & !mask == 0 => {}
+                Code::Branch { op: Op::JsetK, k, then, otherwise, .. } if k & !mask == 0 => {
+                    pending.extend([then, otherwise]);
+                }
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// The code of a search tree whose classes continue at `exits`; after a test that overwrites A, at
@@ -244,11 +285,12 @@ impl<'a> Lowering<'a> {
         word: Word,
         guards: Guards,
     ) -> Result<CodeId, DiagramError> {
-        let planner = Planner::new(word, self.aim, self.instructions, self.effort);
+        let layout = self.store.layout();
+        let planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
         let (done, pending) = (HashMap::default(), HashMap::default());
         let mut walk = Walk { planner, guards, done, pending };
         let func = walk.planner.funcs().copy(self.store, func);
-        let code = self.follow_plan(&mut walk, (func, u32::MAX), None)?;
+        let code = self.follow_plan(&mut walk, (func, layout.mask(word)), None)?;
         self.effort = walk.planner.effort();
         Ok(code)
     }
@@ -384,6 +426,25 @@ impl<'a> Lowering<'a> {
         let held = Held { word, mask: if again { u32::MAX } else { held } };
         let next = self.graph.add(Code::And { held, mask, next });
         Ok(if again { self.graph.add(Code::Load { word, next }) } else { next })
+    }
+}
+
+/// The word by whose number rules are selected, and the number of bits below it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberWord {
+    pub(super) word: Word,
+    shift: u32,
+}
+
+impl NumberWord {
+    pub(super) fn of(layout: Layout) -> NumberWord {
+        let word = layout.number();
+        NumberWord { word, shift: layout.mask(word).trailing_zeros() }
+    }
+
+    /// The value of the word for a syscall number or an opcode.
+    pub(super) fn value(self, number: u32) -> u32 {
+        number << (self.shift % u32::BITS)
     }
 }
 

@@ -22,6 +22,7 @@ use super::limits::MAX_INTERVALS;
 use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree};
 use super::{Aim, Instructions};
 use crate::query::{self, Cube, Interval, WordFunc, WordFuncs};
+use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Store};
 
@@ -87,10 +88,17 @@ pub(super) struct Planner {
 
 impl Planner {
     /// `effort` is the number of functions for which all alternatives may be tried.
-    pub(super) fn new(word: Word, aim: Aim, instructions: Instructions, effort: u32) -> Planner {
+    pub(super) fn new(
+        layout: Layout,
+        word: Word,
+        aim: Aim,
+        instructions: Instructions,
+        effort: u32,
+    ) -> Planner {
         let price = Price::of_argument(aim, instructions);
         // On paths of arch and number the kernel must recognize constant allow.
-        let bitset_tests = price.bitset_tests && !matches!(word, Word::ARCH | Word::NR);
+        let constant_allow = layout == Layout::Seccomp && layout.selects(word);
+        let bitset_tests = price.bitset_tests && !constant_allow;
         let price = Price { bitset_tests, ..price };
         Planner {
             word,

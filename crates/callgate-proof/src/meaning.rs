@@ -4,14 +4,17 @@
 //! get a copy ([`Meaning::copy`]). A program is accepted only when its own function, found by
 //! symbolic execution in the same store, **is the same node**.
 
+use std::marker::PhantomData;
+
 use callgate_bpf::data::{Endian, SeccompData};
+use callgate_bpf::io_uring::IoUringRequest;
 use callgate_bpf::template::Template;
-use callgate_bpf::{LongProgram, Program};
+use callgate_bpf::{FilterInput, LongProgram, Program};
 
 use crate::diagram::{Budget, DiagramError, Func, Store};
-use crate::policy::Policy;
+use crate::policy::{Policy, RequestPolicy};
 
-/// The function that a filter must compute.
+/// The function that a filter must compute: one of syscalls, or of another [input](FilterInput).
 ///
 /// ```
 /// use callgate_bpf::{Arch, Endian, Insn, Op, Program, Verdict};
@@ -40,10 +43,12 @@ use crate::policy::Policy;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Meaning {
+pub struct Meaning<D = SeccompData> {
+    /// Its layout is that of the input on machines of the byte order.
     store: Store,
     func: Func,
     endian: Endian,
+    input: PhantomData<D>,
 }
 
 impl Meaning {
@@ -68,23 +73,11 @@ impl Meaning {
         Meaning::build_in(store, policy.endian(), build)
     }
 
-    /// The meaning of a program on machines of this byte order.
-    ///
-    /// # Errors
-    /// If the diagram exceeds its budget.
-    pub fn of_program(
-        program: &LongProgram,
-        endian: Endian,
-        budget: Budget,
-    ) -> Result<Meaning, DiagramError> {
-        Meaning::build(budget, endian, |store| store.program(program, endian))
-    }
-
     /// The meaning whose function `build` creates in a new store.
     ///
     /// # Errors
     /// Those of `build`; and an internal error when its function belongs to another store or breaks
-    /// an invariant of diagrams.
+    /// an invariant of diagrams, or if the store is not for syscalls.
     pub fn build<E: From<DiagramError>>(
         budget: Budget,
         endian: Endian,
@@ -98,13 +91,63 @@ impl Meaning {
     /// # Errors
     /// As [`Meaning::build`].
     pub fn build_in<E: From<DiagramError>>(
-        mut store: Store,
+        store: Store,
         endian: Endian,
         build: impl FnOnce(&mut Store) -> Result<Func, E>,
     ) -> Result<Meaning, E> {
+        Meaning::checked(store, endian, build)
+    }
+
+    /// Proves that a program with variables computes this function, whatever the values of the variables are.
+    ///
+    /// # Errors
+    /// [`NotProved`]: the program computes another function for some values, or its function cannot be found within
+    /// the budget. Comparisons with variables count as independent of each other, so a program that makes other
+    /// comparisons is not proved even if they amount to the same: `fd >= $x` for `fd > $x || fd == $x`.
+    pub fn prove_template(&mut self, template: &Template) -> Result<(), NotProved> {
+        self.store.reset_steps();
+        let proved = self.store.template(template, self.endian)?;
+        self.accept(proved)
+    }
+}
+
+impl Meaning<IoUringRequest> {
+    /// The meaning of a policy about io_uring requests.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub fn of_request_policy(
+        policy: &RequestPolicy,
+        budget: Budget,
+    ) -> Result<Meaning<IoUringRequest>, DiagramError> {
+        let store = Store::for_layout(IoUringRequest::layout(policy.endian()), budget);
+        Meaning::checked(store, policy.endian(), |store| store.request_policy(policy))
+    }
+}
+
+impl<D: FilterInput> Meaning<D> {
+    /// The meaning of a program on machines of this byte order.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub fn of_program(
+        program: &LongProgram<D>,
+        endian: Endian,
+        budget: Budget,
+    ) -> Result<Meaning<D>, DiagramError> {
+        let store = Store::for_layout(D::layout(endian), budget);
+        Meaning::checked(store, endian, |store| store.program(program, endian))
+    }
+
+    fn checked<E: From<DiagramError>>(
+        mut store: Store,
+        endian: Endian,
+        build: impl FnOnce(&mut Store) -> Result<Func, E>,
+    ) -> Result<Meaning<D>, E> {
+        store.check_layout(D::layout(endian))?;
         let func = build(&mut store)?;
         store.check(func)?;
-        Ok(Meaning { store, func, endian })
+        Ok(Meaning { store, func, endian, input: PhantomData })
     }
 
     /// The diagram, for queries.
@@ -135,53 +178,41 @@ impl Meaning {
     /// # Errors
     /// [`NotProved`]: the program computes another function, or its function cannot be found within
     /// the budget.
-    pub fn prove(&mut self, program: &Program) -> Result<(), NotProved> {
+    pub fn prove(&mut self, program: &Program<D>) -> Result<(), NotProved<D>> {
         self.store.reset_steps();
         let proved = self.store.program(program, self.endian)?;
         self.accept(proved)
     }
 
-    /// Proves that a program with variables computes this function, whatever the values of the variables are.
-    ///
-    /// # Errors
-    /// [`NotProved`]: the program computes another function for some values, or its function cannot be found within
-    /// the budget. Comparisons with variables count as independent of each other, so a program that makes other
-    /// comparisons is not proved even if they amount to the same: `fd >= $x` for `fd > $x || fd == $x`.
-    pub fn prove_template(&mut self, template: &Template) -> Result<(), NotProved> {
-        self.store.reset_steps();
-        let proved = self.store.template(template, self.endian)?;
-        self.accept(proved)
-    }
-
     /// Accepts the function of a program if it is the same node.
-    fn accept(&mut self, proved: Func) -> Result<(), NotProved> {
+    fn accept(&mut self, proved: Func) -> Result<(), NotProved<D>> {
         // The nodes of this function were checked when it was built, and a store never changes them.
         if proved == self.func {
             return Ok(());
         }
         self.store.check(proved)?;
         // The witness is for the message only: without the same node there is no proof.
-        let witness = self.store.witness(proved, self.func, SeccompData::default())?;
+        let witness = self.store.witness(proved, self.func, D::default())?;
         Err(NotProved(witness.map_or(Refusal::Unproved, |data| Refusal::Differs(Box::new(data)))))
     }
 }
 
 /// The error when a program is not proved equal to its description.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NotProved(Refusal);
+pub struct NotProved<D = SeccompData>(Refusal<D>);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Refusal {
-    Differs(Box<SeccompData>),
+enum Refusal<D> {
+    Differs(Box<D>),
     /// The nodes differ only below comparisons with variables.
     Unproved,
     Diagram(DiagramError),
 }
 
-impl NotProved {
-    /// A witness: a syscall for which the program and the meaning differ. `None` if there is no proof for another reason,
+impl<D> NotProved<D> {
+    /// A witness: a syscall, or another input, for which the program and the meaning differ. `None` if there is no proof for another reason,
     /// among them that they differ in comparisons with variables, which the proof takes as independent of each other.
-    pub fn witness(&self) -> Option<&SeccompData> {
+    pub fn witness(&self) -> Option<&D> {
         match &self.0 {
             Refusal::Differs(witness) => Some(witness),
             Refusal::Unproved | Refusal::Diagram(_) => None,
@@ -197,13 +228,13 @@ impl NotProved {
     }
 }
 
-impl From<DiagramError> for NotProved {
-    fn from(error: DiagramError) -> NotProved {
+impl<D> From<DiagramError> for NotProved<D> {
+    fn from(error: DiagramError) -> NotProved<D> {
         NotProved(Refusal::Diagram(error))
     }
 }
 
-impl std::fmt::Display for NotProved {
+impl<D: std::fmt::Debug> std::fmt::Display for NotProved<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Refusal::Differs(data) => {
@@ -218,4 +249,4 @@ impl std::fmt::Display for NotProved {
     }
 }
 
-impl std::error::Error for NotProved {}
+impl<D: std::fmt::Debug> std::error::Error for NotProved<D> {}

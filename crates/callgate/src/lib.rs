@@ -36,6 +36,7 @@
 //! | compare two filters | [`diff`] |
 //! | optimize an existing program | [`optimize`](fn@optimize) |
 //! | merge several filters into one program | [`stack`], [`merge`] |
+//! | compile rules about io_uring requests | [`compile::compile_requests`] |
 //! | what a syscall is for, and whether it is dangerous | [`purposes`] |
 //! | convert a filter to a policy language | `callgate::convert`, with the feature `oci` |
 //! | read a container profile | `callgate::formats`, with the feature `oci` |

@@ -1,6 +1,7 @@
 //! From a text to instructions.
 
 use super::error::AsmError;
+use super::parser::Names;
 use super::resolve::resolve;
 use super::{link, parser};
 use crate::data::Endian;
@@ -46,12 +47,35 @@ pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), A
     assemble_tokens(&tokens(text, Flavour::Assembly)?, &TextOptions::new(endian))
 }
 
+/// Assembles an io_uring filter, in this byte order unless `.endian` sets another: `ld` takes members of a request, such as
+/// `socket.family` and `open.flags.low`, and `ret` takes `ALLOW` and `DENY`.
+///
+/// ```
+/// use callgate_bpf::{Endian, asm};
+///
+/// let insns = asm::assemble_requests("ld open.flags.low\n ret ALLOW", Endian::Big)?;
+/// assert_eq!((insns[0].k, insns[1].k), (20, 1));
+/// # Ok::<(), callgate_bpf::asm::AsmError>(())
+/// ```
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_requests(text: &str, endian: Endian) -> Result<Vec<Insn>, AsmError> {
+    let tokens = tokens(text, Flavour::Assembly)?;
+    let (program, _, mut errors) = parser::parse(&tokens, Names::IoUring, endian);
+    let mut insns = link::link(&program, &mut errors);
+    if errors.is_empty() {
+        resolve(&program, &mut insns, &tokens, &TextOptions::new(endian), &mut errors);
+    }
+    errors.check().map(|()| insns)
+}
+
 /// The same for the tokens of a text.
 pub(crate) fn assemble_tokens(
     tokens: &[Token<'_>],
     options: &TextOptions,
 ) -> Result<(Vec<Insn>, Endian), AsmError> {
-    let (program, endian, mut errors) = parser::parse(tokens, options.endian());
+    let (program, endian, mut errors) = parser::parse(tokens, Names::Seccomp, options.endian());
     let mut insns = link::link(&program, &mut errors);
     if errors.is_empty() {
         resolve(&program, &mut insns, tokens, options, &mut errors);

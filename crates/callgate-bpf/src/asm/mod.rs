@@ -29,6 +29,9 @@
 //! - `.insn code, jt, jf, k` is an instruction by its fields, for values in fields that the kernel
 //!   ignores.
 //!
+//! [`assemble_requests`] reads filters of io_uring requests, with names of their members in place of those of
+//! `seccomp_data`.
+//!
 //! Listings of `tcpdump -d` are read as well: lines such as `(002) jeq #0x800 jt 3 jf 15`, where targets
 //! are line numbers.
 //!
@@ -45,7 +48,7 @@ mod parser;
 mod resolve;
 
 pub(super) use assemble::assemble_tokens;
-pub use assemble::{assemble, assemble_for};
+pub use assemble::{assemble, assemble_for, assemble_requests};
 pub use error::AsmError;
 pub(super) use error::Errors;
 

@@ -1,10 +1,11 @@
 //! Instructions: mnemonics and operands.
 
-use super::parser::{Parser, Result, Target, Targets};
+use super::parser::{Names, Parser, Result, Target, Targets};
 use crate::ancillary::AncillaryWord;
 use crate::data::Word;
 use crate::diagnostic::Diagnostic;
 use crate::insn::{Insn, RawInsn};
+use crate::io_uring::{self, Decision};
 use crate::lexer::{Token, TokenKind, quote};
 use crate::names;
 use crate::op::{Op, Operand};
@@ -151,9 +152,9 @@ impl<'a> Parser<'_, 'a> {
         } else if matches!(name, "ldx" | "ldxb") && self.starts_number() {
             Insn::new(Op::LdxMsh, self.header_length()?)
         } else if name == "ld" && self.starts_word() {
-            Insn::new(Op::LdWordAbs, self.word()?.offset(self.endian()))
+            Insn::new(Op::LdWordAbs, self.word_offset()?)
         } else if name == "ret" && self.starts_word() {
-            Insn::new(Op::RetK, self.verdict()?.0)
+            Insn::new(Op::RetK, self.returned()?)
         } else {
             return Err(self.expected(&format!("an operand of `{name}`: {}", forms(name, ops))));
         };
@@ -169,8 +170,7 @@ impl<'a> Parser<'_, 'a> {
             }
             Insn::new(op, self.number("an offset")?)
         } else if absolute == Op::LdWordAbs && self.starts_word() {
-            let word = self.word()?;
-            Insn::new(absolute, word.offset(self.endian()))
+            Insn::new(absolute, self.word_offset()?)
         } else {
             Insn::new(absolute, self.number("an offset")?)
         };
@@ -197,6 +197,38 @@ impl<'a> Parser<'_, 'a> {
             return Err(Diagnostic::error(position, message));
         }
         Ok(k)
+    }
+
+    /// The offset of a word by its name.
+    fn word_offset(&mut self) -> Result<u32> {
+        match self.names {
+            Names::Seccomp => self.word().map(|word| word.offset(self.endian())),
+            Names::IoUring => {
+                let position = self.position();
+                let name = self.next().map_or("", |token| token.text);
+                io_uring::offset_of(name, self.endian()).ok_or_else(|| {
+                    let message = format!("{} is not a word of io_uring_bpf_ctx", quote(name));
+                    Diagnostic::error(position, message).help(
+                        "the words are socket.family, socket.type, socket.protocol, and open.flags, open.mode, open.resolve \
+                         and user_data with .low or .high; [8] has the opcode, sqe_flags and pdu_size",
+                    )
+                })
+            }
+        }
+    }
+
+    /// A returned value by its name.
+    fn returned(&mut self) -> Result<u32> {
+        if self.names == Names::Seccomp {
+            return self.verdict().map(|verdict| verdict.0);
+        }
+        if self.take_word("ALLOW") {
+            Ok(Decision::Allow.value())
+        } else if self.take_word("DENY") {
+            Ok(Decision::Deny.value())
+        } else {
+            Err(self.expected("`ALLOW` or `DENY`"))
+        }
     }
 
     /// A word of `seccomp_data` by its name.

@@ -96,9 +96,20 @@ impl fmt::Display for Target<'_> {
     }
 }
 
+/// What the names of words and returned values in a text stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    Seccomp,
+    IoUring,
+}
+
 /// Parses a program, in this byte order unless `.endian` sets another. Returns the byte order at the end as
 /// well.
-pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>, Endian, Errors) {
+pub(super) fn parse<'a>(
+    tokens: &[Token<'a>],
+    names: Names,
+    mut endian: Endian,
+) -> (Parsed<'a>, Endian, Errors) {
     let mut program = Parsed::default();
     let mut errors = Errors::default();
     for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
@@ -106,7 +117,7 @@ pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>
             column: last.position.column + last.text.chars().count() as u32,
             ..last.position
         });
-        let mut parser = Parser { rest: line, end, endian, name: None };
+        let mut parser = Parser { rest: line, end, names, endian, name: None };
         let read = match parser.take_line_number() {
             None => {
                 if let Some((given, position)) = parser.take_index() {
@@ -143,6 +154,7 @@ fn out_of_order(due: usize, given: &str, position: Position) -> Diagnostic {
 pub(super) struct Parser<'t, 'a> {
     rest: &'t [Token<'a>],
     end: Option<Position>,
+    pub(super) names: Names,
     endian: Endian,
     /// The name in the place of the constant of the current instruction.
     pub(super) name: Option<(&'a str, Position)>,

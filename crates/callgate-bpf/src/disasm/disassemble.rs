@@ -3,7 +3,9 @@
 use super::dialect::Dialect;
 use super::listing::{Listing, ListingOptions};
 use super::{annotated, source, table};
-use crate::program::{LongProgram, SocketProgram};
+use crate::data::Endian;
+use crate::io_uring::IoUringRequest;
+use crate::program::{LongProgram, Program, SocketProgram};
 use crate::template::Template;
 
 /// A seccomp filter as text.
@@ -62,6 +64,28 @@ pub fn disassemble_template(
 /// A socket filter as text.
 pub fn disassemble_socket(program: &SocketProgram, dialect: Dialect) -> String {
     write(&Listing::new(program.insns(), None), dialect)
+}
+
+/// An io_uring filter as text, for machines of this byte order. Loaded words and decisions are named in comments.
+///
+/// ```
+/// use callgate_bpf::disasm::{Dialect, disassemble_requests};
+/// use callgate_bpf::{Endian, Insn, Op, Program, asm};
+///
+/// let text = "ld socket.family\n jeq #2, next, no\n ret ALLOW\n no: ret DENY";
+/// let program = Program::of(asm::assemble_requests(text, Endian::Little)?)?;
+/// let listing = disassemble_requests(&program, Dialect::Annotated, Endian::Little);
+/// assert!(listing.contains("; socket.family, open.flags.low"), "{listing}");
+/// assert!(listing.contains("; true: ALLOW, false: DENY"), "{listing}");
+/// assert_eq!(asm::assemble_requests(&listing, Endian::Little)?, program.insns());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn disassemble_requests(
+    program: &Program<IoUringRequest>,
+    dialect: Dialect,
+    endian: Endian,
+) -> String {
+    write(&Listing::of_requests(program.insns(), endian), dialect)
 }
 
 fn write(listing: &Listing<'_>, dialect: Dialect) -> String {

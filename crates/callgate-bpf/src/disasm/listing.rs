@@ -22,8 +22,10 @@ pub struct ListingOptions {
 /// A program with the facts before each instruction.
 pub(super) struct Listing<'a> {
     pub(super) insns: &'a [Insn],
-    /// The assumptions about a seccomp filter; `None` for a socket filter.
+    /// The assumptions about a seccomp filter; `None` for another one.
     pub(super) seccomp: Option<&'a ListingOptions>,
+    /// The byte order of the machine of an io_uring filter; `None` for another one.
+    pub(super) requests: Option<Endian>,
     /// The program with its variables, if it has any.
     pub(super) template: Option<&'a Template>,
     pub(super) flow: Vec<Option<flow::PathFacts>>,
@@ -43,6 +45,11 @@ impl<'a> Listing<'a> {
             tests.find_map(|(insn, _)| Arch::with_token(insn.k).next())
         };
         let home = assumed.or_else(tested);
-        Listing { insns, seccomp, template: None, flow, home }
+        Listing { insns, seccomp, requests: None, template: None, flow, home }
+    }
+
+    /// The listing of an io_uring filter.
+    pub(super) fn of_requests(insns: &'a [Insn], endian: Endian) -> Listing<'a> {
+        Listing { requests: Some(endian), ..Listing::new(insns, None) }
     }
 }

@@ -22,7 +22,9 @@ mod source;
 mod table;
 
 pub use dialect::{Dialect, UnknownDialect};
-pub use disassemble::{disassemble, disassemble_socket, disassemble_template};
+pub use disassemble::{
+    disassemble, disassemble_requests, disassemble_socket, disassemble_template,
+};
 pub use listing::ListingOptions;
 pub(super) use source::CODE_PARTS;
 pub(super) use table::SECCOMP_LOAD;

@@ -4,9 +4,11 @@ use super::listing::Listing;
 use crate::ancillary::AncillaryWord;
 use crate::cfg::Successors;
 use crate::constants::Family;
-use crate::data::{SECCOMP_DATA_SIZE, Word};
+use crate::data::{Endian, SECCOMP_DATA_SIZE, Word};
 use crate::flow::{ArchKnown, PathFacts};
 use crate::insn::Insn;
+use crate::io_uring::{self, Decision};
+use crate::layout::Layout;
 use crate::names;
 use crate::op::{Op, Operand};
 use crate::syscalls::{self, Arch, X32_SYSCALL_BIT};
@@ -42,6 +44,9 @@ fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
 /// The syscall whose number is compared or whose argument is loaded, or the verdict at a target. May be
 /// empty.
 pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
+    if let Some(endian) = listing.requests {
+        return request_context(listing, endian, index, insn);
+    }
     if listing.seccomp.is_none() {
         return String::new();
     }
@@ -57,6 +62,29 @@ pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String
                 branch_context(listing, known, (index, insn), [taken, otherwise])
             }
             Successors::Return | Successors::Next(_) => String::new(),
+        },
+    }
+}
+
+/// What an instruction of an io_uring filter loads or decides, or the decision at a target.
+fn request_context(listing: &Listing<'_>, endian: Endian, index: usize, insn: Insn) -> String {
+    let decision = |at: usize| match listing.insns.get(at) {
+        Some(Insn { op: Op::RetK, k, .. }) => Some(Decision::of(*k).to_string()),
+        _ => None,
+    };
+    match insn.op {
+        Op::LdWordAbs => io_uring::loaded(insn.k, endian),
+        Op::LdLen | Op::LdxLen => format!("{}", Layout::IoUring(endian).size()),
+        _ => match insn.successors(index) {
+            Successors::Return => decision(index).unwrap_or_default(),
+            Successors::Jump(target) => decision(target).unwrap_or_default(),
+            Successors::Branch { taken, otherwise } => {
+                let sides = [("true", taken), ("false", otherwise)].into_iter();
+                let parts =
+                    sides.filter_map(|(when, at)| Some(format!("{when}: {}", decision(at)?)));
+                parts.collect::<Vec<String>>().join(", ")
+            }
+            Successors::Next(_) => String::new(),
         },
     }
 }

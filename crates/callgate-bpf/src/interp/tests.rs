@@ -1,6 +1,6 @@
 //! Each instruction, on syscalls and on packets.
 
-use super::super::{NoAncillary, Program, SocketProgram};
+use super::super::{NoAncillary, Program, SeccompData, SocketProgram};
 use super::*;
 
 /// The value of a seccomp program that ends with `ret a`.
@@ -167,7 +167,7 @@ fn a_step_shows_whether_the_condition_of_its_branch_holds() {
 /// The acceptance rules refuse these loads; without them, they still never lead to ALLOW.
 #[test]
 fn other_loads_than_those_of_seccomp_end_a_filter_with_0() {
-    let input = SyscallInput { data: &SeccompData::default(), endian: Endian::Little };
+    let input = WordInput { data: &SeccompData::default(), endian: Endian::Little };
     let end = |load| execute(&[load, Insn::new(Op::RetK, Verdict::ALLOW.0)], &input, |_| ());
     assert_eq!(end(Insn::new(Op::LdWordAbs, 60)), (Verdict::ALLOW.0, 2));
     for op in Op::ALL.iter().copied().filter(|op| op.width().is_some() && !op.in_seccomp()) {

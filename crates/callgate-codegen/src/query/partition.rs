@@ -19,6 +19,19 @@ pub struct Interval<E = Func> {
 ///
 /// `None` if there are more than `limit` intervals.
 pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
+    partition_within(store, func, word, u32::MAX, limit)
+}
+
+/// As [`partition`], for the values without bits outside `mask`. Intervals begin and end with such values; there may
+/// be gaps between them.
+#[inline]
+pub(crate) fn partition_within(
+    store: &Store,
+    func: Func,
+    word: Word,
+    mask: u32,
+    limit: usize,
+) -> Option<Vec<Interval>> {
     let mut intervals: Vec<Interval> = Vec::new();
     // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
     let mut stack = Vec::with_capacity(33);
@@ -26,7 +39,7 @@ pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<
     while let Some((node, first, bits)) = stack.pop() {
         let (var, low, high) = store.branch(node);
         if usize::from(var / 32) != word.index() {
-            let last = first | ((1u64 << bits) - 1) as u32;
+            let last = first | (((1u64 << bits) - 1) as u32 & mask);
             let full = intervals.len() == limit;
             match intervals.last_mut() {
                 Some(interval) if interval.then == node => interval.last = last,
@@ -37,8 +50,11 @@ pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<
         }
         let bit = 31 - u32::from(var % 32);
         // Free bits above the tested one repeat the pattern below it.
+        let top = 1 << (bits - 1);
         let (low, high) = if bit + 1 < bits { (node, node) } else { (low, high) };
-        stack.push((high, first | 1 << (bits - 1), bits - 1));
+        if mask & top != 0 {
+            stack.push((high, first | top, bits - 1));
+        }
         stack.push((low, first, bits - 1));
     }
     Some(intervals)

@@ -3,7 +3,8 @@
 use super::node::Node;
 use super::{DiagramError, Func, NodeSet, Pred, Store, Var};
 use crate::policy::{Cmp, Field, Test};
-use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::FilterInput;
+use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::verdict::Verdict;
 
 /// The variable of a bit; bit 0 is the least significant.
@@ -11,11 +12,11 @@ pub fn var_of(word: Word, bit: u32) -> Var {
     word.index() as Var * 32 + (31 - bit as Var)
 }
 
-/// The variable of a bit of a field. A 32-bit field has bits 0 to 31 only.
+/// The variable of a bit of a field. A field of 32 or 8 bits has no others.
 pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
     match field.high_word() {
         Some(high) if bit >= 32 => var_of(high, bit - 32),
-        _ => var_of(field.low_word(), bit % 32),
+        _ => var_of(field.low_word(), (bit + field.shift()) % 32),
     }
 }
 
@@ -41,8 +42,9 @@ impl Store {
     /// The predicate of a test.
     ///
     /// # Errors
-    /// If the diagram exceeds its budget.
+    /// If the diagram exceeds its budget; if the field has another layout than the store.
     pub fn test(&mut self, test: &Test) -> Result<Pred, DiagramError> {
+        self.check_layout(test.field.layout())?;
         self.compare(&vars_of(test), test.cmp, test.value, [Pred::ALWAYS, Pred::NEVER])
     }
 
@@ -56,6 +58,7 @@ impl Store {
         test: &Test,
         [holds, fails]: [N; 2],
     ) -> Result<Option<N>, DiagramError> {
+        self.check_layout(test.field.layout())?;
         if self.var(holds).min(self.var(fails)) <= var_of_field(test.field, 0) {
             return Ok(None);
         }
@@ -175,19 +178,29 @@ impl Store {
         Ok(node)
     }
 
-    /// The verdict of a function for a syscall.
+    /// The verdict of a function for a syscall, or another input of the layout of the store.
     ///
     /// # Errors
-    /// [`DiagramError`] if the function belongs to another store, or ends in a placeholder.
-    pub fn evaluate(&self, func: Func, data: &SeccompData) -> Result<Verdict, DiagramError> {
+    /// [`DiagramError`] if the function belongs to another store, or ends in a placeholder; if the input has another layout.
+    pub fn evaluate<D: FilterInput>(&self, func: Func, data: &D) -> Result<Verdict, DiagramError> {
         self.check_owner(func)?;
+        let endian = self.endian_of::<D>()?;
         let mut node = func;
         while let Some(word) = self.top_word(node) {
             let bit = 31 - u32::from(self.var(node) % 32);
             let (low, high) = self.children(node);
-            node = if data.word(word) >> bit & 1 == 1 { high } else { low };
+            node = if data.get(word, endian) >> bit & 1 == 1 { high } else { low };
         }
         self.as_verdict(node).ok_or(NO_VERDICT)
+    }
+
+    /// The byte order in which inputs have the words of the store: for layouts whose words do not depend on it, any.
+    ///
+    /// # Errors
+    /// If the input has another layout than the store.
+    pub(super) fn endian_of<D: FilterInput>(&self) -> Result<Endian, DiagramError> {
+        let fits = |endian: &Endian| D::layout(*endian) == self.layout();
+        [Endian::Little, Endian::Big].into_iter().find(fits).ok_or(DiagramError::LAYOUT)
     }
 
     /// The verdicts that occur in a function, each once.

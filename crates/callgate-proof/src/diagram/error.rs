@@ -22,8 +22,8 @@ impl Default for Budget {
 /// The error of operations on diagrams.
 ///
 /// Usually the [`Budget`] is exhausted ([`DiagramError::is_out_of_budget`]), or the filter has variables
-/// ([`DiagramError::needs_values`]). Any other error is a defect: the caller used a node of another store, or an
-/// invariant of this crate is broken.
+/// ([`DiagramError::needs_values`]). Any other error is a defect: the caller used a node of another store or a
+/// filter of another layout, or an invariant of this crate is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiagramError(DiagramErrorKind);
 
@@ -37,6 +37,7 @@ enum DiagramErrorKind {
     Variables,
     Computed,
     Foreign,
+    Layout,
     Defect(&'static str),
 }
 
@@ -71,6 +72,9 @@ impl DiagramError {
     /// A node of another store was used.
     pub(super) const FOREIGN: DiagramError = DiagramError(DiagramErrorKind::Foreign);
 
+    /// A filter or a field of another layout was used.
+    pub(super) const LAYOUT: DiagramError = DiagramError(DiagramErrorKind::Layout);
+
     /// An invariant of this crate does not hold.
     pub const fn defect(invariant: &'static str) -> DiagramError {
         DiagramError(DiagramErrorKind::Defect(invariant))
@@ -95,7 +99,10 @@ impl DiagramError {
     pub const fn is_defect(&self) -> bool {
         matches!(
             self.0,
-            DiagramErrorKind::Foreign | DiagramErrorKind::Defect(_) | DiagramErrorKind::Computed
+            DiagramErrorKind::Foreign
+                | DiagramErrorKind::Layout
+                | DiagramErrorKind::Defect(_)
+                | DiagramErrorKind::Computed
         )
     }
 
@@ -147,6 +154,11 @@ impl std::fmt::Display for DiagramError {
             DiagramErrorKind::Foreign => {
                 write!(f, "a node of another diagram store was used (a defect of the caller)")
             }
+            DiagramErrorKind::Layout => write!(
+                f,
+                "a filter reads another structure than the diagram store is for, or is for the other byte order (a \
+                 defect of the caller)"
+            ),
             DiagramErrorKind::Defect(invariant) => {
                 write!(
                     f,

@@ -1,6 +1,7 @@
 //! From a policy to its diagram.
 //!
-//! In each section, one sweep over the syscall numbers finds the intervals in which the same rules apply.
+//! In each section, and in a policy about io_uring requests, one sweep over the syscall numbers or opcodes finds the
+//! intervals in which the same rules apply.
 //! For each interval, the conditions are folded from the last rule to the first with if-then-else;
 //! consecutive rules that compare fields with constants and have the same verdict become one set of values.
 //! Tests that precede everything after them in the order of variables become nodes without if-then-else.
@@ -10,13 +11,22 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::Split;
-use super::compare::var_of;
+use super::compare::{var_of, var_of_field};
 use super::node::Node;
 use super::value_sets::ValueSets;
-use super::{DiagramError, Func, Pred, Store};
-use crate::policy::{Condition, Policy, Section, Shape, Test};
+use super::{DiagramError, Func, Pred, Split, Store, Var};
+use crate::policy::{Condition, Field, Policy, RequestPolicy, Rule, Shape, Test};
+use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
+use callgate_bpf::io_uring::Member;
+use callgate_bpf::verdict::Verdict;
+
+/// The number by which rules are selected.
+struct Selector<'a> {
+    /// The variables of its bits.
+    var: &'a dyn Fn(u32) -> Var,
+    bits: u32,
+}
 
 impl Store {
     /// The function that a policy describes.
@@ -38,12 +48,28 @@ impl Store {
         policy: &Policy,
         created: &mut dyn FnMut(u32, u32, usize),
     ) -> Result<Func, DiagramError> {
+        self.check_layout(Layout::Seccomp)?;
         let mut func = self.verdict(policy.bad_arch())?;
+        let by_number = Selector { var: &|bit| var_of(Word::NR, bit), bits: 32 };
         for section in policy.sections() {
-            let section_func = self.section(section, created)?;
+            let mut created = |first, nodes| created(section.token(), first, nodes);
+            let section_func =
+                self.rules(&section.rules, section.default, &by_number, &mut created)?;
             func = self.split(Word::ARCH, Split::Equal(section.token()), section_func, func)?;
         }
         Ok(func)
+    }
+
+    /// The function that a policy about io_uring requests describes.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget; if the store is not for requests on machines of the byte order of the policy.
+    pub fn request_policy(&mut self, policy: &RequestPolicy) -> Result<Func, DiagramError> {
+        self.check_layout(Layout::IoUring(policy.endian()))?;
+        let opcode = Field::of_request(Member::Opcode, policy.endian());
+        let by_opcode = Selector { var: &|bit| var_of_field(opcode, bit), bits: opcode.bits() };
+        let default = Verdict(policy.default_decision().value());
+        self.rules(policy.rules(), default, &by_opcode, &mut |_, _| ())
     }
 
     /// The predicate of a condition.
@@ -104,24 +130,29 @@ impl Store {
         Ok(Some(all))
     }
 
-    fn section(
+    /// The function of rules, which a number selects; `created` receives the first number and the number of nodes of each
+    /// group.
+    fn rules(
         &mut self,
-        section: &Section,
-        created: &mut dyn FnMut(u32, u32, usize),
+        rules: &[Rule],
+        default: Verdict,
+        selector: &Selector<'_>,
+        created: &mut dyn FnMut(u32, usize),
     ) -> Result<Func, DiagramError> {
+        let largest = u32::MAX >> (32 - selector.bits);
         // Where each rule begins and ceases to apply.
         let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
-        for (rule, syscalls) in section.rules.iter().map(|rule| &rule.syscalls).enumerate() {
-            for (first, last) in syscalls.ranges() {
+        for (rule, numbers) in rules.iter().map(|rule| &rule.syscalls).enumerate() {
+            for (first, last) in numbers.ranges() {
                 bounds.push((*first, rule, true));
-                if let Some(after) = last.checked_add(1) {
-                    bounds.push((after, rule, false));
+                if *last < largest {
+                    bounds.push((last + 1, rule, false));
                 }
             }
         }
         bounds.sort_unstable();
 
-        let default = self.verdict(section.default)?;
+        let default = self.verdict(default)?;
         let mut conditions: HashMap<usize, Pred> = HashMap::default();
         let mut folded: HashMap<Vec<usize>, Func> = HashMap::default();
         let (mut from_zero, mut intervals) = (default, Vec::new());
@@ -136,21 +167,21 @@ impl Store {
                     applying.remove(rule);
                 }
             }
-            let mut rules = Vec::new();
+            let mut matching = Vec::new();
             for index in &applying {
-                rules.push(*index);
-                if section.rules.get(*index).is_some_and(|rule| rule.when.is_always()) {
+                matching.push(*index);
+                if rules.get(*index).is_some_and(|rule| rule.when.is_always()) {
                     break;
                 }
             }
-            let func = match folded.get(&rules) {
+            let func = match folded.get(&matching) {
                 Some(func) => *func,
                 None => {
                     let before = self.len();
-                    let func = self.fold(section, &rules, default, &mut conditions);
-                    created(section.token(), first, self.len() - before);
+                    let func = self.fold(rules, &matching, default, &mut conditions);
+                    created(first, self.len() - before);
                     let func = func?;
-                    folded.insert(rules, func);
+                    folded.insert(matching, func);
                     func
                 }
             };
@@ -160,25 +191,25 @@ impl Store {
                 intervals.push((u64::from(first), func));
             }
         }
-        self.by_interval(&|bit| var_of(Word::NR, bit), (from_zero, &intervals), 0, 32)
+        self.by_interval(selector.var, (from_zero, &intervals), 0, selector.bits)
     }
 
-    /// The function of the arguments for the syscalls to which these rules apply; the first match decides.
+    /// The function of the arguments for the syscalls to which the rules with these indices apply; the first match decides.
     fn fold(
         &mut self,
-        section: &Section,
-        rules: &[usize],
+        rules: &[Rule],
+        matching: &[usize],
         default: Func,
         conditions: &mut HashMap<usize, Pred>,
     ) -> Result<Func, DiagramError> {
         // The list is kept as a key, so it counts as memory.
-        self.charge_steps(rules.len() as u64)?;
+        self.charge_steps(matching.len() as u64)?;
         let mut func = default;
-        let rule_of = |index: &usize| section.rules.get(*index);
+        let rule_of = |index: &usize| rules.get(*index);
         // The order of rules with the same verdict does not matter.
         let same =
             |a: &usize, b: &usize| rule_of(a).map(|r| r.verdict) == rule_of(b).map(|r| r.verdict);
-        for group in rules.chunk_by(same).rev() {
+        for group in matching.chunk_by(same).rev() {
             let Some(verdict) = group.first().and_then(rule_of).map(|rule| rule.verdict) else {
                 continue;
             };
@@ -216,7 +247,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Cmp, Field, Rule, SyscallSet, Test};
+    use crate::policy::{Cmp, Section, SyscallSet, Test};
     use callgate_bpf::Verdict;
     use callgate_bpf::{Arch, SeccompData};
 

@@ -5,13 +5,14 @@
 //! function of each state. Registers that are not live are cleared, so that paths which differ only in them
 //! merge.
 //!
-//! All instructions that a seccomp filter may contain are covered. What grows exponentially (products of
+//! All instructions that a filter may contain are covered. What grows exponentially (products of
 //! two arguments, comparisons between two arguments, paths that never merge) exhausts the budget and is a
 //! [`DiagramError`].
 //!
 //! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X returns 0, A and X are
-//! initially 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits), and
-//! `kernel/seccomp.c`, `seccomp_check_filter` (`len` is 64).
+//! initially 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits),
+//! `kernel/seccomp.c`, `seccomp_check_filter`, and `io_uring/bpf_filter.c`, `io_uring_check_cbpf_filter` (`len` is the size
+//! of the structure).
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -19,10 +20,12 @@ use super::outline::{BranchCondition, StateFuncs};
 use super::symbolic::{Value, ValueTable};
 use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::cfg::{Registers, Successors, liveness};
-use callgate_bpf::data::{Endian, SECCOMP_DATA_SIZE, Word};
+use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::template::{Patch, Template};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Alu, Insn, LongProgram, Op, Relation, SCRATCH_WORDS, Source};
+use callgate_bpf::{
+    Alu, FilterInput, Insn, Layout, LongProgram, Op, Relation, SCRATCH_WORDS, Source,
+};
 
 /// The contents of the registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,8 +101,12 @@ impl Store {
     /// The function that a program computes on machines of this byte order.
     ///
     /// # Errors
-    /// If the diagram exceeds its budget.
-    pub fn program(&mut self, program: &LongProgram, endian: Endian) -> Result<Func, DiagramError> {
+    /// If the diagram exceeds its budget; if the program reads another structure than the filters of the store.
+    pub fn program<D: FilterInput>(
+        &mut self,
+        program: &LongProgram<D>,
+        endian: Endian,
+    ) -> Result<Func, DiagramError> {
         Execution::explore(self, program, endian)?.function(self)
     }
 
@@ -113,7 +120,8 @@ impl Store {
         if template.variables() != self.variables() {
             return Err(DiagramError::VARIABLES);
         }
-        Execution::of(self, template.program(), template.patches(), endian)?.function(self)
+        self.check_layout(Layout::Seccomp)?;
+        Execution::of(self, template.program().insns(), template.patches(), endian)?.function(self)
     }
 }
 
@@ -121,23 +129,23 @@ impl Execution {
     /// Finds every state of a program, front to back, and how it continues.
     ///
     /// # Errors
-    /// If the diagram exceeds its budget.
-    pub fn explore(
+    /// If the diagram exceeds its budget; if the program reads another structure than the filters of the store.
+    pub fn explore<D: FilterInput>(
         store: &mut Store,
-        program: &LongProgram,
+        program: &LongProgram<D>,
         endian: Endian,
     ) -> Result<Execution, DiagramError> {
-        Execution::of(store, program, &[], endian)
+        store.check_layout(D::layout(endian))?;
+        Execution::of(store, program.insns(), &[], endian)
     }
 
-    /// As [`Execution::explore`], for a program with patches.
+    /// As [`Execution::explore`], for the instructions of a program for the layout of the store, with patches.
     fn of(
         store: &mut Store,
-        program: &LongProgram,
+        insns: &[Insn],
         patches: &[Patch],
         endian: Endian,
     ) -> Result<Execution, DiagramError> {
-        let insns = program.insns();
         let empty = [ZERO; SCRATCH_WORDS];
         let mut execution = Execution {
             values: ValueTable::default(),
@@ -308,11 +316,11 @@ impl Execution {
     ) -> Result<State, DiagramError> {
         let State { a, x, memory } = state;
         let k = Value::Constant(insn.k);
-        let len = Value::Constant(SECCOMP_DATA_SIZE);
+        let len = Value::Constant(store.layout().size());
         Ok(match insn.op {
             Op::LdWordAbs => {
-                let word = Word::from_offset(insn.k, endian).ok_or(BAD_INSN)?;
-                State { a: ValueTable::word(word), ..state }
+                let loaded = self.values.loaded(store, insn.k, endian)?;
+                State { a: loaded.ok_or(BAD_INSN)?, ..state }
             }
             Op::LdLen => State { a: len, ..state },
             Op::LdImm => State { a: k, ..state },

@@ -1,14 +1,16 @@
 //! Stacks of filters: the kernel's choice between two verdicts by precedence, and the combinations of
 //! verdicts that occur.
 //!
-//! Source: `kernel/seccomp.c`, `seccomp_run_filters`.
+//! Sources: `kernel/seccomp.c`, `seccomp_run_filters`; `io_uring/bpf_filter.c`, `__io_uring_run_bpf_filters`.
 
 use rustc_hash::FxHashSet;
 
 use super::choice::STEPS_PER_ENTRY;
 use super::compare::NO_VERDICT;
 use super::{DiagramError, Func, Store};
+use callgate_bpf::Layout;
 use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::io_uring::Decision;
 use callgate_bpf::verdict::Verdict;
 
 /// The verdicts of several functions for one syscall, and that syscall.
@@ -19,19 +21,32 @@ impl Store {
     /// precedence than that of `kept`, else the verdict of `kept`, both with their data. The order matters:
     /// if the actions are equal, the data of `kept` remain.
     ///
+    /// For io_uring filters, one that denies has precedence, and the order does not matter.
+    ///
     /// # Errors
     /// If the diagram exceeds its budget.
     pub fn highest_precedence(&mut self, kept: Func, next: Func) -> Result<Func, DiagramError> {
-        self.choose(kept, next, |kept, next| kept.or_higher_precedence(next) == kept)
+        match self.layout() {
+            Layout::Seccomp => {
+                self.choose(kept, next, |kept, next| kept.or_higher_precedence(next) == kept)
+            }
+            Layout::IoUring(_) => {
+                self.choose(kept, next, |kept, _| Decision::of(kept.0) == Decision::Deny)
+            }
+        }
     }
 
     /// Every combination of verdicts that these functions have for one syscall, each once, with a syscall
     /// as an example. The combinations cover all syscalls: a property of each combination holds for every
     /// syscall.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget; if these are not functions of syscalls.
     pub fn verdict_combinations<const N: usize>(
         &mut self,
         funcs: [Func; N],
     ) -> Result<Vec<VerdictCombination<N>>, DiagramError> {
+        self.check_layout(Layout::Seccomp)?;
         let mut found = Vec::new();
         let mut seen = FxHashSet::default();
         let mut stack = vec![(funcs, SeccompData::default())];

@@ -7,7 +7,7 @@
 //!
 //! So a function has exactly one node, and two functions are equal exactly if their nodes are.
 //! The terminals of predicates are the two truth values, those of functions are verdicts; no operation mixes
-//! them. Each recursion is at least one variable deeper, and there are [`VARS`] of them: the recursion depth
+//! them. Of the verdicts that mean the same in the [layout](Layout::result) of the store, only one is a terminal. Each recursion is at least one variable deeper, and there are [`VARS`] of them: the recursion depth
 //! does not depend on the input.
 //!
 //! Every operation counts its steps and the nodes that it creates; beyond the [`Budget`] it fails with a
@@ -23,6 +23,7 @@ use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
 use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
 use super::operation_cache::OperationCache;
+use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
 use callgate_bpf::template::Variable;
 use callgate_bpf::verdict::Verdict;
@@ -40,6 +41,8 @@ pub struct Store {
     nodes: NodeTable,
     pub(super) cache: OperationCache,
     budget: Budget,
+    /// The words that functions test, and what their verdicts mean.
+    layout: Layout,
     /// The remaining steps of the budget; none after misuse.
     left: Cell<u64>,
     /// Whether a node of another store was passed.
@@ -64,10 +67,26 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// An empty store.
+    /// An empty store for seccomp filters.
     pub fn new(budget: Budget) -> Store {
+        Store::for_layout(Layout::Seccomp, budget)
+    }
+
+    /// An empty store for filters of this layout.
+    pub fn for_layout(layout: Layout, budget: Budget) -> Store {
         let budget = Budget { nodes: budget.nodes.min(MAX_NODES), ..budget };
-        Store::of(NodeTable::new([FALSE, TRUE]), OperationCache::new(), budget)
+        Store::of(NodeTable::new([FALSE, TRUE]), OperationCache::new(), budget, layout)
+    }
+
+    /// The layout of the structure that the filters read.
+    #[inline]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// An error unless filters of this layout belong into the store.
+    pub(crate) fn check_layout(&self, layout: Layout) -> Result<(), DiagramError> {
+        if layout == self.layout { Ok(()) } else { Err(DiagramError::LAYOUT) }
     }
 
     /// An empty store for filters with these variables.
@@ -80,7 +99,7 @@ impl Store {
         &self.variables
     }
 
-    fn of(nodes: NodeTable, cache: OperationCache, budget: Budget) -> Store {
+    fn of(nodes: NodeTable, cache: OperationCache, budget: Budget, layout: Layout) -> Store {
         let id = StoreId::next();
         let (left, misused) = (Cell::new(budget.steps), Cell::new(false));
         let store = Store {
@@ -88,6 +107,7 @@ impl Store {
             nodes,
             cache,
             budget,
+            layout,
             left,
             misused,
             variables: Vec::new(),
@@ -106,7 +126,8 @@ impl Store {
     /// If `func` belongs to another store.
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.check_owner(func)?;
-        let mut copy = Store::of(self.nodes.clone(), self.cache.without_results(), self.budget);
+        let cache = self.cache.without_results();
+        let mut copy = Store::of(self.nodes.clone(), cache, self.budget, self.layout);
         copy.variables = self.variables.clone();
         copy.comparisons = self.comparisons.clone();
         let func = copy.handle(func.id());
@@ -162,12 +183,13 @@ impl Store {
         if self.stored(node).var == FOREIGN { Err(DiagramError::FOREIGN) } else { self.usable() }
     }
 
-    /// The constant function with this verdict.
+    /// The constant function with this verdict, or with the one that [represents](Layout::result) it: in an io_uring filter,
+    /// 0 or 1.
     ///
     /// # Errors
     /// [`DiagramError`], as for every operation that creates nodes.
     pub fn verdict(&mut self, verdict: Verdict) -> Result<Func, DiagramError> {
-        let id = self.intern(Stored::terminal(VERDICT, verdict.0))?;
+        let id = self.intern(Stored::terminal(VERDICT, self.layout.result(verdict.0)))?;
         Ok(self.handle(id))
     }
 

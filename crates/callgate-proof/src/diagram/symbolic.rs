@@ -1,4 +1,4 @@
-//! Symbolic values: the contents of a register as a function of the syscall.
+//! Symbolic values: the contents of a register as a function of the syscall, or of another input.
 //!
 //! Most registers of real filters hold a constant or some bits of one word; these have compact forms.
 //! Every other value is 32 predicates, one per bit, on which arithmetic works as in a circuit.
@@ -9,10 +9,11 @@ use rustc_hash::FxHashMap as HashMap;
 use super::compare::var_of;
 use super::{Comparison, DiagramError, Func, Pred, Store};
 use crate::policy::Cmp;
-use callgate_bpf::data::Word;
+use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::io_uring::Decision;
 use callgate_bpf::template::{Half, Symbol};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Alu, Relation};
+use callgate_bpf::{Alu, Layout, Relation};
 
 /// A 32-bit value that depends on the syscall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +46,32 @@ impl ValueTable {
     /// The value of a whole word.
     pub fn word(word: Word) -> Value {
         Value::Masked(word, u32::MAX)
+    }
+
+    /// The value of a loaded word: the union of its parts. `None` if there is no word at the offset.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub(super) fn loaded(
+        &mut self,
+        store: &mut Store,
+        offset: u32,
+        endian: Endian,
+    ) -> Result<Option<Value>, DiagramError> {
+        if store.layout() == Layout::Seccomp {
+            return Ok(Word::from_offset(offset, endian).map(ValueTable::word));
+        }
+        let mut bits = [Pred::NEVER; 32];
+        let mut parts = store.layout().parts(offset, endian).peekable();
+        if parts.peek().is_none() {
+            return Ok(None);
+        }
+        for (word, mask) in parts {
+            for (bit, pred) in (0..).zip(bits.iter_mut()).filter(|(bit, _)| mask >> bit & 1 == 1) {
+                *pred = store.make(var_of(word, bit), Pred::NEVER, Pred::ALWAYS)?;
+            }
+        }
+        self.value(store, bits).map(Some)
     }
 
     /// The value of the constant that a patch sets.
@@ -206,6 +233,12 @@ impl ValueTable {
     /// # Errors
     /// If the diagram exceeds its budget.
     pub fn returned(&self, store: &mut Store, value: Value) -> Result<Func, DiagramError> {
+        if let Layout::IoUring(_) = store.layout() {
+            let [allow, deny] = [Decision::Allow, Decision::Deny].map(Decision::value).map(Verdict);
+            let allows = self.relation(store, Relation::Greater, value, Value::Constant(0))?;
+            let (allow, deny) = (store.verdict(allow)?, store.verdict(deny)?);
+            return store.select(allows, allow, deny);
+        }
         let bits = self.bits(store, value)?;
         let free = bits.iter().filter(|bit| !matches!(**bit, Pred::NEVER | Pred::ALWAYS)).count();
         if free as u32 > MAX_RETURN_BITS {

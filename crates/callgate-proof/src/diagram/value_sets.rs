@@ -97,6 +97,7 @@ impl Store {
         mut intervals: Intervals,
         [inside, outside]: [N; 2],
     ) -> Result<N, DiagramError> {
+        self.check_layout(field.layout())?;
         intervals.sort_unstable();
         intervals.dedup_by(|(first, last), (_, end)| {
             let joins = *first <= end.saturating_add(1);
@@ -116,8 +117,7 @@ impl Store {
                 bounds.push((last + 1, outside));
             }
         }
-        let bits = if field.high_word().is_some() { 64 } else { 32 };
-        self.by_interval(&|bit| var_of_field(field, bit), (from_zero, &bounds), 0, bits)
+        self.by_interval(&|bit| var_of_field(field, bit), (from_zero, &bounds), 0, field.bits())
     }
 
     /// The node that maps a number of `bits` bits, whose values begin at `base`, to nodes by interval: `first`

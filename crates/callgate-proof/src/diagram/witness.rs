@@ -1,26 +1,28 @@
-//! Witnesses: concrete syscalls for which two functions differ.
+//! Witnesses: concrete syscalls, or other inputs, for which two functions differ.
 
 use super::{BITS, DiagramError, Func, Store, VARS};
-use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::FilterInput;
+use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 
 impl Store {
-    /// A syscall for which two functions differ. `None` if they are equal, and if the search for one reaches a comparison
+    /// A syscall, or another input of the layout of the store, for which two functions differ. `None` if they are equal, and if the search for one reaches a comparison
     /// with a variable: comparisons may depend on each other, so it is not known whether any values lead to a difference.
     ///
     /// Bits outside the support are those of `start`; the other bits follow `start` as long as the
     /// functions differ there.
     ///
     /// # Errors
-    /// [`DiagramError`] if a function belongs to another store.
-    pub fn witness(
+    /// [`DiagramError`] if a function belongs to another store, or the input has another layout.
+    pub fn witness<D: FilterInput>(
         &self,
         a: Func,
         b: Func,
-        start: SeccompData,
-    ) -> Result<Option<SeccompData>, DiagramError> {
+        start: D,
+    ) -> Result<Option<D>, DiagramError> {
         self.check_owner(a)?;
         self.check_owner(b)?;
+        let endian = self.endian_of::<D>()?;
         let (mut a, mut b) = (a, b);
         let mut data = start;
         while a != b {
@@ -32,9 +34,9 @@ impl Store {
                 return Ok(Some(data));
             };
             let bit = 1 << (31 - u32::from(var % 32));
-            let value = data.word(word);
+            let value = data.get(word, endian);
             let high = if value & bit != 0 { a1 != b1 } else { a0 == b0 };
-            data.set_word(word, if high { value | bit } else { value & !bit });
+            data.set(word, endian, if high { value | bit } else { value & !bit });
             (a, b) = if high { (a1, b1) } else { (a0, b0) };
         }
         Ok(None)

@@ -1,8 +1,9 @@
-//! Conditions on the arguments of a syscall.
+//! Conditions on the arguments of a syscall, or on the members of an io_uring request.
 
-use callgate_bpf::data::SeccompData;
+use callgate_bpf::FilterInput;
+use callgate_bpf::template::Symbol;
 
-use super::test::Test;
+use super::test::{Field, Test};
 use super::variable_test::VariableTest;
 
 /// A boolean combination of tests.
@@ -102,8 +103,9 @@ impl Condition {
         matches!(&self.0, Shape::All(parts) if parts.is_empty())
     }
 
-    /// Whether it holds for a syscall when all variables are 0. See [`Condition::given`] for other values.
-    pub fn holds(&self, data: &SeccompData) -> bool {
+    /// Whether it holds for a syscall, or another input, when all variables are 0. See [`Condition::given`] for other
+    /// values.
+    pub fn holds<D: FilterInput>(&self, data: &D) -> bool {
         match &self.0 {
             Shape::All(parts) => parts.iter().all(|part| part.holds(data)),
             Shape::Any(parts) => parts.iter().any(|part| part.holds(data)),
@@ -174,6 +176,17 @@ impl Condition {
         }
     }
 
+    /// Calls `visit` for every comparison of the condition, with the symbol if it is one with a variable.
+    pub(super) fn for_each_comparison(&self, visit: &mut impl FnMut(Field, Option<Symbol>)) {
+        match &self.0 {
+            Shape::All(parts) | Shape::Any(parts) => {
+                parts.iter().for_each(|part| part.for_each_comparison(visit));
+            }
+            Shape::Test(test) => visit(test.field, None),
+            Shape::Variable(test) => visit(test.field, Some(test.symbol)),
+        }
+    }
+
     /// Calls `visit` for every comparison of the condition with a variable.
     pub fn for_each_variable_test(&self, visit: &mut impl FnMut(&VariableTest)) {
         match &self.0 {
@@ -194,8 +207,9 @@ impl From<VariableTest> for Condition {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::{Cmp, Field};
+    use super::super::test::Cmp;
     use super::*;
+    use callgate_bpf::data::SeccompData;
 
     fn arg(index: u8) -> Field {
         Field::arg(index).unwrap()

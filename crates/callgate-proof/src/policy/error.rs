@@ -1,8 +1,9 @@
-//! The error for sections that do not form a policy.
+//! The error for sections or rules that do not form a policy.
 
 use callgate_bpf::syscalls::Arch;
+use callgate_bpf::{Endian, Layout};
 
-/// The error for sections that do not form a policy.
+/// The error for sections or rules that do not form a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError(pub(super) PolicyErrorKind);
 
@@ -13,6 +14,11 @@ pub(super) enum PolicyErrorKind {
     DuplicateArch(Arch),
     MixedEndian(Arch, Arch),
     Undeclared(usize),
+    /// A condition has a field of this layout, which is not that of the policy.
+    OtherInput(Layout),
+    Opcode(u32),
+    OpcodeInCondition,
+    Variable,
 }
 
 impl std::fmt::Display for PolicyError {
@@ -39,6 +45,28 @@ impl std::fmt::Display for PolicyError {
             PolicyErrorKind::Undeclared(index) => {
                 write!(f, "a condition compares with variable {index}, which is not declared")
             }
+            PolicyErrorKind::OtherInput(Layout::Seccomp) => f.write_str(
+                "a condition compares an argument of a syscall, but the policy is about io_uring requests; compare \
+                 members of requests",
+            ),
+            PolicyErrorKind::OtherInput(Layout::IoUring(endian)) => write!(
+                f,
+                "a condition compares a member of io_uring requests on {} machines, but the policy is not about these; \
+                 use fields of its own input and byte order",
+                match endian {
+                    Endian::Little => "little-endian",
+                    Endian::Big => "big-endian",
+                }
+            ),
+            PolicyErrorKind::Opcode(opcode) => {
+                write!(f, "opcode {opcode} does not exist; opcodes are numbers from 0 to 255")
+            }
+            PolicyErrorKind::OpcodeInCondition => f.write_str(
+                "a condition compares the opcode, by which rules are selected; give the rule a set of opcodes",
+            ),
+            PolicyErrorKind::Variable => f.write_str(
+                "a condition compares with a variable; only seccomp filters have variables",
+            ),
         }
     }
 }

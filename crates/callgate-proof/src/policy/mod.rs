@@ -3,13 +3,16 @@
 //! A policy has one [`Section`] per arch token, each with an ordered list of [`Rule`]s. The first
 //! rule that matches a syscall decides; without a match, the default of the section does. Syscalls of any
 //! other arch get [`Policy::bad_arch`]. Readers of languages with other rules of combination (libseccomp's
-//! union, systemd's sets) translate them to this order.
+//! union, systemd's sets) translate them to this order. A [`RequestPolicy`] is the same for io_uring requests, which have an
+//! opcode instead of arch and syscall number.
 //!
 //! Invariants, enforced by the constructors: sections have distinct tokens and one byte order; sets of
-//! syscall numbers and conditions are in normal form, so equal ones compare equal.
+//! syscall numbers and conditions are in normal form, so equal ones compare equal; the fields of conditions are those of the
+//! input that the policy is about.
 
 mod condition;
 mod error;
+mod requests;
 mod rules;
 mod section;
 #[cfg(feature = "serde")]
@@ -20,6 +23,7 @@ mod variable_test;
 pub use callgate_bpf::syscalls::SyscallSet;
 pub use condition::{Condition, Shape};
 pub use error::PolicyError;
+pub use requests::{RequestPolicy, RequestRule};
 pub use rules::Policy;
 pub use section::{Rule, Section};
 pub use test::{Cmp, Field, Test};

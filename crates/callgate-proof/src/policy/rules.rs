@@ -1,5 +1,6 @@
 //! A filter as rules.
 
+use callgate_bpf::Layout;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::template::{ValueError, Variable, check_values};
@@ -27,7 +28,7 @@ impl Policy {
     ///
     /// # Errors
     /// If two sections have one token, or their architectures differ in byte order; if a condition compares with a
-    /// variable.
+    /// variable, or a member of an io_uring request.
     pub fn new(sections: Vec<Section>, bad_arch: Verdict) -> Result<Policy, PolicyError> {
         Policy::with_variables(sections, bad_arch, Vec::new())
     }
@@ -36,7 +37,7 @@ impl Policy {
     ///
     /// # Errors
     /// If two sections have one token, or their architectures differ in byte order; if a condition compares with a
-    /// variable that is not among these.
+    /// variable that is not among these, or a member of an io_uring request.
     pub fn with_variables(
         sections: Vec<Section>,
         bad_arch: Verdict,
@@ -54,15 +55,21 @@ impl Policy {
         if let (Some(first), Some(other)) = (first, firsts.find(|arch| arch.endian() != endian)) {
             return Err(PolicyError(PolicyErrorKind::MixedEndian(first, other)));
         }
-        let mut undeclared = None;
+        let mut wrong = None;
         for rule in sections.iter().flat_map(|section| &section.rules) {
-            rule.when.for_each_variable_test(&mut |test| {
-                let index = test.symbol.variable();
-                undeclared = undeclared.or((index >= variables.len()).then_some(index));
+            rule.when.for_each_comparison(&mut |field, symbol| {
+                let undeclared =
+                    symbol.map(|symbol| symbol.variable()).filter(|at| *at >= variables.len());
+                let kind = match (field.layout(), undeclared) {
+                    (Layout::Seccomp, None) => return,
+                    (Layout::Seccomp, Some(index)) => PolicyErrorKind::Undeclared(index),
+                    (layout, _) => PolicyErrorKind::OtherInput(layout),
+                };
+                wrong.get_or_insert(kind);
             });
         }
-        match undeclared {
-            Some(index) => Err(PolicyError(PolicyErrorKind::Undeclared(index))),
+        match wrong {
+            Some(kind) => Err(PolicyError(kind)),
             None => Ok(Policy { sections, bad_arch, endian, variables }),
         }
     }

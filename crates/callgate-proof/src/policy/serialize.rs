@@ -5,7 +5,8 @@
 //! value}}`, and a field `{arg, bits}`, with `arg: null` for the instruction pointer. Deserialization recurses
 //! once per level of a condition, so the nesting limit of the format applies (128 in `serde_json`).
 
-use serde::{Deserialize, Serialize};
+use serde::ser::Error;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::condition::{Condition, Shape};
 use super::error::PolicyError;
@@ -13,7 +14,7 @@ use super::rules::Policy;
 use super::section::{Rule, Section};
 use super::test::Field;
 use callgate_bpf::data::Word;
-use callgate_bpf::{Arch, Verdict};
+use callgate_bpf::{Arch, Layout, Verdict};
 
 /// A field by its argument and width.
 #[derive(Serialize, Deserialize)]
@@ -23,10 +24,13 @@ pub(super) struct FieldForm {
     bits: u8,
 }
 
-impl From<Field> for FieldForm {
-    fn from(field: Field) -> FieldForm {
-        let arg = (0..6).find(|index| Word::arg_low(*index) == Some(field.low_word()));
-        FieldForm { arg, bits: if field.high_word().is_some() { 64 } else { 32 } }
+impl Serialize for Field {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.layout() != Layout::Seccomp {
+            return Err(S::Error::custom("only fields of seccomp filters have a serialized form"));
+        }
+        let arg = (0..6).find(|index| Word::arg_low(*index) == Some(self.low_word()));
+        FieldForm { arg, bits: self.bits() as u8 }.serialize(serializer)
     }
 }
 

@@ -1,24 +1,28 @@
-//! Tests of the arguments of a syscall: comparisons with constants.
+//! Tests of the arguments of a syscall, or of the members of an io_uring request: comparisons with constants.
 
-use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::io_uring::{Member, MemberPlace};
+use callgate_bpf::{FilterInput, Layout};
 
-/// The operand of a test: an argument or the instruction pointer, all 64 bits or the low 32.
+/// The operand of a test: an argument or the instruction pointer, all 64 bits or the low 32; or a member of an io_uring
+/// request. It belongs to one [`Layout`]: a policy for another refuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(try_from = "super::serialize::FieldForm", into = "super::serialize::FieldForm")
-)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "super::serialize::FieldForm"))]
 pub struct Field {
+    layout: Layout,
     low: Word,
-    wide: bool,
+    /// 8, 32 or 64.
+    bits: u8,
+    /// The number of bits of the low word below the field.
+    shift: u8,
 }
 
 impl Field {
     /// All 64 bits of an argument; `None` if the index exceeds 5.
     pub const fn arg(index: u8) -> Option<Field> {
         match Word::arg_low(index) {
-            Some(low) => Some(Field { low, wide: true }),
+            Some(low) => Some(Field::of_syscall(low, 64)),
             None => None,
         }
     }
@@ -26,20 +30,45 @@ impl Field {
     /// The low 32 bits of an argument; `None` if the index exceeds 5.
     pub const fn arg_low(index: u8) -> Option<Field> {
         match Word::arg_low(index) {
-            Some(low) => Some(Field { low, wide: false }),
+            Some(low) => Some(Field::of_syscall(low, 32)),
             None => None,
         }
     }
 
     /// The instruction pointer, 64 bits.
     pub const fn instruction_pointer() -> Field {
-        Field { low: Word::IP_LOW, wide: true }
+        Field::of_syscall(Word::IP_LOW, 64)
+    }
+
+    const fn of_syscall(low: Word, bits: u8) -> Field {
+        Field { layout: Layout::Seccomp, low, bits, shift: 0 }
+    }
+
+    /// A member of an io_uring request on machines of this byte order.
+    pub const fn of_request(member: Member, endian: Endian) -> Field {
+        let MemberPlace { low, shift, bits } = member.place(endian);
+        Field { layout: Layout::IoUring(endian), low, bits, shift }
+    }
+
+    /// The layout of the structure with the operand.
+    pub const fn layout(self) -> Layout {
+        self.layout
     }
 
     /// The low 32 bits of the same operand.
     #[must_use]
     pub const fn low32(self) -> Field {
-        Field { low: self.low, wide: false }
+        Field { bits: if self.bits > 32 { 32 } else { self.bits }, ..self }
+    }
+
+    /// The number of bits: 8, 32 or 64.
+    pub const fn bits(self) -> u32 {
+        self.bits as u32
+    }
+
+    /// The number of bits of the low word below the field.
+    pub(crate) const fn shift(self) -> u32 {
+        self.shift as u32
     }
 
     /// The word of the low half.
@@ -47,20 +76,25 @@ impl Field {
         self.low
     }
 
-    /// The word of the high half; `None` for a field of 32 bits.
+    /// The word of the high half; `None` for a field of at most 32 bits.
     pub const fn high_word(self) -> Option<Word> {
-        if self.wide { Word::from_index(self.low.index() - 1) } else { None }
+        if self.bits == 64 { Word::from_index(self.low.index() - 1) } else { None }
     }
 
     /// A mask of all bits of the field.
     pub const fn full_mask(self) -> u64 {
-        if self.wide { u64::MAX } else { u32::MAX as u64 }
+        u64::MAX >> (64 - self.bits)
     }
 
-    /// The value of the field in a syscall.
-    pub fn value(self, data: &SeccompData) -> u64 {
-        let high = self.high_word().map_or(0, |word| data.word(word));
-        u64::from(high) << 32 | u64::from(data.word(self.low))
+    /// The value of the field in an input of its layout.
+    pub fn value<D: FilterInput>(self, data: &D) -> u64 {
+        let endian = match self.layout {
+            Layout::Seccomp => Endian::NATIVE,
+            Layout::IoUring(endian) => endian,
+        };
+        let high = self.high_word().map_or(0, |word| data.get(word, endian));
+        let low = data.get(self.low, endian) >> self.shift;
+        (u64::from(high) << 32 | u64::from(low)) & self.full_mask()
     }
 }
 
@@ -123,8 +157,8 @@ impl Test {
         Test { field, mask: mask & field.full_mask(), cmp: Cmp::Eq, value }
     }
 
-    /// Whether it holds for a syscall.
-    pub fn holds(&self, data: &SeccompData) -> bool {
+    /// Whether it holds for a syscall, or another input of the layout of its field.
+    pub fn holds<D: FilterInput>(&self, data: &D) -> bool {
         let given = self.field.value(data) & self.mask;
         match self.cmp {
             Cmp::Eq => given == self.value,

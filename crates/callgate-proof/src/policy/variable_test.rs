@@ -1,6 +1,6 @@
 //! Comparisons with variables.
 
-use callgate_bpf::data::SeccompData;
+use callgate_bpf::FilterInput;
 use callgate_bpf::template::Symbol;
 
 use super::test::{Cmp, Field, Test};
@@ -56,7 +56,7 @@ impl VariableTest {
     }
 
     /// Whether it holds for a syscall when the variables have these values.
-    pub fn holds(&self, data: &SeccompData, values: &[u64]) -> bool {
+    pub fn holds<D: FilterInput>(&self, data: &D, values: &[u64]) -> bool {
         self.given(values).holds(data)
     }
 

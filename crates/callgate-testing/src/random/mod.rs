@@ -5,6 +5,7 @@ mod named;
 mod near_constants;
 mod policies;
 pub mod programs;
+pub mod requests;
 pub mod variables;
 
 pub use callgate_bpf::random::Rng;

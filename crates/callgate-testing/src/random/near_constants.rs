@@ -5,7 +5,7 @@ use callgate_bpf::{Program, SeccompData};
 use callgate_proof::policy::Policy;
 
 /// A value near another one: itself, one more or less, a bit flipped, the halves swapped.
-fn near(value: u64, rng: &mut Rng) -> u64 {
+pub(super) fn near(value: u64, rng: &mut Rng) -> u64 {
     match rng.below(12) {
         0..4 => value,
         4 | 5 => value.wrapping_sub(1),
