@@ -1,10 +1,13 @@
 //! The command line as a whole.
+//!
+//! The definitions of all subcommands take longer to build than most filters to compile, so a command line that is correct
+//! is parsed with the definition of its subcommand alone. Help and messages need the others.
 
 use std::ffi::OsString;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::arguments;
 use crate::commands::{
@@ -74,43 +77,88 @@ Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
 (check, test), not expressible (convert) or findings (lint), 2 error, 3 too
 noisy (bench); run and record return the exit status of the command."
 )]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    command: Command,
-
+struct Root {
     /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     color: Color,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Compile(compile::CompileArgs),
-    Optimize(optimize::OptimizeArgs),
-    Merge(merge::MergeArgs),
-    Intersect(sets::IntersectArgs),
-    Union(sets::UnionArgs),
-    Subtract(sets::SubtractArgs),
-    Run(run::RunArgs),
-    Record(record::RecordArgs),
-    Disasm(disasm::DisasmArgs),
-    Dump(dump::DumpArgs),
-    Asm(asm::AsmArgs),
-    Simulate(simulate::SimulateArgs),
-    Diff(diff::DiffArgs),
-    Convert(convert::ConvertArgs),
-    Subset(subset::SubsetArgs),
-    Explain(explain::ExplainArgs),
-    Why(why::WhyArgs),
-    Lint(lint::LintArgs),
-    Report(report::ReportArgs),
-    Generate(generate::GenerateArgs),
-    Check(check::CheckArgs),
-    Test(test::TestArgs),
-    Fuzz(fuzz::FuzzArgs),
-    Bench(bench::BenchArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
+/// A parsed command line.
+#[derive(Debug)]
+struct Cli {
+    root: Root,
+    command: Command,
+}
+
+impl FromArgMatches for Cli {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Cli, clap::Error> {
+        let root = Root::from_arg_matches(matches)?;
+        Ok(Cli { root, command: Command::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
+        *self = Cli::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Declares the subcommands: the name, the arguments, and the function that executes them.
+macro_rules! subcommands {
+    ($($name:literal $variant:ident($args:ty) => $run:expr,)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $(#[command(name = $name)] $variant($args),)*
+        }
+
+        impl Command {
+            /// The definition of the subcommand with this name.
+            fn definition(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name => Some(<$args>::augment_args(clap::Command::new($name))),)*
+                    _ => None,
+                }
+            }
+
+            /// Executes the subcommand; returns the exit status.
+            fn run(&self) -> Result<u8> {
+                match self {
+                    $(Command::$variant(args) => $run(args),)*
+                }
+            }
+        }
+    };
+}
+
+subcommands! {
+    "compile" Compile(compile::CompileArgs) => compile::run,
+    "optimize" Optimize(optimize::OptimizeArgs) => optimize::run,
+    "merge" Merge(merge::MergeArgs) => merge::run,
+    "intersect" Intersect(sets::IntersectArgs) => sets::intersect,
+    "union" Union(sets::UnionArgs) => sets::union,
+    "subtract" Subtract(sets::SubtractArgs) => sets::subtract,
+    "run" Run(run::RunArgs) => run::run,
+    "record" Record(record::RecordArgs) => record::run,
+    "disasm" Disasm(disasm::DisasmArgs) => disasm::run,
+    "dump" Dump(dump::DumpArgs) => dump::run,
+    "asm" Asm(asm::AsmArgs) => asm::run,
+    "simulate" Simulate(simulate::SimulateArgs) => simulate::run,
+    "diff" Diff(diff::DiffArgs) => diff::run,
+    "convert" Convert(convert::ConvertArgs) => convert::run,
+    "subset" Subset(subset::SubsetArgs) => subset::run,
+    "explain" Explain(explain::ExplainArgs) => explain::run,
+    "why" Why(why::WhyArgs) => why::run,
+    "lint" Lint(lint::LintArgs) => lint::run,
+    "report" Report(report::ReportArgs) => report::run,
+    "generate" Generate(generate::GenerateArgs) => generate::run,
+    "check" Check(check::CheckArgs) => check::run,
+    "test" Test(test::TestArgs) => test::run,
+    "fuzz" Fuzz(fuzz::FuzzArgs) => fuzz::run,
+    "bench" Bench(bench::BenchArgs) => bench::run,
+    "completions" Completions(completions::CompletionsArgs) => |args| completions::run(args, command()),
+    "man" Man(man::ManArgs) => |args| man::run(args, command()),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -123,49 +171,41 @@ enum Color {
 /// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let cli: Cli = match arguments::parse(&command(), &words) {
+    let cli = match parse(&words) {
         Ok(cli) => cli,
         Err(error) => return help_or_exit(error, &words),
     };
-    match cli.color {
+    match cli.root.color {
         Color::Auto => anstream::ColorChoice::Auto,
         Color::Always => anstream::ColorChoice::Always,
         Color::Never => anstream::ColorChoice::Never,
     }
     .write_global();
-    match cli.command {
-        Command::Compile(args) => compile::run(&args),
-        Command::Optimize(args) => optimize::run(&args),
-        Command::Merge(args) => merge::run(&args),
-        Command::Intersect(args) => sets::intersect(&args),
-        Command::Union(args) => sets::union(&args),
-        Command::Subtract(args) => sets::subtract(&args),
-        Command::Run(args) => run::run(&args),
-        Command::Record(args) => record::run(&args),
-        Command::Disasm(args) => disasm::run(&args),
-        Command::Dump(args) => dump::run(&args),
-        Command::Asm(args) => asm::run(&args),
-        Command::Simulate(args) => simulate::run(&args),
-        Command::Diff(args) => diff::run(&args),
-        Command::Convert(args) => convert::run(&args),
-        Command::Subset(args) => subset::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Why(args) => why::run(&args),
-        Command::Lint(args) => lint::run(&args),
-        Command::Report(args) => report::run(&args),
-        Command::Generate(args) => generate::run(&args),
-        Command::Check(args) => check::run(&args),
-        Command::Test(args) => test::run(&args),
-        Command::Fuzz(args) => fuzz::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => completions::run(&args, command()),
-        Command::Man(args) => man::run(&args, command()),
+    cli.command.run()
+}
+
+/// Parses the words, the first of which is the name of the program.
+fn parse(words: &[OsString]) -> std::result::Result<Cli, clap::Error> {
+    let subcommand = words.iter().skip(1).find_map(|word| command_of(word.to_str()?));
+    if let Some(Ok(cli)) = subcommand.map(|command| arguments::parse(&command, words)) {
+        return Ok(cli);
     }
+    arguments::parse(&command(), words)
 }
 
 /// The command line with options under headings.
 pub(crate) fn command() -> clap::Command {
-    help::with_headings(Cli::command())
+    help::with_headings(Command::augment_subcommands(root()))
+}
+
+/// The same with the subcommand of this name only.
+fn command_of(name: &str) -> Option<clap::Command> {
+    Some(help::with_headings(root().subcommand(Command::definition(name)?)))
+}
+
+/// The command line without subcommands.
+fn root() -> clap::Command {
+    Root::command().subcommand_required(true).arg_required_else_help(true)
 }
 
 /// Prints the help or the version that the words ask for; otherwise, ends the process with an error.
@@ -221,17 +261,50 @@ mod manifests;
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use std::ffi::OsString;
 
     #[test]
     fn the_definition_is_consistent() {
-        super::Cli::command().debug_assert();
+        super::command().debug_assert();
+    }
+
+    #[test]
+    fn a_subcommand_alone_is_defined_as_among_all() {
+        let mut whole = super::command();
+        whole.build();
+        for expected in whole.get_subcommands().filter(|command| command.get_name() != "help") {
+            let name = expected.get_name();
+            let mut alone = super::command_of(name).unwrap();
+            alone.build();
+            let own = alone.find_subcommand(name).unwrap();
+            // Each has a place in the list of subcommands, which only help shows.
+            let [own, expected] = [own, expected].map(|one| one.clone().display_order(0));
+            assert_eq!(format!("{own:?}"), format!("{expected:?}"));
+        }
+        assert!(super::command_of("help").is_none() && super::command_of("complie").is_none());
+    }
+
+    #[test]
+    fn the_first_subcommand_counts_even_if_another_word_is_one() {
+        let parsed = |words: &[&str]| {
+            let words: Vec<OsString> = ["callgate"].iter().chain(words).map(Into::into).collect();
+            super::parse(&words).ok().map(|cli| format!("{:?}", cli.command))
+        };
+        for words in [
+            &["--color", "never", "diff", "compile", "run"][..],
+            &["--color=never", "diff", "compile", "run"],
+            &["diff", "compile", "--color", "never", "run"],
+        ] {
+            assert!(parsed(words).unwrap().starts_with("Diff("), "{words:?}");
+        }
+        assert_eq!(parsed(&["--color", "diff", "compile"]), None);
+        assert_eq!(parsed(&["x", "compile"]), None);
     }
 
     /// clap does not wrap the text after the options at words.
     #[test]
     fn the_text_after_the_options_fits_80_columns() {
-        let whole = super::Cli::command();
+        let whole = super::command();
         let mut commands = vec![&whole];
         let mut seen = Vec::new();
         while let Some(command) = commands.pop() {

@@ -5,10 +5,10 @@
 //! locks. It holds the verdicts that depend on the arch and the syscall number alone; for other
 //! syscalls the wrapped engine runs.
 
+use callgate_bpf::Program;
 use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
-use callgate_bpf::{Program, compared_arches};
 
-use crate::decoded::Decoded;
+use crate::decoded::{Decoded, OfArch};
 use crate::engine::SeccompEngine;
 
 /// How many syscall numbers the table of an arch covers, beginning with [`Arch::first_number`]: more
@@ -56,10 +56,15 @@ struct Table {
 }
 
 impl Cached<Decoded> {
-    /// Puts a table for these architectures in front of a decoded program, without decoding it again.
-    pub(crate) fn of_decoded(engine: Decoded, arches: &[Arch]) -> Cached<Decoded> {
-        let program = engine.clone();
-        Cached::fill(engine, arches, |token, nr| program.constant_verdict(token, nr))
+    /// A decoded program behind tables for the architectures that it compares the arch with; without any, for those of
+    /// this machine.
+    pub(crate) fn decoded(program: &Program, endian: Endian) -> Cached<Decoded> {
+        let (engine, mut arches) = Decoded::with_arches(program, endian);
+        if arches.is_empty() {
+            arches.extend(Arch::native());
+        }
+        let tables = tables(&arches, &[&engine]);
+        Cached { tables, engine }
     }
 }
 
@@ -68,7 +73,7 @@ impl<E: SeccompEngine> Cached<E> {
     /// other architectures and syscall numbers outside the table.
     pub fn new(engine: E, program: &Program, endian: Endian, arches: &[Arch]) -> Cached<E> {
         let program = Decoded::new(program, endian);
-        Cached::fill(engine, arches, |token, nr| program.constant_verdict(token, nr))
+        Cached { tables: tables(arches, &[&program]), engine }
     }
 
     /// Puts a table in front of an engine for a stack of programs, oldest first.
@@ -80,29 +85,8 @@ impl<E: SeccompEngine> Cached<E> {
     ) -> Cached<E> {
         let decoded: Vec<Decoded> =
             programs.iter().rev().map(|program| Decoded::new(program, endian)).collect();
-        Cached::fill(engine, arches, |token, nr| {
-            let verdicts: Option<Vec<Verdict>> =
-                decoded.iter().map(|program| program.constant_verdict(token, nr)).collect();
-            verdicts.map(Verdict::of_stack)
-        })
-    }
-
-    fn fill(engine: E, arches: &[Arch], known: impl Fn(u32, u32) -> Option<Verdict>) -> Cached<E> {
-        let mut tables: Vec<Table> = Vec::new();
-        for arch in arches {
-            let (first, token) = (arch.first_number(), arch.token());
-            if tables.iter().any(|table| (table.token, table.first) == (token, first)) {
-                continue;
-            }
-            let mut verdicts = Box::new([UNKNOWN; CACHED_NUMBERS as usize]);
-            for (nr, verdict) in (first..).zip(verdicts.iter_mut()) {
-                if let Some(known) = known(token, nr) {
-                    *verdict = known.0;
-                }
-            }
-            tables.push(Table { token, first, verdicts });
-        }
-        Cached { tables, engine }
+        let decoded: Vec<&Decoded> = decoded.iter().collect();
+        Cached { tables: tables(arches, &decoded), engine }
     }
 
     /// How many verdicts the table holds.
@@ -117,13 +101,41 @@ impl<E: SeccompEngine> Cached<E> {
     }
 }
 
-/// The architectures that a program compares the arch with; without any, those of this machine.
-pub(crate) fn arches_of(program: &Program, endian: Endian) -> Vec<Arch> {
-    let mut arches = compared_arches(program, endian);
-    if arches.is_empty() {
-        arches.extend(Arch::native());
+/// The tables of a stack of programs, newest first.
+fn tables(arches: &[Arch], programs: &[&Decoded]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for arch in arches {
+        let (first, token) = (arch.first_number(), arch.token());
+        if tables.iter().any(|table| (table.token, table.first) == (token, first)) {
+            continue;
+        }
+        let mut verdicts = Box::new([UNKNOWN; CACHED_NUMBERS as usize]);
+        let each: Vec<_> = programs.iter().map(|program| program.of_arch(token)).collect();
+        let mut at = 0;
+        while let Some(rest) = verdicts.get_mut(at..).filter(|rest| !rest.is_empty()) {
+            let nr = first + at as u32;
+            let mut until = u32::MAX;
+            let mut verdict = |program: &OfArch<'_>| {
+                let (verdict, same_until) = program.verdict(nr);
+                until = until.min(same_until);
+                verdict
+            };
+            let known = match each.as_slice() {
+                [program] => verdict(program),
+                stack => {
+                    let all: Vec<Option<Verdict>> = stack.iter().map(&mut verdict).collect();
+                    all.into_iter().collect::<Option<Vec<Verdict>>>().map(Verdict::of_stack)
+                }
+            };
+            let count = rest.len().min((until - nr) as usize + 1);
+            if let (Some(known), Some(same)) = (known, rest.get_mut(..count)) {
+                same.fill(known.0);
+            }
+            at += count;
+        }
+        tables.push(Table { token, first, verdicts });
     }
-    arches
+    tables
 }
 
 impl Table {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use callgate_bpf::Endian;
 use callgate_bpf::{Program, SocketProgram};
 
-use crate::cached::{Cached, arches_of};
+use crate::cached::Cached;
 use crate::decoded::Decoded;
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
 use crate::jit::Jit;
@@ -52,10 +52,7 @@ impl EngineKind {
         match self {
             EngineKind::Reference => user.with(|| Ok(Reference::new(program, endian))),
             EngineKind::Decoded => user.with(|| Ok(Decoded::new(program, endian))),
-            EngineKind::Cached => user.with(|| {
-                let engine = Decoded::new(program, endian);
-                Ok(Cached::of_decoded(engine, &arches_of(program, endian)))
-            }),
+            EngineKind::Cached => user.with(|| Ok(Cached::decoded(program, endian))),
             EngineKind::Jit => user.with(|| Jit::new(program, endian)),
         }
     }

@@ -1,7 +1,9 @@
 //! The table of verdicts in `Cached`.
 
+use callgate_bpf::random::Rng;
 use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::{Program, asm};
+use callgate_vm::differential::seccomp_program;
 use callgate_vm::{CACHED_NUMBERS, Cached, EngineKind, SeccompEngine};
 
 fn cached(text: &str, arches: &[Arch]) -> Cached<Refusing> {
@@ -68,6 +70,34 @@ fn constant_verdicts_of_every_action_are_known() {
     assert_eq!(ask(&engine, X86_64, 3), ASKED, "an argument decides");
     assert_eq!(ask(&engine, X86_64, CACHED_NUMBERS), ASKED, "outside of the table");
     assert_eq!(ask(&engine, Arch::X86.token(), 1), ASKED, "another arch");
+}
+
+/// Every number of every table, with several values of the arguments.
+#[test]
+fn every_verdict_of_a_table_is_that_of_the_reference_interpreter() {
+    let programs = if cfg!(miri) { 3 } else { 1_000 };
+    let arches = [Arch::X86_64, Arch::X32, Arch::X86, Arch::Aarch64, Arch::Mips];
+    let mut checked = 0;
+    for seed in 0..programs {
+        let program = seccomp_program(&mut Rng::new(seed));
+        let engine = Cached::new(Refusing, &program, Endian::Little, &arches);
+        for arch in arches {
+            for nr in (arch.first_number()..).take(CACHED_NUMBERS as usize) {
+                let (token, verdict) = (arch.token(), ask(&engine, arch.token(), nr));
+                if verdict == ASKED {
+                    continue;
+                }
+                for value in [0, 9, 0x8000_0000_7fff_ffff, u64::MAX] {
+                    let (instruction_pointer, args) = (value, [value; 6]);
+                    let data = SeccompData { nr, arch: token, instruction_pointer, args };
+                    let expected = program.run(&data, Endian::Little).verdict;
+                    assert_eq!(verdict, expected, "{arch} {nr}\n{:#?}", program.insns());
+                }
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 500 * programs, "{checked}");
 }
 
 #[test]

@@ -226,15 +226,21 @@ fn go_version(directory: &Path) -> Result<String> {
         .map(|version| version.trim().to_owned())
 }
 
-/// Installs the Debian packages of libseccomp and, for the engines, libpcap.
+/// The Debian packages that drivers in C need: those of the compilers, and of the engines (gcc and libpcap).
+const PACKAGES: [&str; 4] = ["gcc", "libc6-dev", "libseccomp-dev", "libpcap-dev"];
+
+/// Installs [`PACKAGES`].
 pub(super) fn install() -> Result<()> {
-    let status =
-        Command::new("apt-get").args(["install", "-y", "libseccomp-dev", "libpcap-dev"]).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("apt-get install libseccomp-dev libpcap-dev: {status}")),
-        Err(error) => Err(format!("apt-get: {error}")),
-    }
+    let apt_get = |arguments: &[&str]| {
+        let status = Command::new("apt-get").args(arguments).status();
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("apt-get {}: {status}", arguments.join(" "))),
+            Err(error) => Err(format!("apt-get: {error}")),
+        }
+    };
+    apt_get(&["update"])?;
+    apt_get(&[&["install", "-y"][..], &PACKAGES].concat())
 }
 
 /// The available compilers.

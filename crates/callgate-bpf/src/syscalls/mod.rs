@@ -34,6 +34,6 @@ pub use argument::{Argument, ArgumentError};
 pub use facts::{ArgFacts, SyscallFacts};
 pub use list::list_syscalls;
 pub use set::SyscallSet;
-pub use table::known_name;
-pub use table::{facts, is_known_name, known_names, nearest_name};
+pub use table::KnownSyscall;
+pub use table::{facts, is_known_name, known_name, known_names, nearest_name};
 pub use version::{KernelVersion, KernelVersionError};

@@ -1,7 +1,7 @@
 //! Lookup of syscalls by name and by number.
 //!
 //! The generated table has a row per name and a column per numbering. At compile time, it is inverted into one array of
-//! slots per column for numbers, and into a hash table for names.
+//! slots per column for numbers, and into a hash table for names. [`KnownSyscall`] is the result of a lookup by name.
 
 use super::arch::Arch;
 use super::facts::SyscallFacts;
@@ -111,6 +111,77 @@ fn row_of_name(name: &str) -> Option<usize> {
         .find(|row| NUMBERS.get(*row).is_some_and(|(known, _)| *known == name))
 }
 
+/// The row of a name. Runs at compile time, and fails for an unknown name.
+#[expect(clippy::panic, reason = "it stops the compiler, not the program")]
+const fn row_of(name: &str) -> u16 {
+    let (name, mut slot) = (name.as_bytes(), hash(name));
+    loop {
+        let row = ROWS_OF_NAMES[slot];
+        assert!(row != EMPTY, "not the name of a syscall");
+        let (known, mut at) = (NUMBERS[row as usize].0.as_bytes(), 0);
+        while at < known.len() && at < name.len() && known[at] == name[at] {
+            at += 1;
+        }
+        if at == known.len() && at == name.len() {
+            return row;
+        }
+        slot = (slot + 1) % NAME_SLOTS;
+    }
+}
+
+/// The row of the syscall that exists exactly where multiplexers do.
+const SOCKETCALL: u16 = row_of("socketcall");
+
+/// For each row, the entry of [`MULTIPLEXED`] with its name.
+static SUB_CALLS: [u16; NUMBERS.len()] = {
+    let (mut entries, mut entry) = ([EMPTY; NUMBERS.len()], 0);
+    while entry < MULTIPLEXED.len() {
+        entries[row_of(MULTIPLEXED[entry].1) as usize] = entry as u16;
+        entry += 1;
+    }
+    entries
+};
+
+/// A syscall with a name of [`known_names`]. Its numbers are found without comparing names again.
+///
+/// The order is that of the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KnownSyscall(u16);
+
+impl KnownSyscall {
+    /// The syscall with this name.
+    pub fn named(name: &str) -> Option<KnownSyscall> {
+        Some(KnownSyscall(u16::try_from(row_of_name(name)?).ok()?))
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        name_of_row(self.0).unwrap_or_default()
+    }
+
+    /// The same as [`Arch::number`].
+    pub fn number(self, arch: Arch) -> Option<u32> {
+        let relative = self.column(arch.column()).or_else(|| {
+            let mut aliases = ALIASES.iter().filter(|(column, ..)| *column == arch.column());
+            let (_, _, first) = aliases.find(|(_, second, _)| *second == self.name())?;
+            KnownSyscall::named(first)?.column(arch.column())
+        })?;
+        Some(arch.first_number() + relative)
+    }
+
+    fn column(self, column: usize) -> Option<u32> {
+        let (_, numbers) = NUMBERS.get(usize::from(self.0))?;
+        numbers.get(column).copied().filter(|number| *number != __)
+    }
+
+    /// The same as [`Arch::multiplexed`].
+    pub fn multiplexed(self, arch: Arch) -> Option<(&'static str, u32)> {
+        let entry = SUB_CALLS.get(usize::from(self.0)).filter(|entry| **entry != EMPTY)?;
+        let (multiplexer, _, number) = MULTIPLEXED.get(usize::from(*entry))?;
+        arch.has_multiplexers().then_some((*multiplexer, *number))
+    }
+}
+
 fn name_of_row(row: u16) -> Option<&'static str> {
     NUMBERS.get(usize::from(row)).map(|(name, _)| *name)
 }
@@ -129,7 +200,7 @@ pub fn is_known_name(name: &str) -> bool {
 
 /// The name in [`known_names`] that equals a text.
 pub fn known_name(name: &str) -> Option<&'static str> {
-    NUMBERS.get(row_of_name(name)?).map(|(name, _)| *name)
+    KnownSyscall::named(name).map(KnownSyscall::name)
 }
 
 /// The names of all syscalls of all architectures of [`Arch`], sorted.
@@ -171,17 +242,7 @@ impl Arch {
     /// The number of a syscall as a filter sees it: for x32 with the bit 0x4000_0000, for MIPS from 4000,
     /// 5000 and 6000 on. `None` if this architecture does not have the syscall.
     pub fn number(self, name: &str) -> Option<u32> {
-        let number = |name| {
-            let (_, numbers) = NUMBERS.get(row_of_name(name)?)?;
-            numbers.get(self.column()).copied().filter(|number| *number != __)
-        };
-        let relative = number(name).or_else(|| {
-            let mut aliases = ALIASES.iter();
-            let (_, _, first) =
-                aliases.find(|(column, second, _)| *column == self.column() && *second == name)?;
-            number(first)
-        })?;
-        Some(self.first_number() + relative)
+        KnownSyscall::named(name)?.number(self)
     }
 
     /// The name of a syscall by its number as a filter sees it. `None` if the number is not in use.
@@ -213,7 +274,7 @@ impl Arch {
 
     /// Whether it has `socketcall` and `ipc`.
     pub fn has_multiplexers(self) -> bool {
-        self.number("socketcall").is_some()
+        KnownSyscall(SOCKETCALL).column(self.column()).is_some()
     }
 
     /// The multiplexer for `name` on this architecture, `socketcall` or `ipc`, and the number of its
@@ -224,9 +285,7 @@ impl Arch {
     /// high half, so a filter compares its low 16 bits only. The arguments of the sub-call of
     /// `socketcall` are in memory, where no filter reads them.
     pub fn multiplexed(self, name: &str) -> Option<(&'static str, u32)> {
-        let (multiplexer, _, number) =
-            MULTIPLEXED.iter().find(|(_, syscall, _)| *syscall == name)?;
-        self.number(multiplexer).map(|_| (*multiplexer, *number))
+        KnownSyscall::named(name)?.multiplexed(self)
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
-
-use super::Cli;
+use super::parse;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -50,7 +48,8 @@ fn command_lines(text: &str) -> Vec<Vec<String>> {
 }
 
 fn must_parse(place: &str, words: &[String]) {
-    if let Err(error) = Cli::try_parse_from(words) {
+    let words: Vec<_> = words.iter().map(Into::into).collect();
+    if let Err(error) = parse(&words) {
         panic!("{place}: {words:?}: {error}");
     }
 }

@@ -1,11 +1,12 @@
 //! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::{Comparison, Conjunction};
 use super::libseccomp::{InsertError, StepBudget, Tree};
 use super::order::Order;
-use callgate_bpf::syscalls::{Arch, is_known_name, known_name, nearest_name};
+use callgate_bpf::syscalls::{Arch, KnownSyscall, is_known_name, nearest_name};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
@@ -30,16 +31,24 @@ pub struct RuleSet<O> {
     /// The distinct conditions; rules refer to them by index.
     conditions: Vec<Conjunction>,
     indices: BTreeMap<Conjunction, usize>,
-    syscalls: BTreeMap<Target, Vec<AddedRule<O>>>,
-    /// The syscalls with an unconditional rule, which decides them.
-    always: BTreeSet<Target>,
+    /// The index of the condition without comparisons.
+    unconditional: Option<usize>,
+    syscalls: BTreeMap<Target, SyscallRules<O>>,
+}
+
+/// The rules of one syscall, in the order in which they were added.
+#[derive(Clone, Debug)]
+struct SyscallRules<O> {
+    added: Vec<AddedRule<O>>,
+    /// Whether one of them is unconditional, and so decides the syscall.
+    is_always: bool,
 }
 
 /// The syscall that a rule is for. libseccomp also keeps rules for syscalls that the architecture does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Target {
     Number(u32),
-    Missing(&'static str),
+    Missing(KnownSyscall),
     /// A negative number, which libseccomp assigns to syscalls that an architecture does not have.
     Pseudo(i32),
 }
@@ -152,8 +161,8 @@ impl<O: Copy> RuleSet<O> {
             arch,
             conditions: Vec::new(),
             indices: BTreeMap::new(),
+            unconditional: None,
             syscalls: BTreeMap::new(),
-            always: BTreeSet::new(),
         }
     }
 
@@ -169,7 +178,7 @@ impl<O: Copy> RuleSet<O> {
 
     /// Whether an unconditional rule decides a syscall.
     pub fn is_unconditional(&self, nr: u32) -> bool {
-        self.always.contains(&Target::Number(nr))
+        self.is_always(Target::Number(nr))
     }
 
     /// Adds a rule for a syscall by number. All comparisons must hold.
@@ -207,9 +216,20 @@ impl<O: Copy> RuleSet<O> {
         verdict: Verdict,
         origin: O,
     ) -> Option<u32> {
-        let through = self
-            .arch
-            .multiplexed(name)
+        let syscall = KnownSyscall::named(name)?;
+        self.add_known(syscall, comparisons, verdict, origin)
+    }
+
+    /// The same for a syscall whose name was looked up.
+    pub fn add_known(
+        &mut self,
+        syscall: KnownSyscall,
+        comparisons: &[Comparison],
+        verdict: Verdict,
+        origin: O,
+    ) -> Option<u32> {
+        let through = syscall
+            .multiplexed(self.arch)
             .and_then(|(via, sub_call)| Some((self.arch.number(via)?, sub_call)));
         if let Some((nr, sub_call)) = through {
             let kept = comparisons.iter().copied().filter(|comparison| comparison.arg() != 0);
@@ -219,9 +239,9 @@ impl<O: Copy> RuleSet<O> {
         }
         // On architectures with multiplexers, libseccomp drops rules for missing syscalls.
         let keeps_missing = through.is_some() || !self.arch.has_multiplexers();
-        let missing = || known_name(name).filter(|_| keeps_missing).map(Target::Missing);
-        if let Some(syscall) = self.arch.number(name).map(Target::Number).or_else(missing) {
-            self.add_to(syscall, comparisons, verdict, origin);
+        let missing = || keeps_missing.then_some(Target::Missing(syscall));
+        if let Some(target) = syscall.number(self.arch).map(Target::Number).or_else(missing) {
+            self.add_to(target, comparisons, verdict, origin);
         }
         through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())
     }
@@ -233,25 +253,44 @@ impl<O: Copy> RuleSet<O> {
         verdict: Verdict,
         origin: O,
     ) {
-        let tests = Conjunction::new(comparisons, self.arch.is_64bit());
-        if tests.is_empty() {
-            self.always.insert(syscall);
-        }
-        let condition = match self.indices.get(&tests) {
-            Some(index) => *index,
-            None => {
-                self.conditions.push(tests.clone());
-                self.indices.insert(tests, self.conditions.len() - 1);
-                self.conditions.len() - 1
-            }
+        let condition = match (comparisons, self.unconditional) {
+            ([], Some(known)) => known,
+            _ => self.condition(Conjunction::new(comparisons, self.arch.is_64bit())),
         };
-        self.syscalls.entry(syscall).or_default().push(AddedRule { condition, verdict, origin });
+        let is_always = self.unconditional == Some(condition);
+        let rule = AddedRule { condition, verdict, origin };
+        match self.syscalls.entry(syscall) {
+            Entry::Vacant(place) => {
+                // Most syscalls have one rule.
+                place.insert(SyscallRules { added: vec![rule], is_always });
+            }
+            Entry::Occupied(mut rules) => {
+                let rules = rules.get_mut();
+                rules.added.push(rule);
+                rules.is_always |= is_always;
+            }
+        }
+    }
+
+    /// The index of a condition; adds it if necessary.
+    fn condition(&mut self, tests: Conjunction) -> usize {
+        if let Some(index) = self.indices.get(&tests) {
+            return *index;
+        }
+        let index = self.conditions.len();
+        if tests.is_empty() {
+            self.unconditional = Some(index);
+        }
+        self.conditions.push(tests.clone());
+        self.indices.insert(tests, index);
+        index
     }
 
     /// The rules without effect.
     pub fn overridden(&self) -> Vec<Overridden<O>> {
         let covering = self.covering();
-        let outcomes = self.numbers().map(|(_, rules)| self.outcome(rules, &covering));
+        let several = self.numbers().filter(|(_, rules)| rules.len() > 1);
+        let outcomes = several.map(|(_, rules)| self.outcome(rules, &covering));
         outcomes.flat_map(|outcome| outcome.overridden).collect()
     }
 
@@ -260,7 +299,7 @@ impl<O: Copy> RuleSet<O> {
     pub fn contradictions(&self) -> Vec<Conflict<O>> {
         let covering = self.covering();
         let mut conflicts = Vec::new();
-        for (nr, rules) in self.numbers() {
+        for (nr, rules) in self.numbers().filter(|(_, rules)| rules.len() > 1) {
             let pairs = self.outcome(rules, &covering).contradicting;
             let conflict = |(earlier, later)| self.conflict(Some(nr), &earlier, &later);
             conflicts.extend(pairs.into_iter().map(conflict));
@@ -274,7 +313,7 @@ impl<O: Copy> RuleSet<O> {
     /// most half of what is left, so that some remain for the others.
     pub fn refused(&self, version: LibseccompVersion, steps: &mut u64) -> Refusals<O> {
         let mut refusals = Refusals { conflicts: Vec::new(), unknown: Vec::new() };
-        for (syscall, rules) in &self.syscalls {
+        for (syscall, SyscallRules { added: rules, .. }) in &self.syscalls {
             // Rules with the same verdict never contradict each other.
             let first = rules.first().map(|rule| rule.verdict);
             if rules.iter().all(|rule| Some(rule.verdict) == first) {
@@ -330,7 +369,7 @@ impl<O: Copy> RuleSet<O> {
     /// The rules of the syscalls that the architecture has.
     fn numbers(&self) -> impl Iterator<Item = (u32, &[AddedRule<O>])> {
         self.syscalls.iter().filter_map(|(syscall, rules)| match syscall {
-            Target::Number(nr) => Some((*nr, rules.as_slice())),
+            Target::Number(nr) => Some((*nr, rules.added.as_slice())),
             Target::Missing(_) | Target::Pseudo(_) => None,
         })
     }
@@ -350,7 +389,7 @@ impl<O: Copy> RuleSet<O> {
 
     /// The rules of one syscall, in the order in which they were added.
     pub(super) fn rules_of(&self, syscall: Target) -> &[AddedRule<O>] {
-        self.syscalls.get(&syscall).map_or(&[], Vec::as_slice)
+        self.syscalls.get(&syscall).map_or(&[], |rules| &rules.added)
     }
 
     /// The syscalls that have rules.
@@ -360,7 +399,7 @@ impl<O: Copy> RuleSet<O> {
 
     /// Whether an unconditional rule decides this syscall.
     pub(super) fn is_always(&self, syscall: Target) -> bool {
-        self.always.contains(&syscall)
+        self.syscalls.get(&syscall).is_some_and(|rules| rules.is_always)
     }
 
     /// The comparisons of a condition.
@@ -370,19 +409,20 @@ impl<O: Copy> RuleSet<O> {
 
     /// Removes the rule of a syscall that was added last.
     pub(super) fn remove_last(&mut self, syscall: Target) {
-        let Some(rules) = self.syscalls.get_mut(&syscall) else { return };
-        rules.pop();
-        if rules.is_empty() {
+        let Some(SyscallRules { added, is_always }) = self.syscalls.get_mut(&syscall) else {
+            return;
+        };
+        added.pop();
+        if added.is_empty() {
             self.syscalls.remove(&syscall);
+            return;
         }
-        let is_always = self.rules_of(syscall).iter().any(|rule| self.is_unconditional_rule(rule));
-        if !is_always {
-            self.always.remove(&syscall);
-        }
+        let unconditional = self.unconditional;
+        *is_always = added.iter().any(|rule| Some(rule.condition) == unconditional);
     }
 
     fn is_unconditional_rule(&self, rule: &AddedRule<O>) -> bool {
-        self.conditions.get(rule.condition).is_some_and(Conjunction::is_empty)
+        Some(rule.condition) == self.unconditional
     }
 
     /// For each condition, the conditions that consist of some of its comparisons, and so hold wherever it holds.
@@ -475,7 +515,15 @@ impl<O: Copy> RuleSet<O> {
         let mut always: Vec<(Verdict, Vec<u32>)> = Vec::new();
         let mut when = Vec::new();
         for (nr, rules) in self.numbers() {
-            for rule in self.outcome(rules, &covering).live {
+            let outcome;
+            let live = match rules {
+                [_] => rules,
+                _ => {
+                    outcome = self.outcome(rules, &covering);
+                    &outcome.live
+                }
+            };
+            for rule in live {
                 let tests = self.conditions.get(rule.condition).filter(|tests| !tests.is_empty());
                 let (verdict, syscalls) = (rule.verdict, SyscallSet::one(nr));
                 match (tests, always.iter_mut().find(|(other, _)| *other == verdict)) {

@@ -86,7 +86,7 @@ struct Builder<'t> {
     count: usize,
 }
 
-impl Builder<'_> {
+impl<'t> Builder<'t> {
     fn document(mut self) -> Result<Node> {
         let Some(first) = self.lexer.ws_peek() else {
             return Err(Diagnostic::error(None, "the text is empty; expected a JSON object").help(
@@ -185,6 +185,9 @@ impl Builder<'_> {
 
     /// Reads the string that starts with the quotation mark at this offset.
     fn string(&mut self, at: usize) -> Result<Box<str>> {
+        if let Some(plain) = self.plain_string(at) {
+            return Ok(plain.into());
+        }
         self.lexer.take_next();
         let string = self.lexer.str_string().map_err(|error| self.string_error(&error, at))?;
         if string.contains('\0') {
@@ -195,6 +198,17 @@ impl Builder<'_> {
                 .help("remove it: programs written in C end the string there, others do not"));
         }
         Ok(string.into())
+    }
+
+    /// The same for a string without escapes and errors; reads nothing of others.
+    fn plain_string(&mut self, at: usize) -> Option<&'t str> {
+        let start = at + 1;
+        let rest = self.text.as_bytes().get(start..)?;
+        let end = start + rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'))?;
+        let string = self.text.get(start..end)?;
+        let after = self.text.as_bytes().get(end..)?.strip_prefix(b"\"")?;
+        self.lexer = SliceLexer::new(after);
+        Some(string)
     }
 
     fn string_error(&self, error: &str::Error, start: usize) -> Diagnostic {

@@ -290,8 +290,14 @@ impl<'a> Emitter<'a> {
     /// The destinations of all values of A from a comparison on, if a table pays off: there are enough
     /// comparisons, and `work` is not used up. All returns of one value are one destination.
     pub(super) fn spread(&mut self, at: usize) -> Option<Vec<Range>> {
+        // A comparison alone, as most of those of arguments are, needs no walk.
+        let insn = self.insn(at)?;
+        let is_followed = |to: usize| self.insn(self.flow.dest(to)).is_some_and(compares_constant);
+        if !insn.successors(at).into_iter().any(is_followed) {
+            return None;
+        }
         self.walk.start(self.flow, at, Follow::All, &mut self.work)?;
-        if self.walk.len() <= FEW[usize::from(!self.of_syscalls())] {
+        if !self.walk.has_more_than(FEW[usize::from(!self.of_syscalls())]) {
             return None;
         }
         let mut ranges = self.walk.ranges(self.flow);

@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
-use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
-use callgate_bpf::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Ancillary, Program, SocketProgram};
+use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 
 use super::op::Code;
-use super::{emit, packet, pairs, partial, syscall};
+use super::partial::OfArch;
+use super::{emit, packet, pairs, syscall};
 use crate::engine::{PacketEngine, SeccompEngine};
 use crate::flow::{Flow, Input};
 
@@ -38,29 +39,31 @@ pub struct Decoded<P = Program> {
 impl Decoded<Program> {
     /// The engine for a seccomp filter on machines of this byte order.
     pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
-        Decoded::of(program.insns(), Input::Syscall(endian))
+        Decoded::of(&Flow::of(program.insns(), Input::Syscall(endian)))
     }
 
-    /// The verdict for all syscalls with this arch and number; `None` if it depends on the arguments or
-    /// the instruction pointer.
-    ///
-    /// This is sound but not complete: it may be `None` for a constant verdict if the program computes
-    /// with arguments that cancel out, or branches on an argument to two paths with the same verdict.
-    pub(crate) fn constant_verdict(&self, arch: u32, nr: u32) -> Option<Verdict> {
-        partial::evaluate(&self.code, arch, nr).map(Verdict)
+    /// The same, and the architectures whose tokens the program compares with the arch.
+    pub(crate) fn with_arches(program: &Program, endian: Endian) -> (Decoded<Program>, Vec<Arch>) {
+        let flow = Flow::of(program.insns(), Input::Syscall(endian));
+        (Decoded::of(&flow), flow.compared_arches())
+    }
+
+    /// The verdicts for syscalls with this arch, by number.
+    pub(crate) fn of_arch(&self, arch: u32) -> OfArch<'_> {
+        OfArch::new(&self.code, arch)
     }
 }
 
 impl Decoded<SocketProgram> {
     /// The engine for a socket filter.
     pub fn new_packet(program: &SocketProgram) -> Decoded<SocketProgram> {
-        Decoded::of(program.insns(), Input::Packet)
+        Decoded::of(&Flow::of(program.insns(), Input::Packet))
     }
 }
 
 impl<P> Decoded<P> {
-    fn of(insns: &[Insn], input: Input) -> Decoded<P> {
-        let mut code = emit::Emitter::new(&Flow::of(insns, input)).emit();
+    fn of(flow: &Flow) -> Decoded<P> {
+        let mut code = emit::Emitter::new(flow).emit();
         pairs::join(&mut code);
         Decoded { code, program: PhantomData }
     }

@@ -34,3 +34,4 @@ mod target;
 mod window;
 
 pub use engine::Decoded;
+pub(crate) use partial::OfArch;

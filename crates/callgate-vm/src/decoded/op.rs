@@ -239,6 +239,14 @@ impl Code {
         }
     }
 
+    /// The last value with the same target of a binary search as this one.
+    pub(super) fn search_until(&self, search: &Search, value: u32) -> u32 {
+        let (from, len) = (search.bounds as usize, search.len as usize);
+        let bounds = self.bounds.get(from..from + len).unwrap_or_default();
+        let above = bounds.iter().find(|bound| **bound > value);
+        above.map_or(u32::MAX, |bound| bound - 1)
+    }
+
     /// The target of a value, by binary search.
     #[inline(never)]
     pub(super) fn search(&self, search: &Search, value: u32) -> Target {

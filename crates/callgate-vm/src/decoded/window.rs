@@ -120,6 +120,9 @@ impl Load {
 impl Emitter<'_> {
     /// Emits a probe for the code that begins with this instruction, if possible.
     pub(super) fn probe(&mut self, at: usize) -> Option<()> {
+        if self.of_syscalls() {
+            return None;
+        }
         let first = self.step(at)?;
         let mut window = Window::new(first.load)?;
         let mut found: Vec<Found> = Vec::with_capacity(CASES);

@@ -13,9 +13,15 @@ pub(super) fn backward(flow: &mut Flow) {
             flow.dest[at] = at as u16;
             continue;
         }
-        if let Successors::Branch { taken, otherwise } = flow.insns[at].successors(at) {
+        if let Successors::Jump(to) = flow.insns[at].successors(at) {
+            (flow.live[at], flow.dest[at]) = (flow.live[to], flow.dest[to]);
+            continue;
+        }
+        let insn = flow.insns[at];
+        if let Successors::Branch { taken, otherwise } = insn.successors(at) {
             let after = flow.live[taken].union(flow.live[otherwise]);
-            if !simplify_branch(flow, at, [taken, otherwise], after) {
+            if !simplify_branch(flow, at, insn, [taken, otherwise], after) {
+                // It may read less now.
                 flow.live[at] = after.union(flow.insns[at].reads());
                 flow.dest[at] = at as u16;
                 continue;
@@ -52,10 +58,10 @@ fn may_end(flow: &Flow, at: usize) -> bool {
 fn simplify_branch(
     flow: &mut Flow,
     at: usize,
+    insn: Insn,
     [taken, otherwise]: [usize; 2],
     after: Registers,
 ) -> bool {
-    let insn = flow.insns[at];
     if flow.dest[taken] == flow.dest[otherwise] || is_decided_by_next(flow, insn, taken, otherwise)
     {
         flow.insns[at] = Insn::new(Op::Ja, insn.jf.into());
@@ -84,8 +90,7 @@ fn simplify_branch(
 fn is_decided_by_next(flow: &Flow, insn: Insn, taken: usize, otherwise: usize) -> bool {
     let next = flow.dest(otherwise);
     let test = flow.insns[next];
-    let Successors::Branch { otherwise: others, .. } = test.successors(next) else { return false };
     (insn.op, test.op) == (Op::JeqK, Op::JeqK)
         && insn.k != test.k
-        && flow.dest[taken] == flow.dest[others]
+        && flow.dest[taken] == flow.dest[next + 1 + usize::from(test.jf)]
 }

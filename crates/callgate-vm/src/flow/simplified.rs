@@ -1,7 +1,7 @@
 //! A simplified program, with the facts about it that engines use.
 
 use callgate_bpf::cfg::{Registers, live_after};
-use callgate_bpf::{Endian, Insn, Op, Source};
+use callgate_bpf::{Arch, Endian, Insn, Op, Source, Word};
 
 use super::load::LoadName;
 
@@ -66,6 +66,16 @@ impl Flow {
     pub(crate) fn loaded(&self, at: usize) -> Option<Insn> {
         let load = self.notes.get(at)?.load.into_a()?;
         (load.op != Op::LdLen).then_some(load)
+    }
+
+    /// The architectures whose tokens are compared with the arch by `jeq`, in the order of [`Arch::ALL`].
+    pub(crate) fn compared_arches(&self) -> Vec<Arch> {
+        let arch = Some(Insn::new(Op::LdWordAbs, Word::ARCH.offset(Endian::NATIVE)));
+        let compared = |(at, insn): (usize, &Insn)| {
+            (insn.op == Op::JeqK && self.loaded(at) == arch).then_some(insn.k)
+        };
+        let tokens: Vec<u32> = self.insns.iter().enumerate().filter_map(compared).collect();
+        Arch::ALL.iter().copied().filter(|arch| tokens.contains(&arch.token())).collect()
     }
 
     /// Whether an instruction is a load that cannot fail.

@@ -121,11 +121,6 @@ impl Walk {
                 self.arrive(flow, interval, flow.dest(to));
             }
         }
-        if follow == Follow::All {
-            // Where paths meet, a comparison was visited several times.
-            self.members.sort_unstable();
-            self.members.dedup();
-        }
         Some(())
     }
 
@@ -226,9 +221,23 @@ impl Walk {
         self.members.iter().map(|&at| usize::from(at))
     }
 
-    /// The number of comparisons.
+    /// The number of comparisons. With [`Follow::All`], those where paths meet count several times.
     pub(crate) fn len(&self) -> usize {
         self.members.len()
+    }
+
+    /// Whether there are more different comparisons than this number, which is small.
+    pub(crate) fn has_more_than(&self, few: usize) -> bool {
+        let mut different: Vec<u16> = Vec::with_capacity(few + 1);
+        for member in &self.members {
+            if !different.contains(member) {
+                different.push(*member);
+            }
+            if different.len() > few {
+                return true;
+            }
+        }
+        false
     }
 
     /// The destinations of all values, in ascending order.

@@ -11,9 +11,10 @@
 //! A table holds verdicts to return or displacements to jump by. It has at most [`SPARSE`] words per
 //! range, so the size of all tables is linear in the length of the program.
 
-use callgate_bpf::Source;
+use callgate_bpf::{Op, Source};
 
 use super::node::{Graph, Node};
+use crate::flow::Flow;
 use crate::flow::walk::{Follow, Range, Walk};
 
 /// Shorter chains are not replaced.
@@ -59,17 +60,52 @@ pub(super) enum Shape {
 /// Finds chains and trees. Their comparisons become [`Node::Dead`], except for the first.
 pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
     let mut found = Vec::new();
+    let sizes = sizes(&graph.flow);
     let mut search = Search {
         in_chain: vec![false; graph.nodes.len()],
         in_tree: vec![false; graph.nodes.len()],
         walk: Walk::default(),
     };
-    for head in 0..graph.nodes.len() {
-        if matches!(graph.nodes[head], Node::Branch { operand: Source::K(_), .. }) {
-            found.extend(search.chain(graph, head).or_else(|| search.tree(graph, head)));
+    for (head, sizes) in sizes.into_iter().enumerate() {
+        if !matches!(graph.nodes[head], Node::Branch { operand: Source::K(_), .. }) {
+            continue;
         }
+        let chain = if sizes.chain < SHORTEST as u16 { None } else { search.chain(graph, head) };
+        found.extend(chain.or_else(|| match sizes.tree < SMALLEST_TREE as u16 {
+            true => None,
+            false => search.tree(graph, head),
+        }));
     }
     found
+}
+
+/// The greatest lengths of the chain and the tree that may begin at an instruction, so that most walks are saved.
+#[derive(Clone, Copy, Default)]
+struct Sizes {
+    chain: u16,
+    tree: u16,
+}
+
+fn sizes(flow: &Flow) -> Vec<Sizes> {
+    let mut sizes = vec![Sizes::default(); flow.insns.len()];
+    for (at, insn) in flow.insns.iter().enumerate().rev() {
+        // What a walk may follow: edges that are the only ones to their target, also through jumps.
+        let own = |to: usize| if flow.edges(to) == 1 { sizes[to] } else { Sizes::default() };
+        let (taken, otherwise) = (at + 1 + usize::from(insn.jt), at + 1 + usize::from(insn.jf));
+        sizes[at] = match insn.op {
+            Op::JeqK => {
+                let after = own(otherwise);
+                Sizes { chain: 1 + after.chain, tree: 1 + after.tree }
+            }
+            // They end a chain.
+            Op::JgtK | Op::JgeK => {
+                Sizes { chain: 0, tree: 1 + own(taken).tree + own(otherwise).tree }
+            }
+            Op::Ja => own(at + 1 + insn.k as usize),
+            _ => continue,
+        };
+    }
+    sizes
 }
 
 /// Which comparisons were visited, and memory for the next walk.

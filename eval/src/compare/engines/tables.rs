@@ -177,7 +177,7 @@ const TARGETS: &[Target] = &[
     },
     Target {
         figure: "jit, µs to compile 400 instructions",
-        bound: Bound::AtMost(25.0),
+        bound: Bound::AtMost(20.0),
         of: |section| {
             let long = (LONG..LONG + LONG / 10).contains(&section.insns);
             long.then(|| section.microseconds("callgate, jit"))?
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(line("gVisor / decoded"), "gVisor / decoded ≥ 2 1.20 far");
         assert!(line("libpcap / decoded").ends_with("not measured"));
         assert!(line("jit, ten-calls").ends_with("not measured"));
-        assert!(line("jit, µs").ends_with("25 7.00 near"), "{}", line("jit, µs"));
+        assert!(line("jit, µs").ends_with("20 7.00 near"), "{}", line("jit, µs"));
     }
 
     #[test]

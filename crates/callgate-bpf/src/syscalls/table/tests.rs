@@ -280,3 +280,11 @@ fn facts_are_plausible_for_every_syscall() {
     ];
     assert_eq!(unknown.iter().collect::<BTreeSet<_>>(), expected.iter().collect());
 }
+
+#[test]
+fn known_syscalls_have_the_order_of_their_names() {
+    let all: Vec<KnownSyscall> = known_names().filter_map(KnownSyscall::named).collect();
+    assert!(all.is_sorted());
+    assert!(all.iter().map(|syscall| syscall.name()).eq(known_names()));
+    assert_eq!(KnownSyscall::named("frobnicate"), None);
+}

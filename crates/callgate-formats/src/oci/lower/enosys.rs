@@ -1,15 +1,12 @@
 //! The ENOSYS check that runc adds in front of a filter.
 
-use std::collections::BTreeSet;
-
-use crate::oci::model::Entry;
 use crate::statements::Builtin;
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::syscalls::{Arch, KnownSyscall, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
-/// Adds runc's rule at the front of a section: numbers above the largest one that the entries name get ENOSYS, so that
-/// programs can fall back from syscalls newer than the profile.
+/// Adds runc's rule at the front of a section: numbers above the largest one of the syscalls that the entries name get
+/// ENOSYS, so that programs can fall back from syscalls newer than the profile.
 ///
 /// Returns the rule.
 ///
@@ -20,15 +17,13 @@ use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 /// number: libseccomp resolves their names to negative numbers there.
 pub(super) fn enosys_above(
     section: &mut Section,
-    entries: &[&Entry<'_>],
+    named: &[KnownSyscall],
     counts: impl Fn(Arch) -> bool,
 ) -> Option<Builtin> {
     let mut ranges = Vec::new();
-    let names: BTreeSet<&str> =
-        entries.iter().flat_map(|entry| &entry.names).map(|(_, name)| *name).collect();
     for arch in section.arches().filter(|arch| counts(*arch)) {
-        let direct = names.iter().filter(|name| arch.multiplexed(name).is_none());
-        let largest = direct.filter_map(|name| arch.number(name)).max().unwrap_or(0);
+        let direct = named.iter().filter(|syscall| syscall.multiplexed(arch).is_none());
+        let largest = direct.filter_map(|syscall| syscall.number(arch)).max().unwrap_or(0);
         if largest == 0 {
             continue;
         }

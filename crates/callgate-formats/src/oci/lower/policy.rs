@@ -14,7 +14,7 @@ use crate::ruleset::{RuleSet, sections};
 use crate::statements::{Statements, other_abis};
 use crate::syntax::reader::Reader;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::syscalls::{Arch, KnownSyscall};
 use callgate_bpf::verdict::{Action, Verdict};
 use callgate_proof::policy::Policy;
 
@@ -63,8 +63,11 @@ pub(in crate::oci) fn lower(
     if enosys != EnosysAbove::Off && !permissive {
         let listed = listed_arches(model, dialect, options, &arches);
         let counts = |arch: Arch| enosys == EnosysAbove::On || listed.contains(&arch);
+        let names = entries.iter().flat_map(|entry| &entry.names);
+        let named: Vec<KnownSyscall> =
+            names.filter_map(|(_, name)| KnownSyscall::named(name)).collect();
         for section in &mut sections {
-            let rule = enosys_above(section, &entries, counts);
+            let rule = enosys_above(section, &named, counts);
             if let (Some(stated), Some(rule)) = (&mut stated, rule) {
                 stated.builtin.push(rule);
             }

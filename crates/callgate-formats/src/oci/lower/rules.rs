@@ -7,7 +7,7 @@ use crate::oci::model::{Entry, Name};
 use crate::ruleset::RuleSet;
 use crate::ruleset_reports::{report_hidden, report_overridden};
 use crate::syntax::reader::Reader;
-use callgate_bpf::syscalls::{Arch, is_known_name};
+use callgate_bpf::syscalls::{Arch, KnownSyscall};
 use callgate_bpf::verdict::Verdict;
 
 /// Maximum number of comparisons in the rules of a profile. Each name of an entry gets all conditions of the entry, on
@@ -32,7 +32,9 @@ pub(super) fn combine<'n>(
         let always = entry.alternatives.iter().all(Vec::is_empty);
         let per_name = comparisons(entry).saturating_mul(arches.len());
         for origin in entry.names.iter().copied() {
-            if always && !given.insert(origin.1) || !is_known_name(origin.1) {
+            // Names of other architectures' syscalls give no rules, and neither do unknown ones.
+            let Some(syscall) = KnownSyscall::named(origin.1) else { continue };
+            if always && !given.insert(syscall) {
                 continue;
             }
             count = count.saturating_add(per_name);
@@ -42,12 +44,7 @@ pub(super) fn combine<'n>(
             }
             for comparisons in &entry.alternatives {
                 for (index, set) in sets.iter_mut().enumerate() {
-                    let via = set.add_syscall_if_known(
-                        origin.1,
-                        comparisons,
-                        entry.action.verdict,
-                        origin,
-                    );
+                    let via = set.add_known(syscall, comparisons, entry.action.verdict, origin);
                     hidden.extend(via.map(|nr| (index, nr, origin)));
                 }
             }
