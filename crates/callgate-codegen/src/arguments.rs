@@ -15,8 +15,8 @@ const MIN_INSNS_FOR_ORDERS: usize = 10;
 /// From this number of instructions, products are tried.
 const MIN_INSNS_FOR_PRODUCTS: usize = 24;
 
-/// The maximum number of products.
-const MAX_PRODUCTS: usize = 256;
+/// The maximum number of words that products test together.
+const MAX_WORDS_OF_PRODUCTS: usize = 512;
 
 impl Lowering<'_> {
     /// The code of an exit of the number. The variable order of the diagram is not always best:
@@ -81,9 +81,9 @@ impl Lowering<'_> {
         let [a, b] = verdicts.as_slice() else { return Ok(None) };
         let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
         let (mut best, mut least) = (None, bound);
-        // Each product takes at least two instructions.
-        let limit = MAX_PRODUCTS.min(bound / 2);
         for (verdict, otherwise) in [(a, b), (b, a)] {
+            // Each word of a product takes at least two instructions.
+            let limit = MAX_WORDS_OF_PRODUCTS.min(least / 2);
             let Some(products) = query::products(self.store, func, verdict, limit)? else {
                 continue;
             };

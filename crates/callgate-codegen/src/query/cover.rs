@@ -18,7 +18,8 @@ pub struct Cube {
 /// A set of syscalls: those whose words are in all of these cubes. Each word occurs at most once, in order.
 pub type Product = Vec<(Word, Cube)>;
 
-/// An irredundant sum of products of the syscalls that get a verdict; `None` if it has more than `limit` products.
+/// An irredundant sum of products of the syscalls that get a verdict; `None` if its products test more than `limit` words
+/// together, where one that tests none counts as well.
 ///
 /// # Errors
 /// If the diagram exceeds its budget.
@@ -100,6 +101,10 @@ struct Sum {
     terms: Terms,
     /// The number of products.
     products: usize,
+    /// The number of words that they test together; 1 for the product that tests none.
+    words: usize,
+    /// The first word of some products, and how many they are. No product begins with an earlier one.
+    first: Option<(Word, usize)>,
     union: Pred,
 }
 
@@ -121,8 +126,23 @@ struct Literals {
 }
 
 impl Sum {
-    const NONE: Sum = Sum { terms: Terms::None, products: 0, union: Pred::NEVER };
-    const ALL: Sum = Sum { terms: Terms::All, products: 1, union: Pred::ALWAYS };
+    const NONE: Sum =
+        Sum { terms: Terms::None, products: 0, words: 0, first: None, union: Pred::NEVER };
+    const ALL: Sum =
+        Sum { terms: Terms::All, products: 1, words: 1, union: Pred::ALWAYS, ..Sum::NONE };
+
+    /// The number of products that test a word, before which they test none.
+    fn testing(&self, word: Word) -> usize {
+        self.first.filter(|(first, _)| *first == word).map_or(0, |(_, products)| products)
+    }
+
+    /// The number of words that the products test together, each of them also this one.
+    fn words_with(&self, word: Word) -> usize {
+        match self.terms {
+            Terms::All => self.words,
+            _ => self.words + self.products - self.testing(word),
+        }
+    }
 }
 
 /// Sums share their parts, so that they are copied only once, at the end.
@@ -133,8 +153,8 @@ struct Cover {
 }
 
 impl Cover {
-    /// At most `limit` products whose union contains `lower` and is contained in `upper`. Stops as soon as there are more,
-    /// because most functions of unrelated values have very many.
+    /// Products that test at most `limit` words together, whose union contains `lower` and is contained in `upper`. Stops
+    /// as soon as there are more, because most functions of unrelated values have very many.
     fn irredundant(
         &mut self,
         store: &mut Store,
@@ -153,7 +173,7 @@ impl Cover {
         }
         let key = (lower, upper);
         if let Some(done) = self.memo.get(&key) {
-            return Ok(Some(*done).filter(|done| done.products <= limit));
+            return Ok(Some(*done).filter(|done| done.words <= limit));
         }
         let (var, (l0, l1), (u0, u1)) = store.expand(lower, upper);
         let Some(word) = Word::from_index(usize::from(var / 32)) else { return Ok(None) };
@@ -164,11 +184,11 @@ impl Cover {
             return Ok(None);
         };
         let lower_set = without(store, l1, u0)?;
-        let left = limit - clear.products;
+        let Some(left) = limit.checked_sub(clear.words_with(word)) else { return Ok(None) };
         let Some(set) = self.irredundant(store, lower_set, u1, left)? else {
             return Ok(None);
         };
-        let left = left - set.products;
+        let Some(left) = left.checked_sub(set.words_with(word)) else { return Ok(None) };
         let rest = [without(store, l0, clear.union)?, without(store, l1, set.union)?];
         let free = match rest {
             [Pred::NEVER, Pred::NEVER] => Sum::NONE,
@@ -184,8 +204,13 @@ impl Cover {
         let high = store.or(set.union, free.union)?;
         let terms = Terms::Of(self.literals.len());
         self.literals.push(Literals { word, bit, parts: [clear.terms, set.terms, free.terms] });
-        let products = clear.products + set.products + free.products;
-        let sum = Sum { terms, products, union: store.make(var, low, high)? };
+        let sum = Sum {
+            terms,
+            products: clear.products + set.products + free.products,
+            words: clear.words_with(word) + set.words_with(word) + free.words,
+            first: Some((word, clear.products + set.products + free.testing(word))),
+            union: store.make(var, low, high)?,
+        };
         self.memo.insert(key, sum);
         Ok(Some(sum))
     }

@@ -169,10 +169,11 @@ impl Store {
         let mut node = t;
         for (bit, (off, path_is_high)) in (0..32).zip(off_path.into_iter().rev()) {
             let var = var_of(word, bit);
+            // All cofactors for a variable test later ones.
             node = if path_is_high {
                 self.make_ordered(var, off, node)?
             } else {
-                self.make(var, node, off)?
+                self.make_ordered(var, node, off)?
             };
         }
         Ok(node)
