@@ -16,7 +16,7 @@ pub(super) struct MaskTest {
 }
 
 /// The union of the bits of the values from `first` to `last`.
-fn all_bits(first: u32, last: u32) -> u32 {
+pub(super) fn all_bits(first: u32, last: u32) -> u32 {
     match first ^ last {
         0 => first,
         // Each bit below the highest bit in which the bounds differ occurs in some value.
@@ -171,6 +171,9 @@ fn mask_after_singles_of(
     // Larger masks only have to be compared for intervals that share no bit with the smallest one.
     let smallest = widest & !in_one;
     let (wides, sets) = (without_bit(wides, smallest), without_bit(sets, smallest));
+    // Only these have bits that a mask gains without them.
+    let helpful = members(clears).filter(|at| intervals[*at].first & largest != 0);
+    let clears = helpful.fold(0, |set, at| set | 1 << at);
     let mut best = None;
     // None, one or two of the values that must not share a bit are tested before.
     for without in at_most_two_of(clears) {
