@@ -59,6 +59,14 @@ pub(super) fn commands(count: u32) -> Rules {
     allow_list(BTreeMap::from([(ioctl, alternatives.collect())]))
 }
 
+/// `ioctl` with this many random values of its second argument.
+pub(super) fn values(count: u32) -> Rules {
+    let mut random = Random(3);
+    let alternatives = (0..count).filter_map(|_| Some(allow(vec![eq(1, random.below(u32::MAX))?])));
+    let ioctl = Arch::X86_64.number("ioctl").unwrap_or_default();
+    allow_list(BTreeMap::from([(ioctl, alternatives.collect())]))
+}
+
 /// This many syscalls, each allowed for one pair of values of two arguments.
 pub(super) fn pairs(count: u32) -> Rules {
     let syscall = |index: u32| {

@@ -88,6 +88,11 @@ fn own() -> Result<Vec<RuleSet>> {
             generate::commands(800),
         ),
         RuleSet::new(
+            "800 unpatterned values",
+            "One syscall with 800 random 32-bit values of one argument.",
+            generate::values(800),
+        ),
+        RuleSet::new(
             "32 argument pairs",
             "32 syscalls, each with conditions on a pair of values in two arguments.",
             generate::pairs(32),

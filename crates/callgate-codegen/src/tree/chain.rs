@@ -54,16 +54,17 @@ pub(super) enum ChainCost {
 }
 
 impl ChainBound {
-    /// Adds the last of these intervals; the others were added before.
-    pub(super) fn add(&mut self, intervals: &[WeightedInterval]) {
-        let Some((last, before)) = intervals.split_last() else { return };
+    /// Adds an interval to the range that begins at `low` and ends before it.
+    #[inline(always)]
+    pub(super) fn add(&mut self, intervals: &[WeightedInterval], low: usize, at: usize) {
+        let last = &intervals[at];
         match self.wide {
             Some(_) => self.add_single(last),
             // Before the first wide interval it is unknown which single values are tested.
             None if last.is_single() => {}
             None => {
                 self.wide = Some(last.class);
-                before.iter().for_each(|interval| self.add_single(interval));
+                intervals[low..at].iter().for_each(|interval| self.add_single(interval));
             }
         }
     }
@@ -79,11 +80,15 @@ impl ChainBound {
     }
 
     /// The cost of the chain in a range of this weight: the rest pays for all tests, each single value for those up
-    /// to its own. The bound assumes as few and as heavy single values as possible.
-    pub(super) fn cost(&self, weight: f64, price: Price) -> ChainCost {
+    /// to its own. The bound assumes as few and as heavy single values as possible, unless a simpler one already exceeds
+    /// `bound`.
+    pub(super) fn cost(&self, weight: f64, price: Price, bound: f64) -> ChainCost {
         let others = self.others as f64;
         let before_rest = others * (price.size + weight - self.tested);
-        if self.wide.is_none() {
+        let simple = (before_rest + self.tested) * (1.0 - 1e-9);
+        if self.wide.is_some() && simple >= bound {
+            ChainCost::AtLeast(simple)
+        } else if self.wide.is_none() {
             ChainCost::AtLeast(0.0)
         } else if self.heaviest == self.lightest {
             ChainCost::Exactly(before_rest + self.heaviest * others * (others + 1.0) / 2.0)

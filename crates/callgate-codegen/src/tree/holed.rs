@@ -4,7 +4,8 @@
 /// have excluded.
 pub(super) type Range = (usize, usize, usize);
 
-/// The solutions that were found so far, by range. Few ranges have any, and these have few.
+/// The solutions that were found so far, by range: a cost and a choice, or a lower bound of the cost. Few ranges have any,
+/// and these have few; the latest of several for the same range applies.
 pub(super) struct HoledRanges<T> {
     n: usize,
     /// By `low * n + high`, the number of the solution that was found last, from 1.
@@ -16,7 +17,7 @@ struct Solution<T> {
     holes: u32,
     /// The number of the solution of the same range that was found before, or 0.
     before: u32,
-    found: (f64, T),
+    found: (f64, Option<T>),
 }
 
 impl<T: Copy> HoledRanges<T> {
@@ -26,7 +27,7 @@ impl<T: Copy> HoledRanges<T> {
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, (low, high, holes): Range) -> Option<(f64, T)> {
+    pub(super) fn get(&self, (low, high, holes): Range) -> Option<(f64, Option<T>)> {
         let mut number = self.last[low * self.n + high];
         while let Some(at) = number.checked_sub(1) {
             let solution = &self.solutions[at as usize];
@@ -38,7 +39,7 @@ impl<T: Copy> HoledRanges<T> {
         None
     }
 
-    pub(super) fn insert(&mut self, (low, high, holes): Range, found: (f64, T)) {
+    pub(super) fn insert(&mut self, (low, high, holes): Range, found: (f64, Option<T>)) {
         let last = &mut self.last[low * self.n + high];
         self.solutions.push(Solution { holes: holes as u32, before: *last, found });
         *last = self.solutions.len() as u32;

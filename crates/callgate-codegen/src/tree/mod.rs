@@ -11,19 +11,26 @@
 //!   before the range is small, and close to the optimum otherwise.
 //!   Equality tests leave ranges with holes: [`holed`] has their solutions, and [`plain_costs`] a lower bound that spares
 //!   most of them;
+//!   [`equality`] and [`masked`] are two of its choices, [`emit`] builds the tree, and [`repeats`] finds
+//!   searches that are part of an earlier one, for which [`rounding`] makes sums of weights exact;
 //! - [`masks`]: the masks that separate classes;
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies.
 
 mod chain;
+mod emit;
+mod equality;
 mod holed;
 mod holes;
 mod interval;
+mod masked;
 mod masks;
 mod node;
 mod plain_costs;
 mod price;
 mod ranges;
 mod ranks;
+mod repeats;
+mod rounding;
 mod search;
 mod subsets;
 

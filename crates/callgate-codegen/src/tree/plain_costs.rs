@@ -6,18 +6,26 @@ use super::holes::Holes;
 pub(super) struct PlainCosts {
     n: usize,
     /// By `low * n + high` and also by `high * n + low`, so that the costs of both parts of all splits of a range are
-    /// contiguous.
+    /// contiguous. Infinite for ranges that are not solved, and at the end for [`LANES`].
     costs: Vec<f64>,
 }
 
 impl PlainCosts {
     pub(super) fn new(n: usize) -> PlainCosts {
-        PlainCosts { n, costs: vec![0.0; n * n] }
+        PlainCosts { n, costs: vec![f64::INFINITY; n * n + LANES] }
     }
 
     pub(super) fn set(&mut self, low: usize, high: usize, cost: f64) {
         self.costs[low * self.n + high] = cost;
         self.costs[high * self.n + low] = cost;
+    }
+
+    /// Takes the costs of all ranges from as many ranges of other intervals, from one of these on.
+    pub(super) fn copy(&mut self, from: &PlainCosts, start: usize) {
+        for (row, at) in self.costs.chunks_exact_mut(self.n).take(self.n).zip(start..) {
+            let first = at * from.n + start;
+            row.copy_from_slice(&from.costs[first..first + self.n]);
+        }
     }
 
     /// The cost of the range from `low` up to the interval before `end`; it may be empty.
@@ -26,13 +34,15 @@ impl PlainCosts {
         if low < end { self.costs[low * self.n + end - 1] } else { 0.0 }
     }
 
-    /// The costs of both parts of a range, for each interval with which the upper part may begin.
+    /// The costs of both parts of a range that is not solved, for each interval with which the upper part may begin.
+    /// Further sums, up to a multiple of [`LANES`], are infinite: the left parts are no shorter than the range.
     fn parts(&self, low: usize, high: usize) -> (&[f64], &[f64]) {
-        let right = &self.costs[high * self.n + low + 1..high * self.n + high + 1];
-        (&self.costs[low * self.n + low..low * self.n + high], right)
+        let (left, right) = (low * self.n + low, high * self.n + low + 1);
+        let len = (high - low).next_multiple_of(LANES);
+        (&self.costs[left..left + len], &self.costs[right..right + len])
     }
 
-    /// The least cost of both parts of a range.
+    /// The least cost of both parts of a range that is not solved, as those that are longer and begin with it.
     #[inline(always)]
     pub(super) fn cheapest_split(&self, low: usize, high: usize) -> f64 {
         let (left, right) = self.parts(low, high);
@@ -41,10 +51,9 @@ impl PlainCosts {
 
     /// The first interval with which the upper part of a cheapest split begins.
     pub(super) fn start_of_cheapest_split(&self, low: usize, high: usize) -> usize {
-        let (left, right) = self.parts(low, high);
-        let least = least_sum(left, right);
-        let at = left.iter().zip(right).position(|(left, right)| left + right == least);
-        low + 1 + at.unwrap_or(0)
+        let at_least = |at: &usize| self.get(low, *at) + self.get(*at, high + 1);
+        let least = (low + 1..=high).min_by(|a, b| at_least(a).total_cmp(&at_least(b)));
+        least.unwrap_or(high)
     }
 }
 
@@ -86,30 +95,32 @@ impl Pieces {
         self.end = holes.next(self.start).min(high + 1);
     }
 
-    /// The least cost of both parts of a split at an interval of the current piece.
+    /// The end of the current piece.
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The least cost of each part of a split at an interval of the current piece, or at its end.
     #[inline(always)]
-    pub(super) fn at_least(&self, costs: &PlainCosts, at: usize) -> f64 {
-        self.sum() - costs.get(self.start, self.end)
-            + costs.get(self.start, at)
-            + costs.get(at, self.end)
+    pub(super) fn split(&self, costs: &PlainCosts, at: usize) -> (f64, f64) {
+        let current = costs.get(self.start, self.end);
+        let after = self.from_here - current + costs.get(at, self.end);
+        (self.before + costs.get(self.start, at), after)
     }
 }
 
-/// The smallest sum of two numbers with the same index. This is the innermost loop of the dynamic program: four independent minima permit parallel execution.
+/// The number of sums that are computed together.
+const LANES: usize = 8;
+
+/// The smallest sum of two numbers with the same index. This is the innermost loop of the dynamic program: independent
+/// minima permit parallel execution.
 fn least_sum(left: &[f64], right: &[f64]) -> f64 {
     let lesser = |a: f64, b: f64| if a < b { a } else { b };
-    let mut least = [f64::INFINITY; 4];
-    let (left_fours, right_fours) = (left.chunks_exact(4), right.chunks_exact(4));
-    let rest = left_fours.remainder().iter().zip(right_fours.remainder());
-    for (left, right) in left_fours.zip(right_fours) {
-        let sums = [left[0] + right[0], left[1] + right[1], left[2] + right[2], left[3] + right[3]];
-        least = [
-            lesser(sums[0], least[0]),
-            lesser(sums[1], least[1]),
-            lesser(sums[2], least[2]),
-            lesser(sums[3], least[3]),
-        ];
+    let mut least = [f64::INFINITY; LANES];
+    for (left, right) in left.chunks_exact(LANES).zip(right.chunks_exact(LANES)) {
+        for lane in 0..LANES {
+            least[lane] = lesser(left[lane] + right[lane], least[lane]);
+        }
     }
-    let rest = rest.fold(f64::INFINITY, |least, (left, right)| lesser(left + right, least));
-    least.into_iter().fold(rest, lesser)
+    least.into_iter().fold(f64::INFINITY, lesser)
 }

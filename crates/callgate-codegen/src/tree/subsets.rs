@@ -5,9 +5,11 @@
 //! all. Above [`MAX_EXACT`] intervals it covers only subsets of [`Price::near`] consecutive intervals, which the
 //! dynamic program over ranges uses.
 
+use std::rc::Rc;
+
 use super::holes::Holes;
 use super::interval::WeightedInterval;
-use super::masks::{self, MaskTest};
+use super::masks::{self, MaskTest, all_bits, all_share_a_bit};
 use super::node::{Node, Tree};
 use super::price::Price;
 use callgate_proof::diagram::Split;
@@ -70,8 +72,8 @@ enum Choice {
 }
 
 /// Optimal trees for all sets of intervals that are near each other.
-pub(super) struct SubsetSearch<'a> {
-    intervals: &'a [WeightedInterval],
+pub(super) struct SubsetSearch {
+    intervals: Rc<[WeightedInterval]>,
     price: Price,
     /// The maximum number of consecutive intervals from the first to the last of a set.
     spread: usize,
@@ -83,22 +85,32 @@ pub(super) struct SubsetSearch<'a> {
 struct Solution {
     cost: f64,
     weight: f64,
+    classes: Classes,
     /// Whether all intervals have the same class.
     uniform: bool,
     /// Whether a mask separates the classes, or the class is the same.
     separable: bool,
 }
 
-impl<'a> SubsetSearch<'a> {
-    pub(super) fn new(intervals: &'a [WeightedInterval], price: Price) -> SubsetSearch<'a> {
-        let spread = if intervals.len() <= MAX_EXACT { intervals.len().max(1) } else { price.near };
-        let solutions = vec![Solution::default(); intervals.len() << (spread - 1)];
+/// The classes of a set: that of the first interval, and another one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Classes {
+    other: usize,
+    /// The union of the bits of the values of each.
+    bits: [u32; 2],
+}
+
+impl SubsetSearch {
+    pub(super) fn new(intervals: Rc<[WeightedInterval]>, price: Price) -> SubsetSearch {
+        let n = intervals.len();
+        let spread = if n <= MAX_EXACT { n.max(1) } else { price.near };
+        let solutions = vec![Solution::default(); n << (spread - 1)];
         let mut search = SubsetSearch { intervals, price, spread, solutions };
         // Tests split a set into sets that begin later, or begin at the same interval and are smaller.
         let mut wide = 0_u16;
-        for low in (0..intervals.len()).rev() {
-            wide = wide << 1 | u16::from(!intervals[low].is_single());
-            for live in (1..1u16 << spread.min(intervals.len() - low)).step_by(2) {
+        for low in (0..n).rev() {
+            wide = wide << 1 | u16::from(!search.intervals[low].is_single());
+            for live in (1..1u16 << spread.min(n - low)).step_by(2) {
                 // Only equality tests leave holes, so only single values are missing.
                 if wide & !live & (u16::MAX >> live.leading_zeros()) != 0 {
                     continue;
@@ -133,22 +145,62 @@ impl<'a> SubsetSearch<'a> {
     fn solve(&self, set: Subset) -> Solution {
         let last = set.last();
         let interval = &self.intervals[last];
+        let own = all_bits(interval.first, interval.last);
         if last == set.low {
-            return Solution { cost: 0.0, weight: interval.weight, uniform: true, separable: true };
+            let classes = Classes { other: interval.class, bits: [own, 0] };
+            let weight = interval.weight;
+            return Solution { cost: 0.0, weight, classes, uniform: true, separable: true };
         }
         let before = self.at(set.without(last));
         let weight = before.weight + interval.weight;
-        let uniform = before.uniform && interval.class == self.intervals[set.low].class;
+        let first = self.intervals[set.low].class;
+        let uniform = before.uniform && interval.class == first;
+        let mut classes = before.classes;
+        let mut few = true;
+        if interval.class == first {
+            classes.bits[0] |= own;
+        } else {
+            few = before.uniform || interval.class == classes.other;
+            classes.other = interval.class;
+            classes.bits[1] |= own;
+        }
         // A mask that separates a set also separates each subset.
         let separable = self.price.masks
+            && few
             && before.separable
             && self.at(set.without(set.low)).separable
-            && (uniform || set.live.count_ones() == 2 || self.mask_test(set).is_some());
+            && (uniform || set.live.count_ones() == 2 || self.is_separable(set, &classes));
         let cost = match uniform {
             true => 0.0,
             false => self.rest(set, weight, separable) + weight + self.price.size,
         };
-        Solution { cost, weight, uniform, separable }
+        Solution { cost, weight, classes, uniform, separable }
+    }
+
+    /// Whether a mask separates the two classes of a set: the largest mask without bits of the other class decides
+    /// ([`masks`]).
+    fn is_separable(&self, set: Subset, classes: &Classes) -> bool {
+        let first = self.intervals[set.low].class;
+        let (mut of_first, mut of_other) = (true, true);
+        for interval in set.intervals().map(|at| &self.intervals[at]) {
+            if interval.class == first {
+                of_first &= all_share_a_bit(interval.first, interval.last, !classes.bits[1]);
+            } else {
+                of_other &= all_share_a_bit(interval.first, interval.last, !classes.bits[0]);
+            }
+            if !of_first && !of_other {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The sets that begin at an interval and whose classes a mask separates, as a bitmap: bit `b` stands for the set
+    /// of the interval itself and those at the ones of `b` after it. For at most six consecutive intervals.
+    pub(super) fn separable(&self, low: usize) -> u64 {
+        let of_low =
+            self.solutions.iter().skip(low << (self.spread - 1)).take(1 << (self.spread - 1));
+        of_low.take(32).enumerate().fold(0, |all, (at, set)| all | u64::from(set.separable) << at)
     }
 
     /// The cost of a set of this weight besides its first instruction.
