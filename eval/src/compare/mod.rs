@@ -24,3 +24,4 @@ mod workloads;
 
 pub(crate) use options::HELP;
 pub(crate) use run::run;
+pub(crate) use sets::texts as rule_sets;

@@ -6,13 +6,17 @@
 use super::interval::WeightedInterval;
 use super::node::{Node, Tree};
 use super::price::Price;
+use super::quick::quick_tree;
 use super::ranges::RangeSearch;
 use callgate_proof::diagram::Split;
 
-/// The cheapest tree found for intervals that cover all values, in order and without gaps.
+/// The cheapest tree found, or a good one if the price asks for no search, for intervals that cover all values, in order and without gaps.
 pub(crate) fn search_tree(intervals: &[WeightedInterval], price: Price) -> Tree {
     let mut tree = Tree::default();
-    let root = cut(intervals, price, &mut tree);
+    let root = match price.is_quick {
+        true => quick_tree(intervals, price, &mut tree),
+        false => cut(intervals, price, &mut tree),
+    };
     // The root is always added last; a leaf can only be the root if it is the only node.
     debug_assert_eq!(root + 1, tree.nodes.len());
     tree
@@ -57,7 +61,7 @@ fn cut(intervals: &[WeightedInterval], price: Price, tree: &mut Tree) -> usize {
 }
 
 /// The single value whose weight is so large that it is tested first.
-fn dominant(intervals: &[WeightedInterval], total: f64, price: Price) -> Option<usize> {
+pub(super) fn dominant(intervals: &[WeightedInterval], total: f64, price: Price) -> Option<usize> {
     // Without its own test it would need several; their weight must exceed the price of the instruction.
     let heavy = |interval: &WeightedInterval| {
         interval.is_single() && interval.weight > DOMINANT * total && interval.weight > price.size
