@@ -1,4 +1,4 @@
-//! Search trees without a search: good trees in O(n · [`MAX_PART`]) for n intervals, plus the sorting of weights.
+//! Search trees without a search: good trees in O(n · [`MAX_PART`]) for n intervals.
 //!
 //! Consecutive intervals form *parts* that need few instructions each: intervals of one class none, a mask that separates
 //! two classes one, a chain of equality tests one per value, a bitset test its instructions. A dynamic program in one
@@ -14,10 +14,14 @@ use super::search::dominant;
 use callgate_proof::diagram::Split;
 
 /// The maximum number of intervals of a part.
-const MAX_PART: usize = 24;
+const MAX_PART: usize = 16;
 
 /// The maximum number of equality tests of a chain.
-const MAX_CHAIN: usize = 8;
+const MAX_CHAIN: usize = 6;
+
+/// The minimum price of an instruction, as a share of the weight of all intervals. The estimates of executed
+/// instructions are rough: a part that is split for a small gain mostly gains nothing.
+const MIN_SIZE: f64 = 0.03;
 
 /// The number of instructions of a bitset test whose first value is not 0.
 const BITSET_INSNS: f64 = 5.0;
@@ -60,7 +64,8 @@ pub(super) fn quick_tree(intervals: &[WeightedInterval], price: Price, tree: &mu
         sum += interval.weight;
         before.push(sum);
     }
-    let quick = Quick { intervals, price, before };
+    let size = price.size.max(MIN_SIZE * sum);
+    let quick = Quick { intervals, price, size, before };
     let parts = quick.parts();
     quick.halved(&parts, tree)
 }
@@ -68,6 +73,8 @@ pub(super) fn quick_tree(intervals: &[WeightedInterval], price: Price, tree: &mu
 struct Quick<'a> {
     intervals: &'a [WeightedInterval],
     price: Price,
+    /// The price of an instruction in the choice of parts.
+    size: f64,
     /// Per interval, the sum of the weights before it; and of all.
     before: Vec<f64>,
 }
@@ -81,6 +88,14 @@ fn approximate_log2(value: f64) -> f64 {
     exponent + mantissa - 1.0
 }
 
+/// Whether each value of an interval shares a bit with a mask.
+fn shares(interval: &WeightedInterval, mask: u32) -> bool {
+    match interval.is_single() {
+        true => interval.first & mask != 0,
+        false => all_share_a_bit(interval.first, interval.last, mask),
+    }
+}
+
 impl Quick<'_> {
     fn weight(&self, start: usize, end: usize) -> f64 {
         self.before[end] - self.before[start]
@@ -89,7 +104,7 @@ impl Quick<'_> {
     /// The cost of a part besides the order test before it and its own tests.
     fn separation(&self, weight: f64) -> f64 {
         let total = self.before[self.intervals.len()];
-        self.price.size + if weight > 0.0 { weight * approximate_log2(total / weight) } else { 0.0 }
+        self.size + if weight > 0.0 { weight * approximate_log2(total / weight) } else { 0.0 }
     }
 
     /// The cheapest parts, in order, each with its end.
@@ -131,18 +146,26 @@ impl Quick<'_> {
                 return false;
             }
         }
-        let shares = |class: usize, mask: u32| {
-            let mut of_class = part.iter().filter(|interval| interval.class == class);
-            of_class.all(|interval| all_share_a_bit(interval.first, interval.last, mask))
-        };
-        other.is_none_or(|other| {
-            self.price.masks && (shares(first.class, !of_other) || shares(other, !of_first))
-        })
+        if other.is_none() {
+            return true;
+        }
+        // Each value of one class shares a bit with the largest mask without bits of the other class.
+        let (mut is_first, mut is_other) = (self.price.masks, self.price.masks);
+        for interval in part {
+            match interval.class == first.class {
+                true => is_first = is_first && shares(interval, !of_other),
+                false => is_other = is_other && shares(interval, !of_first),
+            }
+            if !is_first && !is_other {
+                return false;
+            }
+        }
+        true
     }
 
     /// The best last part of the intervals before `end`; a mask separates those from `separable` on.
     fn best_part(&self, best: &[Part], separable: usize, end: usize) -> Part {
-        let Price { size, mask_insns, .. } = self.price;
+        let (size, mask_insns) = (self.size, self.price.mask_insns);
         let mut found = Part { start: end - 1, kind: Kind::Uniform, cost: f64::INFINITY };
         let last = &self.intervals[end - 1];
         let mut is_uniform = true;
@@ -159,25 +182,27 @@ impl Quick<'_> {
             }
             let weight = self.weight(start, end);
             let before = best[start].cost + self.separation(weight);
-            let mut found_kind = |kind, cost: f64| {
+            let found_kind = |found: &mut Part, kind, cost: f64| {
                 if before + cost < found.cost {
-                    found = Part { start, kind, cost: before + cost };
+                    *found = Part { start, kind, cost: before + cost };
                 }
             };
             if is_uniform {
-                found_kind(Kind::Uniform, 0.0);
+                found_kind(&mut found, Kind::Uniform, 0.0);
                 continue;
             }
             if is_separable {
-                found_kind(Kind::Mask, f64::from(mask_insns) * (weight + size));
+                found_kind(&mut found, Kind::Mask, f64::from(mask_insns) * (weight + size));
             }
-            if !is_separable || mask_insns > 1 {
+            // A chain of two tests is the least where no mask applies.
+            let least = weight + size * if is_separable { 1.0 } else { 2.0 };
+            if (!is_separable || mask_insns > 1) && before + least < found.cost {
                 if let Some((rest, cost)) = chain.cost(weight, size) {
-                    found_kind(Kind::Chain { rest }, cost);
+                    found_kind(&mut found, Kind::Chain { rest }, cost);
                 }
             }
             if !is_separable && bitset.is_some() {
-                found_kind(Kind::Bitset, bitset_insns(interval) * (weight + size));
+                found_kind(&mut found, Kind::Bitset, bitset_insns(interval) * (weight + size));
             }
         }
         found
@@ -332,7 +357,9 @@ impl Chain {
         } else if self.wide != Some(class) {
             self.is_impossible = true;
         }
-        self.is_impossible |= self.wide.is_some() && self.count > self.most;
+        // Without other intervals, single values of one class need no test.
+        let most = if self.wide.is_some() { self.most } else { 2 * self.most + 1 };
+        self.is_impossible |= self.count > most;
     }
 
     /// The class of the rest, and the cost of the tests before it in a part of this weight.
@@ -350,5 +377,122 @@ impl Chain {
             left -= weight;
         }
         Some((rest, cost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::search_tree;
+    use super::*;
+    use crate::{Aim, Instructions};
+
+    /// Executes a tree; the class of a value, and the number of tests.
+    fn run(tree: &Tree, value: u32) -> (usize, usize) {
+        let (mut at, mut tests) = (tree.nodes.len() - 1, 0);
+        loop {
+            let (holds, then, otherwise) = match tree.nodes[at] {
+                Node::Leaf { class } => return (class, tests),
+                Node::Test { split: Split::Equal(k), then, otherwise } => {
+                    (value == k, then, otherwise)
+                }
+                Node::Test { split: Split::AtLeast(k), then, otherwise } => {
+                    (value >= k, then, otherwise)
+                }
+                Node::AnyBit { mask, then, otherwise } => (value & mask != 0, then, otherwise),
+                Node::Bitset { base, bits, then, otherwise } => {
+                    assert!((base..=base + 31).contains(&value));
+                    (bits >> (value - base) & 1 == 1, then, otherwise)
+                }
+            };
+            (at, tests) = (if holds { then } else { otherwise }, tests + 1);
+        }
+    }
+
+    struct Rng(u64);
+
+    impl Rng {
+        fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (self.0 >> 33) % limit
+        }
+    }
+
+    /// Random intervals of two or three classes.
+    fn random(rng: &mut Rng, n: usize, gap: u64) -> Vec<WeightedInterval> {
+        let classes = 2 + rng.below(4) / 3;
+        let weighted = rng.below(2) == 1;
+        let (mut first, mut class) = (0, 0);
+        let mut intervals = Vec::new();
+        for at in 0..n {
+            let last = match at + 1 == n {
+                true => u32::MAX,
+                false => first + [0, 0, rng.below(gap)][rng.below(3) as usize] as u32,
+            };
+            let weight = match class {
+                0 if weighted => rng.below(100) as f64,
+                0 => 1.0 + f64::from(last.min(first + 4) - first),
+                _ => 0.0,
+            };
+            intervals.push(WeightedInterval { first, last, class, weight });
+            first = last.wrapping_add(1);
+            class = (class + 1 + rng.below(classes - 1) as usize) % classes as usize;
+        }
+        let total: f64 = intervals.iter().map(|interval| interval.weight).sum();
+        intervals.iter_mut().for_each(|interval| interval.weight /= total.max(1.0));
+        intervals
+    }
+
+    fn prices(aim: Aim) -> [Price; 3] {
+        [
+            Price::of_number(aim, Instructions::All),
+            Price::of_argument(aim, Instructions::All),
+            Price::of_argument(aim, Instructions::Basic),
+        ]
+    }
+
+    #[test]
+    fn every_value_reaches_its_class_and_the_cost_is_exact() {
+        let mut rng = Rng(1);
+        for round in 0..2000 {
+            let n = 1 + rng.below(60) as usize;
+            let intervals = random(&mut rng, n, 1 + round % 50);
+            for price in prices(Aim::Quick) {
+                let tree = search_tree(&intervals, price);
+                for interval in &intervals {
+                    for value in
+                        [interval.first, interval.last, interval.first.midpoint(interval.last)]
+                    {
+                        assert_eq!(run(&tree, value).0, interval.class, "{value} {intervals:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn trees_are_near_those_of_the_search() {
+        let mut rng = Rng(2);
+        for (name, at) in [("number", 0), ("argument", 1), ("argument, basic", 2)] {
+            for n in [3, 6, 10, 17, 40, 90] {
+                let (mut sum, mut worst, mut sizes) = (0.0, 0.0_f64, [0, 0]);
+                const ROUNDS: u32 = 100;
+                for _ in 0..ROUNDS {
+                    let intervals = random(&mut rng, n, 40);
+                    let quick = search_tree(&intervals, prices(Aim::Quick)[at]);
+                    let best = search_tree(&intervals, prices(Aim::Speed)[at]);
+                    let ratio = quick.cost / best.cost.max(0.01);
+                    sum += ratio;
+                    worst = worst.max(ratio);
+                    for (size, tree) in sizes.iter_mut().zip([&quick, &best]) {
+                        let is_test = |node: &&Node| !matches!(node, Node::Leaf { .. });
+                        *size += tree.nodes.iter().filter(is_test).count();
+                    }
+                }
+                let mean = sum / f64::from(ROUNDS);
+                let size = sizes[0] as f64 / sizes[1] as f64;
+                println!("{name} {n}: cost {mean:.3}, at most {worst:.3}; tests {size:.3}");
+                assert!(mean < 1.4, "{name} {n}: {mean}");
+            }
+        }
     }
 }

@@ -14,13 +14,17 @@ use callgate_proof::diagram::Split;
 pub(crate) fn search_tree(intervals: &[WeightedInterval], price: Price) -> Tree {
     let mut tree = Tree::default();
     let root = match price.is_quick {
-        true => quick_tree(intervals, price, &mut tree),
-        false => cut(intervals, price, &mut tree),
+        // An exact tree of a few intervals takes less time than an estimate of more.
+        true if intervals.len() > QUICK_EXACT => quick_tree(intervals, price, &mut tree),
+        _ => cut(intervals, price, &mut tree),
     };
     // The root is always added last; a leaf can only be the root if it is the only node.
     debug_assert_eq!(root + 1, tree.nodes.len());
     tree
 }
+
+/// The maximum number of intervals for which trees are searched for although the price asks for no search.
+const QUICK_EXACT: usize = 5;
 
 /// From this share of the weight on, a single value is tested for equality before all others (Chrobak et al.: some
 /// optimal tree begins so from 4/9, and none below 1/4).
