@@ -129,36 +129,48 @@ fn mask_after_singles_of(
     clear: usize,
     mut most: u32,
 ) -> Option<(u16, MaskTest)> {
-    // The sets of the single values of each class, and the largest mask for the other intervals.
-    let (mut sets, mut clears, mut others, mut widest) = (0_u16, 0_u16, 0_u16, u32::MAX);
+    // The single values of each class, the other intervals of the class `set`, and the largest mask for the others.
+    let (mut sets, mut wides, mut clears, mut others) = (0_u16, 0_u16, 0_u16, 0_u16);
+    let mut widest = u32::MAX;
+    // The bits that at least one, two and three single values of the class `clear` have.
+    let (mut in_one, mut in_two, mut in_three) = (0, 0, 0);
     for (at, interval) in intervals.iter().take(16).enumerate() {
-        let single = u16::from(interval.is_single()) << at;
-        if interval.class == set {
-            sets |= single;
-        } else if interval.class != clear {
-            others |= single;
-        } else if single != 0 {
-            clears |= single;
-        } else {
-            widest &= !all_bits(interval.first, interval.last);
+        let own = 1 << at;
+        match interval.is_single() {
+            true if interval.class == set => sets |= own,
+            true if interval.class != clear => others |= own,
+            true => {
+                clears |= own;
+                in_three |= in_two & interval.first;
+                in_two |= in_one & interval.first;
+                in_one |= interval.first;
+            }
+            false if interval.class == set => wides |= own,
+            false if interval.class == clear => {
+                widest &= !all_bits(interval.first, interval.last);
+            }
+            false => {}
         }
     }
-    let shares = |interval: &WeightedInterval, mask| {
-        interval.is_single()
-            || interval.class != set
-            || all_share_a_bit(interval.first, interval.last, mask)
+    // The members that share no bit with a mask, or have a value that does not.
+    let without_bit = |of: u16, mask: u32| {
+        let without_bit = members(of).filter(move |at| {
+            let interval = &intervals[*at];
+            !all_share_a_bit(interval.first, interval.last, mask)
+        });
+        without_bit.fold(0_u16, |set, at| set | 1 << at)
     };
-    if !intervals.iter().all(|interval| shares(interval, widest)) {
-        return None;
-    }
-    let without_bit = |mask: u32| {
-        let without_bit = members(sets).filter(move |at| intervals[*at].first & mask == 0);
-        without_bit.fold(0, |set, at| set | 1 << at)
-    };
-    if clears.count_ones() > MAX_CLEAR_SINGLES || (others | without_bit(widest)).count_ones() > most
+    // At most two of the values that must not share a bit are tested before, so bits of three are in no mask.
+    let largest = widest & !in_three;
+    if clears.count_ones() > MAX_CLEAR_SINGLES
+        || without_bit(wides, largest) != 0
+        || (others | without_bit(sets, largest)).count_ones() > most
     {
         return None;
     }
+    // Larger masks only have to be compared for intervals that share no bit with the smallest one.
+    let smallest = widest & !in_one;
+    let (wides, sets) = (without_bit(wides, smallest), without_bit(sets, smallest));
     let mut best = None;
     // None, one or two of the values that must not share a bit are tested before.
     for without in at_most_two_of(clears) {
@@ -166,19 +178,28 @@ fn mask_after_singles_of(
         if before.count_ones() > most {
             continue;
         }
-        let kept = members(clears & !without);
-        let mask = kept.fold(widest, |mask, at| mask & !intervals[at].first);
-        if !intervals.iter().all(|interval| shares(interval, mask)) {
+        let (mut all, mut both) = (0, 0);
+        for at in members(without) {
+            both |= all & intervals[at].first;
+            all |= intervals[at].first;
+        }
+        let freed = widest & (all & !in_two | both & !in_three);
+        if freed == 0 && without != 0 {
             continue;
         }
-        let tested = before | without_bit(mask);
+        let mask = smallest | freed;
+        if without_bit(wides, mask) != 0 {
+            continue;
+        }
+        let tested = before | without_bit(sets, mask);
         if tested.count_ones() > most {
             continue;
         }
         best = Some((tested, mask));
+        // Only the other classes are always tested.
         match tested.count_ones().checked_sub(1) {
-            Some(fewer) => most = fewer,
-            None => break,
+            Some(fewer) if fewer >= others.count_ones() => most = fewer,
+            _ => break,
         }
     }
     let (tested, mask) = best?;
