@@ -73,11 +73,11 @@ impl Lowering<'_> {
         func: Func,
         bound: usize,
     ) -> Result<Option<Alternatives>, DiagramError> {
-        let verdicts = self.store.verdicts(func);
-        let [a, b] = verdicts.as_slice() else { return Ok(None) };
         if bound < MIN_INSNS_FOR_PRODUCTS {
             return Ok(None);
         }
+        let verdicts = self.store.verdicts(func);
+        let [a, b] = verdicts.as_slice() else { return Ok(None) };
         let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
         let (mut best, mut least) = (None, bound);
         // Each product takes at least two instructions.

@@ -12,9 +12,9 @@ use super::code::{Code, CodeId, Graph, Held};
 use super::limits::MAX_INTERVALS;
 use super::tree::{Node, Tree};
 use super::weights::WeightedSyscall;
-use super::word::{After, Plan, Planner, after_test};
+use super::word::{After, Plan, Planner, State};
 use super::{Aim, Instructions, Model};
-use crate::query::{self, Cube};
+use crate::query::{self, Cube, WordFunc};
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
@@ -44,8 +44,6 @@ pub(super) struct Lowering<'a> {
     pub(super) effort: u32,
     /// The code of functions that first compare with a variable, where A holds the operand.
     pub(super) compared: HashMap<(Func, Guards), CodeId>,
-    /// The numbers of all [`Pending`] continuations, by exit, mask, rest, and the number of the outer one.
-    pending: HashMap<(Func, u32, Func, usize), usize>,
 }
 
 impl<'a> Lowering<'a> {
@@ -107,7 +105,6 @@ impl<'a> Lowering<'a> {
             entries: None,
             effort,
             compared: HashMap::default(),
-            pending: HashMap::default(),
         }
     }
 
@@ -160,18 +157,14 @@ impl<'a> Lowering<'a> {
         if word <= Word::NR {
             return None;
         }
-        let intervals = query::partition(self.store, func, word, 2)?;
-        let [zero, other] = intervals.as_slice() else { return None };
-        let otherwise = self.store.as_verdict(other.then)?;
-        let shared = self.is_exit_of_number(zero.then);
-        let fits = zero.last == 0
-            && !shared
-            && guards.otherwise.is_none_or(|verdict| verdict == otherwise);
-        let two =
-            || self.store.verdicts(zero.then).iter().filter(|v| **v != otherwise).count() == 1;
+        let (zero, others) = query::zero_and_others(self.store, func, word)?;
+        let otherwise = self.store.as_verdict(others)?;
+        let fits = guards.otherwise.is_none_or(|verdict| verdict == otherwise)
+            && !self.is_exit_of_number(zero);
+        let two = || self.store.verdicts(zero).iter().filter(|v| **v != otherwise).count() == 1;
         (fits && two()).then(|| {
             let words = guards.words | 1 << word.index();
-            (zero.then, Guards { words, otherwise: Some(otherwise) })
+            (zero, Guards { words, otherwise: Some(otherwise) })
         })
     }
 
@@ -252,7 +245,9 @@ impl<'a> Lowering<'a> {
         guards: Guards,
     ) -> Result<CodeId, DiagramError> {
         let planner = Planner::new(word, self.aim, self.instructions, self.effort);
-        let mut walk = Walk { planner, guards, done: HashMap::default() };
+        let (done, pending) = (HashMap::default(), HashMap::default());
+        let mut walk = Walk { planner, guards, done, pending };
+        let func = walk.planner.funcs().copy(self.store, func);
         let code = self.follow_plan(&mut walk, (func, u32::MAX), None)?;
         self.effort = walk.planner.effort();
         Ok(code)
@@ -263,7 +258,7 @@ impl<'a> Lowering<'a> {
     fn follow_plan(
         &mut self,
         walk: &mut Walk,
-        (func, held): (Func, u32),
+        (func, held): State,
         pending: Option<&Pending<'_>>,
     ) -> Result<CodeId, DiagramError> {
         let key = (func, held, pending.map_or(0, |pending| pending.number));
@@ -275,7 +270,11 @@ impl<'a> Lowering<'a> {
         let id = match walk.planner.plan(self.store, (func, held))? {
             Plan::Exit => match pending.and_then(|pending| pending.at(func)) {
                 Some(pending) => self.resume(walk, held, pending)?,
-                None => self.code_holding(func, walk.guards, holding)?,
+                None => {
+                    let no_exit = DiagramError::defect("a plan ends in an exit of its word");
+                    let func = walk.planner.funcs().as_exit(func).ok_or(no_exit)?;
+                    self.code_holding(func, walk.guards, holding)?
+                }
             },
             Plan::Search { tree, exits } => {
                 let (mut codes, mut codes_without_a) = (Vec::new(), Vec::new());
@@ -287,8 +286,8 @@ impl<'a> Lowering<'a> {
             }
             Plan::AnyBit { mask, then, otherwise } => {
                 let mut test = walk.planner.any_bit(held, mask);
-                let continues = |func| self.store.top_word(func) == Some(word);
-                if pending.is_none() && !continues(then) && !continues(otherwise) {
+                let funcs = walk.planner.funcs();
+                if pending.is_none() && funcs.is_exit(then) && funcs.is_exit(otherwise) {
                     test = test.forgetting();
                 }
                 let (set, clear) = (test.kept_if_set(), test.kept_if_clear());
@@ -335,8 +334,8 @@ impl<'a> Lowering<'a> {
             }
             Plan::Project { mask, first, exit, then } => {
                 let outer = pending.map_or(0, |pending| pending.number);
-                let next = self.pending.len() + 1;
-                let number = *self.pending.entry((exit, mask, then, outer)).or_insert(next);
+                let next = walk.pending.len() + 1;
+                let number = *walk.pending.entry((exit, mask, then, outer)).or_insert(next);
                 let pending = Pending { number, exit, mask, then, outer: pending };
                 self.follow_plan(walk, (first, held), Some(&pending))?
             }
@@ -350,12 +349,12 @@ impl<'a> Lowering<'a> {
     fn follow_after_test(
         &mut self,
         walk: &mut Walk,
-        (func, held): (Func, u32),
+        (func, held): State,
         kept: u32,
         pending: Option<&Pending<'_>>,
     ) -> Result<CodeId, DiagramError> {
         let word = walk.planner.word();
-        let After { held, reload } = after_test(self.store, word, (func, held), kept);
+        let After { held, reload } = walk.planner.after_test((func, held), kept);
         let next = self.follow_plan(walk, (func, held), pending)?;
         if reload == 0 {
             return Ok(next);
@@ -404,6 +403,8 @@ struct Walk {
     planner: Planner,
     guards: Guards,
     done: HashMap<Key, CodeId>,
+    /// The numbers of all [`Pending`] continuations, by exit, mask, rest, and the number of the outer one.
+    pending: HashMap<(WordFunc, u32, WordFunc, usize), usize>,
 }
 
 /// The continuation after the values have been separated for which the bits outside `mask` matter.
@@ -411,18 +412,18 @@ struct Pending<'a> {
     /// The same for equal continuations with equal outer ones; from 1.
     number: usize,
     /// The exit at which it applies.
-    exit: Func,
+    exit: WordFunc,
     mask: u32,
-    then: Func,
+    then: WordFunc,
     outer: Option<&'a Pending<'a>>,
 }
 
 /// A function, the bits that A holds, and the number of the pending continuation.
-type Key = (Func, u32, usize);
+type Key = (WordFunc, u32, usize);
 
 impl Pending<'_> {
     /// The innermost continuation that applies at an exit.
-    fn at(&self, exit: Func) -> Option<&Pending<'_>> {
+    fn at(&self, exit: WordFunc) -> Option<&Pending<'_>> {
         let mut pending = Some(self);
         while let Some(inner) = pending.filter(|pending| pending.exit != exit) {
             pending = inner.outer;

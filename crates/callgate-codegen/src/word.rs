@@ -21,9 +21,9 @@ use super::any_bit::AnyBit;
 use super::limits::MAX_INTERVALS;
 use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree};
 use super::{Aim, Instructions};
-use crate::query::{self, Cube, Interval};
+use crate::query::{self, Cube, Interval, WordFunc, WordFuncs};
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_proof::diagram::{DiagramError, Store};
 
 /// The maximum depth of tests at which masks are searched.
 const MAX_DEPTH: u32 = 4;
@@ -49,27 +49,28 @@ pub(super) enum Plan {
     /// The function does not depend on the word.
     Exit,
     /// A search tree over the intervals; its classes are indexes into the exits.
-    Search { tree: Tree, exits: Vec<Func> },
+    Search { tree: Tree, exits: Vec<WordFunc> },
     /// [`AnyBit`]: `jset #mask`, or its replacement.
-    AnyBit { mask: u32, then: Func, otherwise: Func },
+    AnyBit { mask: u32, then: WordFunc, otherwise: WordFunc },
     /// `and #mask` and `jeq #value`, which overwrites A.
-    Masked { mask: u32, value: u32, then: Func, otherwise: Func },
+    Masked { mask: u32, value: u32, then: WordFunc, otherwise: WordFunc },
     /// The plan of `first`; at `exit`, `and #mask` and the plan of `then`.
-    Project { mask: u32, first: Func, exit: Func, then: Func },
+    Project { mask: u32, first: WordFunc, exit: WordFunc, then: WordFunc },
     /// A test per product, each with its exit: `jeq`, [`AnyBit`], or `and` and `jeq`. If no product matches,
     /// `otherwise`.
-    Products { products: ProductExits, otherwise: Func },
+    Products { products: ProductExits, otherwise: WordFunc },
 }
 
 /// Products with their exits.
-type ProductExits = Vec<(Cube, Func)>;
+type ProductExits = Vec<(Cube, WordFunc)>;
 
 /// A function, and the bits of the word that A holds; the function depends on no others.
-type State = (Func, u32);
+pub(super) type State = (WordFunc, u32);
 
 /// The plans for the functions of one word.
 pub(super) struct Planner {
     word: Word,
+    funcs: WordFuncs,
     instructions: Instructions,
     price: Price,
     /// The cost of a test that is always executed.
@@ -93,6 +94,7 @@ impl Planner {
         let price = Price { bitset_tests, ..price };
         Planner {
             word,
+            funcs: WordFuncs::new(word),
             instructions,
             price,
             test: 1.0 + price.size,
@@ -110,6 +112,11 @@ impl Planner {
 
     pub(super) fn word(&self) -> Word {
         self.word
+    }
+
+    /// The functions of the word.
+    pub(super) fn funcs(&mut self) -> &mut WordFuncs {
+        &mut self.funcs
     }
 
     /// The test whether A, which holds the bits `held`, shares a bit with a mask.
@@ -143,7 +150,7 @@ impl Planner {
         bound: f64,
     ) -> Result<f64, DiagramError> {
         let (func, _) = state;
-        if store.top_word(func) != Some(self.word) {
+        if self.funcs.is_exit(func) {
             return Ok(0.0);
         }
         if let Some((cost, _)) = self.plans.get(&state) {
@@ -154,7 +161,8 @@ impl Planner {
         {
             return Ok(f64::INFINITY);
         }
-        let few = partition(store, state, self.word, FEW_INTERVALS)?;
+        store.charge_steps(self.funcs.take_steps())?;
+        let few = partition(&self.funcs, store, state, FEW_INTERVALS)?;
         let mut best;
         let (exits, products) = match &few {
             Some(intervals) => {
@@ -162,8 +170,8 @@ impl Planner {
                 (Vec::new(), None)
             }
             None => {
-                let nodes = query::nodes_of_word(store, func, self.word);
-                best = self.bit_by_bit(store, func, nodes)?;
+                let nodes = self.funcs.count(func);
+                best = self.bit_by_bit(func, nodes);
                 self.of_many(store, state, nodes, depth, bound, &mut best)?
             }
         };
@@ -206,9 +214,9 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(Vec<Func>, Option<ProductExits>), DiagramError> {
-        let intervals =
-            partition(store, state, self.word, self.worth_searching(best.0.min(bound)))?;
+    ) -> Result<(Vec<WordFunc>, Option<ProductExits>), DiagramError> {
+        let worth_searching = self.worth_searching(best.0.min(bound));
+        let intervals = partition(&self.funcs, store, state, worth_searching)?;
         let scattered = intervals.as_deref().is_some_and(scattered);
         // A function with a pattern has fewer nodes than intervals.
         let is_long = |intervals: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(intervals));
@@ -216,11 +224,11 @@ impl Planner {
             self.search_below(intervals, best);
             return Ok((Vec::new(), Some(Vec::new())));
         }
-        let mut exits = store.exits(state.0, self.word, MAX_EXITS).unwrap_or_default();
+        let mut exits = self.funcs.exits(state.0, MAX_EXITS).unwrap_or_default();
         // For each exit, the search for common bits visits all nodes.
         store.charge_steps((nodes * exits.len()) as u64)?;
         exits.retain(|exit| {
-            let bounds = query::bounds_except(store, state.0, self.word, *exit);
+            let bounds = self.funcs.bounds_except(state.0, *exit);
             bounds.is_some_and(|bounds| !bounds.any & state.1 != 0 || bounds.all != 0)
         });
         if depth == 0 && nodes <= 32 {
@@ -249,7 +257,7 @@ impl Planner {
     }
 
     /// Tries a search tree.
-    fn search_below(&self, intervals: &[Interval], best: &mut (f64, Plan)) {
+    fn search_below(&self, intervals: &[Interval<WordFunc>], best: &mut (f64, Plan)) {
         if intervals.len() <= self.worth_searching(best.0) {
             let found = self.search(intervals);
             if found.0 < best.0 {
@@ -263,7 +271,7 @@ impl Planner {
         &mut self,
         store: &mut Store,
         state: State,
-        intervals: &[Interval],
+        intervals: &[Interval<WordFunc>],
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
@@ -275,8 +283,8 @@ impl Planner {
     }
 
     /// A search tree over intervals of equal weight.
-    fn search(&self, intervals: &[Interval]) -> (f64, Plan) {
-        let mut exits: Vec<Func> = Vec::new();
+    fn search(&self, intervals: &[Interval<WordFunc>]) -> (f64, Plan) {
+        let mut exits: Vec<WordFunc> = Vec::new();
         let mut class_of = HashMap::default();
         let weight = 1.0 / intervals.len() as f64;
         let intervals: Vec<WeightedInterval> = intervals
@@ -299,19 +307,17 @@ impl Planner {
         &mut self,
         store: &mut Store,
         (func, held): State,
-        exit: Func,
+        exit: WordFunc,
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), DiagramError> {
-        let Some(bounds) = query::bounds_except(store, func, self.word, exit) else {
-            return Ok(());
-        };
+        let Some(bounds) = self.funcs.bounds_except(func, exit) else { return Ok(()) };
         let (never, always) = (!bounds.any & held, bounds.all);
         let mut test = self.any_bit_cost(held, never);
         let mut left = best.0.min(bound) - test;
         if never != 0 && left > 0.0 {
-            let rest = query::fix_bits(store, func, self.word, never, 0)?;
+            let rest = self.funcs.fix_bits(func, never, 0);
             let kept = self.any_bit(held, never).kept_if_clear();
             let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
             if cost < left {
@@ -323,7 +329,7 @@ impl Planner {
         left -= other_test - test;
         test = other_test;
         if always.is_power_of_two() && left > 0.0 {
-            let rest = query::fix_bits(store, func, self.word, always, always)?;
+            let rest = self.funcs.fix_bits(func, always, always);
             let kept = self.any_bit(held, always).kept_if_set();
             let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
             if cost < left {
@@ -334,8 +340,8 @@ impl Planner {
         let mask = never | always;
         left -= 2.0 * self.test - test;
         if always != 0 && mask != held && left > 0.0 {
-            let rest = query::fix_bits(store, func, self.word, mask, always)?;
-            let is_part = store.top_word(rest) == Some(self.word) && held != u32::MAX;
+            let rest = self.funcs.fix_bits(func, mask, always);
+            let is_part = !self.funcs.is_exit(rest) && held != u32::MAX;
             let cost = if is_part && !self.restores_parts {
                 f64::INFINITY
             } else {
@@ -363,7 +369,7 @@ impl Planner {
         depth: u32,
         bound: f64,
     ) -> Result<f64, DiagramError> {
-        let After { held, reload } = after_test(store, self.word, (func, held), kept);
+        let After { held, reload } = self.after_test((func, held), kept);
         let reload = self.test * f64::from(reload);
         Ok(reload + self.solve(store, (func, held), depth + 1, bound - reload)?)
     }
@@ -376,14 +382,15 @@ impl Planner {
         (func, held): State,
         best: &mut (f64, Plan),
     ) -> Result<ProductExits, DiagramError> {
-        let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(Vec::new()) };
-        let size = |exit: &Func| query::values_to(store, func, self.word, *exit);
+        let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(Vec::new()) };
+        let size = |exit: &WordFunc| self.funcs.values_to(func, *exit);
         let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
             return Ok(Vec::new());
         };
         let mut products = Vec::new();
         for exit in exits.into_iter().filter(|exit| *exit != otherwise) {
-            let Some(cubes) = query::cover(store, func, self.word, exit, MAX_CUBES)? else {
+            let values = self.funcs.leads_to(store, func, exit)?;
+            let Some(cubes) = query::cover_of(store, values, MAX_CUBES)? else {
                 return Ok(Vec::new());
             };
             products.extend(cubes.into_iter().map(|cube| (cube, exit)));
@@ -403,20 +410,20 @@ impl Planner {
         &mut self,
         store: &mut Store,
         (func, held): State,
-        products: &[(Cube, Func)],
+        products: &[(Cube, WordFunc)],
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), DiagramError> {
-        let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(()) };
-        let listed = |exit: &Func| products.iter().any(|(_, listed)| listed == exit);
+        let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(()) };
+        let listed = |exit: &WordFunc| products.iter().any(|(_, listed)| listed == exit);
         let Some(exit) = exits.into_iter().find(|exit| !listed(exit)) else { return Ok(()) };
         let mut free: HashMap<u32, usize> = HashMap::default();
         for (cube, _) in products {
             *free.entry(held & !cube.mask).or_default() += 1;
         }
         for free in promising(&free) {
-            let then = query::independent_of(store, func, self.word, free, exit)?;
-            let first = query::disagreement(store, func, then, self.word, exit)?;
+            let then = self.funcs.independent_of(func, free, exit);
+            let first = self.funcs.disagreement(func, then, exit);
             if first == func {
                 continue;
             }
@@ -433,18 +440,21 @@ impl Planner {
 
     /// At most one test per node of the diagram: tests the first variable of the function, and plans both cofactors
     /// separately.
-    fn bit_by_bit(
-        &self,
-        store: &mut Store,
-        func: Func,
-        nodes: usize,
-    ) -> Result<(f64, Plan), DiagramError> {
-        store.charge_steps(nodes as u64)?;
-        let mask = query::top_bit(store, func);
-        let otherwise = query::fix_bits(store, func, self.word, mask, 0)?;
-        let then = query::fix_bits(store, func, self.word, mask, mask)?;
+    fn bit_by_bit(&self, func: WordFunc, nodes: usize) -> (f64, Plan) {
+        let [otherwise, then] = self.funcs.children(func);
         let test = self.test * f64::from(AnyBit::max_insns(self.instructions));
-        Ok((test * nodes as f64, Plan::AnyBit { mask, then, otherwise }))
+        let mask = self.funcs.top_bit(func);
+        (test * nodes as f64, Plan::AnyBit { mask, then, otherwise })
+    }
+
+    /// How a function continues after a test that leaves the bits `kept` of `held`: with these, if it depends on no
+    /// others.
+    pub(super) fn after_test(&self, (func, held): State, kept: u32) -> After {
+        if kept == held || self.funcs.bits(func) & !kept == 0 {
+            After { held: kept, reload: 0 }
+        } else {
+            After { held, reload: if held == u32::MAX { 1 } else { 2 } }
+        }
     }
 }
 
@@ -479,28 +489,15 @@ pub(super) struct After {
     pub(super) reload: u32,
 }
 
-/// How a function continues after a test that leaves the bits `kept` of `held`: with these, if it depends on no
-/// others.
-pub(super) fn after_test(store: &Store, word: Word, (func, held): State, kept: u32) -> After {
-    if kept == held || query::bits_of_word(store, func, word) & !kept == 0 {
-        After { held: kept, reload: 0 }
-    } else {
-        After { held, reload: if held == u32::MAX { 1 } else { 2 } }
-    }
-}
-
 /// The intervals of values. Charges the cost of a search tree over them, because functions without a pattern have
 /// very many intervals.
 fn partition(
+    funcs: &WordFuncs,
     store: &mut Store,
     (func, held): State,
-    word: Word,
     limit: usize,
-) -> Result<Option<Vec<Interval>>, DiagramError> {
-    if query::repetitions(store, func, word, held) > limit as u64 {
-        return Ok(None);
-    }
-    let intervals = query::partition_within(store, func, word, held, limit);
+) -> Result<Option<Vec<Interval<WordFunc>>>, DiagramError> {
+    let intervals = funcs.partition(func, held, limit);
     // The traversal, and the dynamic program of the search tree.
     let (walked, searched) =
         (intervals.as_ref().map_or(limit, Vec::len), intervals.as_ref().map_or(0, Vec::len));
@@ -510,8 +507,8 @@ fn partition(
 
 /// The exits by descending number of intervals, then by first occurrence. The order must not depend on node numbers,
 /// which differ between equivalent descriptions.
-fn frequent_exits(intervals: &[Interval]) -> Vec<Func> {
-    let mut exits: Vec<(Func, usize)> = Vec::new();
+fn frequent_exits(intervals: &[Interval<WordFunc>]) -> Vec<WordFunc> {
+    let mut exits: Vec<(WordFunc, usize)> = Vec::new();
     for interval in intervals {
         match exits.iter_mut().find(|(exit, _)| *exit == interval.then) {
             Some((_, count)) => *count += 1,
@@ -524,9 +521,9 @@ fn frequent_exits(intervals: &[Interval]) -> Vec<Func> {
 }
 
 /// Whether the intervals have few values each, except those of one exit.
-fn scattered(intervals: &[Interval]) -> bool {
+fn scattered(intervals: &[Interval<WordFunc>]) -> bool {
     const MEAN_VALUES: u128 = 3;
-    let values = |interval: &Interval| u128::from(interval.last - interval.first) + 1;
+    let values = |interval: &Interval<WordFunc>| u128::from(interval.last - interval.first) + 1;
     let Some(widest) =
         intervals.iter().max_by_key(|interval| values(interval)).map(|interval| interval.then)
     else {

@@ -1,13 +1,11 @@
-//! The bits of one word: common bits of the values of an exit, and restriction to fixed bits.
+//! The bits of one word: common bits of the values of an exit.
 //!
 //! These queries visit the nodes of one word only.
 
 use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::NodeSet;
-use callgate_proof::diagram::var_of;
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_proof::diagram::{Func, Store};
 
 /// The union and the intersection of the bits of a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +17,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    fn union(self, other: Bounds) -> Bounds {
+    pub(super) fn union(self, other: Bounds) -> Bounds {
         Bounds { any: self.any | other.any, all: self.all & other.all }
     }
 }
@@ -27,20 +25,6 @@ impl Bounds {
 /// A table for the nodes of a word: most functions have a few per bit, so it need not grow.
 pub(super) fn memo<K, V>() -> HashMap<K, V> {
     HashMap::with_capacity_and_hasher(100, Default::default())
-}
-
-/// The number of nodes of a function that test a word.
-pub(crate) fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
-    let mut seen = NodeSet::new(store.len());
-    let mut nodes = 0;
-    let mut stack = vec![func];
-    while let Some(node) = stack.pop() {
-        if store.top_word(node) == Some(word) && seen.insert(node) {
-            nodes += 1;
-            stack.extend(<[Func; 2]>::from(store.children(node)));
-        }
-    }
-    nodes
 }
 
 /// The number of values of a word that lead to an exit.
@@ -73,25 +57,6 @@ fn values_below(
         }
     };
     own << (bits - bit - 1)
-}
-
-/// The most significant bit that a function tests in its first word, as a mask; 0 for a constant.
-pub(crate) fn top_bit(store: &Store, func: Func) -> u32 {
-    store.top_word(func).map_or(0, |_| 1 << (31 - u32::from(store.var(func) % 32)))
-}
-
-/// The bits of a word, the first of the function, that the function depends on.
-pub(crate) fn bits_of_word(store: &Store, func: Func, word: Word) -> u32 {
-    let mut seen = NodeSet::new(store.len());
-    let mut bits = 0;
-    let mut stack = vec![func];
-    while let Some(node) = stack.pop() {
-        if store.top_word(node) == Some(word) && seen.insert(node) {
-            bits |= top_bit(store, node);
-            stack.extend(<[Func; 2]>::from(store.children(node)));
-        }
-    }
-    bits
 }
 
 /// The bounds of the values that lead to `exit`; `None` if there are none.
@@ -140,50 +105,6 @@ fn bounds_below(
     own.map(|bounds| Bounds { any: bounds.any | free, all: bounds.all })
 }
 
-/// The cofactor of a function for the bits `mask` of a word equal to those of `value`.
-///
-/// # Errors
-/// If the diagram exceeds its budget.
-pub(crate) fn fix_bits(
-    store: &mut Store,
-    func: Func,
-    word: Word,
-    mask: u32,
-    value: u32,
-) -> Result<Func, DiagramError> {
-    let mut memo = memo();
-    fix_bits_memo(store, func, word, mask, value, &mut memo)
-}
-
-fn fix_bits_memo(
-    store: &mut Store,
-    func: Func,
-    word: Word,
-    mask: u32,
-    value: u32,
-    memo: &mut HashMap<Func, Func>,
-) -> Result<Func, DiagramError> {
-    let bit = 31 - u32::from(store.var(func) % 32);
-    let from_here_on = u32::MAX >> (31 - bit);
-    if store.top_word(func) != Some(word) || mask & from_here_on == 0 {
-        return Ok(func);
-    }
-    if let Some(done) = memo.get(&func) {
-        return Ok(*done);
-    }
-    let (low, high) = store.children(func);
-    let result = if mask >> bit & 1 == 1 {
-        let kept = if value >> bit & 1 == 1 { high } else { low };
-        fix_bits_memo(store, kept, word, mask, value, memo)?
-    } else {
-        let low = fix_bits_memo(store, low, word, mask, value, memo)?;
-        let high = fix_bits_memo(store, high, word, mask, value, memo)?;
-        store.make(var_of(word, bit), low, high)?
-    };
-    memo.insert(func, result);
-    Ok(result)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,15 +130,5 @@ mod tests {
         exits.sort();
         assert_eq!(exits, [allow, deny]);
         assert_eq!(store.exits(func, word, 1), None);
-        assert_eq!(bits_of_word(&store, func, word), u32::MAX);
-        assert_eq!(bits_of_word(&store, deny, word), 0);
-
-        let rest = fix_bits(&mut store, func, word, !0x21, 0x80).unwrap();
-        assert_eq!(bits_of_word(&store, rest, word), 0x21);
-        for value in [0, 1, 0x20, 0x21] {
-            let wanted = if value == 0x20 { deny } else { allow };
-            assert_eq!(store.follow(rest, word, value), wanted);
-            assert_eq!(store.follow(rest, word, value | 0x5f00), wanted);
-        }
     }
 }

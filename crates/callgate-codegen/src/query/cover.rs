@@ -1,10 +1,9 @@
-//! Irredundant sums of products (ISOP), and the part of a function that does not depend on some bits.
+//! Irredundant sums of products (ISOP).
 
 use rustc_hash::FxHashMap as HashMap;
 
 use super::bits::memo;
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::var_of;
 use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
 
 /// A set of values of a word: those with `value & mask == wanted`.
@@ -31,8 +30,8 @@ pub fn products(
 ) -> Result<Option<Vec<Product>>, DiagramError> {
     let mut memo = memo();
     let set = verdict_predicate(store, func, verdict, &mut memo)?;
-    let mut cover = Cover::<Product>::default();
-    Ok(cover.irredundant(store, set, set, limit)?.map(|(products, _)| products))
+    let mut cover = Cover::default();
+    Ok(cover.irredundant(store, set, set, limit)?.map(|sum| cover.products(sum)))
 }
 
 /// The predicate that a syscall gets a verdict.
@@ -68,152 +67,72 @@ pub fn cover(
     exit: Func,
     limit: usize,
 ) -> Result<Option<Vec<Cube>>, DiagramError> {
-    let set = store.leads_to(func, word, exit)?;
-    let mut cover = Cover::<Cube>::default();
-    Ok(cover.irredundant(store, set, set, limit)?.map(|(cubes, _)| cubes))
+    let values = store.leads_to(func, word, exit)?;
+    cover_of(store, values, limit)
 }
 
-/// The function of a word with the same exit where it does not depend on the `free` bits, and `otherwise` where it
-/// does.
-///
-/// # Errors
-/// If the diagram exceeds its budget.
-pub(crate) fn independent_of(
+/// As [`cover`], of values of one word.
+pub(crate) fn cover_of(
     store: &mut Store,
-    func: Func,
-    word: Word,
-    free: u32,
-    otherwise: Func,
-) -> Result<Func, DiagramError> {
-    let mut agreed = memo();
-    let mut done = memo();
-    independent_of_memo(store, func, word, free, otherwise, &mut agreed, &mut done)
+    values: Pred,
+    limit: usize,
+) -> Result<Option<Vec<Cube>>, DiagramError> {
+    let mut cover = Cover::default();
+    let Some(sum) = cover.irredundant(store, values, values, limit)? else { return Ok(None) };
+    // Each product has at most one word: this one.
+    let cube = |product: Product| product.first().map_or(Cube::ALL, |(_, cube)| *cube);
+    Ok(Some(cover.products(sum).into_iter().map(cube).collect()))
 }
 
-fn independent_of_memo(
-    store: &mut Store,
-    func: Func,
-    word: Word,
-    free: u32,
-    otherwise: Func,
-    agreed: &mut HashMap<(Func, Func), Func>,
-    done: &mut HashMap<Func, Func>,
-) -> Result<Func, DiagramError> {
-    if store.top_word(func) != Some(word) {
-        return Ok(func);
-    }
-    if let Some(done) = done.get(&func) {
-        return Ok(*done);
-    }
-    let var = store.var(func);
-    let (low, high) = store.children(func);
-    let low = independent_of_memo(store, low, word, free, otherwise, agreed, done)?;
-    let high = independent_of_memo(store, high, word, free, otherwise, agreed, done)?;
-    let result = if free >> (31 - u32::from(var % 32)) & 1 == 1 {
-        let merge = Merge { word, same: None, different: Some(otherwise) };
-        merged(store, low, high, merge, agreed)?
-    } else {
-        store.make(var, low, high)?
-    };
-    done.insert(func, result);
-    Ok(result)
-}
+impl Cube {
+    /// All values.
+    const ALL: Cube = Cube { mask: 0, wanted: 0 };
 
-/// The function of a word that is `a` where `a` and `b` differ, and `otherwise` where they are equal.
-///
-/// # Errors
-/// If the diagram exceeds its budget.
-pub(crate) fn disagreement(
-    store: &mut Store,
-    a: Func,
-    b: Func,
-    word: Word,
-    otherwise: Func,
-) -> Result<Func, DiagramError> {
-    let merge = Merge { word, same: Some(otherwise), different: None };
-    merged(store, a, b, merge, &mut memo())
-}
-
-/// Merges two functions of a word, value by value.
-fn merged(
-    store: &mut Store,
-    a: Func,
-    b: Func,
-    merge: Merge,
-    memo: &mut HashMap<(Func, Func), Func>,
-) -> Result<Func, DiagramError> {
-    if a == b {
-        return Ok(merge.same.unwrap_or(a));
-    }
-    let (var, (a0, a1), (b0, b1)) = store.expand(a, b);
-    if var > var_of(merge.word, 0) {
-        return Ok(merge.different.unwrap_or(a));
-    }
-    if let Some(done) = memo.get(&(a, b)) {
-        return Ok(*done);
-    }
-    let low = merged(store, a0, b0, merge, memo)?;
-    let high = merged(store, a1, b1, merge, memo)?;
-    let result = store.make(var, low, high)?;
-    memo.insert((a, b), result);
-    Ok(result)
-}
-
-/// The result where two functions of a word are equal and where they differ; `None` stands for the first function.
-#[derive(Clone, Copy)]
-struct Merge {
-    word: Word,
-    same: Option<Func>,
-    different: Option<Func>,
-}
-
-/// A product of bits.
-trait Term: Clone {
-    /// The empty product, which always holds.
-    fn all() -> Self;
-
-    /// The product with one more literal, of a word that does not follow any word in it.
-    fn with(self, word: Word, bit: u32, set: bool) -> Self;
-}
-
-impl Term for Cube {
-    fn all() -> Cube {
-        Cube { mask: 0, wanted: 0 }
-    }
-
-    fn with(self, _: Word, bit: u32, set: bool) -> Cube {
+    /// The values that also have this bit, or do not have it.
+    fn with(self, bit: u32, set: bool) -> Cube {
         Cube { mask: self.mask | bit, wanted: self.wanted | if set { bit } else { 0 } }
     }
 }
 
-impl Term for Product {
-    fn all() -> Product {
-        Vec::new()
-    }
-
-    fn with(mut self, word: Word, bit: u32, set: bool) -> Product {
-        match self.first_mut() {
-            Some((first, cube)) if *first == word => *cube = cube.with(word, bit, set),
-            _ => self.insert(0, (word, Cube::all().with(word, bit, set))),
-        }
-        self
-    }
+/// A sum of products, and their union.
+#[derive(Clone, Copy)]
+struct Sum {
+    terms: Terms,
+    /// The number of products.
+    products: usize,
+    union: Pred,
 }
 
-/// Products, and their union as a predicate.
-type Sum<T> = (Vec<T>, Pred);
-
-struct Cover<T> {
-    memo: HashMap<(Pred, Pred), Sum<T>>,
+/// The products of a sum.
+#[derive(Clone, Copy)]
+enum Terms {
+    None,
+    /// The empty product, which always holds.
+    All,
+    /// Those of the [`Literals`] with this number.
+    Of(usize),
 }
 
-impl<T> Default for Cover<T> {
-    fn default() -> Cover<T> {
-        Cover { memo: HashMap::default() }
-    }
+/// The products that contain a bit clear, set, or not at all.
+struct Literals {
+    word: Word,
+    bit: u32,
+    parts: [Terms; 3],
 }
 
-impl<T: Term> Cover<T> {
+impl Sum {
+    const NONE: Sum = Sum { terms: Terms::None, products: 0, union: Pred::NEVER };
+    const ALL: Sum = Sum { terms: Terms::All, products: 1, union: Pred::ALWAYS };
+}
+
+/// Sums share their parts, so that they are copied only once, at the end.
+#[derive(Default)]
+struct Cover {
+    memo: HashMap<(Pred, Pred), Sum>,
+    literals: Vec<Literals>,
+}
+
+impl Cover {
     /// At most `limit` products whose union contains `lower` and is contained in `upper`. Stops as soon as there are more,
     /// because most functions of unrelated values have very many.
     fn irredundant(
@@ -222,72 +141,110 @@ impl<T: Term> Cover<T> {
         lower: Pred,
         upper: Pred,
         limit: usize,
-    ) -> Result<Option<Sum<T>>, DiagramError> {
+    ) -> Result<Option<Sum>, DiagramError> {
         if lower == Pred::NEVER {
-            return Ok(Some((Vec::new(), Pred::NEVER)));
+            return Ok(Some(Sum::NONE));
         }
         if limit == 0 {
             return Ok(None);
         }
         if upper == Pred::ALWAYS {
-            return Ok(Some((vec![T::all()], Pred::ALWAYS)));
+            return Ok(Some(Sum::ALL));
         }
         let key = (lower, upper);
         if let Some(done) = self.memo.get(&key) {
-            return Ok((done.0.len() <= limit).then(|| done.clone()));
+            return Ok(Some(*done).filter(|done| done.products <= limit));
         }
         let (var, (l0, l1), (u0, u1)) = store.expand(lower, upper);
         let Some(word) = Word::from_index(usize::from(var / 32)) else { return Ok(None) };
         let bit = 1 << (31 - u32::from(var % 32));
-        let only = |store: &mut Store, a: Pred, b: Pred| {
-            let not_b = store.not(b)?;
-            store.and(a, not_b)
-        };
         // Products with the negative literal, with the positive literal, and without the variable.
-        let lower_clear = only(store, l0, u1)?;
-        let Some((clear, clear_set)) = self.irredundant(store, lower_clear, u0, limit)? else {
+        let lower_clear = without(store, l0, u1)?;
+        let Some(clear) = self.irredundant(store, lower_clear, u0, limit)? else {
             return Ok(None);
         };
-        let lower_set = only(store, l1, u0)?;
-        let left = limit - clear.len();
-        let Some((set, set_set)) = self.irredundant(store, lower_set, u1, left)? else {
+        let lower_set = without(store, l1, u0)?;
+        let left = limit - clear.products;
+        let Some(set) = self.irredundant(store, lower_set, u1, left)? else {
             return Ok(None);
         };
-        let left = left - set.len();
-        let (rest0, rest1) = (only(store, l0, clear_set)?, only(store, l1, set_set)?);
-        let (lower, both) = (store.or(rest0, rest1)?, store.and(u0, u1)?);
-        let Some((free, free_set)) = self.irredundant(store, lower, both, left)? else {
-            return Ok(None);
+        let left = left - set.products;
+        let rest = [without(store, l0, clear.union)?, without(store, l1, set.union)?];
+        let free = match rest {
+            [Pred::NEVER, Pred::NEVER] => Sum::NONE,
+            [clear, set] => {
+                let (lower, both) = (store.or(clear, set)?, store.and(u0, u1)?);
+                match self.irredundant(store, lower, both, left)? {
+                    Some(free) => free,
+                    None => return Ok(None),
+                }
+            }
         };
-        let mut products = Vec::with_capacity(clear.len() + set.len() + free.len());
-        products.extend(clear.into_iter().map(|product| product.with(word, bit, false)));
-        products.extend(set.into_iter().map(|product| product.with(word, bit, true)));
-        products.extend(free);
-        let low = store.or(clear_set, free_set)?;
-        let high = store.or(set_set, free_set)?;
-        let covered = store.make(var, low, high)?;
-        let sum = (products, covered);
-        self.memo.insert(key, sum.clone());
+        let low = store.or(clear.union, free.union)?;
+        let high = store.or(set.union, free.union)?;
+        let terms = Terms::Of(self.literals.len());
+        self.literals.push(Literals { word, bit, parts: [clear.terms, set.terms, free.terms] });
+        let products = clear.products + set.products + free.products;
+        let sum = Sum { terms, products, union: store.make(var, low, high)? };
+        self.memo.insert(key, sum);
         Ok(Some(sum))
     }
+
+    /// The products of a sum: those with a bit clear first, then those with it set.
+    fn products(&self, sum: Sum) -> Vec<Product> {
+        let mut products = Vec::with_capacity(sum.products);
+        self.add_products(sum.terms, &mut Vec::new(), &mut products);
+        products
+    }
+
+    /// Adds the products of a sum, with the literals of `path`. Each recursion is at a later variable.
+    fn add_products(&self, terms: Terms, path: &mut Product, products: &mut Vec<Product>) {
+        let Literals { word, bit, parts: [clear, set, free] } = match terms {
+            Terms::None => return,
+            Terms::All => return products.push(path.clone()),
+            Terms::Of(number) => &self.literals[number],
+        };
+        for (terms, is_set) in [(clear, false), (set, true)] {
+            match path.last().copied() {
+                Some(last @ (same, cube)) if same == *word => {
+                    path.pop();
+                    path.push((same, cube.with(*bit, is_set)));
+                    self.add_products(*terms, path, products);
+                    path.pop();
+                    path.push(last);
+                }
+                _ => {
+                    path.push((*word, Cube::ALL.with(*bit, is_set)));
+                    self.add_products(*terms, path, products);
+                    path.pop();
+                }
+            }
+        }
+        self.add_products(*free, path, products);
+    }
+}
+
+/// The values of `a` that are not in `b`.
+fn without(store: &mut Store, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
+    if a == b || a == Pred::NEVER { Ok(Pred::NEVER) } else { store.and_not(a, b) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::fix_bits;
     use callgate_bpf::Verdict;
+    use callgate_proof::diagram::truth_table::built;
     use callgate_proof::diagram::{Budget, Split};
 
-    /// A function of the low four bits of a word that allows the numbers in `set`.
-    fn four_bits(store: &mut Store, word: Word, set: u16) -> (Func, Func, Func) {
-        let allow = store.verdict(Verdict::ALLOW).unwrap();
-        let deny = store.verdict(Verdict::errno(1)).unwrap();
-        let mut func = deny;
-        for value in (0..16).filter(|value| set >> value & 1 == 1) {
-            func = store.split(word, Split::Equal(value), allow, func).unwrap();
-        }
-        (fix_bits(store, func, word, !15, 0).unwrap(), allow, deny)
+    /// A function of the low four bits of a word that allows the numbers in `set`; and ALLOW.
+    fn four_bits(store: &mut Store, word: Word, set: u16) -> (Func, Func) {
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let bits = [3, 2, 1, 0].map(|bit| (word, bit));
+        // The first bit of an index is the highest of a number.
+        let number = |index: u16| index.reverse_bits() >> 12;
+        let leaves = (0..16).map(|index| if set >> number(index) & 1 == 1 { allow } else { deny });
+        (built(store, &bits, &leaves.collect::<Vec<_>>()).unwrap(), allow)
     }
 
     #[test]
@@ -295,7 +252,7 @@ mod tests {
         let mut store = Store::default();
         let word = Word::arg_low(0).unwrap();
         for set in (0..=u16::MAX).step_by(7) {
-            let (func, allow, _) = four_bits(&mut store, word, set);
+            let (func, allow) = four_bits(&mut store, word, set);
             let cubes = cover(&mut store, func, word, allow, 16).unwrap().unwrap();
             let covered = |cubes: &[Cube]| {
                 let has = |v: &u32| cubes.iter().any(|cube| v & cube.mask == cube.wanted);
@@ -329,26 +286,6 @@ mod tests {
         for limit in 0..20 {
             let found = cover(&mut store, few, word, allow, limit).unwrap();
             assert_eq!(found.is_some(), limit >= 16, "{limit}");
-        }
-    }
-
-    #[test]
-    fn a_function_splits_into_parts_that_depend_on_bits_and_do_not() {
-        let mut store = Store::default();
-        let word = Word::arg_low(0).unwrap();
-        let free = 0b0110;
-        for set in (0..=u16::MAX).step_by(11) {
-            let (func, allow, deny) = four_bits(&mut store, word, set);
-            let agreed = independent_of(&mut store, func, word, free, deny).unwrap();
-            let rest = disagreement(&mut store, func, agreed, word, deny).unwrap();
-            for value in 0..16u32 {
-                let others = (0..16u32).filter(|other| other & !free == value & !free);
-                let all = others.clone().all(|other| set >> other & 1 == 1);
-                let wanted = if all { allow } else { deny };
-                assert_eq!(store.follow(agreed, word, value), wanted);
-                let alone = !all && set >> value & 1 == 1;
-                assert_eq!(store.follow(rest, word, value), if alone { allow } else { deny });
-            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod support;
 #[cfg(test)]
 mod tests;
 mod tuples;
+mod word_funcs;
 
 pub use bits::*;
 pub use count::*;
@@ -24,3 +25,4 @@ pub use permitted::*;
 pub use reach::*;
 pub(crate) use reorder::*;
 pub use support::*;
+pub(crate) use word_funcs::*;

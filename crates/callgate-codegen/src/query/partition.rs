@@ -1,17 +1,17 @@
 //! The partition of the values of a word into intervals with the same exit.
 
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, Store};
+use callgate_proof::diagram::{Func, Store, var_of};
 
 /// An interval of values of one word with the same exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub struct Interval<E = Func> {
     /// The first value.
     pub first: u32,
     /// The last value, included.
     pub last: u32,
     /// The exit.
-    pub then: Func,
+    pub then: E,
 }
 
 /// Partitions the values of a word, in order and without gaps, into maximal intervals with the same exit. The function
@@ -19,28 +19,13 @@ pub struct Interval {
 ///
 /// `None` if there are more than `limit` intervals.
 pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
-    partition_within(store, func, word, u32::MAX, limit)
-}
-
-/// As [`partition`], for the values without bits outside `mask`. Intervals begin and end with such values; there may
-/// be gaps between them.
-pub(crate) fn partition_within(
-    store: &Store,
-    func: Func,
-    word: Word,
-    mask: u32,
-    limit: usize,
-) -> Option<Vec<Interval>> {
-    if repetitions(store, func, word, mask) > limit as u64 {
-        return None;
-    }
     let mut intervals: Vec<Interval> = Vec::new();
     // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
     let mut stack = vec![(func, 0u32, 32u32)];
     while let Some((node, first, bits)) = stack.pop() {
         let (var, low, high) = store.branch(node);
         if usize::from(var / 32) != word.index() {
-            let last = first | (((1u64 << bits) - 1) as u32 & mask);
+            let last = first | ((1u64 << bits) - 1) as u32;
             let full = intervals.len() == limit;
             match intervals.last_mut() {
                 Some(interval) if interval.then == node => interval.last = last,
@@ -51,24 +36,26 @@ pub(crate) fn partition_within(
         }
         let bit = 31 - u32::from(var % 32);
         // Free bits above the tested one repeat the pattern below it.
-        let top = 1 << (bits - 1);
         let (low, high) = if bit + 1 < bits { (node, node) } else { (low, high) };
-        if mask & top != 0 {
-            stack.push((high, first | top, bits - 1));
-        }
+        stack.push((high, first | 1 << (bits - 1), bits - 1));
         stack.push((low, first, bits - 1));
     }
     Some(intervals)
 }
 
-/// How often the pattern of the values without bits outside `mask` is repeated, because the function does not test the
-/// bits above. This is a lower bound of the number of intervals.
-pub fn repetitions(store: &Store, func: Func, word: Word, mask: u32) -> u64 {
-    if store.top_word(func) != Some(word) {
-        return 1;
+/// The exits for zero and for all other values of a word, which is the first of the function; `None` if the others have
+/// several.
+pub(crate) fn zero_and_others(store: &Store, func: Func, word: Word) -> Option<(Func, Func)> {
+    let (_, _, others) = store.branch(func);
+    let mut zero = func;
+    for bit in (0..32).rev() {
+        let (var, low, high) = store.branch(zero);
+        if var != var_of(word, bit) || high != others {
+            return None;
+        }
+        zero = low;
     }
-    let above = !(u32::MAX >> (store.var(func) % 32));
-    1 << (mask & above).count_ones()
+    Some((zero, others))
 }
 
 #[cfg(test)]
@@ -111,5 +98,24 @@ mod tests {
         let set = store.any_bit(word, 1 << 29).unwrap();
         let func = store.select(set, deny, allow).unwrap();
         assert_eq!(partition(&store, func, word, 100).unwrap().len(), 8);
+    }
+
+    #[test]
+    fn zero_is_told_from_all_other_values() {
+        let mut store = Store::default();
+        let [allow, deny, log] = [Verdict::ALLOW, Verdict::errno(1), Verdict::LOG]
+            .map(|verdict| store.verdict(verdict).unwrap());
+        let [high, low] = [Word::arg_high(0).unwrap(), Word::arg_low(0).unwrap()];
+        let inner = store.split(low, Split::Equal(7), allow, deny).unwrap();
+        let func = store.split(high, Split::AtLeast(1), deny, inner).unwrap();
+        assert_eq!(zero_and_others(&store, func, high), Some((inner, deny)));
+        assert_eq!(zero_and_others(&store, inner, low), None);
+        assert_eq!(zero_and_others(&store, allow, low), None);
+        for other in [Split::AtLeast(2), Split::Equal(1), Split::AtLeast(1 << 31)] {
+            let func = store.split(high, other, log, func).unwrap();
+            assert_eq!(zero_and_others(&store, func, high), None, "{other:?}");
+            let func = store.split(high, other, deny, allow).unwrap();
+            assert_eq!(zero_and_others(&store, func, high), None, "{other:?}");
+        }
     }
 }

@@ -137,18 +137,24 @@ fn exits_and_the_bounds_of_their_values() {
                 Some(bounds.map_or(own, |b| Bounds { any: b.any | own.any, all: b.all & own.all }))
             })
         };
+        let mut funcs = WordFuncs::new(of);
+        let copy = funcs.copy(store, func);
         for exit in &wanted {
             assert_eq!(bounds_of(store, func, of, *exit), bounds(&|other| other == *exit));
-            assert_eq!(bounds_except(store, func, of, *exit), bounds(&|other| other != *exit));
+            let except = bounds(&|other| other != *exit);
+            assert_eq!(bounds_except(store, func, of, *exit), except);
+            let copied = funcs.copy(store, *exit);
+            assert_eq!(funcs.bounds_except(copy, copied), except);
             let share = 1u128 << (32 - bits.len());
             let count = leaves.iter().filter(|leaf| *leaf == exit).count() as u128;
             assert_eq!(values_to(store, func, of, *exit), count * share);
+            assert_eq!(u128::from(funcs.values_to(copy, copied)), count * share);
         }
         // The first bit of the support.
         let matters =
             |i: usize| (0..leaves.len()).any(|index| leaves[index] != leaves[index ^ 1 << i]);
         let top = (0..bits.len()).find(|i| matters(*i)).map_or(0, |i| 1 << bits[i].1);
-        assert_eq!(top_bit(store, func), top);
+        assert_eq!(funcs.top_bit(copy), top);
     });
 }
 
@@ -166,15 +172,18 @@ fn fixing_bits_gives_the_cofactor() {
             vec![(number * 7 / count % count, number * 5 % count)]
         };
         let of = bits[0].0;
+        let mut funcs = WordFuncs::new(of);
+        let copy = funcs.copy(store, func);
         for (mask, value) in choices {
             let (mask_bits, value_bits) =
                 (syscall(bits, mask, 0).word(of), syscall(bits, value, 0).word(of));
             let left: Vec<Func> = (0..count).map(|i| leaves[i & !mask | value & mask]).collect();
             let wanted = built(store, bits, &left).unwrap();
-            assert_eq!(fix_bits(store, func, of, mask_bits, value_bits).unwrap(), wanted);
+            let wanted = funcs.copy(store, wanted);
+            assert_eq!(funcs.fix_bits(copy, mask_bits, value_bits), wanted);
             // Bits outside the support do not matter.
             let more = mask_bits | 0x0000_ff00;
-            assert_eq!(fix_bits(store, func, of, more, value_bits | 0x5500).unwrap(), wanted);
+            assert_eq!(funcs.fix_bits(copy, more, value_bits | 0x5500), wanted);
         }
     });
 }

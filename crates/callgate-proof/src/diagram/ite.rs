@@ -42,6 +42,16 @@ impl Store {
         self.if_then_else(a, Pred::ALWAYS, b)
     }
 
+    /// The difference: `a` holds and `b` does not.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub fn and_not(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
+        self.check_owner(a)?;
+        self.check_owner(b)?;
+        self.if_then_else(b, Pred::NEVER, a)
+    }
+
     /// The exclusive disjunction.
     ///
     /// # Errors

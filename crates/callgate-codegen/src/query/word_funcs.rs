@@ -1,0 +1,581 @@
+//! Functions of one word in a compact form.
+//!
+//! The planner of a word asks very many questions about a few functions. So it copies them from the diagram, as far as
+//! they test the word. Nodes have small numbers here, greater than those of their children: intermediate results are
+//! lists instead of hash tables. A node knows the bits on which it depends. As in the diagram, equal functions are the
+//! same node.
+//!
+//! Every operation counts steps, which the user charges to the budget of the diagram.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::bits::{Bounds, memo};
+use super::partition::Interval;
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::{DiagramError, Func, Pred, Store, var_of};
+
+/// A function of the word, or an exit: a function of later words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct WordFunc(u32);
+
+impl WordFunc {
+    fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    /// The bits that the function depends on; the highest is the one that the node tests. None: an exit.
+    bits: u32,
+    low: WordFunc,
+    high: WordFunc,
+    /// The function in the diagram that an exit is.
+    exit: Option<Func>,
+}
+
+impl Node {
+    /// The bit that the node tests, as a mask; 0 for an exit.
+    fn top(&self) -> u32 {
+        top(self.bits)
+    }
+}
+
+/// The functions of one word.
+pub(crate) struct WordFuncs {
+    word: Word,
+    nodes: Vec<Node>,
+    /// The hash index of the nodes that test a bit, with open addressing: numbers plus one, and 0 for an empty slot. The
+    /// size is a power of two, and at most half of the slots are used.
+    index: Vec<u32>,
+    /// The nodes of functions of the diagram.
+    copied: HashMap<Func, WordFunc>,
+    /// Per node, the number of the last traversal that visited it.
+    visited: Vec<u32>,
+    traversal: u32,
+    steps: u64,
+}
+
+/// A missing result.
+const UNKNOWN: WordFunc = WordFunc(u32::MAX);
+
+/// The bounds of no value: the neutral element of their union.
+const NO_VALUE: Bounds = Bounds { any: 0, all: u32::MAX };
+
+/// Missing bounds: a bit cannot be in every value and in none.
+const UNKNOWN_BOUNDS: Bounds = Bounds { any: 0, all: 1 };
+
+impl WordFuncs {
+    pub(crate) fn new(word: Word) -> WordFuncs {
+        WordFuncs {
+            word,
+            nodes: Vec::new(),
+            index: vec![0; 128],
+            copied: memo(),
+            visited: Vec::new(),
+            traversal: 0,
+            steps: 0,
+        }
+    }
+
+    /// The steps since the last call.
+    pub(crate) fn take_steps(&mut self) -> u64 {
+        std::mem::take(&mut self.steps)
+    }
+
+    /// A function of the diagram, which tests no earlier word. The recursion depth is that of the bits of a word.
+    pub(crate) fn copy(&mut self, store: &Store, func: Func) -> WordFunc {
+        if let Some(copied) = self.copied.get(&func) {
+            return *copied;
+        }
+        let copied = if store.top_word(func) == Some(self.word) {
+            let (var, low, high) = store.branch(func);
+            let (low, high) = (self.copy(store, low), self.copy(store, high));
+            self.node(1 << (31 - u32::from(var % 32)), low, high)
+        } else {
+            self.add(Node { bits: 0, low: UNKNOWN, high: UNKNOWN, exit: Some(func) })
+        };
+        self.copied.insert(func, copied);
+        copied
+    }
+
+    /// The predicate that a value leads to an exit.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub(crate) fn leads_to(
+        &self,
+        store: &mut Store,
+        func: WordFunc,
+        exit: WordFunc,
+    ) -> Result<Pred, DiagramError> {
+        let mut known = vec![None; func.at() + 1];
+        self.leads_below(store, func, exit, &mut known)
+    }
+
+    /// Each recursion is at a later bit.
+    fn leads_below(
+        &self,
+        store: &mut Store,
+        func: WordFunc,
+        exit: WordFunc,
+        known: &mut [Option<Pred>],
+    ) -> Result<Pred, DiagramError> {
+        let node = &self.nodes[func.at()];
+        if node.bits == 0 {
+            return Ok(Pred::constant(func == exit));
+        }
+        if let Some(known) = known[func.at()] {
+            return Ok(known);
+        }
+        let low = self.leads_below(store, node.low, exit, known)?;
+        let high = self.leads_below(store, node.high, exit, known)?;
+        let pred = store.make(var_of(self.word, node.bits.ilog2()), low, high)?;
+        known[func.at()] = Some(pred);
+        Ok(pred)
+    }
+
+    /// The function in the diagram that an exit is.
+    pub(crate) fn as_exit(&self, func: WordFunc) -> Option<Func> {
+        self.nodes[func.at()].exit
+    }
+
+    pub(crate) fn is_exit(&self, func: WordFunc) -> bool {
+        self.bits(func) == 0
+    }
+
+    /// The bits on which a function depends.
+    pub(crate) fn bits(&self, func: WordFunc) -> u32 {
+        self.nodes[func.at()].bits
+    }
+
+    /// The most significant bit on which a function depends, as a mask; 0 for an exit.
+    pub(crate) fn top_bit(&self, func: WordFunc) -> u32 {
+        top(self.bits(func))
+    }
+
+    /// The two functions that remain after the test of the most significant bit.
+    pub(crate) fn children(&self, func: WordFunc) -> [WordFunc; 2] {
+        let node = &self.nodes[func.at()];
+        if node.bits == 0 { [func; 2] } else { [node.low, node.high] }
+    }
+
+    fn add(&mut self, node: Node) -> WordFunc {
+        let func = WordFunc(self.nodes.len() as u32);
+        self.nodes.push(node);
+        func
+    }
+
+    /// The node that tests a bit, given as a mask, above all bits of its children.
+    fn node(&mut self, bit: u32, low: WordFunc, high: WordFunc) -> WordFunc {
+        self.steps += 1;
+        if low == high {
+            return low;
+        }
+        let (slot, found) = self.slot(bit, low, high);
+        if let Some(found) = found {
+            return found;
+        }
+        let bits = bit | self.bits(low) | self.bits(high);
+        let func = self.add(Node { bits, low, high, exit: None });
+        self.index[slot] = func.0 + 1;
+        if self.nodes.len() * 2 > self.index.len() {
+            self.index = vec![0; self.index.len() * 4];
+            for at in 0..self.nodes.len() {
+                let node = self.nodes[at];
+                if node.bits != 0 {
+                    let (slot, _) = self.slot(node.top(), node.low, node.high);
+                    self.index[slot] = at as u32 + 1;
+                }
+            }
+        }
+        func
+    }
+
+    /// The slot of a node in the index, and its number if it exists.
+    fn slot(&self, bit: u32, low: WordFunc, high: WordFunc) -> (usize, Option<WordFunc>) {
+        let hash = (u64::from(low.0) << 32 | u64::from(high.0)) ^ u64::from(bit.ilog2()) << 27;
+        let mask = self.index.len() - 1;
+        let mut slot = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while let Some(at) = self.index[slot].checked_sub(1) {
+            let node = &self.nodes[at as usize];
+            if node.low == low && node.high == high && node.top() == bit {
+                return (slot, Some(WordFunc(at)));
+            }
+            slot = (slot + 1) & mask;
+        }
+        (slot, None)
+    }
+
+    /// Begins a traversal.
+    fn traverse(&mut self) {
+        self.visited.resize(self.nodes.len(), 0);
+        self.traversal += 1;
+    }
+
+    /// Whether the traversal visits a node for the first time.
+    fn visit(&mut self, func: WordFunc) -> bool {
+        std::mem::replace(&mut self.visited[func.at()], self.traversal) != self.traversal
+    }
+
+    /// The number of nodes of a function.
+    pub(crate) fn count(&mut self, func: WordFunc) -> usize {
+        self.traverse();
+        let (mut count, mut stack) = (0, vec![func]);
+        while let Some(func) = stack.pop() {
+            if !self.is_exit(func) && self.visit(func) {
+                count += 1;
+                stack.extend(self.children(func));
+            }
+        }
+        self.steps += count as u64;
+        count
+    }
+
+    /// The exits of a function, in the order of their first values; `None` if there are more than `limit`.
+    pub(crate) fn exits(&mut self, func: WordFunc, limit: usize) -> Option<Vec<WordFunc>> {
+        self.traverse();
+        let (mut exits, mut stack) = (Vec::new(), vec![func]);
+        while let Some(func) = stack.pop() {
+            if !self.visit(func) {
+                continue;
+            }
+            if self.is_exit(func) {
+                if exits.len() == limit {
+                    return None;
+                }
+                exits.push(func);
+            } else {
+                let [low, high] = self.children(func);
+                stack.extend([high, low]);
+            }
+        }
+        Some(exits)
+    }
+
+    /// The number of values that lead to an exit.
+    pub(crate) fn values_to(&self, func: WordFunc, exit: WordFunc) -> u64 {
+        let mut known = vec![u64::MAX; func.at() + 1];
+        self.values_below(func, 32, exit, &mut known)
+    }
+
+    /// As [`WordFuncs::values_to`], for the low `bits` of the word. Each recursion has fewer bits.
+    fn values_below(&self, func: WordFunc, bits: u32, exit: WordFunc, known: &mut [u64]) -> u64 {
+        let node = &self.nodes[func.at()];
+        if node.bits == 0 {
+            return if func == exit { 1 << bits } else { 0 };
+        }
+        let bit = node.bits.ilog2();
+        if known[func.at()] == u64::MAX {
+            known[func.at()] = self.values_below(node.low, bit, exit, known)
+                + self.values_below(node.high, bit, exit, known);
+        }
+        known[func.at()] << (bits - bit - 1)
+    }
+
+    /// The bounds of the values that do not lead to an exit; `None` if there are none.
+    pub(crate) fn bounds_except(&self, func: WordFunc, exit: WordFunc) -> Option<Bounds> {
+        let mut known = vec![UNKNOWN_BOUNDS; func.at() + 1];
+        Some(self.bounds_below(func, 32, exit, &mut known)).filter(|bounds| *bounds != NO_VALUE)
+    }
+
+    /// As [`WordFuncs::bounds_except`], for the low `bits` of the word. Each recursion has fewer bits.
+    fn bounds_below(
+        &self,
+        func: WordFunc,
+        bits: u32,
+        exit: WordFunc,
+        known: &mut [Bounds],
+    ) -> Bounds {
+        let node = &self.nodes[func.at()];
+        if node.bits == 0 {
+            return if func == exit { NO_VALUE } else { Bounds { any: below(bits), all: 0 } };
+        }
+        let bit = node.bits.ilog2();
+        let mut own = known[func.at()];
+        if own == UNKNOWN_BOUNDS {
+            own = self.bounds_below(node.low, bit, exit, known);
+            let high = self.bounds_below(node.high, bit, exit, known);
+            if high != NO_VALUE {
+                own = own.union(Bounds { any: high.any | 1 << bit, all: high.all | 1 << bit });
+            }
+            known[func.at()] = own;
+        }
+        // The bits above the tested one are free.
+        let free = below(bits) & !below(bit + 1);
+        if own == NO_VALUE { own } else { Bounds { any: own.any | free, ..own } }
+    }
+
+    /// The cofactor of a function for the bits `mask` equal to those of `value`.
+    pub(crate) fn fix_bits(&mut self, func: WordFunc, mask: u32, value: u32) -> WordFunc {
+        let mut known = vec![UNKNOWN; func.at() + 1];
+        self.fix_bits_below(func, mask, value, &mut known)
+    }
+
+    /// Each recursion is at a later bit.
+    fn fix_bits_below(
+        &mut self,
+        func: WordFunc,
+        mask: u32,
+        value: u32,
+        known: &mut [WordFunc],
+    ) -> WordFunc {
+        let node = self.nodes[func.at()];
+        if node.bits & mask == 0 {
+            return func;
+        }
+        if known[func.at()] != UNKNOWN {
+            return known[func.at()];
+        }
+        let bit = node.top();
+        let result = if mask & bit != 0 {
+            let kept = if value & bit != 0 { node.high } else { node.low };
+            self.fix_bits_below(kept, mask, value, known)
+        } else {
+            let low = self.fix_bits_below(node.low, mask, value, known);
+            let high = self.fix_bits_below(node.high, mask, value, known);
+            self.node(bit, low, high)
+        };
+        known[func.at()] = result;
+        result
+    }
+
+    /// The function with the same exit where it does not depend on the `free` bits, and `otherwise` where it does.
+    pub(crate) fn independent_of(
+        &mut self,
+        func: WordFunc,
+        free: u32,
+        otherwise: WordFunc,
+    ) -> WordFunc {
+        let mut known = vec![UNKNOWN; func.at() + 1];
+        self.independent_below(func, free, otherwise, &mut HashMap::default(), &mut known)
+    }
+
+    /// Each recursion is at a later bit.
+    fn independent_below(
+        &mut self,
+        func: WordFunc,
+        free: u32,
+        otherwise: WordFunc,
+        agreed: &mut HashMap<(WordFunc, WordFunc), WordFunc>,
+        known: &mut [WordFunc],
+    ) -> WordFunc {
+        let node = self.nodes[func.at()];
+        if node.bits & free == 0 {
+            return func;
+        }
+        if known[func.at()] != UNKNOWN {
+            return known[func.at()];
+        }
+        let low = self.independent_below(node.low, free, otherwise, agreed, known);
+        let high = self.independent_below(node.high, free, otherwise, agreed, known);
+        let bit = node.top();
+        let result = if free & bit != 0 {
+            let merge = Merge { same: None, different: Some(otherwise) };
+            self.merged(low, high, merge, agreed)
+        } else {
+            self.node(bit, low, high)
+        };
+        known[func.at()] = result;
+        result
+    }
+
+    /// The function that is `a` where `a` and `b` differ, and `otherwise` where they are equal.
+    pub(crate) fn disagreement(
+        &mut self,
+        a: WordFunc,
+        b: WordFunc,
+        otherwise: WordFunc,
+    ) -> WordFunc {
+        let merge = Merge { same: Some(otherwise), different: None };
+        self.merged(a, b, merge, &mut HashMap::default())
+    }
+
+    /// Merges two functions, value by value. Each recursion is at a later bit.
+    fn merged(
+        &mut self,
+        a: WordFunc,
+        b: WordFunc,
+        merge: Merge,
+        done: &mut HashMap<(WordFunc, WordFunc), WordFunc>,
+    ) -> WordFunc {
+        if a == b {
+            return merge.same.unwrap_or(a);
+        }
+        let bit = top(self.bits(a) | self.bits(b));
+        if bit == 0 {
+            return merge.different.unwrap_or(a);
+        }
+        if let Some(done) = done.get(&(a, b)) {
+            return *done;
+        }
+        let sides = |func| if self.top_bit(func) == bit { self.children(func) } else { [func; 2] };
+        let ([a0, a1], [b0, b1]) = (sides(a), sides(b));
+        let low = self.merged(a0, b0, merge, done);
+        let high = self.merged(a1, b1, merge, done);
+        let result = self.node(bit, low, high);
+        done.insert((a, b), result);
+        result
+    }
+
+    /// Partitions the values without bits outside `mask` into maximal intervals with the same exit, which begin and end
+    /// with such values; there may be gaps between them. `None` if there are more than `limit`.
+    pub(crate) fn partition(
+        &self,
+        func: WordFunc,
+        mask: u32,
+        limit: usize,
+    ) -> Option<Vec<Interval<WordFunc>>> {
+        // How often the pattern below the first tested bit is repeated is a lower bound.
+        let above = !below(self.bits(func).checked_ilog2().map_or(32, |bit| bit + 1));
+        if 1u64 << (mask & above).count_ones() > limit as u64 {
+            return None;
+        }
+        let mut intervals: Vec<Interval<WordFunc>> = Vec::new();
+        // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
+        let mut stack = vec![(func, 0u32, 32u32)];
+        while let Some((func, first, bits)) = stack.pop() {
+            let node = &self.nodes[func.at()];
+            let Some(bit) = node.bits.checked_ilog2() else {
+                let last = first | (below(bits) & mask);
+                let full = intervals.len() == limit;
+                match intervals.last_mut() {
+                    Some(interval) if interval.then == func => interval.last = last,
+                    _ if full => return None,
+                    _ => intervals.push(Interval { first, last, then: func }),
+                }
+                continue;
+            };
+            // Free bits above the tested one repeat the pattern below it.
+            let top = 1 << (bits - 1);
+            let [low, high] = if bit + 1 < bits { [func; 2] } else { [node.low, node.high] };
+            if mask & top != 0 {
+                stack.push((high, first | top, bits - 1));
+            }
+            stack.push((low, first, bits - 1));
+        }
+        Some(intervals)
+    }
+}
+
+/// The result where two functions are equal and where they differ; `None` stands for the first function.
+#[derive(Clone, Copy)]
+struct Merge {
+    same: Option<WordFunc>,
+    different: Option<WordFunc>,
+}
+
+/// The most significant bit of some bits.
+fn top(bits: u32) -> u32 {
+    bits.checked_ilog2().map_or(0, |bit| 1 << bit)
+}
+
+/// All bits below this one.
+fn below(bit: u32) -> u32 {
+    ((1u64 << bit) - 1) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::Verdict;
+    use callgate_proof::diagram::Split;
+
+    const WORD: fn() -> Word = || Word::arg_low(0).unwrap();
+
+    /// Some values that are allowed, and the exits for them and for the others.
+    fn allowed(store: &mut Store, values: impl IntoIterator<Item = u32>) -> [Func; 3] {
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let func = values.into_iter().fold(deny, |func, value| {
+            store.split(WORD(), Split::Equal(value), allow, func).unwrap()
+        });
+        [func, allow, deny]
+    }
+
+    /// The same function in the diagram.
+    fn in_store(funcs: &WordFuncs, store: &mut Store, func: WordFunc) -> Func {
+        match funcs.as_exit(func) {
+            Some(exit) => exit,
+            None => {
+                let [low, high] = funcs.children(func).map(|func| in_store(funcs, store, func));
+                store.make(var_of(WORD(), funcs.top_bit(func).ilog2()), low, high).unwrap()
+            }
+        }
+    }
+
+    #[test]
+    fn a_function_splits_into_parts_that_depend_on_bits_and_do_not() {
+        let free = 0b0110;
+        for set in (0..=u16::MAX).step_by(11) {
+            let mut store = Store::default();
+            let values = (0..16u32).filter(|value| set >> value & 1 == 1);
+            let copied = allowed(&mut store, values);
+            let [allow, deny] = [copied[1], copied[2]];
+            let mut funcs = WordFuncs::new(WORD());
+            let [func, _, otherwise] = copied.map(|func| funcs.copy(&store, func));
+            let func = funcs.fix_bits(func, !15, 0);
+            let agreed = funcs.independent_of(func, free, otherwise);
+            let rest = funcs.disagreement(func, agreed, otherwise);
+            let [agreed, rest] = [agreed, rest].map(|func| in_store(&funcs, &mut store, func));
+            for value in 0..16u32 {
+                let others = (0..16u32).filter(|other| other & !free == value & !free);
+                let all = others.clone().all(|other| set >> other & 1 == 1);
+                let wanted = if all { allow } else { deny };
+                assert_eq!(store.follow(agreed, WORD(), value), wanted);
+                let alone = !all && set >> value & 1 == 1;
+                assert_eq!(store.follow(rest, WORD(), value), if alone { allow } else { deny });
+            }
+        }
+    }
+
+    /// Beyond the first sizes of the index; the same functions as in the diagram.
+    #[test]
+    fn equal_functions_are_the_same_node() {
+        let mut store = Store::default();
+        let values = (0..2000u32).map(|i| i.wrapping_mul(0x9e37_79b9));
+        let [func, ..] = allowed(&mut store, values);
+        let mut funcs = WordFuncs::new(WORD());
+        let copy = funcs.copy(&store, func);
+        assert_eq!(funcs.bits(copy), u32::MAX);
+        let nodes = funcs.nodes.len();
+        let [low, high] = funcs.children(copy);
+        assert_eq!(funcs.node(1 << 31, low, high), copy);
+        assert_eq!(funcs.fix_bits(copy, 1 << 31, 1 << 31), high);
+        assert_eq!(funcs.nodes.len(), nodes);
+        assert!(nodes > 20_000 && funcs.count(copy) == nodes - 2);
+        assert!(funcs.take_steps() > nodes as u64 && funcs.take_steps() == 0);
+        let half = funcs.fix_bits(copy, 2, 0);
+        let half = in_store(&funcs, &mut store, half);
+        for value in (0..4000u32).map(|i| i.wrapping_mul(0x9e37_79b9)) {
+            let wanted = store.follow(func, WORD(), value & !2);
+            assert_eq!(store.follow(half, WORD(), value), wanted);
+        }
+    }
+
+    #[test]
+    fn untested_bits_and_bits_outside_of_the_mask() {
+        let mut store = Store::default();
+        let [_, allow, deny] = allowed(&mut store, []);
+        let set = store.any_bit(WORD(), 1 << 29).unwrap();
+        let func = store.select(set, deny, allow).unwrap();
+        let mut funcs = WordFuncs::new(WORD());
+        let func = funcs.copy(&store, func);
+        assert_eq!(funcs.partition(func, u32::MAX, 100).unwrap().len(), 8);
+        assert_eq!(funcs.partition(func, u32::MAX, 7), None);
+        let [allow, deny] = [allow, deny].map(|exit| funcs.copy(&store, exit));
+        let interval = |first, last, then| Interval { first, last, then };
+        let half = 1 << 29;
+        assert_eq!(
+            funcs.partition(func, half | 3, 2),
+            Some(vec![interval(0, 3, allow), interval(half, half | 3, deny)])
+        );
+        assert_eq!(
+            funcs.partition(allow, 6, 1),
+            Some(vec![interval(0, 6, allow)]),
+            "an exit is one interval"
+        );
+        assert_eq!(funcs.exits(func, 2), Some(vec![allow, deny]));
+        assert_eq!(funcs.exits(func, 1), None);
+    }
+}
