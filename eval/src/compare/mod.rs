@@ -15,6 +15,8 @@ mod options;
 mod own;
 mod peers;
 mod plain;
+#[cfg(test)]
+mod quick;
 mod rules;
 mod run;
 mod sets;

@@ -61,7 +61,7 @@ pub(crate) fn texts(
 }
 
 /// The project's own rule sets.
-fn own() -> Result<Vec<RuleSet>> {
+pub(super) fn own() -> Result<Vec<RuleSet>> {
     let one = profile(CONTAINER_DEFAULT, ONE)?;
     let allow_only = one.only(Verdict::ALLOW);
     Ok(vec![
