@@ -9,7 +9,6 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Graph, Held};
-use super::limits::MAX_INTERVALS;
 use super::tree::{Node, Tree};
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
@@ -161,7 +160,11 @@ impl<'a> Lowering<'a> {
         let otherwise = self.store.as_verdict(others)?;
         let fits = guards.otherwise.is_none_or(|verdict| verdict == otherwise)
             && !self.is_exit_of_number(zero);
-        let two = || self.store.verdicts(zero).iter().filter(|v| **v != otherwise).count() == 1;
+        // After a guard it is known, because this function is a part of the one that was checked.
+        let two = || {
+            guards.otherwise.is_some()
+                || self.store.verdicts(zero).iter().filter(|v| **v != otherwise).count() == 1
+        };
         (fits && two()).then(|| {
             let words = guards.words | 1 << word.index();
             (zero, Guards { words, otherwise: Some(otherwise) })
@@ -169,10 +172,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn is_exit_of_number(&mut self, func: Func) -> bool {
-        let exits = |of: &Func| {
-            let intervals = query::partition(self.store, *of, Word::NR, MAX_INTERVALS);
-            intervals.unwrap_or_default().into_iter().map(|interval| interval.then)
-        };
+        let exits = |of: &Func| self.store.exits(*of, Word::NR, usize::MAX).unwrap_or_default();
         let entries = &mut self.entries;
         entries
             .get_or_insert_with(|| self.of_number.iter().flat_map(exits).collect())

@@ -21,7 +21,8 @@ pub struct Interval<E = Func> {
 pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
     let mut intervals: Vec<Interval> = Vec::new();
     // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
-    let mut stack = vec![(func, 0u32, 32u32)];
+    let mut stack = Vec::with_capacity(33);
+    stack.push((func, 0u32, 32u32));
     while let Some((node, first, bits)) = stack.pop() {
         let (var, low, high) = store.branch(node);
         if usize::from(var / 32) != word.index() {

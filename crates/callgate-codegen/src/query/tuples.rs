@@ -5,6 +5,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::bits::memo;
+
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Func, Store, Var, var_of};
 
@@ -32,7 +34,7 @@ pub(super) struct Tuples {
 
 impl Tuples {
     pub(super) fn new(word: Word) -> Tuples {
-        Tuples { last: var_of(word, 0), pairs: Vec::new(), numbers: HashMap::default() }
+        Tuples { last: var_of(word, 0), pairs: Vec::new(), numbers: memo() }
     }
 
     /// The tuple of some functions, of which there is at least one. The recursion depth is logarithmic.

@@ -213,6 +213,13 @@ impl WordFuncs {
         self.traversal += 1;
     }
 
+    /// The stack of a depth-first traversal: one sibling for each bit.
+    fn stack(&self, func: WordFunc) -> Vec<WordFunc> {
+        let mut stack = Vec::with_capacity(33);
+        stack.push(func);
+        stack
+    }
+
     /// Whether the traversal visits a node for the first time.
     fn visit(&mut self, func: WordFunc) -> bool {
         std::mem::replace(&mut self.visited[func.at()], self.traversal) != self.traversal
@@ -221,7 +228,7 @@ impl WordFuncs {
     /// The number of nodes of a function.
     pub(crate) fn count(&mut self, func: WordFunc) -> usize {
         self.traverse();
-        let (mut count, mut stack) = (0, vec![func]);
+        let (mut count, mut stack) = (0, self.stack(func));
         while let Some(func) = stack.pop() {
             if !self.is_exit(func) && self.visit(func) {
                 count += 1;
@@ -235,7 +242,7 @@ impl WordFuncs {
     /// The exits of a function, in the order of their first values; `None` if there are more than `limit`.
     pub(crate) fn exits(&mut self, func: WordFunc, limit: usize) -> Option<Vec<WordFunc>> {
         self.traverse();
-        let (mut exits, mut stack) = (Vec::new(), vec![func]);
+        let (mut exits, mut stack) = (Vec::new(), self.stack(func));
         while let Some(func) = stack.pop() {
             if !self.visit(func) {
                 continue;
@@ -348,7 +355,7 @@ impl WordFuncs {
         otherwise: WordFunc,
     ) -> WordFunc {
         let mut known = vec![UNKNOWN; func.at() + 1];
-        self.independent_below(func, free, otherwise, &mut HashMap::default(), &mut known)
+        self.independent_below(func, free, otherwise, &mut memo(), &mut known)
     }
 
     /// Each recursion is at a later bit.
@@ -388,7 +395,7 @@ impl WordFuncs {
         otherwise: WordFunc,
     ) -> WordFunc {
         let merge = Merge { same: Some(otherwise), different: None };
-        self.merged(a, b, merge, &mut HashMap::default())
+        self.merged(a, b, merge, &mut memo())
     }
 
     /// Merges two functions, value by value. Each recursion is at a later bit.
@@ -431,9 +438,10 @@ impl WordFuncs {
         if 1u64 << (mask & above).count_ones() > limit as u64 {
             return None;
         }
-        let mut intervals: Vec<Interval<WordFunc>> = Vec::new();
+        let mut intervals: Vec<Interval<WordFunc>> = Vec::with_capacity(limit.min(32));
         // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
-        let mut stack = vec![(func, 0u32, 32u32)];
+        let mut stack = Vec::with_capacity(33);
+        stack.push((func, 0u32, 32u32));
         while let Some((func, first, bits)) = stack.pop() {
             let node = &self.nodes[func.at()];
             let Some(bit) = node.bits.checked_ilog2() else {

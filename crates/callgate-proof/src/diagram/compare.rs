@@ -1,6 +1,7 @@
 //! Comparisons with constants, evaluation, and restriction to the value of a word.
 
-use super::{DiagramError, Func, Pred, Store, Var};
+use super::node::Node;
+use super::{DiagramError, Func, NodeSet, Pred, Store, Var};
 use crate::policy::{Cmp, Field, Test};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
@@ -16,6 +17,12 @@ pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
         Some(high) if bit >= 32 => var_of(high, bit - 32),
         _ => var_of(field.low_word(), bit % 32),
     }
+}
+
+/// The variables of the bits that a test compares.
+fn vars_of(test: &Test) -> [Option<Var>; 64] {
+    let mask = test.mask & test.field.full_mask();
+    std::array::from_fn(|bit| (mask >> bit & 1 == 1).then(|| var_of_field(test.field, bit as u32)))
 }
 
 /// A comparison of a word with a constant, which splits the values of the word in two.
@@ -36,30 +43,43 @@ impl Store {
     /// # Errors
     /// If the diagram exceeds its budget.
     pub fn test(&mut self, test: &Test) -> Result<Pred, DiagramError> {
-        let vars: [Option<Var>; 64] = std::array::from_fn(|bit| {
-            let mask = test.mask & test.field.full_mask();
-            (mask >> bit & 1 == 1).then(|| var_of_field(test.field, bit as u32))
-        });
-        self.compare(&vars, test.cmp, test.value)
+        self.compare(&vars_of(test), test.cmp, test.value, [Pred::ALWAYS, Pred::NEVER])
     }
 
-    /// Compares a number with a constant. The bits of the number are variables, least significant first;
-    /// a bit without a variable is zero. The variable of a bit must precede those of lower bits.
-    pub(super) fn compare(
+    /// The node `holds` where a test holds, and `fails` elsewhere; `None` unless both test only variables after those of
+    /// its field.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub(super) fn test_before<N: Node>(
+        &mut self,
+        test: &Test,
+        [holds, fails]: [N; 2],
+    ) -> Result<Option<N>, DiagramError> {
+        if self.var(holds).min(self.var(fails)) <= var_of_field(test.field, 0) {
+            return Ok(None);
+        }
+        self.compare(&vars_of(test), test.cmp, test.value, [holds, fails]).map(Some)
+    }
+
+    /// Compares a number with a constant: the node `holds` where the comparison holds, and `fails` elsewhere, both of
+    /// which test only variables after those of the number. Its bits are variables, least significant first; a bit without
+    /// a variable is zero. The variable of a bit must precede those of lower bits.
+    pub(super) fn compare<N: Node>(
         &mut self,
         vars: &[Option<Var>],
         cmp: Cmp,
         value: u64,
-    ) -> Result<Pred, DiagramError> {
+        [holds, fails]: [N; 2],
+    ) -> Result<N, DiagramError> {
         let (below, equal, above) = match cmp {
-            Cmp::Eq => (false, true, false),
-            Cmp::Ne => (true, false, true),
-            Cmp::Lt => (true, false, false),
-            Cmp::Le => (true, true, false),
-            Cmp::Gt => (false, false, true),
-            Cmp::Ge => (false, true, true),
+            Cmp::Eq => (fails, holds, fails),
+            Cmp::Ne => (holds, fails, holds),
+            Cmp::Lt => (holds, fails, fails),
+            Cmp::Le => (holds, holds, fails),
+            Cmp::Gt => (fails, fails, holds),
+            Cmp::Ge => (fails, holds, holds),
         };
-        let [below, equal, above] = [below, equal, above].map(Pred::constant);
         // From the least significant bit up: `rest` decides when all higher bits are equal.
         let mut rest = equal;
         for (bit, var) in vars.iter().enumerate() {
@@ -87,7 +107,7 @@ impl Store {
     ) -> Result<Pred, DiagramError> {
         let vars: [Option<Var>; 32] =
             std::array::from_fn(|bit| (mask >> bit & 1 == 1).then(|| var_of(word, bit as u32)));
-        self.compare(&vars, cmp, u64::from(value))
+        self.compare(&vars, cmp, u64::from(value), [Pred::ALWAYS, Pred::NEVER])
     }
 
     /// The predicate `word & mask != 0`.
@@ -172,7 +192,7 @@ impl Store {
 
     /// The verdicts that occur in a function, each once.
     pub fn verdicts(&self, func: Func) -> Vec<Verdict> {
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = NodeSet::new(self.len());
         let mut verdicts = Vec::new();
         let mut stack = vec![func];
         while let Some(node) = stack.pop() {

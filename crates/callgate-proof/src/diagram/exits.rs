@@ -12,7 +12,8 @@ impl Store {
     pub fn exits(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Func>> {
         let mut seen = NodeSet::new(self.len());
         let mut exits = Vec::new();
-        let mut stack = vec![func];
+        let mut stack = Vec::with_capacity(64);
+        stack.push(func);
         while let Some(node) = stack.pop() {
             if !seen.insert(node) {
                 continue;
@@ -36,7 +37,12 @@ impl Store {
     pub fn leads_to(&mut self, func: Func, word: Word, exit: Func) -> Result<Pred, DiagramError> {
         self.check_owner(func)?;
         self.check_owner(exit)?;
-        self.leads_to_memo(func, word, exit, &mut HashMap::default())
+        self.leads_to_memo(
+            func,
+            word,
+            exit,
+            &mut HashMap::with_capacity_and_hasher(64, Default::default()),
+        )
     }
 
     fn leads_to_memo(

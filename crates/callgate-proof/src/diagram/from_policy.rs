@@ -3,6 +3,7 @@
 //! In each section, one sweep over the syscall numbers finds the intervals in which the same rules apply.
 //! For each interval, the conditions are folded from the last rule to the first with if-then-else;
 //! consecutive rules that compare fields with constants and have the same verdict become one set of values.
+//! Tests that precede everything after them in the order of variables become nodes without if-then-else.
 //! Then the intervals are combined bit by bit.
 
 use std::collections::BTreeSet;
@@ -11,9 +12,10 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
+use super::node::Node;
 use super::value_sets::ValueSets;
 use super::{DiagramError, Func, Pred, Store};
-use crate::policy::{Condition, Policy, Section, Shape};
+use crate::policy::{Condition, Policy, Section, Shape, Test};
 use callgate_bpf::data::Word;
 
 impl Store {
@@ -53,6 +55,9 @@ impl Store {
             Shape::Test(test) => self.test(test),
             Shape::Variable(test) => self.variable_test(test),
             Shape::All(parts) => {
+                if let Some(all) = self.all_before(parts, [Pred::ALWAYS, Pred::NEVER])? {
+                    return Ok(all);
+                }
                 let mut all = Pred::ALWAYS;
                 for part in parts {
                     let part = self.condition(part)?;
@@ -75,6 +80,28 @@ impl Store {
                 Ok(any)
             }
         }
+    }
+
+    /// The node `holds` where all of these conditions hold, and `fails` elsewhere; `None` unless they are tests of different
+    /// fields, and the nodes test only later variables. Then there is one node for each compared bit, from the last to the
+    /// first, and no if-then-else is needed.
+    fn all_before<N: Node>(
+        &mut self,
+        parts: &[Condition],
+        [holds, fails]: [N; 2],
+    ) -> Result<Option<N>, DiagramError> {
+        let mut tests: Vec<&Test> = Vec::with_capacity(parts.len());
+        for part in parts {
+            let Shape::Test(test) = part.shape() else { return Ok(None) };
+            tests.push(test);
+        }
+        tests.sort_by_key(|test| test.field);
+        let mut all = holds;
+        for test in tests.into_iter().rev() {
+            let Some(tested) = self.test_before(test, [all, fails])? else { return Ok(None) };
+            all = tested;
+        }
+        Ok(Some(all))
     }
 
     fn section(
@@ -161,6 +188,15 @@ impl Store {
                 let Some(rule) = rule_of(index).filter(|rule| !values.add(&rule.when)) else {
                     continue;
                 };
+                let direct = match rule.when.shape() {
+                    Shape::Test(test) => self.test_before(test, [verdict, func])?,
+                    Shape::All(parts) => self.all_before(parts, [verdict, func])?,
+                    Shape::Variable(_) | Shape::Any(_) => None,
+                };
+                if let Some(direct) = direct {
+                    func = direct;
+                    continue;
+                }
                 let condition = match conditions.get(index) {
                     Some(condition) => *condition,
                     None => {
@@ -171,9 +207,7 @@ impl Store {
                 };
                 func = self.select(condition, verdict, func)?;
             }
-            for field in values.predicates(self)? {
-                func = self.select(field, verdict, func)?;
-            }
+            func = values.select(self, verdict, func)?;
         }
         Ok(func)
     }
@@ -222,5 +256,43 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Conjunctions of tests in any order, of different fields and of the same ones, before functions of later words and of
+    /// the same ones: with nodes at once, where that is possible, they are the same as with if-then-else.
+    #[test]
+    fn conjunctions_equal_their_tests_applied_one_by_one() {
+        let fields: Vec<Field> =
+            (0..3).flat_map(|i| [Field::arg(i), Field::arg_low(i)]).flatten().collect();
+        let cmps = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge];
+        let values = [0, 1, 6, 0xffff_ffff, 0x1_0000_0000, u64::MAX];
+        let masks = [u64::MAX, 0xffff_ffff, 6, 0x1_0000_0001];
+        let mut store = Store::default();
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let (mut func, mut direct) = (deny, 0);
+        for step in 0..600usize {
+            let tests: Vec<Test> = (0..step % 4)
+                .map(|k| {
+                    let at = step * 7 + k * (5 + step % 3);
+                    let field = fields[at % fields.len()];
+                    let test = Test::new(field, cmps[at / 3 % 6], values[at / 5 % 6]);
+                    Test { mask: masks[at / 7 % 4] & field.full_mask(), ..test }
+                })
+                .collect();
+            let mut one_by_one = Pred::ALWAYS;
+            for test in &tests {
+                let test = store.test(test).unwrap();
+                one_by_one = store.and(one_by_one, test).unwrap();
+            }
+            let parts: Vec<Condition> = tests.into_iter().map(Condition::test).collect();
+            let expected = store.select(one_by_one, allow, func).unwrap();
+            let found = store.all_before(&parts, [allow, func]).unwrap();
+            assert_eq!(found.unwrap_or(expected), expected, "{parts:?}");
+            assert_eq!(store.condition(&Condition::all(parts)).unwrap(), one_by_one);
+            direct += usize::from(found.is_some());
+            func = if step % 3 == 0 { deny } else { expected };
+        }
+        assert!((100..500).contains(&direct), "{direct}");
     }
 }

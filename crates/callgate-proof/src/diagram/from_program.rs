@@ -157,8 +157,8 @@ impl Execution {
         execution.enter(0, State { a: ZERO, x: ZERO, memory: 0 })?;
         for (pc, insn) in insns.iter().enumerate() {
             // Executing an instruction adds states only to later instructions.
-            let here = execution.at.get(pc).cloned().unwrap_or_default();
-            for number in here {
+            for index in 0..execution.states_at(pc).len() {
+                let number = *execution.states_at(pc).get(index).ok_or(BAD_STATE)?;
                 store.charge_state(execution.states.len())?;
                 let step = execution.step(store, pc, *insn, number, endian)?;
                 if execution.steps.len() <= number {
@@ -386,7 +386,14 @@ impl Execution {
                         Some((word, split)) => BranchCondition::Split(word, split),
                         None => {
                             let condition = self.values.relation(store, relation, a, b)?;
-                            BranchCondition::Other(store.single_word(condition), condition)
+                            let word = match (a, b) {
+                                // It tests no other word.
+                                (Value::Masked(..), Value::Constant(_)) => {
+                                    store.first_word(condition)
+                                }
+                                _ => store.single_word(condition),
+                            };
+                            BranchCondition::Other(word, condition)
                         }
                     };
                     funcs.set_branch(store, number, condition, successors)?;

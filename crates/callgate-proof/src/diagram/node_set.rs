@@ -1,13 +1,21 @@
-//! A set of nodes: a list while it is small, then a bitmap with a bit for each node of the store.
+//! A set of nodes: a hash table while it is small, then a bitmap with a bit for each node of the store.
 
 use super::Node;
 
-/// The maximum length of the list: a longer one takes more time to search than the bitmap.
-const MAX_LIST: usize = 16;
+/// The number of slots of the hash table, a power of two.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 7;
+
+/// The maximum number of nodes in the hash table: half of the slots, so that there is always an empty one.
+const MAX_HASHED: usize = SLOTS / 2;
 
 /// A set of nodes of one store.
 pub struct NodeSet {
-    list: Vec<u32>,
+    /// With open addressing: numbers of nodes plus one, and 0 for an empty slot.
+    slots: [u32; SLOTS],
+    /// The number of used slots.
+    len: usize,
+    /// Empty while the hash table is used.
     bitmap: Vec<u64>,
     nodes: usize,
 }
@@ -15,7 +23,7 @@ pub struct NodeSet {
 impl NodeSet {
     /// An empty set for a store with this number of nodes.
     pub fn new(nodes: usize) -> NodeSet {
-        NodeSet { list: Vec::new(), bitmap: Vec::new(), nodes }
+        NodeSet { slots: [0; SLOTS], len: 0, bitmap: Vec::new(), nodes }
     }
 
     /// Adds a node; true if it was not in the set.
@@ -25,18 +33,27 @@ impl NodeSet {
 
     /// As [`NodeSet::insert`], for the number of a node.
     pub(super) fn insert_id(&mut self, id: u32) -> bool {
-        if self.bitmap.is_empty() {
-            if self.list.contains(&id) {
+        if !self.bitmap.is_empty() {
+            return self.mark(id);
+        }
+        let key = id.wrapping_add(1);
+        let mut slot = id.wrapping_mul(0x9e37_79b9) as usize >> (u32::BITS - SLOT_BITS);
+        while let Some(known) = self.slots.get(slot).copied().filter(|known| *known != 0) {
+            if known == key {
                 return false;
             }
-            self.list.push(id);
-            if self.list.len() > MAX_LIST {
-                self.bitmap = vec![0; self.nodes / 64 + 1];
-                for id in std::mem::take(&mut self.list) {
-                    self.mark(id);
-                }
+            slot = (slot + 1) % SLOTS;
+        }
+        if self.len < MAX_HASHED {
+            if let Some(empty) = self.slots.get_mut(slot) {
+                *empty = key;
             }
+            self.len += 1;
             return true;
+        }
+        self.bitmap = vec![0; self.nodes / 64 + 1];
+        for known in self.slots.into_iter().filter_map(|key| key.checked_sub(1)) {
+            self.mark(known);
         }
         self.mark(id)
     }

@@ -116,8 +116,8 @@ impl NodeTable {
 
     fn grow(&mut self) -> usize {
         let size = self.unique.len() * 4;
-        self.unique.clear();
-        self.unique.resize(size, 0);
+        // The system provides memory that is already zero.
+        self.unique = vec![0; size];
         for id in 2..self.nodes.len() {
             let Some(stored) = self.nodes.get(id).copied() else { continue };
             let (slot, _) = self.slot_of(stored);

@@ -7,9 +7,9 @@ use super::node_table::{FIRST_SLOTS, mix};
 const MAX_ENTRIES: usize = 1 << 20;
 
 /// An entry is an operation (condition, then, else) and its result.
-#[derive(Clone)]
 pub(super) struct OperationCache {
-    /// Empty, or as many as `size`.
+    /// Empty, or as many as `size`. Without a result, an entry is zero: no operation has the condition 0, because 0 is
+    /// the predicate that never holds.
     entries: Vec<[u32; 4]>,
     size: usize,
 }
@@ -29,6 +29,11 @@ impl OperationCache {
         *self = OperationCache { entries: Vec::new(), size: OperationCache::entries(slots) };
     }
 
+    /// An empty cache of this size.
+    pub(super) fn without_results(&self) -> OperationCache {
+        OperationCache { entries: Vec::new(), size: self.size }
+    }
+
     /// The result of an operation, if it is still cached.
     #[inline]
     pub(super) fn get(&self, operation: [u32; 3]) -> Option<u32> {
@@ -41,7 +46,7 @@ impl OperationCache {
         let slot = self.slot(operation);
         let [a, b, c] = operation;
         if self.entries.is_empty() {
-            self.entries = vec![[u32::MAX; 4]; self.size];
+            self.entries = vec![[0; 4]; self.size];
         }
         if let Some(slot) = self.entries.get_mut(slot) {
             *slot = [a, b, c, result];
@@ -59,7 +64,7 @@ mod tests {
     use super::*;
 
     fn operations(count: u32) -> impl Iterator<Item = [u32; 3]> {
-        (0..count).map(|i| [i, i.rotate_left(7), i ^ 0x55])
+        (1..=count).map(|i| [i, i.rotate_left(7), i ^ 0x55])
     }
 
     #[test]
@@ -80,6 +85,11 @@ mod tests {
     fn an_empty_cache_has_no_results() {
         let cache = OperationCache::new();
         for operation in [[0; 3], [1; 3], [2, 1, 0]] {
+            assert_eq!(cache.get(operation), None);
+        }
+        let mut cache = OperationCache::new();
+        cache.insert([2, 3, 4], 5);
+        for operation in [[1; 3], [1, 0, 0], [2, 1, 0]] {
             assert_eq!(cache.get(operation), None);
         }
     }

@@ -41,15 +41,36 @@ struct Joined {
     condition: BranchCondition,
     /// The states after the comparison.
     sides: [usize; 2],
-    /// All comparisons as a predicate, and the functions where it holds and elsewhere.
-    all: Pred,
+    /// The number of the first of all comparisons in [`StateFuncs::links`], and the functions where all of them hold and
+    /// elsewhere.
+    first: usize,
     funcs: [Func; 2],
+}
+
+/// A comparison of several that must all hold, or must not hold if `holds` is false; and the number of the next one.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    condition: BranchCondition,
+    holds: bool,
+    next: Option<usize>,
+}
+
+impl Link {
+    /// The word and its only value for which the comparison is as it must be.
+    fn value(&self) -> Option<(Word, u32)> {
+        match (self.condition, self.holds) {
+            (BranchCondition::Split(word, Split::Equal(k)), true) => Some((word, k)),
+            (BranchCondition::Split(word, Split::AtLeast(1)), false) => Some((word, 0)),
+            _ => None,
+        }
+    }
 }
 
 /// The functions of the states of a program, computed from the last state to the first.
 pub(super) struct StateFuncs {
     funcs: Vec<Option<StateFunc>>,
     pieces: PieceTable,
+    links: Vec<Link>,
     /// The functions of outlines whose placeholders were replaced.
     filled: HashMap<(Word, Func), Func>,
 }
@@ -58,10 +79,12 @@ pub(super) struct StateFuncs {
 const MISSING_STATE: DiagramError =
     DiagramError::defect("the successors of a state have functions");
 
+const MISSING_LINK: DiagramError = DiagramError::defect("joined comparisons are linked");
+
 impl StateFuncs {
     pub(super) fn new(states: usize) -> StateFuncs {
-        let pieces = PieceTable::default();
-        StateFuncs { funcs: vec![None; states], pieces, filled: HashMap::default() }
+        let (pieces, links) = (PieceTable::default(), Vec::new());
+        StateFuncs { funcs: vec![None; states], pieces, links, filled: HashMap::default() }
     }
 
     fn of(&self, state: usize) -> Result<StateFunc, DiagramError> {
@@ -95,8 +118,8 @@ impl StateFuncs {
                 self.set_whole(state, func)?;
                 Ok(func)
             }
-            StateFunc::Joined(_, Joined { all, funcs: [then, otherwise], .. }) => {
-                let func = store.select(all, then, otherwise)?;
+            StateFunc::Joined(_, Joined { first, funcs, .. }) => {
+                let func = self.joined_func(store, first, funcs)?;
                 self.set_whole(state, func)?;
                 Ok(func)
             }
@@ -171,11 +194,56 @@ impl StateFuncs {
         Ok(StateFunc::Outline(word, store.branch_func(condition, outlines)?))
     }
 
+    /// The function `then` where some comparisons are as they must be, `otherwise` elsewhere.
+    ///
+    /// No predicate is needed if each comparison holds for a single value of a word, and neither function tests words
+    /// before these. The order of the comparisons does not matter, so they are sorted by word: behind a comparison only
+    /// its value is possible, so what follows must be right for the cofactor only.
+    fn joined_func(
+        &self,
+        store: &mut Store,
+        first: usize,
+        [then, otherwise]: [Func; 2],
+    ) -> Result<Func, DiagramError> {
+        let mut links = Vec::new();
+        let mut next = Some(first);
+        while let Some(number) = next {
+            let link = *self.links.get(number).ok_or(MISSING_LINK)?;
+            links.push(link);
+            next = link.next;
+        }
+        let mut values: Vec<(Word, u32)> = links.iter().map_while(Link::value).collect();
+        values.sort_by_key(|(word, _)| *word);
+        let top = store.var(then).min(store.var(otherwise));
+        if values.len() == links.len()
+            && values.first().is_some_and(|(word, _)| var_of(*word, 31) <= top)
+        {
+            let mut cofactor = otherwise;
+            let mut others = Vec::with_capacity(values.len());
+            for (word, value) in &values {
+                others.push(cofactor);
+                // Unchanged if it tests an earlier word, which is also right.
+                cofactor = store.follow(cofactor, *word, *value);
+            }
+            let each = values.into_iter().zip(others).rev();
+            return each.into_iter().try_fold(then, |func, ((word, value), otherwise)| {
+                store.split(word, Split::Equal(value), func, otherwise)
+            });
+        }
+        let mut all = Pred::ALWAYS;
+        for Link { condition, holds, .. } in links.into_iter().rev() {
+            let condition = store.predicate_of(condition)?;
+            let condition = if holds { condition } else { store.not(condition)? };
+            all = store.and(condition, all)?;
+        }
+        store.select(all, then, otherwise)
+    }
+
     /// A comparison together with those of a successor that decides between the other successor, which tests this word or
     /// an earlier one, and another function.
     fn joined(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         word: Word,
         condition: BranchCondition,
         sides: [usize; 2],
@@ -186,27 +254,27 @@ impl StateFuncs {
                 StateFunc::Outline(of, outline) => self.filled.get(&(of, outline)).copied(),
                 _ => None,
             };
-            let (condition_of_inner, funcs) = match self.of(inner)? {
-                StateFunc::Branch(_, condition, funcs) => (condition, funcs),
-                StateFunc::Joined(_, joined) => {
-                    (BranchCondition::Other(None, joined.all), joined.funcs)
+            let Some(other) = other.filter(|other| store.var(*other) <= var_of(word, 0)) else {
+                continue;
+            };
+            let (next, then) = match self.of(inner)? {
+                StateFunc::Branch(_, condition, [then, otherwise])
+                    if then == other || otherwise == other =>
+                {
+                    let holds = otherwise == other;
+                    self.links.push(Link { condition, holds, next: None });
+                    (self.links.len() - 1, if holds { then } else { otherwise })
+                }
+                StateFunc::Joined(_, Joined { first, funcs: [then, otherwise], .. })
+                    if otherwise == other =>
+                {
+                    (first, then)
                 }
                 _ => continue,
             };
-            let Some(other) = other.filter(|other| funcs.contains(other)) else { continue };
-            if store.var(other) > var_of(word, 0) {
-                continue;
-            }
-            let [then, otherwise] = funcs;
-            let within = store.predicate_of(condition_of_inner)?;
-            let (within, then) = match otherwise == other {
-                true => (within, then),
-                false => (store.not(within)?, otherwise),
-            };
-            let before = store.predicate_of(condition)?;
-            let before = if holds { before } else { store.not(before)? };
-            let (all, funcs) = (store.and(before, within)?, [then, other]);
-            return Ok(Some(Joined { condition, sides, all, funcs }));
+            self.links.push(Link { condition, holds, next: Some(next) });
+            let first = self.links.len() - 1;
+            return Ok(Some(Joined { condition, sides, first, funcs: [then, other] }));
         }
         Ok(None)
     }
@@ -285,9 +353,14 @@ const MAX_SELECTED_EXITS: usize = 8;
 const MISSING_EXIT: DiagramError = DiagramError::defect("every path of an outline ends in an exit");
 
 impl Store {
+    /// The first word that a predicate tests; `None` for a constant.
+    pub(super) fn first_word(&self, pred: Pred) -> Option<Word> {
+        Word::from_index(usize::from(self.var(pred) / 32))
+    }
+
     /// The support of a small predicate, if it is a single word.
     pub(super) fn single_word(&self, pred: Pred) -> Option<Word> {
-        let word = Word::from_index(usize::from(self.var(pred) / 32))?;
+        let word = self.first_word(pred)?;
         let mut seen = NodeSet::new(self.len());
         let mut nodes = 0;
         let mut stack = vec![pred];

@@ -106,7 +106,7 @@ impl Store {
     /// If `func` belongs to another store.
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.check_owner(func)?;
-        let mut copy = Store::of(self.nodes.clone(), self.cache.clone(), self.budget);
+        let mut copy = Store::of(self.nodes.clone(), self.cache.without_results(), self.budget);
         copy.variables = self.variables.clone();
         copy.comparisons = self.comparisons.clone();
         let func = copy.handle(func.id());

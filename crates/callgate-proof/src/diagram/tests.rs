@@ -81,6 +81,7 @@ fn operations_on_all_pairs_of_three_bit_predicates() {
             assert_eq!(store.and(*pa, *pb).unwrap(), preds[a & b]);
             assert_eq!(store.or(*pa, *pb).unwrap(), preds[a | b]);
             assert_eq!(store.xor(*pa, *pb).unwrap(), preds[a ^ b]);
+            assert_eq!(store.and_not(*pa, *pb).unwrap(), preds[a & !b]);
             // The third operand of if-then-else, which differs between pairs.
             for c in [(a * 7 + b * 13) & 255, a ^ b, !a & 255, 255 - b] {
                 let wanted = preds[a & b | !a & c & 255];

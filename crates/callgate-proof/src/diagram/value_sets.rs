@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::compare::var_of_field;
 use super::node::Node;
-use super::{DiagramError, Pred, Store, Var};
+use super::{DiagramError, Func, Pred, Store, Var};
 use crate::policy::{Cmp, Condition, Field, Shape, Test};
 
 /// The first and the last value of each interval.
@@ -42,8 +42,33 @@ impl ValueSets {
     /// # Errors
     /// If the diagram exceeds its budget.
     pub(super) fn predicates(self, store: &mut Store) -> Result<Vec<Pred>, DiagramError> {
-        let of_field = |(field, intervals)| store.value_set(field, intervals);
+        let in_set = [Pred::ALWAYS, Pred::NEVER];
+        let of_field = |(field, intervals)| store.value_set(field, intervals, in_set);
         self.fields.into_iter().map(of_field).collect()
+    }
+
+    /// `then` where at least one of the tests holds, `otherwise` elsewhere.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub(super) fn select(
+        self,
+        store: &mut Store,
+        then: Func,
+        otherwise: Func,
+    ) -> Result<Func, DiagramError> {
+        let mut func = otherwise;
+        // The last field first: the function of the others then tests only later variables, and needs no predicate.
+        for (field, intervals) in self.fields.into_iter().rev() {
+            let last = var_of_field(field, 0);
+            func = if store.var(func).min(store.var(then)) > last {
+                store.value_set(field, intervals, [then, func])?
+            } else {
+                let values = store.value_set(field, intervals, [Pred::ALWAYS, Pred::NEVER])?;
+                store.select(values, then, func)?
+            };
+        }
+        Ok(func)
     }
 }
 
@@ -64,8 +89,14 @@ fn holds_for(test: &Test) -> [(u64, u64); 2] {
 }
 
 impl Store {
-    /// The predicate that a field's value is in one of these intervals, in any order.
-    fn value_set(&mut self, field: Field, mut intervals: Intervals) -> Result<Pred, DiagramError> {
+    /// The first node where a field's value is in one of these intervals, in any order, and the second elsewhere. Both
+    /// test only variables after those of the field.
+    fn value_set<N: Node>(
+        &mut self,
+        field: Field,
+        mut intervals: Intervals,
+        [inside, outside]: [N; 2],
+    ) -> Result<N, DiagramError> {
         intervals.sort_unstable();
         intervals.dedup_by(|(first, last), (_, end)| {
             let joins = *first <= end.saturating_add(1);
@@ -74,15 +105,15 @@ impl Store {
             }
             joins
         });
-        let mut from_zero = Pred::NEVER;
+        let mut from_zero = outside;
         let mut bounds = Vec::new();
         for (first, last) in intervals {
             match first {
-                0 => from_zero = Pred::ALWAYS,
-                _ => bounds.push((first, Pred::ALWAYS)),
+                0 => from_zero = inside,
+                _ => bounds.push((first, inside)),
             }
             if last < field.full_mask() {
-                bounds.push((last + 1, Pred::NEVER));
+                bounds.push((last + 1, outside));
             }
         }
         let bits = if field.high_word().is_some() { 64 } else { 32 };
