@@ -33,7 +33,7 @@ export interface Machine {
 
 export interface Compiling extends Machine {
   model?: "cached" | "uncached";
-  optimize?: "speed" | "size";
+  optimize?: "speed" | "size" | "quick";
   instructions?: "all" | "basic";
   weights?: string;
 }

@@ -208,7 +208,7 @@ CALLGATE_CHECKED int callgate_options_new(callgate_options **options, callgate_e
  * Changes an option. A key is one of:
  *
  *	model		uncached, cached, interpreter or jit: the cost model
- *	optimize	speed or size
+ *	optimize	speed, size or quick
  *	instructions	all or basic
  *	weights		the text of a file: how often each syscall occurs
  */

@@ -46,7 +46,7 @@ pub fn generate(
     endian: Endian,
     effort: Effort,
 ) -> Result<Program, DiagramError> {
-    let effort = effort.functions();
+    let effort = if aim == Aim::Quick { 0 } else { effort.functions() };
     let mut lowering =
         lower::Lowering::new(store, root, syscalls, model, aim, instructions, effort);
     let entry = lowering.code(root)?;

@@ -38,6 +38,9 @@ pub(super) struct Reuse {
 
 /// The best reuse for intervals that cover all numbers, if it saves enough.
 pub(super) fn find(intervals: &[Interval]) -> Option<Reuse> {
+    if intervals.len() < 2 * MIN_SAVED {
+        return None;
+    }
     (3..32).rev().map(|shift| 1 << shift).find_map(|bit| find_for_bit(intervals, bit))
 }
 

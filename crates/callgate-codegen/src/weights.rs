@@ -116,7 +116,7 @@ impl Weights {
         for (index, arch) in arches.iter().enumerate() {
             let token = arch.token();
             let mut allowed = Allowed::new(store, store.follow(filter, Word::ARCH, token));
-            syscalls.reserve(arch.syscall_numbers().count());
+            syscalls.reserve(arch.syscall_numbers().size_hint().1.unwrap_or(0));
             match &self.0 {
                 WeightSource::Uniform => syscalls.extend(arch.syscall_numbers().map(|nr| {
                     let always_allowed = allowed.contains(nr);

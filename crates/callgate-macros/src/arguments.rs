@@ -93,8 +93,10 @@ fn set<S: Copy>(
         "aim" => match text(value)?.as_str() {
             "speed" => Ok(policy.aim(Aim::Speed)),
             "size" => Ok(policy.aim(Aim::Size)),
+            "quick" => Ok(policy.aim(Aim::Quick)),
             other => {
-                Err(wrong(value, &format!("unknown aim \"{other}\"; write \"speed\" or \"size\"")))
+                let known = "\"speed\", \"size\" or \"quick\"";
+                Err(wrong(value, &format!("unknown aim \"{other}\"; write {known}")))
             }
         },
         "kernel" => match text(value)?.parse() {

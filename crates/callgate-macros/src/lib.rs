@@ -34,6 +34,7 @@ use proc_macro::TokenStream;
 /// | `format = "FORMAT"` | such as `kafel` or `docker`; by default, the extension decides |
 /// | `part = "NAME"` | the thread of a document of Firecracker, or the resource of Kubernetes |
 /// | `aim = "size"` | the shortest program instead of the fastest |
+/// | `aim = "quick"` | a good program in a short time |
 /// | `weights = "FILE"` | the frequencies of syscalls |
 /// | `kernel = "X.Y"` | the kernel version for the conditions of a container profile |
 ///

@@ -17,6 +17,8 @@ mod options;
 mod own;
 mod peers;
 mod plain;
+#[cfg(test)]
+mod quick;
 mod rules;
 mod run;
 mod sets;
@@ -26,3 +28,4 @@ mod workloads;
 
 pub(crate) use options::HELP;
 pub(crate) use run::run;
+pub(crate) use sets::texts as rule_sets;

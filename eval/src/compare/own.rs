@@ -25,6 +25,9 @@ use crate::task::Result;
 /// The symbol of [`counted`], for callgrind.
 const COUNTED: &str = "*compare::own::counted*";
 
+/// The aims of the columns.
+const AIMS: [Aim; 2] = [Aim::Speed, Aim::Size];
+
 /// What is compiled.
 enum Description {
     Policy(Policy),
@@ -104,8 +107,8 @@ impl Case {
     fn row(&self, workloads: &[Workload]) -> Result<Vec<String>> {
         let (store, root, arches) = self.function()?;
         let mut cells = Vec::new();
-        for aim in Aim::ALL {
-            let options = options(*aim);
+        for aim in AIMS {
+            let options = options(aim);
             match self.compile(&options) {
                 Ok(compiled) => cells.push(count(compiled.program.len())),
                 // Some of the largest do not fit into a program.
@@ -146,8 +149,8 @@ pub(super) fn table(
         progress(&case.name);
         let mut cells = case.row(&workloads).map_err(|error| format!("{}: {error}", case.name))?;
         if options.count {
-            for aim in Aim::ALL {
-                let machine = machine_insns(options, directory, &case.name, *aim)?;
+            for aim in AIMS {
+                let machine = machine_insns(options, directory, &case.name, aim)?;
                 cells.push(count(machine));
             }
         }

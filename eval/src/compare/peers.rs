@@ -25,6 +25,7 @@ const CANNOT_EXPRESS: i32 = 3;
 
 const READER: &str = include_str!("drivers/go/rules.go");
 const LIBSECCOMP_DRIVER: &str = include_str!("drivers/libseccomp/main.c");
+const LIBSECCOMP_RULES: &str = include_str!("drivers/libseccomp/rules.h");
 const GVISOR_DRIVER: &str = include_str!("drivers/gvisor/main.go");
 const ELASTIC_DRIVER: &str = include_str!("drivers/elastic/main.go");
 const SECCOMPILER_DRIVER: &str = include_str!("drivers/seccompiler/main.rs");
@@ -152,6 +153,7 @@ impl Library {
         match self {
             Library::Libseccomp => {
                 put("main.c", LIBSECCOMP_DRIVER)?;
+                put("rules.h", LIBSECCOMP_RULES)?;
                 let arguments = ["-O2", "-o", "main", "main.c", "-lseccomp"];
                 output(Command::new("cc").args(arguments).current_dir(directory)).map_err(
                     |error| match error.contains("seccomp.h") {

@@ -51,8 +51,17 @@ pub(super) fn all(profiles: Option<&Path>, notes: &mut Vec<String>) -> Result<Ve
     Ok(sets)
 }
 
+/// The names of all rule sets, with their rules in the drivers' form.
+pub(crate) fn texts(
+    profiles: Option<&Path>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(String, String)>> {
+    let sets = all(profiles, notes)?;
+    Ok(sets.into_iter().map(|set| (set.name, text::write(&set.rules))).collect())
+}
+
 /// The project's own rule sets.
-fn own() -> Result<Vec<RuleSet>> {
+pub(super) fn own() -> Result<Vec<RuleSet>> {
     let one = profile(CONTAINER_DEFAULT, ONE)?;
     let allow_only = one.only(Verdict::ALLOW);
     Ok(vec![

@@ -1,156 +1,109 @@
-/* Reads rules for seccomp_rule_add_array(3), and measures contexts with them, one per process:
- * the time of all functions up to seccomp_load(3), its own time, and the growth of resident memory.
+/*
+ * Measures contexts of libseccomp, one per process: driver RULES LEVEL ROUNDS, or driver RULES LEVEL once
  *
- * usage: driver ROUNDS OPTIMIZE DEFAULT [ARCH...] <RULES
- * A line of RULES: ACTION NAME COUNT, then for each comparison ARG OP A B. */
-#include <seccomp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * LEVEL is that of SCMP_FLTATR_CTL_OPTIMIZE. Prints a line per round: the processor time from seccomp_init until the
+ * program is compiled, which other processes do not influence; the elapsed time of seccomp_load, whose filter may forbid
+ * to ask for processor time; both in nanoseconds; the page faults and the growth of the resident memory, in KiB, until
+ * the program is compiled; the number of its instructions.
+ *
+ * With "once", the program is only compiled, so that tools which cannot live under a filter can observe measured().
+ */
+#define _GNU_SOURCE
+#include "rules.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-struct rule {
-	uint32_t action;
-	int number;
-	unsigned int count;
-	struct scmp_arg_cmp args[6];
+struct result {
+	uint64_t compile, load;
+	long faults, memory;
+	size_t insns;
+	int done;
 };
 
-static struct rule rules[4096];
-static size_t rule_count;
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "driver: %s\n", what);
-	exit(1);
-}
-
-static void read_rules(void)
-{
-	char name[64];
-	struct rule *rule = rules;
-
-	while (scanf("%u %63s %u", &rule->action, name, &rule->count) == 3) {
-		rule->number = seccomp_syscall_resolve_name(name);
-		for (unsigned int i = 0; i < rule->count; i++) {
-			struct scmp_arg_cmp *arg = &rule->args[i];
-			unsigned int op;
-			unsigned long long a, b;
-
-			if (scanf("%u %u %llu %llu", &arg->arg, &op, &a, &b) != 4)
-				fail("a comparison is incomplete");
-			arg->op = op;
-			arg->datum_a = a;
-			arg->datum_b = b;
-		}
-		/* Syscalls that are newer than the library are left out. */
-		if (rule->number != __NR_SCMP_ERROR && ++rule == rules + 4096)
-			fail("too many rules");
-	}
-	rule_count = rule - rules;
-}
-
-static double now(void)
+static uint64_t now(clockid_t clock)
 {
 	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
+	clock_gettime(clock, &time);
+	return time.tv_sec * UINT64_C(1000000000) + time.tv_nsec;
 }
 
-static long resident(void)
+static struct rusage usage(void)
 {
-	char line[256];
-	long kilobytes = 0;
-	FILE *file = fopen("/proc/self/status", "r");
-
-	while (file && fgets(line, sizeof(line), file))
-		sscanf(line, "VmHWM: %ld kB", &kilobytes);
-	if (file)
-		fclose(file);
-	return kilobytes;
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	return usage;
 }
 
-struct result {
-	double build, precompute, load;
-	long before, after;
-	size_t length;
-};
-
-static void measure(unsigned int optimize, uint32_t action, char **arches, struct result *result)
+/* The context of all rules, and the number of instructions of its program. */
+__attribute__((noinline)) scmp_filter_ctx measured(unsigned level, size_t *insns)
 {
-	result->before = resident();
-	double start = now();
-	scmp_filter_ctx context = seccomp_init(action);
-
-	if (!context || seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, optimize))
-		fail("seccomp_init");
-	for (; *arches; arches++)
-		if (seccomp_arch_add(context, seccomp_arch_resolve_name(*arches)))
-			fail("seccomp_arch_add");
-	for (size_t i = 0; i < rule_count; i++) {
-		struct rule *rule = &rules[i];
-
-		int code = seccomp_rule_add_array(context, rule->action, rule->number, rule->count,
-						  rule->args);
-		if (code) {
-			fprintf(stderr, "driver: rule %zu for %d: %d\n", i + 1, rule->number, code);
-			exit(1);
-		}
-	}
-	double built = now();
-
-	/* Not in old versions of the library. */
-	int (*length)(scmp_filter_ctx, void *, size_t *) = NULL;
+	scmp_filter_ctx all = merged(level);
+	size_t size = 0;
+	/* Not in old versions of the library, which compile in seccomp_load. */
 #ifdef HAVE_EXPORT_MEM
-	length = seccomp_export_bpf_mem;
+	int rc = seccomp_export_bpf_mem(all, NULL, &size);
+	if (rc)
+		stop(rc == -E2BIG ? CANNOT_EXPRESS : 1, "generating: %s", strerror(-rc));
 #endif
-	if (length && length(context, NULL, &result->length))
-		fail("seccomp_export_bpf_mem");
-	double compiled = now();
+	*insns = size / 8;
+	return all;
+}
 
-	result->after = resident();
-	double ready = now();
+/* In a child; the result is shared, because the filter may forbid to write. */
+static void measure(unsigned level, struct result *result)
+{
+	struct rusage before = usage();
+	uint64_t start = now(CLOCK_PROCESS_CPUTIME_ID);
+	scmp_filter_ctx all = measured(level, &result->insns);
+	result->compile = now(CLOCK_PROCESS_CPUTIME_ID) - start;
+	struct rusage after = usage();
+	result->faults = after.ru_minflt - before.ru_minflt;
+	result->memory = after.ru_maxrss - before.ru_maxrss;
 
-	if (seccomp_load(context))
-		fail("seccomp_load");
-	double loaded = now();
-
-	result->build = built - start;
-	result->precompute = compiled - built;
-	result->load = loaded - ready;
-	/* The filter may forbid what freeing needs. */
+	start = now(CLOCK_MONOTONIC);
+	int rc = seccomp_load(all);
+	if (rc)
+		stop(1, "seccomp_load: %s", strerror(-rc));
+	result->load = now(CLOCK_MONOTONIC) - start;
+	result->done = 1;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 4)
-		fail("usage: driver ROUNDS OPTIMIZE DEFAULT [ARCH...]");
-	read_rules();
-	for (int round = atoi(argv[1]); round > 0; round--) {
-		int ends[2], status;
-		struct result result = { 0 };
-
-		if (pipe(ends))
-			fail("pipe");
+	if (argc != 4)
+		stop(1, "usage: driver RULES LEVEL ROUNDS, or driver RULES LEVEL once");
+	read_rules(argv[1]);
+	check_order();
+	unsigned level = atoi(argv[2]);
+	if (!strcmp(argv[3], "once")) {
+		size_t insns;
+		measured(level, &insns);
+		printf("%zu\n", insns);
+		return 0;
+	}
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	struct result *result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (result == MAP_FAILED)
+		stop(1, "mmap: %s", strerror(errno));
+	for (int round = atoi(argv[3]); round > 0; round--) {
+		int status;
+		*result = (struct result){ 0 };
 		pid_t child = fork();
-
 		if (child == 0) {
-			measure(atoi(argv[2]), strtoul(argv[3], NULL, 0), argv + 4, &result);
-			if (write(ends[1], &result, sizeof(result)) != sizeof(result))
-				_exit(1);
+			measure(level, result);
+			/* Where the filter forbids that, the process is killed. */
 			_exit(0);
 		}
-		close(ends[1]);
-		if (read(ends[0], &result, sizeof(result)) != sizeof(result))
-			fail("a child failed");
-		close(ends[0]);
-		waitpid(child, &status, 0);
-		printf("%.1f %.1f %ld %zu\n", result.build + result.precompute + result.load, result.load,
-		       result.after - result.before, result.length / 8);
+		if (child < 0 || waitpid(child, &status, 0) != child)
+			stop(1, "fork: %s", strerror(errno));
+		if (!result->done)
+			stop(WIFEXITED(status) ? WEXITSTATUS(status) : 1, "a child failed");
+		printf("%" PRIu64 " %" PRIu64 " %ld %ld %zu\n", result->compile, result->load, result->faults,
+		       result->memory, result->insns);
 	}
 	return 0;
 }

@@ -1,7 +1,9 @@
-//! Measures the same C program with several libraries `libseccomp.so.2`: time of all functions up to the end of
-//! `seccomp_load`, memory and instructions.
+//! Measures the same C program with several libraries `libseccomp.so.2`, for the rule sets of `cargo xtask compare`: time
+//! of all functions up to the end of `seccomp_load`, page faults, memory and instructions.
 
-mod rules;
+mod driver;
+mod options;
 mod run;
 
-pub(crate) use run::{HELP, run};
+pub(crate) use options::HELP;
+pub(crate) use run::run;

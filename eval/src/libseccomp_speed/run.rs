@@ -1,89 +1,112 @@
-//! Builds the driver, and runs it with each library in turn.
+//! Builds the driver for each library, and measures all rule sets.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use callgate::Arch;
-
-use super::rules::{Rules, all};
+use super::driver::{Driver, Sample};
+use super::options::Options;
 use crate::c_library;
-use crate::task::{Result, workspace};
-
-pub(crate) const HELP: &str = "\
-usage: cargo xtask libseccomp-speed [--rounds N] [--library PATH]... [--header DIR]
-
-Measures a C program that makes filters, with each of the given libraries libseccomp.so.2 and with that of
-this workspace, as it is released: the time of all functions up to the end of seccomp_load(3), that of
-seccomp_load(3) alone, resident memory, and instructions. Each context has a process of its own; the
-libraries take turns. The median of N rounds (default 200) is shown. Needs a C compiler.
-";
+use crate::compare::rule_sets;
+use crate::files::{make, remove, write};
+use crate::table::{Table, count};
+use crate::task::Result;
 
 /// How many contexts a library makes before it is the turn of the next one.
-const TURN: usize = 20;
-
-/// What one process measured.
-struct Sample {
-    total: f64,
-    load: f64,
-    memory: f64,
-    insns: f64,
-}
+const TURN: usize = 5;
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let mut rounds = 200_usize;
-    let mut header = workspace().join("crates/callgate-seccomp/include");
-    let mut libraries = vec![c_library::build()?];
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let value = words.next().ok_or_else(|| format!("{word} lacks a value\n\n{HELP}"))?;
-        match word.as_str() {
-            "--rounds" => rounds = value.parse().map_err(|_| format!("not a number: {value}"))?,
-            "--library" => libraries.push(PathBuf::from(value)),
-            "--header" => header = PathBuf::from(value),
-            _ => return Err(format!("unknown option: {word}\n\n{HELP}")),
-        }
-    }
+    let options = Options::parse(arguments)?;
+    let own = match &options.own {
+        Some(own) => own.clone(),
+        None => c_library::build()?,
+    };
     let directory = std::env::temp_dir().join(format!("callgate-speed-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).map_err(|why| format!("{}: {why}", directory.display()))?;
-    let result = measure(&directory, &header, &libraries, rounds);
-    let _ = std::fs::remove_dir_all(&directory);
-    result
+    make(&directory)?;
+    let result = measure(&directory, own, &options);
+    remove(&directory)?;
+    print!("{}", result?);
+    Ok(())
 }
 
-fn measure(directory: &Path, header: &Path, libraries: &[PathBuf], rounds: usize) -> Result<()> {
-    let drivers = libraries.iter().enumerate().map(|(index, library)| {
-        let place = directory.join(index.to_string());
-        std::fs::create_dir_all(&place).map_err(|why| format!("{}: {why}", place.display()))?;
-        build(&place, header, library)
+/// Measures all rule sets; the table in Markdown.
+fn measure(directory: &Path, own: PathBuf, options: &Options) -> Result<String> {
+    let libraries = std::iter::once(own).chain(options.libraries.iter().cloned());
+    let drivers = libraries.enumerate().map(|(index, library)| {
+        Driver::build(&directory.join(index.to_string()), &options.header, &library)
     });
-    let drivers: Vec<PathBuf> = drivers.collect::<Result<_>>()?;
-    let arch = Arch::native().ok_or("unknown architecture")?;
-    println!("{:30} {:>8} {:>8} {:>8} {:>7}", "µs, KiB", "total", "load", "memory", "insns");
-    for rules in all(arch)? {
-        println!("{}", rules.name);
-        for (optimize, how) in [(1, "list"), (2, "tree")] {
-            let mut samples: Vec<Vec<Sample>> = drivers.iter().map(|_| Vec::new()).collect();
-            while samples.first().is_some_and(|first| first.len() < rounds) {
-                for (driver, samples) in drivers.iter().zip(&mut samples) {
-                    samples.extend(ask(driver, optimize, &rules)?);
+    let drivers: Vec<Driver> = drivers.collect::<Result<_>>()?;
+    let columns = ["µs", "load", "faults", "KiB", "insns"].iter().copied();
+    let columns: Vec<&str> = columns.chain(options.count.then_some("machine insns")).collect();
+    let head = ["rule set".to_owned(), "level".to_owned()].into_iter();
+    let of_libraries = drivers.iter().flat_map(|driver| {
+        columns.iter().map(|column| format!("{}: {column}", driver.name)).collect::<Vec<_>>()
+    });
+    let ratios = drivers.iter().skip(1).map(|driver| format!("ratio to {}", driver.name));
+    let mut table = Table::new(head.chain(of_libraries).chain(ratios));
+    let mut notes = Vec::new();
+    for (name, text) in rule_sets(options.profiles.as_deref(), &mut notes)? {
+        if !name.contains(&options.set) {
+            continue;
+        }
+        let rules = directory.join("rules");
+        write(&rules, text)?;
+        for level in [1, 2] {
+            eprintln!("{name}, level {level}");
+            let Some(samples) = samples(&drivers, &rules, level, options.rounds)? else {
+                notes.push(format!("`{name}`: libseccomp cannot express it."));
+                break;
+            };
+            let mut cells = vec![name.clone(), level.to_string()];
+            for (driver, samples) in drivers.iter().zip(&samples) {
+                cells.extend(figures(samples));
+                if options.count {
+                    let log = directory.join("callgrind.log");
+                    cells.push(count(driver.count(&rules, level, &log)?));
                 }
             }
-            for (library, samples) in libraries.iter().zip(&samples) {
-                let name = library.file_name().unwrap_or_default().to_string_lossy();
-                let middle = |of: fn(&Sample) -> f64| median(samples.iter().map(of).collect());
-                println!(
-                    "  {:28} {:8.1} {:8.1} {:8.0} {:7.0}",
-                    format!("{name}, {how}"),
-                    middle(|sample| sample.total),
-                    middle(|sample| sample.load),
-                    middle(|sample| sample.memory),
-                    middle(|sample| sample.insns),
-                );
+            let (ours, others) = samples.split_first().ok_or("no library")?;
+            cells.extend(others.iter().map(|theirs| format!("{:.2}", ratio(ours, theirs))));
+            table.row(cells);
+        }
+    }
+    Ok(table.markdown() + &notes.iter().map(|note| format!("{note}\n")).collect::<String>())
+}
+
+/// The samples of each library; `None` if one cannot express the rules.
+fn samples(
+    drivers: &[Driver],
+    rules: &Path,
+    level: u32,
+    rounds: usize,
+) -> Result<Option<Vec<Vec<Sample>>>> {
+    let mut samples: Vec<Vec<Sample>> = drivers.iter().map(|_| Vec::new()).collect();
+    while samples.first().is_some_and(|first| first.len() < rounds) {
+        for (driver, samples) in drivers.iter().zip(&mut samples) {
+            match driver.measure(rules, level, TURN)? {
+                Some(more) => samples.extend(more),
+                None => return Ok(None),
             }
         }
     }
-    Ok(())
+    Ok(Some(samples))
+}
+
+/// The medians.
+fn figures(samples: &[Sample]) -> Vec<String> {
+    let of = |field: fn(&Sample) -> f64| median(samples.iter().map(field).collect());
+    vec![
+        format!("{:.0}", of(|sample| sample.total)),
+        format!("{:.0}", of(|sample| sample.load)),
+        format!("{:.0}", of(|sample| sample.faults)),
+        format!("{:.0}", of(|sample| sample.memory)),
+        count(of(|sample| sample.insns) as usize),
+    ]
+}
+
+/// The median of the ratios of the times of neighbouring turns.
+fn ratio(ours: &[Sample], theirs: &[Sample]) -> f64 {
+    let of_turn = |turn: &[Sample]| median(turn.iter().map(|sample| sample.total).collect());
+    let turns = ours.chunks(TURN).zip(theirs.chunks(TURN));
+    median(turns.map(|(ours, theirs)| of_turn(ours) / of_turn(theirs)).collect())
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -91,56 +114,18 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Compiles the driver, and links it with a library under the name that it is found by.
-fn build(place: &Path, header: &Path, library: &Path) -> Result<PathBuf> {
-    let link = place.join("libseccomp.so.2");
-    let library = library.canonicalize().map_err(|why| format!("{}: {why}", library.display()))?;
-    std::os::unix::fs::symlink(&library, &link).map_err(|why| format!("{why}"))?;
-    let driver = place.join("driver");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/libseccomp_speed/driver.c");
-    let compile = |define: &[&str]| {
-        Command::new("cc")
-            .args(["-O2", "-o"])
-            .arg(&driver)
-            .args(define)
-            .arg("-I")
-            .arg(header)
-            .arg(&source)
-            .arg(&link)
-            .arg(format!("-Wl,-rpath,{}", place.display()))
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
-    };
-    if compile(&["-DHAVE_EXPORT_MEM"]) || compile(&[]) {
-        return Ok(driver);
-    }
-    Err("the driver could not be compiled and linked".to_owned())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Measures a turn.
-fn ask(driver: &Path, optimize: u32, rules: &Rules) -> Result<Vec<Sample>> {
-    let mut child = Command::new(driver)
-        .args([TURN.to_string(), optimize.to_string(), rules.default.0.to_string()])
-        .args(rules.arches)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|why| format!("{}: {why}", driver.display()))?;
-    if let Some(mut input) = child.stdin.take() {
-        input.write_all(rules.text.as_bytes()).map_err(|why| format!("the driver: {why}"))?;
+    #[test]
+    fn ratios_are_those_of_neighbouring_turns() {
+        let sample = |total| Sample { total, load: 0.0, faults: 0.0, memory: 0.0, insns: 0.0 };
+        // The machine becomes ten times slower after the first turn.
+        let turns = |factor: f64| {
+            let times = [1.0, 10.0, 10.0].into_iter().flat_map(|time| [time; TURN]);
+            times.map(|time| sample(time * factor)).collect::<Vec<_>>()
+        };
+        assert_eq!(ratio(&turns(3.0), &turns(2.0)), 1.5);
     }
-    let output = child.wait_with_output().map_err(|why| format!("the driver: {why}"))?;
-    if !output.status.success() {
-        return Err(format!("the driver failed for {}", rules.name));
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let sample = |line: &str| {
-        let numbers: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-        match numbers[..] {
-            [total, load, memory, insns] => Ok(Sample { total, load, memory, insns }),
-            _ => Err(format!("the driver printed {line:?}")),
-        }
-    };
-    text.lines().map(sample).collect()
 }

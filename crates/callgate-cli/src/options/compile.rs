@@ -20,11 +20,11 @@ pub(crate) struct CompileOptions {
     #[arg(long, value_name = "MODEL", help_heading = "Compiling")]
     model: Option<ModelArg>,
 
-    /// The optimization goal: the expected cost per syscall, or the length of the program
-    /// [default: speed]
+    /// The optimization goal: the expected cost per syscall, the length of the program, or a short
+    /// compilation [default: speed]
     ///
     /// With speed, each additional instruction still has a small cost, because code fills cache
-    /// lines even if it is not executed.
+    /// lines even if it is not executed. With quick, no better program is searched for.
     #[arg(long, value_name = "AIM", help_heading = "Compiling")]
     optimize: Option<AimArg>,
 
@@ -68,6 +68,8 @@ enum AimArg {
     Speed,
     /// The shortest program, then the fewest executed instructions
     Size,
+    /// A good program in a short time, without a search for better ones
+    Quick,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -101,6 +103,7 @@ impl From<AimArg> for Aim {
         match aim {
             AimArg::Speed => Aim::Speed,
             AimArg::Size => Aim::Size,
+            AimArg::Quick => Aim::Quick,
         }
     }
 }

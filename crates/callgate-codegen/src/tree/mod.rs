@@ -14,7 +14,8 @@
 //!   [`equality`] and [`masked`] are two of its choices, [`emit`] builds the tree, and [`repeats`] finds
 //!   searches that are part of an earlier one, for which [`rounding`] makes sums of weights exact;
 //! - [`masks`]: the masks that separate classes;
-//! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies.
+//! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies;
+//! - [`quick`]: a good tree in almost linear time, without any of the former.
 
 mod chain;
 mod emit;
@@ -27,6 +28,7 @@ mod masks;
 mod node;
 mod plain_costs;
 mod price;
+mod quick;
 mod ranges;
 mod ranks;
 mod repeats;

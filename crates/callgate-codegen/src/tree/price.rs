@@ -30,6 +30,8 @@ pub(crate) struct Price {
     pub(crate) whole: usize,
     /// In such a range, the number of consecutive intervals for which trees are optimal, in O(n · 2^near).
     pub(crate) near: usize,
+    /// Whether trees are built without a search, of more than a few intervals.
+    pub(crate) is_quick: bool,
 }
 
 impl Price {
@@ -49,6 +51,7 @@ impl Price {
             chain: 48,
             whole: 96,
             near: 5,
+            is_quick: aim == Aim::Quick,
         }
     }
 
@@ -56,7 +59,7 @@ impl Price {
     /// than among the numbers. Even so, long lists of values become trees, not chains.
     pub(crate) fn of_argument(aim: Aim, instructions: Instructions) -> Price {
         let (size, chain, whole) = match aim {
-            Aim::Speed => (1.0, 8, ARGUMENT_WHOLE),
+            Aim::Speed | Aim::Quick => (1.0, 8, ARGUMENT_WHOLE),
             // Each cut costs a test, and four thousand values must still fit.
             Aim::Size => (4.0, 128, MAX_WHOLE),
         };
@@ -69,6 +72,7 @@ impl Price {
             chain,
             whole,
             near: 5,
+            is_quick: aim == Aim::Quick,
         }
     }
 }

@@ -6,20 +6,30 @@
 use super::interval::WeightedInterval;
 use super::node::{Node, Tree};
 use super::price::Price;
+use super::quick::quick_tree;
 use super::ranges::RangeSearch;
 use super::rounding::Rounding;
 use callgate_proof::diagram::Split;
 
-/// The cheapest tree found for intervals that cover all values, in order and without gaps.
+/// The cheapest tree found, or a good one if the price asks for no search, for intervals that cover all values, in order
+/// and without gaps.
 pub(crate) fn search_tree(intervals: &[WeightedInterval], price: Price) -> Tree {
     let mut tree = Tree::default();
-    let total = intervals.iter().map(|interval| interval.weight).sum();
-    let mut parts = Parts { price, rounding: Rounding::of_total(total), last: None };
-    let root = parts.cut(intervals, &mut tree);
+    let root = if price.is_quick && intervals.len() > QUICK_EXACT {
+        quick_tree(intervals, price, &mut tree)
+    } else {
+        // An exact tree of a few intervals takes less time than an estimate of more.
+        let total = intervals.iter().map(|interval| interval.weight).sum();
+        let mut parts = Parts { price, rounding: Rounding::of_total(total), last: None };
+        parts.cut(intervals, &mut tree)
+    };
     // The root is always added last; a leaf can only be the root if it is the only node.
     debug_assert_eq!(root + 1, tree.nodes.len());
     tree
 }
+
+/// The maximum number of intervals for which trees are searched for although the price asks for no search.
+const QUICK_EXACT: usize = 5;
 
 /// From this share of the weight on, a single value is tested for equality before all others (Chrobak et al.: some
 /// optimal tree begins so from 4/9, and none below 1/4).
@@ -76,7 +86,7 @@ impl Parts {
 }
 
 /// The single value whose weight is so large that it is tested first.
-fn dominant(intervals: &[WeightedInterval], total: f64, price: Price) -> Option<usize> {
+pub(super) fn dominant(intervals: &[WeightedInterval], total: f64, price: Price) -> Option<usize> {
     // Without its own test it would need several; their weight must exceed the price of the instruction.
     let heavy = |interval: &WeightedInterval| {
         interval.is_single() && interval.weight > DOMINANT * total && interval.weight > price.size

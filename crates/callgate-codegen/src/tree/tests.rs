@@ -44,6 +44,7 @@ fn comparisons(size: f64) -> Price {
         chain: 48,
         whole: 96,
         near: 6,
+        is_quick: false,
     }
 }
 
@@ -516,6 +517,7 @@ fn bitset_tests_find_scattered_values_where_allowed() {
             chain: 48,
             whole: 96,
             near: 6,
+            is_quick: false,
         };
         let without = Price {
             size: 1.0,
@@ -526,6 +528,7 @@ fn bitset_tests_find_scattered_values_where_allowed() {
             chain: 48,
             whole: 96,
             near: 6,
+            is_quick: false,
         };
         let (cheap, dear) = (check(&intervals, with), check(&intervals, without));
         assert!(cheap < dear - 3.0, "{cheap} {dear}");

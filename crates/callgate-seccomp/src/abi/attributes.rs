@@ -29,6 +29,10 @@ pub unsafe extern "C" fn seccomp_attr_get(ctx: Handle, attr: c_uint, value: *mut
 }
 
 /// Sets an attribute.
+///
+/// `SCMP_FLTATR_CTL_OPTIMIZE` selects the effort of the compiler: 1, the default, makes a good program in a short time, so
+/// that building and loading a filter takes no longer than with libseccomp; 2 searches for the best program. Both are
+/// proved equal to the rules.
 #[unsafe(no_mangle)]
 pub extern "C" fn seccomp_attr_set(ctx: Handle, attr: c_uint, value: u32) -> c_int {
     status(|| {

@@ -1,6 +1,7 @@
 //! The attributes of a context (`seccomp_attr_set(3)`).
 
 use callgate::Verdict;
+use callgate::codegen::Aim;
 
 /// The constants `SCMP_FLTATR_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +53,8 @@ pub(crate) struct Attributes {
     pub(crate) log: bool,
     /// Whether the mitigation of speculative store bypass stays off.
     pub(crate) speculative_store_bypass: bool,
-    /// 1 for a list by priority, 2 for a search tree. Both give the same program here; `seccomp_export_pfc` prints the
-    /// rules in the order of the one or the other.
+    /// 1 for a good program in a short time, 2 for a search for the best one. In libseccomp these are a list by priority
+    /// and a search tree; `seccomp_export_pfc` prints the rules in the order of the one or the other.
     pub(crate) optimize: u32,
     /// Whether errors of the kernel are returned instead of `ECANCELED`.
     pub(crate) raw_errors: bool,
@@ -76,6 +77,11 @@ impl Attributes {
             raw_errors: false,
             wait_killable: false,
         }
+    }
+
+    /// What the compiler aims at.
+    pub(super) fn aim(&self) -> Aim {
+        if self.optimize == 1 { Aim::Quick } else { Aim::Speed }
     }
 
     /// The value of an attribute.

@@ -27,8 +27,9 @@ impl Exported {
         let sections = sections(sets, attributes.default, attributes.bad_arch);
         let policy = Policy::new(sections, attributes.bad_arch).map_err(|_| Error::Internal)?;
         let weights = weights(filters)?;
+        let aim = attributes.aim();
         let options =
-            Options { instructions, weights, expected_insns: false, ..Options::default() };
+            Options { aim, instructions, weights, expected_insns: false, ..Options::default() };
         let compiled = compile(&policy, &options).map_err(|error| match error.insns_needed() {
             Some(_) => Error::TooLong,
             None => Error::Internal,

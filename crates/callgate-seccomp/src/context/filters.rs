@@ -123,7 +123,7 @@ impl Context {
             Attribute::RawErrors => attributes.raw_errors = value != 0,
             Attribute::WaitKillable => attributes.wait_killable = value != 0,
         }
-        if attribute == Attribute::BadArchAction {
+        if matches!(attribute, Attribute::BadArchAction | Attribute::Optimize) {
             self.program = None;
         }
         Ok(())

@@ -102,8 +102,8 @@ pub(super) fn generate_template(
         if is_exhausted(&made) {
             other = proved(meaning, plain(), &syscalls, options)?;
         }
-        if other.is_none() && options.aim == Aim::Speed && made.is_ok() {
-            // A slower program is better than none.
+        if other.is_none() && options.aim != Aim::Size && made.is_ok() {
+            // A slower program, or a longer compilation, is better than none.
             made = generated(meaning, &syscalls, options, Aim::Size);
         }
         if other.is_none() && is_unusable(&made) {

@@ -10,7 +10,7 @@ use callgate_proof::diagram::Budget;
 pub struct Options {
     /// The cost model of the kernel.
     pub model: Model,
-    /// The primary objective: speed or size.
+    /// The primary objective: speed, size, or the time of the compilation.
     pub aim: Aim,
     /// The instructions that the program may contain: all, or only those that simple interpreters know.
     pub instructions: Instructions,

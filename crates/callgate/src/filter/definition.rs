@@ -57,7 +57,7 @@ impl Filter {
         Ok(self.compile_with(&Options::default())?.program)
     }
 
-    /// Compiles with options: cost model of the kernel, speed or size, weights, budget.
+    /// Compiles with options: cost model of the kernel, aim, weights, budget.
     ///
     /// ```
     /// use callgate::codegen::Aim;
