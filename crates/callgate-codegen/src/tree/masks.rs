@@ -16,7 +16,7 @@ pub(super) struct MaskTest {
 }
 
 /// The union of the bits of the values from `first` to `last`.
-fn all_bits(first: u32, last: u32) -> u32 {
+pub(super) fn all_bits(first: u32, last: u32) -> u32 {
     match first ^ last {
         0 => first,
         // Each bit below the highest bit in which the bounds differ occurs in some value.

@@ -12,6 +12,7 @@
 //!   Equality tests leave ranges with holes: [`holed`] has their solutions, and [`plain_costs`] a lower bound that spares
 //!   most of them;
 //! - [`masks`]: the masks that separate classes;
+//! - [`pieces`]: few values of arguments, with masks before other tests;
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies.
 
 mod chain;
@@ -20,6 +21,7 @@ mod holes;
 mod interval;
 mod masks;
 mod node;
+mod pieces;
 mod plain_costs;
 mod price;
 mod ranges;
@@ -29,6 +31,7 @@ mod subsets;
 
 pub(super) use interval::WeightedInterval;
 pub(super) use node::{Node, Tree};
+pub(super) use pieces::tree_of_pieces;
 pub(super) use price::{ARGUMENT_WHOLE, Price};
 pub(super) use search::search_tree;
 
