@@ -68,9 +68,8 @@ impl Node {
     /// The successor that must be the next instruction, unless there is a `ja`.
     fn follower(self) -> Option<usize> {
         match self {
-            Node::And { next: Target::Node(next), .. } | Node::Load { next: Target::Node(next) } => {
-                Some(next)
-            }
+            Node::And { next: Target::Node(next), .. }
+            | Node::Load { next: Target::Node(next) } => Some(next),
             _ => None,
         }
     }
@@ -94,7 +93,11 @@ impl Code {
         loop {
             let target = match *self.nodes.get(at)? {
                 Node::Test { test, then, otherwise } => {
-                    if test.holds(a) { then } else { otherwise }
+                    if test.holds(a) {
+                        then
+                    } else {
+                        otherwise
+                    }
                 }
                 Node::And { mask, next } => {
                     a &= mask;
@@ -216,8 +219,7 @@ impl Code {
             let ready = (0..self.nodes.len()).find_map(|first| {
                 let chain: Vec<usize> = chain_from(first).collect();
                 let is_first = leader.get(first) == Some(&None) && !written[first];
-                let is_ready =
-                    is_first && chain.iter().all(|at| predecessors_written(*at, &chain));
+                let is_ready = is_first && chain.iter().all(|at| predecessors_written(*at, &chain));
                 is_ready.then_some(chain)
             });
             // The graph is acyclic.

@@ -48,9 +48,8 @@ fn set_of(program: &[Insn]) -> u8 {
 
 /// The instructions that may be at a position of a program of this length.
 fn insns_at(at: usize, length: usize) -> Vec<Insn> {
-    let holds = |test: &Test| {
-        (0..WORDS).filter(|a| test.holds(*a)).fold(0_u8, |set, a| set | 1 << a)
-    };
+    let holds =
+        |test: &Test| (0..WORDS).filter(|a| test.holds(*a)).fold(0_u8, |set, a| set | 1 << a);
     // One test for each set of values of A.
     let mut tests: Vec<(u8, Test)> = Test::all().map(|test| (holds(&test), test)).collect();
     tests.sort_unstable();

@@ -63,10 +63,16 @@ impl Values {
         true
     }
 
-    pub(super) fn add_all(&mut self, values: &[u8], function: &Function, weights: &[u32; VALUES]) {
-        for value in values {
-            self.add(*value, function.class(*value), weights[usize::from(*value)]);
-        }
+    /// Adds values with their weights; false if there are too many.
+    pub(super) fn add_all(
+        &mut self,
+        values: &[u8],
+        function: &Function,
+        weights: &[u32; VALUES],
+    ) -> bool {
+        let add =
+            |value: &u8| self.add(*value, function.class(*value), weights[usize::from(*value)]);
+        values.iter().all(add)
     }
 
     /// All values.
@@ -117,7 +123,8 @@ impl Values {
         let make = || {
             let mask = held.mask();
             let splits = Test::all().map(|test| {
-                let holds = values.iter().enumerate().filter(|(_, value)| test.holds(*value & mask));
+                let holds =
+                    values.iter().enumerate().filter(|(_, value)| test.holds(*value & mask));
                 Split { test, then: holds.fold(0, |set, (at, _)| set | 1 << at) }
             });
             distinct(splits, all)
@@ -228,11 +235,20 @@ pub(super) struct AllFacts {
     size_price: u32,
     index: HashMap<(Set, Held), usize>,
     facts: Vec<Facts>,
+    /// The number of facts that were counted.
+    counted: usize,
 }
 
 impl AllFacts {
     pub(super) fn new(values: Values, size_price: u32) -> AllFacts {
-        AllFacts { values, size_price, index: HashMap::default(), facts: Vec::new() }
+        AllFacts { values, size_price, index: HashMap::default(), facts: Vec::new(), counted: 0 }
+    }
+
+    /// The number of facts that were found since the last call.
+    pub(super) fn take_new(&mut self) -> u64 {
+        let new = self.facts.len() - self.counted;
+        self.counted = self.facts.len();
+        new as u64
     }
 
     pub(super) fn get(&mut self, at: usize) -> &mut Facts {
@@ -267,7 +283,10 @@ impl AllFacts {
         } else if self.values.is_separated(set, held) {
             (weight, 1)
         } else {
-            (2 * weight - self.most_returned(set, held, weight), 2.max(self.values.classes(set) - 1))
+            (
+                2 * weight - self.most_returned(set, held, weight),
+                2.max(self.values.classes(set) - 1),
+            )
         };
         Facts {
             splits: None,
@@ -288,7 +307,8 @@ impl AllFacts {
         self.values.tests(held);
         let values = &self.values;
         let tests = values.tests.get(usize::from(held.mask())).and_then(Option::as_ref);
-        let sides = tests.into_iter().flatten().flat_map(|split| [split.then & set, set & !split.then]);
+        let sides =
+            tests.into_iter().flatten().flat_map(|split| [split.then & set, set & !split.then]);
         let returned = sides.filter(|side| values.class(*side).is_some());
         returned.map(|side| values.weight(side)).max().unwrap_or(0)
     }

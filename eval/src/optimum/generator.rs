@@ -105,7 +105,8 @@ fn node(store: &mut Store, function: &Function, word: Word) -> Result<Func, Diag
     }
     let half = |store: &mut Store, first: u8| {
         let classes = (first..first + HIGHER).map(|value| usize::from(function.class(value)));
-        let mut level: Vec<Func> = classes.map(|class| verdicts[class.min(MAX_CLASSES - 1)]).collect();
+        let mut level: Vec<Func> =
+            classes.map(|class| verdicts[class.min(MAX_CLASSES - 1)]).collect();
         for bit in 0..6 {
             let pairs = level.chunks_exact(2);
             level = pairs

@@ -13,8 +13,8 @@ difference for each kind of functions, and the functions with the worst differen
   --instances N  the number of random functions in all (default 10000), besides all 255
                  sets of 3-bit values
   --seed N       the seed (default 1)
-  --budget N     the number of states that the search for one program visits before it
-                 ends without a result (default 10000)
+  --budget N     the number of sets of values that the search for one program considers
+                 before it ends without a result (default 20000)
   --worst N      the number of functions that are shown for each kind (default 2)
   --update       write docs/optimum.md
 
@@ -33,7 +33,7 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn parse(arguments: &[String]) -> Result<Options> {
         let mut options =
-            Options { instances: 10_000, seed: 1, budget: 10_000, worst: 2, update: false };
+            Options { instances: 10_000, seed: 1, budget: 20_000, worst: 2, update: false };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             if word == "--update" {

@@ -48,7 +48,9 @@ enum Step {
 /// Finds the cheapest program for a function that costs less than `bound`.
 pub(super) fn cheapest(function: &Function, cost: &Cost, bound: u32, budget: u64) -> Found {
     let mut values = Values::new();
-    values.add_all(&first_values(function, cost), function, &cost.weights);
+    if !values.add_all(&first_values(function, cost), function, &cost.weights) {
+        return Found::Unknown(None);
+    }
     let mut search = Search {
         facts: AllFacts::new(values, cost.size_price),
         size_price: cost.size_price,
@@ -109,8 +111,7 @@ impl Search {
         let set = self.facts.values.all();
         let held = Held::ALL;
         // The load precedes it.
-        let start =
-            Pending { set, held, falls: true, after_and: false, waits: false, id: 0 };
+        let start = Pending { set, held, falls: true, after_and: false, waits: false, id: 0 };
         self.steps.clear();
         if self.facts.values.class(set).is_some() {
             // A function of one class has no instructions, which cannot be improved.
@@ -136,7 +137,7 @@ impl Search {
         if key.as_ref().and_then(|key| self.refuted.get(key)).is_some_and(|known| *known >= bound) {
             return None;
         }
-        self.left -= 1;
+        self.left = self.left.saturating_sub(1 + self.facts.take_new());
         for at in 0..frontier.items().len() {
             let chosen = frontier.items()[at];
             if chosen.waits {
@@ -213,8 +214,7 @@ impl Search {
             if facts.achieved < alone {
                 continue;
             }
-            let single =
-                Pending { falls: true, after_and: false, waits: false, id: 0, ..*pending };
+            let single = Pending { falls: true, after_and: false, waits: false, id: 0, ..*pending };
             let steps = self.steps.len();
             let found = self.solve(&Frontier::one(single), alone, 1);
             self.steps.truncate(steps);
@@ -234,13 +234,7 @@ impl Search {
     }
 
     /// Tries all instructions for a pending one; `rest` has the others.
-    fn choose(
-        &mut self,
-        chosen: Pending,
-        rest: &Frontier,
-        bound: u32,
-        next: u8,
-    ) -> Option<u32> {
+    fn choose(&mut self, chosen: Pending, rest: &Frontier, bound: u32, next: u8) -> Option<u32> {
         let Pending { set, held, id, .. } = chosen;
         let at = self.facts.of(set, held);
         let facts = self.facts.get(at);
@@ -277,13 +271,7 @@ impl Search {
     }
 
     /// Tries a bitset test.
-    fn bitset(
-        &mut self,
-        chosen: Pending,
-        rest: &Frontier,
-        bound: u32,
-        next: u8,
-    ) -> Option<u32> {
+    fn bitset(&mut self, chosen: Pending, rest: &Frontier, bound: u32, next: u8) -> Option<u32> {
         let Pending { set, held, id, .. } = chosen;
         if held.is_nothing() || self.facts.values.classes(set) != 2 {
             return None;
@@ -334,7 +322,8 @@ impl Search {
                             let set = sides[index];
                             let held = Held::new(held.mask(), self.facts.values.bits(set));
                             let (falls, after_and, waits) = (false, false, false);
-                            fits &= frontier.push(Pending { set, held, falls, after_and, waits, id });
+                            fits &=
+                                frontier.push(Pending { set, held, falls, after_and, waits, id });
                             Next::Pending(id)
                         }
                     };
@@ -424,7 +413,9 @@ impl Search {
     /// The program of the steps.
     fn code(&self) -> Code {
         let id = |step: &Step| match *step {
-            Step::Test(id, ..) | Step::And(id, ..) | Step::Load(id, ..) | Step::Bitset(id, ..) => id,
+            Step::Test(id, ..) | Step::And(id, ..) | Step::Load(id, ..) | Step::Bitset(id, ..) => {
+                id
+            }
         };
         let order: Vec<u8> = self.steps.iter().rev().map(id).collect();
         let target = |next| match next {

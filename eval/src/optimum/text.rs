@@ -83,7 +83,15 @@ pub(super) fn page(all: &[(Kind, Aim, Summary)], options: &Options) -> String {
 
 fn results(all: &[(Kind, Aim, Summary)]) -> Table {
     let mut table = Table::new([
-        "functions", "aim", "number", "open", "best", "mean cost", "mean", "mean %", "worst",
+        "functions",
+        "aim",
+        "number",
+        "open",
+        "best",
+        "mean cost",
+        "mean",
+        "mean %",
+        "worst",
     ]);
     for (kind, aim, summary) in all {
         let decided = summary.decided.max(1) as f64;
@@ -106,13 +114,7 @@ fn results(all: &[(Kind, Aim, Summary)]) -> Table {
     table
 }
 
-fn worst(
-    kind: Kind,
-    aim: Aim,
-    gap: f64,
-    instance: &Instance,
-    comparison: &Comparison,
-) -> String {
+fn worst(kind: Kind, aim: Aim, gap: f64, instance: &Instance, comparison: &Comparison) -> String {
     let unit = instance.unit(Aim::Speed);
     let shown = |measured: Measured| {
         format!("{} / {:.2}", measured.insns, f64::from(measured.executed) / unit)
