@@ -22,6 +22,7 @@ mod libseccomp_suite;
 mod lxc;
 mod machine;
 mod minijail;
+mod optimum;
 mod recording;
 mod refusals;
 mod smt;

@@ -4,7 +4,7 @@ use crate::task::Task;
 use crate::{
     binaries, bpf_sim, compare, containers, converted, experiments, firecracker, hostile, kafel,
     kernels, libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
-    recording, refusals, smt, snap, startup, suites, systemd,
+    optimum, recording, refusals, smt, snap, startup, suites, systemd,
 };
 
 /// The evaluation tasks.
@@ -110,6 +110,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare the reader of minijail's policies with minijail's own compiler",
         help: minijail::HELP,
         run: minijail::run,
+    },
+    Task {
+        name: "optimum",
+        summary: "compare small programs with the best ones, and write docs/optimum.md",
+        help: optimum::HELP,
+        run: optimum::run,
     },
     Task {
         name: "recording",

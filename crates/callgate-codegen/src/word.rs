@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::any_bit::AnyBit;
 use super::limits::MAX_INTERVALS;
-use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree};
+use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree, tree_of_pieces};
 use super::{Aim, Instructions};
 use crate::query::{self, Cube, Interval, WordFunc, WordFuncs};
 use callgate_bpf::Layout;
@@ -79,6 +79,9 @@ pub(super) struct Planner {
     /// Whether a part of a word that was overwritten may be loaded again, in two instructions. With `jset`, few tests
     /// overwrite A.
     restores_parts: bool,
+    /// Whether search trees over pieces of intervals are tried. Their tests of masks must leave A unchanged. For speed,
+    /// a shorter tree may execute more under real weights.
+    cuts_intervals: bool,
     plans: HashMap<State, (f64, Plan)>,
     /// Lower bounds of costs.
     at_least: HashMap<State, f64>,
@@ -107,6 +110,7 @@ impl Planner {
             price,
             test: 1.0 + price.size,
             restores_parts: !instructions.allows_jset(),
+            cuts_intervals: aim == Aim::Size && instructions.allows_jset() && !layout.selects(word),
             plans: HashMap::default(),
             at_least: HashMap::default(),
             effort,
@@ -187,7 +191,10 @@ impl Planner {
         if best.0.min(bound) > self.test && depth < MAX_DEPTH && self.effort > 0 {
             self.effort -= 1;
             match &few {
-                Some(intervals) => self.of_few(store, state, intervals, depth, bound, &mut best)?,
+                Some(intervals) => {
+                    self.of_few(store, state, intervals, depth, bound, &mut best)?;
+                    self.pieces(intervals, bound, &mut best);
+                }
                 None => {
                     for exit in exits {
                         self.masks(store, state, exit, depth, bound, &mut best)?;
@@ -290,22 +297,24 @@ impl Planner {
         Ok(())
     }
 
+    /// Tries a search tree over pieces of intervals.
+    fn pieces(&self, intervals: &[Interval<WordFunc>], bound: f64, best: &mut (f64, Plan)) {
+        let least = best.0.min(bound);
+        // Two tests are not improved. Plans of masks count all of their instructions as executed.
+        if !self.cuts_intervals || least <= 2.0 * self.test {
+            return;
+        }
+        let (intervals, exits) = weighted(intervals);
+        let Some(tree) = tree_of_pieces(&intervals, self.price, least) else { return };
+        let is_shorter = || tree.insns() * self.test < least;
+        if matches!(best.1, Plan::Search { .. }) || is_shorter() {
+            *best = (tree.cost, Plan::Search { tree, exits });
+        }
+    }
+
     /// A search tree over intervals of equal weight.
     fn search(&self, intervals: &[Interval<WordFunc>]) -> (f64, Plan) {
-        let mut exits: Vec<WordFunc> = Vec::new();
-        let mut class_of = HashMap::default();
-        let weight = 1.0 / intervals.len() as f64;
-        let intervals: Vec<WeightedInterval> = intervals
-            .iter()
-            .map(|interval| {
-                let next = exits.len();
-                let class = *class_of.entry(interval.then).or_insert(next);
-                if class == next {
-                    exits.push(interval.then);
-                }
-                WeightedInterval { first: interval.first, last: interval.last, class, weight }
-            })
-            .collect();
+        let (intervals, exits) = weighted(intervals);
         let tree = search_tree(&intervals, self.price);
         (tree.cost, Plan::Search { tree, exits })
     }
@@ -511,6 +520,22 @@ fn partition(
         (intervals.as_ref().map_or(limit, Vec::len), intervals.as_ref().map_or(0, Vec::len));
     store.charge_steps((walked + searched * searched.min(ARGUMENT_WHOLE).pow(2) / 48) as u64)?;
     Ok(intervals)
+}
+
+/// The intervals with equal weights, whose classes are indexes into the exits.
+fn weighted(intervals: &[Interval<WordFunc>]) -> (Vec<WeightedInterval>, Vec<WordFunc>) {
+    let mut exits: Vec<WordFunc> = Vec::new();
+    let mut class_of = HashMap::default();
+    let weight = 1.0 / intervals.len() as f64;
+    let intervals = intervals.iter().map(|interval| {
+        let next = exits.len();
+        let class = *class_of.entry(interval.then).or_insert(next);
+        if class == next {
+            exits.push(interval.then);
+        }
+        WeightedInterval { first: interval.first, last: interval.last, class, weight }
+    });
+    (intervals.collect(), exits)
 }
 
 /// The exits by descending number of intervals, then by first occurrence. The order must not depend on node numbers,

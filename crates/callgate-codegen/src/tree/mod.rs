@@ -14,6 +14,7 @@
 //!   [`equality`] and [`masked`] are two of its choices, [`emit`] builds the tree, and [`repeats`] finds
 //!   searches that are part of an earlier one, for which [`rounding`] makes sums of weights exact;
 //! - [`masks`]: the masks that separate classes;
+//! - [`pieces`]: few values of arguments, with masks before other tests;
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies;
 //! - [`quick`]: a good tree in almost linear time, without any of the former.
 
@@ -26,6 +27,7 @@ mod interval;
 mod masked;
 mod masks;
 mod node;
+mod pieces;
 mod plain_costs;
 mod price;
 mod quick;
@@ -38,6 +40,7 @@ mod subsets;
 
 pub(super) use interval::WeightedInterval;
 pub(super) use node::{Node, Tree};
+pub(super) use pieces::tree_of_pieces;
 pub(super) use price::{ARGUMENT_WHOLE, Price};
 pub(super) use search::search_tree;
 

@@ -4,8 +4,8 @@ use super::interval::WeightedInterval;
 use super::masks::MaskTest;
 use callgate_proof::diagram::Split;
 
-/// A search tree. After a test of a mask there are only leaves. Children have smaller indexes than their parents; the root
-/// is the last node.
+/// A search tree. After a test of a mask there are only leaves, unless it leaves A unchanged. Children have smaller
+/// indexes than their parents; the root is the last node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
@@ -54,6 +54,17 @@ impl Tree {
     pub(crate) fn push(&mut self, node: Node) -> usize {
         self.nodes.push(node);
         self.nodes.len() - 1
+    }
+
+    /// The number of instructions, if the test of a mask is one.
+    pub(crate) fn insns(&self) -> f64 {
+        let insns = self.nodes.iter().map(|node| match node {
+            Node::Leaf { .. } => 0.0,
+            Node::Test { .. } | Node::AnyBit { .. } => 1.0,
+            Node::Bitset { base: 0, .. } => 4.0,
+            Node::Bitset { .. } => 5.0,
+        });
+        insns.sum()
     }
 
     pub(super) fn leaf(&mut self, class: usize) -> usize {

@@ -1,0 +1,110 @@
+//! The task.
+
+use super::compare::{Best, Comparison, compare};
+use super::instances::{Instance, Kind};
+use super::options::Options;
+use super::text;
+use crate::files::write;
+use crate::task::{Result, workspace};
+use callgate::codegen::Aim;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The results for a kind of functions and an aim.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Summary {
+    pub(super) instances: usize,
+    /// The number of functions for which the search was finished.
+    pub(super) decided: usize,
+    /// The number of functions whose generated program is the best.
+    pub(super) optimal: usize,
+    /// The sums over the decided functions.
+    pub(super) generated: f64,
+    pub(super) best: f64,
+    /// The number of functions for which the search was not finished, although it found a better program.
+    pub(super) improved: usize,
+    /// The decided functions that are not optimal, with the difference, the largest first.
+    pub(super) worst: Vec<(f64, Instance, Comparison)>,
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?;
+    let mut all = Vec::new();
+    let each = options.instances / Kind::RANDOM.len();
+    let random = Kind::RANDOM.iter().map(|kind| (*kind, each));
+    for (kind, count) in std::iter::once((Kind::ThreeBits, Kind::THREE_BITS)).chain(random) {
+        for aim in Aim::ALL.iter().copied() {
+            let summary = summary(kind, aim, count, &options)?;
+            eprintln!("{}, {}: {} of {}", kind.name(), aim.name(), summary.optimal, count);
+            all.push((kind, aim, summary));
+        }
+    }
+    let page = text::page(&all, &options);
+    match options.update {
+        true => write(&workspace().join("docs/optimum.md"), page),
+        false => {
+            print!("{page}");
+            Ok(())
+        }
+    }
+}
+
+/// Compares the functions of a kind, on all processors.
+fn summary(kind: Kind, aim: Aim, count: usize, options: &Options) -> Result<Summary> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok::<_, String>(done);
+            }
+            let instance = Instance::new(kind, number, options.seed);
+            let comparison = compare(&instance, aim, options.budget)
+                .map_err(|error| format!("{}: {error}", instance.describe()))?;
+            done.push((number, instance, comparison));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut all = Vec::new();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| "a thread panicked".to_owned())??);
+        }
+        Ok::<(), String>(())
+    })?;
+    all.sort_by_key(|(number, ..)| *number);
+    let mut summary = Summary { instances: count, ..Summary::default() };
+    for (_, instance, comparison) in all {
+        summary.add(instance, aim, comparison);
+    }
+    summary.worst.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    summary.worst.truncate(options.worst);
+    Ok(summary)
+}
+
+impl Summary {
+    fn add(&mut self, instance: Instance, aim: Aim, comparison: Comparison) {
+        let (price, unit) = (instance.cost(aim).size_price, instance.unit(aim));
+        let cost = |measured: super::generator::Measured| match aim {
+            Aim::Size => f64::from(measured.insns),
+            Aim::Speed => f64::from(measured.cost(price)) / unit,
+        };
+        let generated = cost(comparison.generated);
+        let best = match comparison.best {
+            Best::Generated => generated,
+            Best::Other(best) => cost(best),
+            Best::Unknown(known) => {
+                self.improved += usize::from(known.is_some());
+                return;
+            }
+        };
+        self.decided += 1;
+        self.generated += generated;
+        self.best += best;
+        match comparison.best {
+            Best::Generated => self.optimal += 1,
+            _ => self.worst.push((generated - best, instance, comparison)),
+        }
+    }
+}
