@@ -42,6 +42,8 @@ mod instructions;
 mod layout;
 mod limits;
 mod lower;
+mod measured;
+pub mod native;
 pub mod query;
 mod reuse;
 mod tree;
