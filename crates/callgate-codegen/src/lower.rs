@@ -10,8 +10,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Graph, Held};
 use super::limits::MAX_INTERVALS;
+use super::shares::shares;
 use super::tree::{Node, Tree};
-use super::weights::{self, WeightedSyscall};
+use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, after_test};
 use super::{Aim, Instructions, Model};
 use crate::query::{self, Cube};
@@ -51,7 +52,7 @@ impl<'a> Lowering<'a> {
         instructions: Instructions,
         effort: u32,
     ) -> Lowering<'a> {
-        let mut shares = weights::shares(syscalls, model);
+        let mut shares = shares(syscalls, model);
         let mut arches: Vec<(u32, f64)> = Vec::new();
         let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
         for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {

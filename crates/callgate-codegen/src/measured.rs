@@ -1,6 +1,6 @@
 //! The measured costs. Written by `cargo xtask kernels costs --update`. Do not edit.
 
-use crate::native::Kernel;
+use crate::kernel::Kernel;
 
 /// The kernels.
 #[rustfmt::skip]

@@ -2,7 +2,8 @@
 
 use crate::Model;
 use crate::code::{Code, CodeId, Graph};
-use crate::weights::{self, WeightedSyscall};
+use crate::shares::shares;
+use crate::weights::WeightedSyscall;
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 
@@ -26,7 +27,7 @@ impl Frequencies {
         let counts = |is_counted: fn(&WeightedSyscall) -> bool| {
             let none = vec![0.0; graph.len()];
             let mut counts = Counts { reached: none.clone(), then: none };
-            for (syscall, weight) in syscalls.iter().zip(weights::shares(syscalls, model)) {
+            for (syscall, weight) in syscalls.iter().zip(shares(syscalls, model)) {
                 if is_counted(syscall) {
                     counts.walk(graph, root, syscall, weight);
                 }
