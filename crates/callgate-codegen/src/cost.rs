@@ -2,7 +2,8 @@
 //!
 //! The unit of all prices is an executed instruction of a syscall for which the kernel runs the filter.
 //! The models do not predict nanoseconds: they weight the syscalls, and the program with the lower expected cost
-//! (the weighted mean number of executed instructions) is the better one.
+//! (the weighted mean number of executed instructions) is the better one. Among programs of the same cost and size, the
+//! [costs of the kernel's own instructions](crate::native) decide.
 //!
 //! # Where the constants come from
 //!
@@ -26,7 +27,8 @@
 //! - [`Model::Uncached`], native: (2,395 − 595) / 900 = 2 for each `jeq` that is not taken (`cmp` and a conditional
 //!   jump, `do_jit` in `arch/x86/net/bpf_jit_comp.c`). On the machine, in nanoseconds: not taken 0.134,
 //!   taken 0.36, both targets elsewhere 0.46, `ja` 0.35, a load 0.09, `and` 0.25. So the more frequent successor of a branch
-//!   should be the fall-through; the [layout](super) does this for every model, because it is free on the others.
+//!   should be the fall-through; the [layout](super) does this for every model, because it is free on the others. The
+//!   [table](crate::native) has the numbers of native instructions for each form.
 //! - [`Model::Cached`]: since Linux 5.11 `seccomp_cache_prepare` (`kernel/seccomp.c`) determines at
 //!   installation which numbers are constant allow, and `seccomp_cache_check_allow` answers these
 //!   without running the filter: on the machine 130.5 ns per syscall for 1 to 4,018 instructions and 1 to 32
@@ -35,9 +37,10 @@
 //!
 //! # What is not modelled
 //!
-//! All instructions have the same price, so one model covers kernels that interpret filters and kernels that compile
-//! them: both would rank programs alike. Caches and branch prediction are represented only by the small price of
-//! program size.
+//! In search trees all instructions have the same price, so one model covers kernels that interpret filters and kernels
+//! that compile them: both would rank programs alike. What an instruction costs beyond that depends on its neighbours and
+//! is decided by the layout. Caches and branch prediction are represented only by the small price of program size and by
+//! the price of a [taken jump](crate::native::TAKEN).
 
 use super::weights::WeightedSyscall;
 

@@ -4,9 +4,9 @@ use callgate_bpf::data::Endian;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
 use crate::cost::{Aim, Model};
-use crate::layout::{self, Program};
+use crate::layout::{Frequencies, Program, lay_out};
 use crate::weights::WeightedSyscall;
-use crate::{Instructions, lower};
+use crate::{Instructions, lower, native};
 
 /// How many alternatives are tried. They create nodes, so code may still be generated with the least effort if the
 /// search exhausts the budget.
@@ -52,8 +52,9 @@ pub fn generate(
     let entry = lowering.code(root)?;
     let graph = lowering.graph;
     let layout = store.layout();
-    let frequency = layout::frequencies(&graph, entry, layout, syscalls, model);
-    let program = layout::lay_out(&graph, entry, &frequency, (layout, endian));
+    let frequencies = Frequencies::new(&graph, entry, layout, syscalls, model);
+    let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
+    let program = lay_out(&graph, entry, &frequencies, kernel, (layout, endian));
     if program.insns.iter().any(|insn| !instructions.allows(insn.op)) {
         return Err(DiagramError::defect("a program contains only the permitted instructions"));
     }

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Graph, Held};
+use super::shares::shares;
 use super::tree::{Node, Tree};
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
@@ -21,13 +22,6 @@ use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Layout, Op};
 use callgate_proof::diagram::{DiagramError, Func, Split, Store};
-
-/// The total weight of all always-allowed syscalls without a weight (of further architectures, or missing in the
-/// recording), relative to that of all syscalls with a weight.
-const UNSEEN: f64 = 0.1;
-
-/// The same for syscalls that are not always allowed: enough to decide between trees of otherwise equal cost.
-const UNLIKELY: f64 = 0.01;
 
 pub(super) struct Lowering<'a> {
     pub(super) store: &'a mut Store,
@@ -60,14 +54,7 @@ impl<'a> Lowering<'a> {
     ) -> Lowering<'a> {
         let layout = store.layout();
         let number = NumberWord::of(layout);
-        let weigh = |syscall: &WeightedSyscall| model.weigh(syscall);
-        let total: f64 = syscalls.iter().map(weigh).sum();
-        let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-        let share = |of: f64, is: &dyn Fn(&WeightedSyscall) -> bool| {
-            of / syscalls.iter().filter(|s| s.weight == 0.0 && is(s)).count().max(1) as f64
-        };
-        let unseen = share(UNSEEN, &|syscall| syscall.always_allowed);
-        let unlikely = share(UNLIKELY, &|syscall| !syscall.always_allowed);
+        let mut shares = shares(syscalls, model);
         let mut arches: Vec<(u32, f64)> = Vec::new();
         let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
         for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {
@@ -79,12 +66,7 @@ impl<'a> Lowering<'a> {
             let weights = numbers.entry(by_number).or_default();
             weights.reserve(of_arch.len());
             let mut sum = 0.0;
-            for syscall in of_arch {
-                let weight = match syscall {
-                    WeightedSyscall { weight, .. } if *weight > 0.0 => weigh(syscall) * scale,
-                    WeightedSyscall { always_allowed: true, .. } => unseen,
-                    _ => unlikely,
-                };
+            for (syscall, weight) in of_arch.iter().zip(&mut shares) {
                 sum += weight;
                 weights.push((number.value(syscall.nr), weight));
             }

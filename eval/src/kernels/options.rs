@@ -9,6 +9,7 @@ use crate::task::Result;
 /// What `cargo xtask kernels --help` prints.
 pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [OPTION]...
+       cargo xtask kernels costs [--update | --check] [OPTION]...
 
 Boots Debian kernels in emulation, compares the verdicts of programs inside them
 with the reference interpreter, and measures the cost of syscalls under filters
@@ -26,8 +27,13 @@ run of all guests also writes docs/kernels.md and takes 15 minutes.
   --fetch          download the kernels again
   --output DIR     write kernels.md there, even for a part of the guests
 
+`costs` measures what each form of an instruction costs in each kernel, and
+prints, updates or checks the table of the code generator,
+crates/callgate-codegen/src/measured.rs.
+
 examples:
   cargo xtask kernels
+  cargo xtask kernels costs --check
   cargo xtask kernels --kernel 5.10 --quick
   cargo xtask kernels --arch s390x,arm64 --output /tmp
 
@@ -106,10 +112,14 @@ impl Options {
         }
     }
 
+    /// Whether this is not a whole run.
+    pub(super) fn is_partial(&self) -> bool {
+        self.quick || !self.kernels.is_empty() || !self.arches.is_empty()
+    }
+
     /// The directory of the report, if it is to be written.
     pub(super) fn document(&self, usual: impl FnOnce() -> PathBuf) -> Option<PathBuf> {
-        let partial = self.quick || !self.kernels.is_empty() || !self.arches.is_empty();
-        self.output.clone().or_else(|| (!partial).then(usual))
+        self.output.clone().or_else(|| (!self.is_partial()).then(usual))
     }
 
     /// The command line, with names in place of paths.

@@ -35,6 +35,11 @@ impl Call {
         Call { nr: data.nr, args: data.args, what: errno.into() }
     }
 
+    #[cfg(test)]
+    pub(super) fn args(self) -> [u64; 6] {
+        self.args
+    }
+
     /// As `struct call` in guest.c.
     fn to_bytes(self, endian: Endian) -> Vec<u8> {
         let word = |value: u32| match endian {

@@ -17,7 +17,7 @@ use crate::files::{files, read, stem};
 use crate::task::Result;
 
 /// The verdict of lists for syscalls that they do not contain.
-const DENIED: Verdict = Verdict::errno(1);
+pub(super) const DENIED: Verdict = Verdict::errno(1);
 
 /// An allowlist of 20 syscalls of a small program.
 const LIST_OF_20: [&str; 20] = [

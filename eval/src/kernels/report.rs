@@ -1,6 +1,7 @@
 //! The report: `docs/kernels.md`, and the same tables for a terminal.
 
 use super::experiments::Derived;
+use super::forms_table;
 use super::guests::Guest;
 use super::programs::AGAIN;
 use super::run::Results;
@@ -137,6 +138,12 @@ impl Report {
                 sections.push(self.derived());
             }
         }
+        sections.push(Section {
+            title: "What instructions cost".to_owned(),
+            about: COSTS.to_owned(),
+            tables: forms_table::tables(),
+            notes: Vec::new(),
+        });
         sections.push(self.weighted());
         sections.push(self.verdicts());
         sections
@@ -162,16 +169,44 @@ impl Report {
         let mut machines: Vec<&str> = self.guests.iter().map(|(g, _)| g.machine.name).collect();
         machines.dedup();
         let modes = machines.iter().flat_map(|machine| [(*machine, true), (*machine, false)]);
+        let ahead = self.ahead();
+        let ahead = match ahead.as_slice() {
+            [] => format!("{AHEAD} none."),
+            rows => format!("{AHEAD}\n{}", bullets(rows).trim_end()),
+        };
         let table = |(machine, jit)| {
             let how = if jit { "" } else { ", interpreter" };
             Some((format!("{machine}{how}"), self.weighted_on(machine, jit)?))
         };
         Section {
             title: "Mean cost of a syscall".to_owned(),
-            about: WEIGHTED.replace("WORKLOAD", &self.workload),
+            about: WEIGHTED.replace("WORKLOAD", &self.workload) + "\n\n" + &ahead,
             tables: modes.filter_map(table).collect(),
             notes: self.notes.clone(),
         }
+    }
+
+    /// The rows and columns in which the program of another compiler costs less than Callgate's, as shown.
+    fn ahead(&self) -> Vec<String> {
+        let mut ahead = Vec::new();
+        for (guest, results) in &self.guests {
+            for mode in &results.modes {
+                let of = |wanted: &str| {
+                    let names = results.weighed.iter().map(|(name, _)| name);
+                    let found = names.zip(&mode.overheads).find(|(name, _)| *name == wanted);
+                    found.and_then(|(_, overhead)| *overhead).map(|one| tenths(one.instructions))
+                };
+                for (name, _) in &results.weighed {
+                    let costs = (of(name), of(&format!("{name}{AGAIN}")));
+                    let (Some(theirs), Some(ours)) = costs else { continue };
+                    if theirs < ours {
+                        let guest = guest.name_with(mode.jit);
+                        ahead.push(format!("{name}, {guest}: {theirs:.1}, Callgate {ours:.1}"));
+                    }
+                }
+            }
+        }
+        ahead
     }
 
     /// `None` if no guest on the machine has that mode.
@@ -240,6 +275,11 @@ fn whole(figure: f64) -> String {
     count(figure.round().max(0.0) as usize)
 }
 
+/// A figure as the tables show it.
+fn tenths(figure: f64) -> f64 {
+    (figure * 10.0).round() / 10.0
+}
+
 fn bullets(items: &[String]) -> String {
     items.iter().map(|item| format!("- {item}\n")).collect()
 }
@@ -264,6 +304,18 @@ const DERIVED: &str = "\
 From the table above: *per filter* is a 30th of the difference between 32 filters and two;
 *entry* is the rest of the cost of the first filter; *per test* is a hundredth of the cost
 of 100 comparisons whose branch is not taken.";
+
+const COSTS: &str = "\
+What the kernel executes for each form of an instruction, in machine instructions; for
+conditional jumps where the result is true / false. *next* is the side that begins with the
+next instruction; how far the other side is away does not matter. *12 bits* are constants
+below 0x1000, or multiples of 0x1000 below 0x1000000; *16 bits* are others with one half that
+is zero, *31 bits* others below 0x80000000. A `ret` costs more than the only one of a program
+by the given number. The code generator reads these figures (`callgate_codegen::native`).
+
+    cargo xtask kernels costs --check";
+
+const AHEAD: &str = "Rows in which another compiler is ahead:";
 
 const WEIGHTED: &str = "\
 Mean cost that a filter adds to a syscall, in guest instructions, under the weights
@@ -342,6 +394,23 @@ mod tests {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
         assert!(!text.contains("6.1 s390x |"), "it has no native code");
+    }
+
+    #[test]
+    fn rows_in_which_others_are_ahead_are_listed() {
+        let mut report = report(1, 0, 0);
+        assert!(report.markdown().contains("\nRows in which another compiler is ahead: none.\n"));
+        for (_, results) in &mut report.guests {
+            for mode in &mut results.modes {
+                // Ours is ahead with the JIT compiler, theirs without.
+                let ours = if mode.jit { 161.4 } else { 161.72 };
+                mode.overheads[1] = Some(Overhead { instructions: ours, share: 0.998 });
+            }
+        }
+        let expected = "\nRows in which another compiler is ahead:\n\
+             - list, 5.10 amd64, interpreter: 161.6, Callgate 161.7\n\
+             - list, 6.1 s390x, interpreter: 161.6, Callgate 161.7\n";
+        assert!(report.markdown().contains(expected), "{}", report.markdown());
     }
 
     #[test]

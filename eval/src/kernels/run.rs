@@ -1,17 +1,15 @@
 //! Measures one guest.
 
-use std::path::PathBuf;
-
 use callgate::SeccompData;
 use callgate::codegen::{Count, Weights};
 
 use super::answers::Answers;
 use super::boot::{LIMITS, boot};
 use super::experiments::Experiment;
-use super::fetch::Kernel;
 use super::guests::Guest;
 use super::options::Options;
 use super::plan::{Line, Plan};
+use super::prepare::Ready;
 use super::programs;
 use super::verdicts::{self, Tally};
 use super::weighted::{Overhead, WeighedLines, Weighted};
@@ -20,14 +18,6 @@ use crate::task::Result;
 
 /// The guest has two copies of its initial file system while it boots, in half of its 512 MB.
 const MAX_INITRD: usize = 120 << 20;
-
-/// Everything needed to boot a guest.
-pub(super) struct Ready {
-    pub(super) kernel: Kernel,
-    /// The program that executes a plan.
-    pub(super) program: Vec<u8>,
-    pub(super) directory: PathBuf,
-}
 
 /// The results of one guest.
 pub(super) struct Results {
@@ -140,7 +130,7 @@ pub(super) fn measure(
 }
 
 /// Checks that the guest executed the plan.
-fn check(answers: &Answers, guest: &Guest) -> Result<()> {
+pub(super) fn check(answers: &Answers, guest: &Guest) -> Result<()> {
     if let Some(error) = answers.errors.first() {
         return Err(format!("{error} ({} errors in total)", answers.errors.len()));
     }

@@ -1,17 +1,16 @@
 //! Prepares each guest, measures in it, and writes the report.
 
 use std::path::Path;
-use std::process::Command;
 
 use callgate::Arch;
 use callgate::codegen::Count;
 use callgate::counts;
 
-use super::fetch;
-use super::guests::Guest;
+use super::costs;
 use super::options::Options;
+use super::prepare::prepare;
 use super::report::Report;
-use super::run::{self, Ready};
+use super::run;
 use crate::files::{files, make, read, stem, write};
 use crate::machine;
 use crate::task::{Result, workspace};
@@ -21,6 +20,11 @@ const SERVER: &str = include_str!("../compare/weights/server.txt");
 
 /// Runs the task.
 pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
+    if let Some((word, rest)) = arguments.split_first()
+        && word == "costs"
+    {
+        return costs::run_task(rest);
+    }
     let options = Options::parse(arguments)?;
     let progress = |text: &str| eprintln!("kernels: {text}");
     let directory = workspace().join("target/kernels");
@@ -60,40 +64,6 @@ pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
         println!("wrote {}", path.display());
     }
     report.verdict()
-}
-
-/// Compiles the program of a guest and fetches its kernel; adds the versions of the tools to `tools`.
-fn prepare(
-    guest: &Guest,
-    directory: &Path,
-    anew: bool,
-    tools: &mut Vec<String>,
-    progress: &dyn Fn(&str),
-) -> Result<Ready> {
-    let machine = guest.machine;
-    let missing = |tool: &str, packages: &str| {
-        format!("missing {tool}; install it with: apt-get install {packages}")
-    };
-    for (tool, packages) in [
-        (machine.emulator, machine.emulator_package),
-        (machine.compiler, machine.compiler_packages),
-    ] {
-        let version = machine::said(tool, &["--version"]).ok_or_else(|| missing(tool, packages))?;
-        let version = version.lines().next().unwrap_or_default().to_owned();
-        if !tools.contains(&version) {
-            tools.push(version);
-        }
-    }
-    let path = directory.join(format!("guest-{}", machine.name));
-    let mut compiler = Command::new(machine.compiler);
-    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o"]).arg(&path);
-    compiler.arg(workspace().join("eval/src/kernels/guest.c"));
-    crate::files::run(&mut compiler).map_err(|error| {
-        format!("{error}\n{}", missing("a static C library", machine.compiler_packages))
-    })?;
-    progress(&format!("{}: kernel", guest.name()));
-    let kernel = fetch::kernel(guest, directory, anew)?;
-    Ok(Ready { kernel, program: read(&path)?, directory: directory.to_owned() })
 }
 
 /// The name and the weights of a file, or of the default workload.

@@ -1,0 +1,150 @@
+//! The choice between orders.
+//!
+//! First, of two successors the more frequent one is the next instruction of a branch. Shared code then follows the rarest
+//! of its predecessors, and the others jump there; if both sides of a branch are elsewhere, the kernel needs a second jump
+//! for the false side. So for the branches that cost most by this, orders in which a side is the next instruction are tried.
+//! An order is chosen if the program is shorter, executes fewer trampolines or costs the kernel less, but not if one of the
+//! first two increases.
+
+use super::frequencies::{Counts, Frequencies};
+use super::order::{Neighbours, Preferences, postorder, returns};
+use super::program::Program;
+use super::writer::{Emitted, write};
+use crate::code::{CodeId, Graph};
+use crate::native::Kernel;
+use callgate_bpf::Layout;
+use callgate_bpf::data::Endian;
+
+/// The maximum number of orders that are tried for branches.
+const MAX_TRIES: usize = 6;
+
+/// The minimum that a branch must save, in machine instructions of the mean syscall.
+const MIN_SAVING: f64 = 0.01;
+
+/// The instructions of the code graph from `root`. `input` is the layout of the structure with the loaded words, and the byte
+/// order of the machine.
+pub(crate) fn lay_out(
+    graph: &Graph,
+    root: CodeId,
+    frequencies: &Frequencies,
+    kernel: &Kernel,
+    input: (Layout, Endian),
+) -> Program {
+    let attempt = |counts: &Counts, preferences: &Preferences| {
+        let order = postorder(graph, root, counts, preferences);
+        write(graph, &order, frequencies, kernel, input)
+    };
+    let (mut counts, mut chosen) = (&frequencies.weighted, Preferences::default());
+    let mut best = attempt(counts, &chosen);
+    let emitted = attempt(&frequencies.all, &chosen);
+    if emitted.is_better_than(&best) {
+        (best, counts) = (emitted, &frequencies.all);
+    }
+
+    // Where `ret` costs less at one end of the program, the most frequent one.
+    let mut ends = returns(graph, root, &frequencies.all);
+    if ends.len() > 1 {
+        let [first, _, last] = kernel.returns;
+        if first > last {
+            ends.reverse();
+        }
+        let preferences = Preferences { ends, ..chosen.clone() };
+        let emitted = attempt(counts, &preferences);
+        if emitted.is_better_than(&best) {
+            (best, chosen) = (emitted, preferences);
+        }
+    }
+
+    let mut savings = std::mem::take(&mut best.savings);
+    savings.retain(|saving| saving.native >= MIN_SAVING);
+    savings.sort_by(|a, b| b.native.total_cmp(&a.native));
+    let pairs = savings.iter().filter_map(|one| Neighbours::new(graph, one.branch, one.next));
+    for pair in pairs.take(MAX_TRIES) {
+        chosen.neighbours.push(pair);
+        let emitted = attempt(counts, &chosen);
+        if emitted.is_better_than(&best) {
+            best = emitted;
+        } else {
+            chosen.neighbours.pop();
+        }
+    }
+    best.program
+}
+
+impl Emitted {
+    fn is_better_than(&self, other: &Emitted) -> bool {
+        // Sums in another order differ by rounding.
+        let negligible = 1e-6;
+        let (insns, of_other) = (self.program.insns.len(), other.program.insns.len());
+        insns <= of_other
+            && self.trampolines <= other.trampolines + negligible
+            && (insns < of_other
+                || self.trampolines < other.trampolines - negligible
+                || self.native < other.native - negligible)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Model;
+    use crate::code::{Code, Held};
+    use crate::native;
+    use crate::weights::WeightedSyscall;
+    use callgate_bpf::data::Word;
+    use callgate_bpf::syscalls::Arch;
+    use callgate_bpf::verdict::Verdict;
+    use callgate_bpf::{Insn, Op};
+
+    /// A frequent syscall and a rare one share the check of a high half: the check follows the frequent one.
+    #[test]
+    fn shared_code_follows_its_most_frequent_predecessor() {
+        let mut graph = Graph::default();
+        let [deny, allow] =
+            [Verdict::KILL_PROCESS, Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let [high, low] = [Word::arg_high(1), Word::arg_low(1)].map(Option::unwrap);
+        let mut branch = |word, op, k, then, otherwise| {
+            let held = Held { word, mask: u32::MAX };
+            graph.add(Code::Branch { held, op, k, then, otherwise })
+        };
+        let check = branch(high, Op::JeqK, 0, allow, deny);
+        let shared = graph.add(Code::Load { word: high, next: check });
+        let mut mask = |mask| {
+            let held = Held { word: low, mask: u32::MAX };
+            let (then, otherwise) = (deny, shared);
+            let op = Op::JsetK;
+            let test = graph.add(Code::Branch { held, op, k: mask, then, otherwise });
+            graph.add(Code::Load { word: low, next: test })
+        };
+        let (rare, frequent) = (mask(1), mask(2));
+        let held = Held { word: Word::NR, mask: u32::MAX };
+        let (op, k) = (Op::JeqK, 202);
+        let test = graph.add(Code::Branch { held, op, k, then: frequent, otherwise: rare });
+        let root = graph.add(Code::Load { word: Word::NR, next: test });
+        let syscalls = [(1, 1.0), (202, 9.0)].map(|(nr, weight)| WeightedSyscall {
+            token: Arch::X86_64.token(),
+            nr,
+            weight,
+            always_allowed: false,
+        });
+        let frequencies =
+            Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
+        let kernel = native::kernel(Arch::X86_64.token());
+        let program =
+            lay_out(&graph, root, &frequencies, kernel, (Layout::Seccomp, Endian::Little));
+        let low = Insn::new(Op::LdWordAbs, low.offset(Endian::Little));
+        let expected = [
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, 202, 2, 0),
+            low,
+            Insn::branch(Op::JsetK, 1, 5, 2),
+            low,
+            Insn::branch(Op::JsetK, 2, 3, 0),
+            Insn::new(Op::LdWordAbs, high.offset(Endian::Little)),
+            Insn::branch(Op::JeqK, 0, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+            Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
+        ];
+        assert_eq!(program.insns, expected);
+    }
+}

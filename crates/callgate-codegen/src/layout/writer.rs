@@ -1,0 +1,431 @@
+//! Emission: the instructions of a code graph in a given order, and what they cost.
+
+use super::frequencies::Frequencies;
+use super::program::{Program, remove_unreachable};
+use crate::code::{Code, CodeId, Graph};
+use crate::native::{Kernel, Next, TAKEN};
+use callgate_bpf::data::Endian;
+use callgate_bpf::template::Patch;
+use callgate_bpf::{Insn, Layout, Op};
+
+/// The maximum displacement of a conditional jump.
+const MAX_DISPLACEMENT: usize = 255;
+
+/// The constant of an instruction with a patch: its class is unknown.
+const VARIABLE: u32 = u32::MAX;
+
+/// A program, and what it costs.
+pub(super) struct Emitted {
+    pub(super) program: Program,
+    /// The executed trampolines of the mean syscall with a weight.
+    pub(super) trampolines: f64,
+    /// What everything whose cost depends on the order costs the kernel for the mean syscall.
+    pub(super) native: f64,
+    /// What branches could save, with the successor that would be their next instruction.
+    pub(super) savings: Vec<Saving>,
+}
+
+/// What a branch would save if a successor were its next instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saving {
+    pub(super) branch: CodeId,
+    pub(super) next: CodeId,
+    pub(super) native: f64,
+}
+
+/// The program with the nodes of the graph in the reverse of this order. `input` is the layout of the structure with the
+/// loaded words, and the byte order of the machine.
+pub(super) fn write(
+    graph: &Graph,
+    order: &[CodeId],
+    frequencies: &Frequencies,
+    kernel: &Kernel,
+    input: (Layout, Endian),
+) -> Emitted {
+    let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
+    let mut writer = Writer {
+        graph,
+        frequencies,
+        kernel,
+        written: Vec::with_capacity(graph.len() + 16),
+        patches: Vec::new(),
+        home,
+        nearest,
+        returns: Vec::new(),
+        trampolines: 0.0,
+        native: 0.0,
+        savings: Vec::new(),
+    };
+    for id in order {
+        writer.write(*id, input);
+    }
+    let native = writer.native + writer.cost_of_returns();
+    writer.written.reverse();
+    // An instruction was written at its distance from the end.
+    let last = writer.written.len().saturating_sub(1);
+    for patch in &mut writer.patches {
+        patch.insn = last - patch.insn;
+        writer.written[patch.insn].k = 0;
+    }
+    let program = Program { insns: writer.written, patches: writer.patches };
+    Emitted {
+        program: remove_unreachable(program),
+        trampolines: writer.trampolines,
+        native,
+        savings: writer.savings,
+    }
+}
+
+/// A conditional jump with its displacements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Jump {
+    op: Op,
+    k: u32,
+    sides: [usize; 2],
+    /// Whether true and false are exchanged.
+    swapped: bool,
+}
+
+impl Jump {
+    /// The same jump in other forms: `jge` as `jgt`, and the negated comparison, if there is one.
+    fn equivalents(self) -> impl Iterator<Item = Jump> {
+        let [then, otherwise] = self.sides;
+        let swapped = |op, k| Jump { op, k, sides: [otherwise, then], swapped: true };
+        let (lower, negated) = match (self.op, self.k) {
+            (Op::JgeK, 1) => (None, Some(swapped(Op::JeqK, 0))),
+            (Op::JeqK, 0) => (None, Some(swapped(Op::JgeK, 1))),
+            (Op::JgeK, k) => (k.checked_sub(1).map(|k| Jump { op: Op::JgtK, k, ..self }), None),
+            _ => (None, None),
+        };
+        lower.into_iter().chain(negated)
+    }
+
+    /// What the jump costs in the kernel where each side is followed this often.
+    fn cost(self, kernel: &Kernel, edges: [f64; 2]) -> f64 {
+        let [then, otherwise] = edges;
+        let edges = if self.swapped { [otherwise, then] } else { edges };
+        let next = Next::of(self.sides[0], self.sides[1]);
+        cost(kernel, self.op, self.k, next, edges)
+    }
+}
+
+fn cost(kernel: &Kernel, op: Op, k: u32, next: Next, edges: [f64; 2]) -> f64 {
+    let (insns, taken) = (kernel.jump(op, k, next), next.taken(op));
+    let side = |side: usize| {
+        edges[side] * (f64::from(insns[side]) + TAKEN * f64::from(u8::from(taken[side])))
+    };
+    side(0) + side(1)
+}
+
+/// How often each side of a branch that is never reached is followed in a comparison of forms.
+const NEVER: f64 = 1e-9;
+
+struct Writer<'g> {
+    graph: &'g Graph,
+    frequencies: &'g Frequencies,
+    kernel: &'g Kernel,
+    /// In reverse order.
+    written: Vec<Insn>,
+    /// The patches; in place of the index of an instruction, the number of instructions after it.
+    patches: Vec<Patch>,
+    /// Per node, its position: the number of instructions emitted so far, itself included.
+    home: Vec<usize>,
+    /// Per node, the position of its nearest trampoline, or its own.
+    nearest: Vec<usize>,
+    /// The positions of returns and their copies, and how often each is reached; `None` if never.
+    returns: Vec<(usize, Option<f64>)>,
+    trampolines: f64,
+    native: f64,
+    savings: Vec<Saving>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, id: CodeId, (layout, endian): (Layout, Endian)) {
+        let insn = match self.graph.get(id) {
+            Code::Return(verdict) => {
+                self.returns.push((self.written.len() + 1, None));
+                Insn::new(Op::RetK, verdict.0)
+            }
+            Code::Load { word, next } => {
+                self.fall_into(id, next);
+                // Every word of a graph has a place; no program loads from the other offset.
+                let offset = layout.place(word, endian).map_or(u32::MAX, |place| place.offset);
+                Insn::new(Op::LdWordAbs, offset)
+            }
+            Code::And { mask, next, .. } => {
+                self.fall_into(id, next);
+                Insn::new(Op::AndK, mask)
+            }
+            Code::Branch { op, k, then, otherwise, .. } => self.branch(id, op, k, then, otherwise),
+            Code::Compare { op, symbol, half, then, otherwise, .. } => {
+                let jump = self.branch(id, op, VARIABLE, then, otherwise);
+                self.patches.push(Patch { insn: self.written.len(), symbol, half });
+                jump
+            }
+            Code::Bitset { base, bits, then, otherwise, .. } => {
+                let jump = self.branch(id, Op::JsetK, 1, then, otherwise);
+                let look_up = [jump, Insn::new(Op::RshX, 0), Insn::new(Op::LdImm, bits)];
+                self.written.extend(look_up);
+                if base == 0 {
+                    Insn::new(Op::Tax, 0)
+                } else {
+                    self.written.push(Insn::new(Op::Tax, 0));
+                    Insn::new(Op::SubK, base)
+                }
+            }
+        };
+        self.written.push(insn);
+        self.home[id.0 as usize] = self.written.len();
+        self.nearest[id.0 as usize] = self.written.len();
+    }
+
+    /// A conditional jump, after the trampolines for targets out of reach.
+    fn branch(&mut self, id: CodeId, op: Op, k: u32, then: CodeId, otherwise: CodeId) -> Insn {
+        // A trampoline for one target increases the displacement of the other by one. So the nearer target is
+        // checked last; its own trampoline keeps the first within reach.
+        let (near, far) = if self.distance(then) < self.distance(otherwise) {
+            (then, otherwise)
+        } else {
+            (otherwise, then)
+        };
+        for target in [far, near] {
+            if self.distance(target) > MAX_DISPLACEMENT {
+                self.trampoline(target);
+            }
+        }
+        let edges = self.frequencies.all.edges(id);
+        let sides = [then, otherwise].map(|target| self.distance(target).min(MAX_DISPLACEMENT));
+        let given = Jump { op, k, sides, swapped: false };
+        let jump = if k == VARIABLE { given } else { self.cheapest(given, edges) };
+        let cost = jump.cost(self.kernel, edges);
+        self.native += cost;
+        for (next, target) in [(Next::True, then), (Next::False, otherwise)] {
+            let native = cost - self::cost(self.kernel, op, k, next, edges);
+            if native > 0.0 {
+                self.savings.push(Saving { branch: id, next: target, native });
+            }
+        }
+        let weighted = self.frequencies.weighted.edges(id);
+        for (target, [all, weighted]) in
+            [(then, [edges[0], weighted[0]]), (otherwise, [edges[1], weighted[1]])]
+        {
+            self.follow(target, all, weighted);
+        }
+        let [jt, jf] = jump.sides;
+        Insn::branch(jump.op, jump.k, jt as u8, jf as u8)
+    }
+
+    /// The form of a jump with the lowest cost; the given one if others cost the same.
+    fn cheapest(&self, given: Jump, edges: [f64; 2]) -> Jump {
+        let cost = |jump: Jump| jump.cost(self.kernel, edges.map(|edge| edge + NEVER));
+        let mut best = (cost(given), given);
+        for jump in given.equivalents() {
+            let cost = cost(jump);
+            if cost < best.0 {
+                best = (cost, jump);
+            }
+        }
+        best.1
+    }
+
+    /// Accounts for an edge to a node that all syscalls, and those with a weight, follow this often.
+    fn follow(&mut self, target: CodeId, all: f64, weighted: f64) {
+        let nearest = self.nearest[target.0 as usize];
+        if let Code::Return(_) = self.graph.get(target) {
+            let found = self.returns.iter_mut().rev().find(|(position, _)| *position == nearest);
+            if let Some((_, reached)) = found {
+                *reached.get_or_insert(0.0) += all;
+            }
+        } else if nearest != self.home[target.0 as usize] {
+            self.trampolines += weighted;
+            self.native += all * (f64::from(self.kernel.ja) + TAKEN);
+        }
+    }
+
+    /// The further cost of all returns but the cheapest.
+    fn cost_of_returns(&self) -> f64 {
+        let reached: Vec<f64> = self.returns.iter().filter_map(|(_, reached)| *reached).collect();
+        let [first, between, last] = self.kernel.returns.map(f64::from);
+        // The last one was written first.
+        let Some((last_reached, others)) = reached.split_first() else { return 0.0 };
+        let Some((first_reached, others)) = others.split_last() else { return 0.0 };
+        first * first_reached + last * last_reached + between * others.iter().sum::<f64>()
+    }
+
+    /// The displacement of a node from an instruction that is emitted now.
+    fn distance(&self, id: CodeId) -> usize {
+        self.written.len() - self.nearest[id.0 as usize]
+    }
+
+    /// Ensures that an instruction emitted now falls through to this node.
+    fn fall_into(&mut self, id: CodeId, next: CodeId) {
+        if self.distance(next) > 0 {
+            self.trampoline(next);
+        }
+        let Frequencies { all, weighted } = self.frequencies;
+        self.follow(next, all.reached(id), weighted.reached(id));
+    }
+
+    /// Emits a copy of a return, or a jump to the node.
+    fn trampoline(&mut self, id: CodeId) {
+        let insn = match self.graph.get(id) {
+            Code::Return(verdict) => {
+                self.returns.push((self.written.len() + 1, None));
+                Insn::new(Op::RetK, verdict.0)
+            }
+            _ => Insn::new(Op::Ja, (self.written.len() - self.home[id.0 as usize]) as u32),
+        };
+        self.written.push(insn);
+        self.nearest[id.0 as usize] = self.written.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Model;
+    use crate::code::Held;
+    use crate::native;
+    use crate::weights::WeightedSyscall;
+    use callgate_bpf::data::Word;
+    use callgate_bpf::syscalls::Arch;
+    use callgate_bpf::verdict::Verdict;
+
+    const HELD: Held = Held { word: Word::IP_LOW, mask: u32::MAX };
+
+    fn kernel() -> &'static Kernel {
+        native::kernel(Arch::X86_64.token())
+    }
+
+    /// Frequencies of a graph in which a single syscall reaches the root.
+    fn frequencies(graph: &Graph, root: CodeId) -> Frequencies {
+        let syscall = WeightedSyscall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
+        Frequencies::new(graph, root, Layout::Seccomp, &[syscall], Model::Uncached)
+    }
+
+    fn writer<'g>(
+        graph: &'g Graph,
+        frequencies: &'g Frequencies,
+        written: usize,
+        home: Vec<usize>,
+    ) -> Writer<'g> {
+        Writer {
+            graph,
+            frequencies,
+            kernel: kernel(),
+            written: vec![Insn::new(Op::Ja, 0); written],
+            patches: Vec::new(),
+            home: home.clone(),
+            nearest: home,
+            returns: Vec::new(),
+            trampolines: 0.0,
+            native: 0.0,
+            savings: Vec::new(),
+        }
+    }
+
+    /// A branch with targets at these displacements: its number of trampolines, and its displacements.
+    fn branch(then: usize, otherwise: usize) -> (usize, u8, u8) {
+        let mut graph = Graph::default();
+        let [a, b] = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
+        let (held, op, k) = (HELD, Op::JeqK, 7);
+        let id = graph.add(Code::Branch { held, op, k, then: a, otherwise: b });
+        let frequencies = frequencies(&graph, id);
+        let written = then.max(otherwise) + 1;
+        let home = vec![written - then, written - otherwise, 0];
+        let mut writer = writer(&graph, &frequencies, written, home);
+        let insn = writer.branch(id, op, k, a, b);
+        let copies = writer.written.len() - written;
+        let lands = |distance: u8| writer.written[writer.written.len() - 1 - usize::from(distance)];
+        for (distance, far, k) in
+            [(insn.jt, then, Verdict::ALLOW.0), (insn.jf, otherwise, Verdict::LOG.0)]
+        {
+            // Either a trampoline, or the original target.
+            let copied = lands(distance) == Insn::new(Op::RetK, k);
+            assert!(copied || usize::from(distance) == far + copies, "{then} {otherwise}");
+        }
+        (copies, insn.jt, insn.jf)
+    }
+
+    #[test]
+    fn only_targets_out_of_reach_get_trampolines() {
+        assert_eq!(branch(255, 255), (0, 255, 255));
+        assert_eq!(branch(256, 0), (1, 0, 1));
+        assert_eq!(branch(256, 253), (1, 0, 254));
+        // The trampoline increases the displacement of the other target to the maximum …
+        assert_eq!(branch(256, 254), (1, 0, 255));
+        assert_eq!(branch(254, 256), (1, 255, 0));
+        // … and above it.
+        assert_eq!(branch(256, 255), (2, 1, 0));
+        assert_eq!(branch(255, 256), (2, 0, 1));
+        assert_eq!(branch(1000, 1000), (2, 1, 0));
+    }
+
+    /// A jump of which the second side is frequent, with the sides 5 and `near` instructions away.
+    fn jump(near: usize, op: Op, k: u32) -> Insn {
+        let mut graph = Graph::default();
+        let [rare, frequent] =
+            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let id = graph.add(Code::Branch { held: HELD, op, k, then: rare, otherwise: frequent });
+        let root = graph.add(Code::Load { word: Word::IP_LOW, next: id });
+        let frequencies = frequencies(&graph, root);
+        let home = vec![5, 10 - near, 0, 0];
+        writer(&graph, &frequencies, 10, home).branch(id, op, k, rare, frequent)
+    }
+
+    #[test]
+    fn without_a_next_side_the_true_one_is_frequent() {
+        assert_eq!(jump(1, Op::JgeK, 1), Insn::branch(Op::JeqK, 0, 1, 5));
+        assert_eq!(jump(1, Op::JeqK, 0), Insn::branch(Op::JgeK, 1, 1, 5));
+        assert_eq!(jump(0, Op::JgeK, 1), Insn::branch(Op::JgeK, 1, 5, 0), "one side is next");
+        assert_eq!(jump(1, Op::JgeK, 2), Insn::branch(Op::JgeK, 2, 5, 1), "there is no negation");
+    }
+
+    #[test]
+    fn constants_that_need_no_register_are_preferred() {
+        let (high, lower) = (0x8000_0000, 0x7fff_ffff);
+        assert_eq!(jump(0, Op::JgeK, high), Insn::branch(Op::JgtK, lower, 5, 0));
+        assert_eq!(jump(0, Op::JgeK, high + 1), Insn::branch(Op::JgeK, high + 1, 5, 0));
+        assert_eq!(jump(0, Op::JgeK, lower), Insn::branch(Op::JgeK, lower, 5, 0));
+        assert_eq!(jump(0, Op::JgeK, 0), Insn::branch(Op::JgeK, 0, 5, 0));
+        assert_eq!(jump(0, Op::JeqK, high), Insn::branch(Op::JeqK, high, 5, 0));
+    }
+
+    #[test]
+    fn constants_of_variables_are_not_changed() {
+        let mut graph = Graph::default();
+        let [a, b] = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
+        let id = graph.add(Code::Branch { held: HELD, op: Op::JgeK, k: 1, then: a, otherwise: b });
+        let frequencies = frequencies(&graph, id);
+        let mut writer = writer(&graph, &frequencies, 10, vec![5, 10, 0]);
+        let insn = writer.branch(id, Op::JgeK, VARIABLE, a, b);
+        assert_eq!(insn, Insn::branch(Op::JgeK, VARIABLE, 5, 0));
+    }
+
+    /// Programs with the returns in this order, of which the first in `verdicts` is never permitted.
+    fn cost(kernel: &Kernel, frequent_first: bool) -> f64 {
+        let mut graph = Graph::default();
+        let [rare, frequent] =
+            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let (held, op, k) = (HELD, Op::JeqK, 7);
+        let id = graph.add(Code::Branch { held, op, k, then: rare, otherwise: frequent });
+        let root = graph.add(Code::Load { word: Word::IP_LOW, next: id });
+        let frequencies = frequencies(&graph, root);
+        let ends = if frequent_first { [rare, frequent] } else { [frequent, rare] };
+        let order = [&ends[..], &[id, root]].concat();
+        let mut writer = writer(&graph, &frequencies, 0, vec![0; 4]);
+        writer.kernel = kernel;
+        order.iter().for_each(|id| writer.write(*id, (Layout::Seccomp, Endian::Little)));
+        writer.cost_of_returns()
+    }
+
+    #[test]
+    fn a_frequent_return_costs_less_at_one_end() {
+        for (arch, frequent_first) in [(Arch::X86_64, true), (Arch::Aarch64, false)] {
+            let kernel = native::kernel(arch.token());
+            let good = cost(kernel, frequent_first);
+            let bad = cost(kernel, !frequent_first);
+            assert!((good - 0.05).abs() < 1e-9 && (bad - 0.95).abs() < 1e-9, "{good} {bad}");
+        }
+    }
+}
