@@ -114,7 +114,7 @@ impl Instance {
     pub(super) fn cost(&self, aim: Aim) -> Cost {
         match aim {
             Aim::Size => Cost { weights: [0; VALUES], size_price: 1 },
-            Aim::Speed => {
+            Aim::Speed | Aim::Quick => {
                 let (of, all) = self.kind.size_price();
                 Cost { weights: self.weights, size_price: self.total * of / all }
             }
@@ -125,7 +125,7 @@ impl Instance {
     pub(super) fn unit(&self, aim: Aim) -> f64 {
         match aim {
             Aim::Size => 1.0,
-            Aim::Speed => f64::from(self.total),
+            Aim::Speed | Aim::Quick => f64::from(self.total),
         }
     }
 
