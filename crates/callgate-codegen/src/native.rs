@@ -53,8 +53,11 @@ mod tests {
                     assert_eq!(near[0], far[0], "{}", kernel.name);
                     // `ja` for the false side.
                     assert_eq!(near[1] + kernel.ja, far[1], "{}", kernel.name);
-                    let with_ja = if op == Op::JsetK { kernel.ja } else { 0 };
-                    assert_eq!(of(Next::True)[1], of(Next::True)[0] + with_ja, "{}", kernel.name);
+                    if !kernel.name.ends_with("interpreter") {
+                        let with_ja = if op == Op::JsetK { kernel.ja } else { 0 };
+                        let [when, otherwise] = of(Next::True);
+                        assert_eq!(otherwise, when + with_ja, "{}", kernel.name);
+                    }
                 }
             }
         }

@@ -61,16 +61,17 @@ impl Form {
     }
 }
 
-/// Programs whose first, middle or last `ret` is executed, after one with a single `ret`; each with its syscall.
+/// Programs whose first, middle or last `ret` is executed, after one with a single `ret`; each with its syscall. All
+/// permit, so that several can be installed on top of each other.
 pub(super) fn with_returns(arch: Arch) -> Result<Vec<(Call, Program)>> {
-    let (permit, deny) = returns();
+    let (permit, _) = returns();
     let load = load(arch.endian());
     let jump = |jt, jf| Insn::branch(Op::JeqK, constant(Constant::Short), jt, jf);
     let programs = [
         (true, vec![load, permit]),
-        (true, vec![load, jump(0, 1), permit, deny]),
-        (true, vec![load, jump(1, 0), deny, permit, deny]),
-        (false, vec![load, jump(0, 1), deny, permit]),
+        (true, vec![load, jump(0, 1), permit, permit]),
+        (true, vec![load, jump(1, 0), permit, permit, permit]),
+        (false, vec![load, jump(0, 1), permit, permit]),
     ];
     let with_call = |(is_equal, insns)| {
         let argument = if is_equal { constant(Constant::Short) } else { 0 };
@@ -235,10 +236,17 @@ mod tests {
     }
 
     #[test]
-    fn every_return_permits() {
-        for (call, program) in with_returns(Arch::S390x).unwrap() {
-            let run = program.run(&data(Arch::S390x, call), Endian::Big);
-            assert_eq!(run.verdict, Verdict::ALLOW);
+    fn the_return_is_executed_that_is_measured() {
+        for (place, (call, program)) in [0, 0, 1, 1].iter().zip(with_returns(Arch::S390x).unwrap())
+        {
+            let data = data(Arch::S390x, call);
+            let returns = program.iter().filter(|insn| insn.op == Op::RetK).count();
+            let mut insns = program.clone().into_insns();
+            let at = insns.len() - returns + place;
+            insns[at].k = Verdict::LOG.0;
+            let verdict = |program: &Program| program.run(&data, Endian::Big).verdict;
+            assert_eq!(verdict(&program), Verdict::ALLOW);
+            assert_eq!(verdict(&checked(insns).unwrap()), Verdict::LOG);
         }
     }
 }
