@@ -4,7 +4,7 @@ use super::compare::{Best, Comparison};
 use super::generator::Measured;
 use super::instances::{Instance, Kind};
 use super::options::Options;
-use super::run::Summary;
+use super::summary::Summary;
 use crate::table::Table;
 use callgate::codegen::Aim;
 
