@@ -20,6 +20,7 @@ mod options;
 mod run;
 mod search;
 mod state;
+mod summary;
 mod text;
 
 pub(crate) use options::HELP;

@@ -1,30 +1,14 @@
 //! The task.
 
-use super::compare::{Best, Comparison, compare};
+use super::compare::compare;
 use super::instances::{Instance, Kind};
 use super::options::Options;
+use super::summary::Summary;
 use super::text;
 use crate::files::write;
 use crate::task::{Result, workspace};
 use callgate::codegen::Aim;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// The results for a kind of functions and an aim.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Summary {
-    pub(super) instances: usize,
-    /// The number of functions for which the search was finished.
-    pub(super) decided: usize,
-    /// The number of functions whose generated program is the best.
-    pub(super) optimal: usize,
-    /// The sums over the decided functions.
-    pub(super) generated: f64,
-    pub(super) best: f64,
-    /// The number of functions for which the search was not finished, although it found a better program.
-    pub(super) improved: usize,
-    /// The decided functions that are not optimal, with the difference, the largest first.
-    pub(super) worst: Vec<(f64, Instance, Comparison)>,
-}
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
@@ -81,30 +65,4 @@ fn summary(kind: Kind, aim: Aim, count: usize, options: &Options) -> Result<Summ
     summary.worst.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
     summary.worst.truncate(options.worst);
     Ok(summary)
-}
-
-impl Summary {
-    fn add(&mut self, instance: Instance, aim: Aim, comparison: Comparison) {
-        let (price, unit) = (instance.cost(aim).size_price, instance.unit(aim));
-        let cost = |measured: super::generator::Measured| match aim {
-            Aim::Size => f64::from(measured.insns),
-            Aim::Speed | Aim::Quick => f64::from(measured.cost(price)) / unit,
-        };
-        let generated = cost(comparison.generated);
-        let best = match comparison.best {
-            Best::Generated => generated,
-            Best::Other(best) => cost(best),
-            Best::Unknown(known) => {
-                self.improved += usize::from(known.is_some());
-                return;
-            }
-        };
-        self.decided += 1;
-        self.generated += generated;
-        self.best += best;
-        match comparison.best {
-            Best::Generated => self.optimal += 1,
-            _ => self.worst.push((generated - best, instance, comparison)),
-        }
-    }
 }

@@ -60,7 +60,7 @@ pub(super) fn cheapest(function: &Function, cost: &Cost, bound: u32, budget: u64
     };
     let (mut best, mut bound) = (None, bound);
     loop {
-        let found = search.from_start(bound);
+        let found = search.solve_all(bound);
         let Some((code, cost_of)) = found else {
             return match (search.left, best) {
                 (0, best) => Found::Unknown(best),
@@ -107,7 +107,7 @@ struct Search {
 }
 
 impl Search {
-    fn from_start(&mut self, bound: u32) -> Option<(Code, u32)> {
+    fn solve_all(&mut self, bound: u32) -> Option<(Code, u32)> {
         let set = self.facts.values.all();
         let held = Held::ALL;
         // The load precedes it.
@@ -248,11 +248,10 @@ impl Search {
                 return Some(cost + found);
             }
         }
-        if held.is_nothing() || held != Held::ALL && !chosen.after_and {
-            if let Some((found, to)) = self.follow(set, Held::ALL, false, rest, left, next) {
-                self.steps.push(Step::Load(id, to));
-                return Some(cost + found);
-            }
+        let reloads = held.is_nothing() || held != Held::ALL && !chosen.after_and;
+        if reloads && let Some((found, to)) = self.follow(set, Held::ALL, false, rest, left, next) {
+            self.steps.push(Step::Load(id, to));
+            return Some(cost + found);
         }
         if !held.is_nothing() && !chosen.after_and && left > self.size_price {
             let bits = self.facts.values.bits(set);

@@ -4,7 +4,7 @@ use super::compare::{Best, Comparison};
 use super::generator::Measured;
 use super::instances::{Instance, Kind};
 use super::options::Options;
-use super::run::Summary;
+use super::summary::Summary;
 use crate::table::Table;
 use callgate::codegen::Aim;
 
@@ -44,7 +44,7 @@ Each best program is accepted by `Program::new` and proved equal to the function
 
 *Best* is the share of the generated programs that no program of the class improves; *mean* and *worst* are the differences from
 the best, in instructions for size and in executed instructions (with the price of size) for speed. They refer to the functions
-whose search was finished; *open* are the others.
+whose search was finished; *open* are the others. Those are the harder ones, so the true means may be larger.
 
 ";
 
