@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "079f90df2e71b6df6ae474dbcb95fa161c2627bd6957e7e69dc8a60a23afba46"
+const ModuleSHA256 = "3240422bef4745c148ade3d82b026e6685447addb5be5a39acf4baa9fe6d24cd"

@@ -3,7 +3,7 @@
 use super::holed::Range;
 use super::masks;
 use super::node::{Node, Tree};
-use super::ranges::{Choice, RangeSearch};
+use super::range_search::{Choice, RangeSearch};
 use super::subsets::Subset;
 use callgate_proof::diagram::Split;
 

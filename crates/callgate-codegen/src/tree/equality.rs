@@ -4,16 +4,17 @@ use super::chain::{Chain, ChainCost, ChainSum};
 use super::holed::Range;
 use super::holes::Holes;
 use super::plain_costs::Pieces;
-use super::ranges::{Choice, ROUNDED_DOWN, RangeSearch};
+use super::range_search::{Choice, ROUNDED_DOWN, RangeSearch};
 use super::subsets::Subset;
 
 /// The minimum share of the weight with which a single value is tested for equality before an order test. Below it,
 /// a split is cheaper.
 const HEAVY: f64 = 0.2;
 
+/// By which share a bound of ranges with holes is raised, because the bound from their pieces is not rigorous.
 const SLACK: f64 = 0.1;
 
-/// A bound that is not lower despite rounding.
+/// A bound above which a range with holes is not solved.
 pub(super) fn above(bound: f64) -> f64 {
     bound + bound.abs() * SLACK
 }

@@ -1,40 +1,8 @@
 //! Masks in ranges: a chain of equality tests before a mask that separates the rest.
 
-use super::interval::WeightedInterval;
-use super::masks::{self, MaskClasses};
-use super::ranges::{ROUNDED_DOWN, RangeSearch};
-
-/// The maximum number of intervals for which a mask is searched.
-pub(super) const MAX_MASKED: usize = 14;
-
-/// The minimum number of single values that are tested before a mask which separates two classes.
-#[derive(Clone, Copy, Default)]
-pub(super) struct MaskBound {
-    classes: [usize; 2],
-    singles: u32,
-}
-
-/// Per interval, what is known of the ranges from there.
-pub(super) struct MaskBounds {
-    /// The bound of the longest range in which a mask was searched for.
-    bounds: Vec<MaskBound>,
-    /// The two classes that a mask may separate up to the current end.
-    classes: Vec<MaskClasses>,
-}
-
-impl MaskBounds {
-    pub(super) fn new(n: usize) -> MaskBounds {
-        MaskBounds {
-            bounds: vec![MaskBound::default(); n],
-            classes: vec![MaskClasses::default(); n],
-        }
-    }
-
-    /// Adds an interval to the range from `low` to the current end.
-    pub(super) fn add(&mut self, low: usize, interval: &WeightedInterval) {
-        self.classes[low].add(interval);
-    }
-}
+use super::mask_bounds::{MAX_MASKED, MaskBound};
+use super::masks;
+use super::range_search::{ROUNDED_DOWN, RangeSearch};
 
 impl RangeSearch {
     /// The maximum number of single values before a mask in a range of this weight whose heaviest single value has the

@@ -10,20 +10,22 @@
 //! - [`ranges`]: more intervals, by dynamic programming over ranges. It is exact if no value is tested for equality
 //!   before the range is small, and close to the optimum otherwise.
 //!   Equality tests leave ranges with holes: [`holed`] has their solutions, and [`plain_costs`] a lower bound that spares
-//!   most of them;
-//!   [`equality`] and [`masked`] are two of its choices, [`emit`] builds the tree, and [`repeats`] finds
-//!   searches that are part of an earlier one, for which [`rounding`] makes sums of weights exact;
+//!   most of them. [`range_search`] is its state, [`equality`] and [`masked`] are two of its choices, [`emit`] builds the
+//!   tree, and [`repeats`] finds searches that are part of an earlier one, for which [`rounding`] makes sums of weights
+//!   exact;
 //! - [`masks`]: the masks that separate classes;
 //! - [`pieces`]: few values of arguments, with masks before other tests;
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies;
 //! - [`quick`]: a good tree in almost linear time, without any of the former.
 
 mod chain;
+mod dominant;
 mod emit;
 mod equality;
 mod holed;
 mod holes;
 mod interval;
+mod mask_bounds;
 mod masked;
 mod masks;
 mod node;
@@ -31,6 +33,7 @@ mod pieces;
 mod plain_costs;
 mod price;
 mod quick;
+mod range_search;
 mod ranges;
 mod ranks;
 mod repeats;

@@ -6,11 +6,11 @@
 //! them for a part with the share w of the weight W, and this estimate makes the choice of a part independent of that of
 //! the others. Then the parts are halved by weight.
 
+use super::dominant::dominant;
 use super::interval::WeightedInterval;
 use super::masks::{all_bits, all_share_a_bit, mask_test};
 use super::node::{Node, Tree};
 use super::price::Price;
-use super::search::dominant;
 use callgate_proof::diagram::Split;
 
 /// The maximum number of intervals of a part.

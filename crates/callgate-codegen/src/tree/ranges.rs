@@ -16,85 +16,24 @@
 
 use std::rc::Rc;
 
-use super::chain::ChainBound;
 use super::equality::{above, is_heavy};
 use super::holed::HoledRanges;
 use super::holes::Holes;
 use super::interval::WeightedInterval;
-use super::masked::{MAX_MASKED, MaskBounds};
+use super::mask_bounds::{MAX_MASKED, MaskBounds};
 use super::plain_costs::PlainCosts;
 use super::price::Price;
+use super::range_search::{Choice, End, ROUNDED_DOWN, RangeSearch};
 use super::ranks::Ranks;
 use super::repeats;
 use super::rounding::Rounding;
 use super::subsets::{MAX_EXACT, Subset, SubsetSearch};
-
-/// Makes a sum of costs a lower bound despite rounding, so that of equal trees the same one is chosen.
-pub(super) const ROUNDED_DOWN: f64 = 1.0 - 1e-9;
 
 /// The maximum number of consecutive values of a bitset test.
 const MAX_BITSET: u32 = 32;
 
 /// The number of instructions of a bitset test, all of which are executed; one less if its base is 0.
 const BITSET_INSNS: f64 = 5.0;
-
-/// A compact form, because there is one per range. Intervals are relative to the first one of the range, which has at
-/// most [`Price::whole`] intervals.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Choice {
-    Leaf,
-    Exact,
-    /// The cheapest order test of a range without holes.
-    CheapestSplit,
-    /// An order test; the upper part begins with this interval.
-    Split(u16),
-    /// An equality test of this interval.
-    Equal(u16),
-    Chain,
-    Masked,
-    Bitset,
-}
-
-pub(super) struct RangeSearch {
-    pub(super) intervals: Rc<[WeightedInterval]>,
-    pub(super) price: Price,
-    pub(super) exact: SubsetSearch,
-    /// Per interval, the sum of the weights before it.
-    before: Vec<f64>,
-    /// For ranges without holes, the choices by `low * n + high`.
-    pub(super) choices: Vec<Choice>,
-    pub(super) costs: PlainCosts,
-    /// Per interval, the last interval of the longest local range from there.
-    local_end: Vec<usize>,
-    /// Per interval, the last interval of the longest chain from there.
-    pub(super) chain_end: Vec<usize>,
-    pub(super) ends: Vec<End>,
-    pub(super) masks: MaskBounds,
-    /// Per interval, the first one from there that is not a single value.
-    pub(super) first_wide: Vec<usize>,
-    /// The single values, the heaviest first.
-    pub(super) ranks: Ranks,
-    /// The solutions of ranges with holes for which [`RangeSearch::exact`] has none.
-    pub(super) holed: HoledRanges<Choice>,
-}
-
-/// What is known of the intervals from one on up to a current end.
-#[derive(Clone, Copy)]
-pub(super) struct End {
-    /// The interval after the end.
-    next: usize,
-    /// The heaviest single value, the first of several, and its weight; `None` if no single value has a weight.
-    heaviest: Option<usize>,
-    heaviest_weight: f64,
-    /// A bound of the cost of a chain.
-    pub(super) chain: ChainBound,
-}
-
-impl End {
-    fn new(low: usize) -> End {
-        End { next: low, heaviest: None, heaviest_weight: 0.0, chain: ChainBound::default() }
-    }
-}
 
 impl RangeSearch {
     /// The solutions of all ranges, some of which may be those of an earlier search with the same price and rounding.
@@ -263,15 +202,6 @@ impl RangeSearch {
             self.intervals[low..=high].iter().all(|interval| classes.contains(&interval.class));
         let insns = if first == 0 { BITSET_INSNS - 1.0 } else { BITSET_INSNS };
         two.then(|| insns * (self.price.size + self.weight(low, high)))
-    }
-
-    pub(super) fn weight(&self, low: usize, high: usize) -> f64 {
-        self.before[high + 1] - self.before[low]
-    }
-
-    /// The local ranges from an interval on: the costs of those with more than one interval, the shortest first.
-    pub(super) fn local_costs(&self, low: usize) -> impl Iterator<Item = f64> + '_ {
-        (low + 1..=self.local_end[low]).map(move |high| self.costs.get(low, high + 1))
     }
 }
 

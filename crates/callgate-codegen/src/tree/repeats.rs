@@ -6,7 +6,7 @@
 //! separates.
 
 use super::interval::WeightedInterval;
-use super::ranges::RangeSearch;
+use super::range_search::RangeSearch;
 
 /// The minimum number of intervals. For fewer, solving all ranges takes little more time than the comparison.
 const MIN_INTERVALS: usize = 64;

@@ -3,11 +3,12 @@
 //! Above [`Price::whole`] intervals, the range is cut into halves of equal weight until the dynamic program over
 //! ranges applies.
 
+use super::dominant::dominant;
 use super::interval::WeightedInterval;
 use super::node::{Node, Tree};
 use super::price::Price;
 use super::quick::quick_tree;
-use super::ranges::RangeSearch;
+use super::range_search::RangeSearch;
 use super::rounding::Rounding;
 use callgate_proof::diagram::Split;
 
@@ -30,10 +31,6 @@ pub(crate) fn search_tree(intervals: &[WeightedInterval], price: Price) -> Tree 
 
 /// The maximum number of intervals for which trees are searched for although the price asks for no search.
 const QUICK_EXACT: usize = 5;
-
-/// From this share of the weight on, a single value is tested for equality before all others (Chrobak et al.: some
-/// optimal tree begins so from 4/9, and none below 1/4).
-const DOMINANT: f64 = 0.3;
 
 /// The search for the trees of the parts.
 struct Parts {
@@ -83,13 +80,4 @@ impl Parts {
         tree.cost += total + price.size;
         tree.push(Node::Test { split: Split::AtLeast(first), then, otherwise })
     }
-}
-
-/// The single value whose weight is so large that it is tested first.
-pub(super) fn dominant(intervals: &[WeightedInterval], total: f64, price: Price) -> Option<usize> {
-    // Without its own test it would need several; their weight must exceed the price of the instruction.
-    let heavy = |interval: &WeightedInterval| {
-        interval.is_single() && interval.weight > DOMINANT * total && interval.weight > price.size
-    };
-    intervals.iter().position(heavy)
 }
