@@ -4,7 +4,7 @@
 //! there are 2^n of them. Equality tests of single values and order tests at the bounds of intervals are all
 //! comparisons that distinguish intervals. Masks that separate two classes are tried exhaustively.
 
-use super::ranges::RangeSearch;
+use super::range_search::RangeSearch;
 use super::rounding::Rounding;
 use super::subsets::MAX_EXACT;
 use super::*;
