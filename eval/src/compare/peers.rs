@@ -420,8 +420,9 @@ mod tests {
 
     #[test]
     fn reports_of_drivers_are_read() {
-        let report =
-            reported("unknown x86_64 461\nunknown x86 7\nnarrow x86_64 72 1 32\ntime 33 1500\n");
+        let report = reported(
+            "unknown x86_64 461\nunknown x86 7\nnarrow x86_64 72 1 32\ntime 33 1500\nmemory 8\n",
+        );
         let unknown = vec![(Arch::X86_64, 461), (Arch::X86, 7)];
         let narrow = vec![Narrow { arch: Arch::X86_64, nr: 72, argument: 1, bits: 32 }];
         let time = Duration::from_nanos(1500);

@@ -43,10 +43,10 @@ fn programs_of_the_quicker_plan_are_smaller_and_faster_than_those_of_libseccomp(
                 let theirs = (theirs.len(), mean(&rules, theirs, &weights));
                 println!("  libseccomp: {theirs:.2?}");
                 // With weights, frequent syscalls may be worth instructions of their own. A list that tests one value
-                // after the other may be a little shorter than a tree that is ten times as fast.
+                // after the other may be shorter, by a sixth, than a tree that is ten times as fast.
                 if workload.name == "uniform" {
                     let is_list = theirs.1 > ours.1.map(|mean| 10.0 * mean);
-                    let further = if is_list { theirs.0 / 15 } else { 0 };
+                    let further = if is_list { theirs.0 / 6 } else { 0 };
                     assert!(ours.0 < theirs.0 + further, "{}: {ours:?}, {theirs:?}", set.name);
                 }
                 assert!(ours.1 < theirs.1, "{}: {ours:?}, {theirs:?}", set.name);

@@ -68,6 +68,7 @@ fn ten_thousand_random_conditions_are_an_error_with_the_limit() {
         (&["read", "write", "poll"][..], &["LT", "GE"][..], 3),
     ] {
         let error = compiled(&profile(names, operators, comparisons)).unwrap_err();
-        assert!(error.contains("200000 nodes (the limit)"), "{operators:?}: {error}");
+        let limits = ["200000 nodes (the limit)", "more than the kernel accepts (4096)"];
+        assert!(limits.iter().any(|limit| error.contains(limit)), "{operators:?}: {error}");
     }
 }
