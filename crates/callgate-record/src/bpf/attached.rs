@@ -142,8 +142,9 @@ impl Attached {
         if self.seeded.unread > 0 {
             notes.push(Note::UnreadWaits(self.seeded.unread));
         }
-        let counted =
-            self.recorder.finish(self.seeded.before, watched.map(drop), &self.living, &mut notes);
+        // Another process may join at any time.
+        let watched = watched.map(|_| false);
+        let counted = self.recorder.finish(self.seeded.before, watched, &self.living, &mut notes);
         let Counted { tallies, processes, threads, .. } = counted;
         Outcome { tallies, status: None, processes, threads, time, cost, notes, signals }
     }

@@ -174,6 +174,12 @@ impl Map {
         self.descriptor.as_raw_fd()
     }
 
+    /// The same map by another descriptor.
+    pub(super) fn try_clone(&self) -> io::Result<Map> {
+        let &Map { key_size, value_size, .. } = self;
+        Ok(Map { descriptor: self.descriptor.try_clone()?, key_size, value_size })
+    }
+
     fn attr(&self) -> Attr {
         let mut attr = Attr::default();
         attr.0[0] = self.descriptor() as u32;

@@ -129,13 +129,13 @@ impl Recorder {
         let mut living = Living::new(1);
         let watched = loop {
             let left = match living.count(session) {
-                Ok(0) => break Ok(()),
+                Ok(0) => break Ok(true),
                 Ok(left) => left,
                 Err(why) => break Err(why),
             };
             if signals.interrupted() {
                 notes.push(Note::LeftOthers(left as usize));
-                break Ok(());
+                break Ok(false);
             }
             if parts.is_due() {
                 recorder.save(&mut parts, &before);
@@ -150,15 +150,18 @@ impl Recorder {
     }
 
     /// Stops counting, and adds what the programs counted to what was counted `before`. An error does not discard a
-    /// recording: a note says that it is incomplete.
+    /// recording: a note says that it is incomplete. `watched`: whether no thread is left that could be counted.
     pub(super) fn finish(
         &self,
         before: Counted,
-        watched: io::Result<()>,
+        watched: io::Result<bool>,
         living: &Living,
         notes: &mut Vec<Note>,
     ) -> Counted {
-        let stopped = self.session.stop();
+        let stopped = match watched {
+            Ok(true) => Ok(()),
+            _ => self.session.stop(),
+        };
         let (counted, read) = self.read(before);
         if living.unseen_ends > 0 {
             notes.push(Note::UnseenEnds(living.unseen_ends as usize));
@@ -168,7 +171,7 @@ impl Recorder {
             let exactly = (counted.tallies.whole.lost == 0).then_some(counted.denied);
             notes.push(Note::Denied(exactly));
         }
-        if let Err(why) = watched.and(stopped).and(read) {
+        if let Err(why) = watched.map(drop).and(stopped).and(read) {
             notes.push(Note::Unreadable(error_text(&why)));
         }
         counted

@@ -1,6 +1,7 @@
 //! A recorder's entries in a set of programs: its counters, its threads, its cgroup.
 
 use std::io;
+use std::thread::JoinHandle;
 
 use super::kernel::{self, Form, Map, processors};
 use super::layout::{session, state};
@@ -15,6 +16,8 @@ pub(super) struct Session {
     /// Argument values in `syscalls` are stored xor this.
     pub(super) key: u64,
     pub(super) syscalls: Map,
+    /// Adds `syscalls` to those of the set.
+    opening: Option<JoinHandle<io::Result<()>>>,
     /// How many keys `syscalls` has at most.
     pub(super) capacity: usize,
     /// Whether executables are counted apart.
@@ -47,12 +50,13 @@ impl Session {
         let syscalls = Map::new(form, &plan.name('e'))?;
         let [id, secret, key] = kernel::random()?;
         let misses_before = set.misses()?;
-        let session = Session {
+        let mut session = Session {
             set,
             id,
             secret,
             key,
             syscalls,
+            opening: None,
             capacity: form.entries as usize,
             splits,
             misses_before,
@@ -66,11 +70,29 @@ impl Session {
         words[session::SPLIT as usize] = u64::from(splits);
         words[session::MAX_PAIRS as usize] = (session.capacity - MAX_SYSCALLS) as u64;
         session.set.sessions.insert(&id.to_ne_bytes(), &words)?;
-        session.set.syscalls.insert(&id.to_ne_bytes(), &[session.syscalls.descriptor() as u64])?;
+        session.open()?;
         if splits {
             session.name_others()?;
         }
         Ok(session)
+    }
+
+    /// Lets the programs find the counters. In a map of maps, the kernel changes an entry at once, but then waits for
+    /// programs that may still use the entry before (`maybe_wait_bpf_programs`), 10 ms and more. There was none, so a thread
+    /// waits, and this returns when the entry is there.
+    fn open(&mut self) -> io::Result<()> {
+        let key = self.id.to_ne_bytes();
+        let (all, own) = (self.set.syscalls.try_clone()?, self.syscalls.try_clone()?);
+        let insert = move || all.insert(&key, &[own.descriptor() as u64]);
+        let opening = std::thread::Builder::new().spawn(insert)?;
+        while !opening.is_finished() {
+            if self.set.syscalls.get(&key)?.is_some() {
+                self.opening = Some(opening);
+                return Ok(());
+            }
+            std::thread::yield_now();
+        }
+        joined(opening)
     }
 
     /// The arguments of the syscall that adds the first thread.
@@ -207,14 +229,24 @@ fn many_counters() -> io::Result<Form> {
     Ok(Form { entries: entries as u32, ..SYSCALLS })
 }
 
+fn joined(opening: JoinHandle<io::Result<()>>) -> io::Result<()> {
+    opening.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(cgroup) = self.cgroup {
             let _ = self.set.cgroups.remove(&cgroup.to_ne_bytes());
         }
-        let _ = self.stop();
         // From now on, new threads are not added.
         let _ = self.set.sessions.remove(&self.id.to_ne_bytes());
+        // The entry would keep the counters in memory. Without another session the set is about to end with all its entries,
+        // so that nothing waits for the kernel. A session that is opened at this moment inherits the entry, like those of
+        // recorders that were killed.
+        if !matches!(self.set.sessions.next_key(None), Ok(None)) {
+            let _ = self.stop();
+        }
+        let _ = self.opening.take().map(joined);
         if self.splits {
             let _ = self.forget_executables();
         }

@@ -252,6 +252,7 @@ mod tests {
         let last = new();
         drop(second);
         assert_eq!(sessions(&last), None);
+        assert_eq!(last.session.set.syscalls.get(&cookie).unwrap(), None);
         assert_eq!(id(&last), set);
     }
 
