@@ -97,9 +97,38 @@ impl Graph {
     pub(super) fn len(&self) -> usize {
         self.codes.len()
     }
+
+    /// The number of instructions from a node on, without those that only the layout adds.
+    pub(super) fn insns(&self, from: CodeId) -> usize {
+        let mut reached = vec![false; from.0 as usize + 1];
+        reached[from.0 as usize] = true;
+        let mut insns = 0;
+        // Successors have smaller indexes.
+        for id in (0..=from.0).rev() {
+            if !reached[id as usize] {
+                continue;
+            }
+            let code = self.get(CodeId(id));
+            for next in code.successors() {
+                reached[next.0 as usize] = true;
+            }
+            insns += code.insns();
+        }
+        insns
+    }
 }
 
 impl Code {
+    /// The number of instructions.
+    fn insns(&self) -> usize {
+        match self {
+            // `sub`, `tax`, `ld #bits`, `rsh x` and `jset #1`.
+            Code::Bitset { base: 0, .. } => 4,
+            Code::Bitset { .. } => 5,
+            _ => 1,
+        }
+    }
+
     /// The successors; for a conditional jump, the taken edge first.
     pub(super) fn successors(&self) -> impl Iterator<Item = CodeId> + use<> {
         let pair = match *self {

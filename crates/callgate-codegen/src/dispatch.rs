@@ -47,9 +47,14 @@ impl Lowering<'_> {
         let is_reusable = |bit| self.aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
         // Only syscalls have numbers of several ABIs.
         let found = if layout == Layout::Seccomp { reuse::find(&intervals) } else { None };
-        if let Some(reuse) = found.filter(|reuse| is_reusable(reuse.bit)) {
-            return self.search_with_reuse(word, &reuse, &weights).map(Some);
+        let reuse = found.filter(|reuse| is_reusable(reuse.bit));
+        if let Some(reuse) = reuse.as_ref().filter(|_| self.aim != Aim::Size) {
+            return self.search_with_reuse(word, reuse, &weights).map(Some);
         }
+        let separated = match &reuse {
+            Some(reuse) => Some(self.search_separated(word, reuse, &weights)?),
+            None => None,
+        };
         let intervals: Vec<TargetInterval> = intervals
             .iter()
             .map(|interval| (interval.first, interval.last, Target::Exit(interval.then)))
@@ -58,7 +63,10 @@ impl Lowering<'_> {
         // The search takes the most memory.
         drop((intervals, weights));
         let search = self.tree_of(classified);
-        self.searched(word, &search, &[]).map(Some)
+        let code = self.searched(word, &search, &[])?;
+        // Without the separation, more tests may be equal.
+        let is_shorter = |other: &CodeId| self.graph.insns(*other) < self.graph.insns(code);
+        Ok(Some(separated.filter(is_shorter).unwrap_or(code)))
     }
 
     fn tree_over(&self, intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Search {
@@ -109,24 +117,8 @@ impl Lowering<'_> {
         reuse: &Reuse,
         weights: &[(u32, f64)],
     ) -> Result<CodeId, DiagramError> {
-        let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
+        let bit = reuse.bit;
         let with = self.tree_over(&reuse.with, weights);
-        if self.aim == Aim::Size {
-            // The numbers with the bit are separated first, so that the tree of the others is contiguous.
-            let at = reuse.all.partition_point(|(first, ..)| *first < bit);
-            let (low, high) = reuse.all.split_at(at);
-            let [low, high] = [low, high].map(|intervals| self.tree_over(intervals, weights));
-            let otherwise = self.searched(word, &low, &[])?;
-            let with = self.with_bit(word, &with, bit, otherwise)?;
-            let then = self.searched(word, &high, &[(Target::WithBit, with)])?;
-            return Ok(self.graph.add(Code::Branch {
-                held,
-                op: Op::JgeK,
-                k: bit,
-                then,
-                otherwise,
-            }));
-        }
         // The numbers with the bit are found within the tree of all numbers. Those that reuse it without the bit
         // repeat the tests on that path.
         let all = self.tree_over(&reuse.all, weights);
@@ -136,6 +128,25 @@ impl Lowering<'_> {
         let without = self.searched(word, &Search { tree, targets: all.targets.clone() }, &[])?;
         let with = self.with_bit(word, &with, bit, without)?;
         self.searched(word, &all, &[(Target::WithBit, with)])
+    }
+
+    /// The code of a search in which the numbers with a bit are separated first, so that the tree of the others, which they
+    /// reuse, is contiguous.
+    fn search_separated(
+        &mut self,
+        word: Word,
+        reuse: &Reuse,
+        weights: &[(u32, f64)],
+    ) -> Result<CodeId, DiagramError> {
+        let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
+        let at = reuse.all.partition_point(|(first, ..)| *first < bit);
+        let (low, high) = reuse.all.split_at(at);
+        let [low, high, with] =
+            [low, high, &reuse.with].map(|intervals| self.tree_over(intervals, weights));
+        let otherwise = self.searched(word, &low, &[])?;
+        let with = self.with_bit(word, &with, bit, otherwise)?;
+        let then = self.searched(word, &high, &[(Target::WithBit, with)])?;
+        Ok(self.graph.add(Code::Branch { held, op: Op::JgeK, k: bit, then, otherwise }))
     }
 
     /// The code of the search among the numbers with the bit, some of which continue at `without`.
