@@ -5,12 +5,14 @@
 //! for the false side. So for the branches that cost most by this, orders in which a side is the next instruction are tried.
 //! An order is chosen if the program is shorter, executes fewer trampolines or costs the kernel less, but not if one of the
 //! first two increases.
+//!
+//! Last, shared code that is reached by a frequent trampoline is copied, if the instructions are worth their price.
 
 use super::frequencies::{Counts, Frequencies};
 use super::order::{Neighbours, Preferences, postorder, returns};
 use super::program::Program;
-use super::writer::{Emitted, write};
-use crate::code::{CodeId, Graph};
+use super::writer::{Edge, Emitted, write};
+use crate::code::{Code, CodeId, Graph};
 use crate::native::Kernel;
 use callgate_bpf::Layout;
 use callgate_bpf::data::Endian;
@@ -21,19 +23,28 @@ const MAX_TRIES: usize = 6;
 /// The minimum that a branch must save, in machine instructions of the mean syscall.
 const MIN_SAVING: f64 = 0.01;
 
-/// The instructions of the code graph from `root`. `input` is the layout of the structure with the loaded words, and the byte
-/// order of the machine.
+/// The maximum number of trampolines for which copies are tried.
+const MAX_COPIES: usize = 6;
+
+/// The maximum number of nodes in a copy, from its first one to a branch.
+const MAX_COPIED: usize = 4;
+
+/// The instructions of the code graph from `root`. `price` is that of one more instruction, in executed instructions; `input`
+/// is the layout of the structure with the loaded words, and the byte order of the machine.
 pub(crate) fn lay_out(
     graph: &Graph,
     root: CodeId,
     frequencies: &Frequencies,
     kernel: &Kernel,
+    price: f64,
     input: (Layout, Endian),
 ) -> Program {
-    let attempt = |counts: &Counts, preferences: &Preferences| {
+    let with_copies = |counts: &Counts, preferences: &Preferences, copies: &[Edge]| {
         let order = postorder(graph, root, counts, preferences);
-        write(graph, &order, frequencies, kernel, input)
+        write(graph, &order, copies, frequencies, kernel, input)
     };
+    let attempt =
+        |counts: &Counts, preferences: &Preferences| with_copies(counts, preferences, &[]);
     let (mut counts, mut chosen) = (&frequencies.weighted, Preferences::default());
     let mut best = attempt(counts, &chosen);
     let emitted = attempt(&frequencies.all, &chosen);
@@ -68,18 +79,53 @@ pub(crate) fn lay_out(
             chosen.neighbours.pop();
         }
     }
+
+    let mut trampolines = best.trampolines.clone();
+    trampolines.retain(|trampoline| trampoline.executed > price);
+    trampolines.sort_by(|a, b| b.executed.total_cmp(&a.executed));
+    let mut copies = Vec::new();
+    for trampoline in trampolines.iter().take(MAX_COPIES) {
+        let before = copies.len();
+        copies.extend(copied(graph, trampoline.to));
+        let emitted = with_copies(counts, &chosen, &copies);
+        if emitted.cost(price) < best.cost(price) {
+            best = emitted;
+        } else {
+            copies.truncate(before);
+        }
+    }
     best.program
 }
 
+/// The edges from a node to the next branch.
+fn copied(graph: &Graph, first: Edge) -> impl Iterator<Item = Edge> {
+    let next = |(_, at): &Edge| match graph.get(*at) {
+        Code::Load { next, .. } | Code::And { next, .. } => Some((*at, next)),
+        _ => None,
+    };
+    std::iter::successors(Some(first), next).take(MAX_COPIED)
+}
+
 impl Emitted {
+    /// The executed trampolines of the mean syscall with a weight.
+    fn executed_trampolines(&self) -> f64 {
+        self.trampolines.iter().map(|trampoline| trampoline.executed).sum()
+    }
+
+    /// The cost of what depends on copies.
+    fn cost(&self, price: f64) -> f64 {
+        self.executed_trampolines() + price * self.program.insns.len() as f64
+    }
+
     fn is_better_than(&self, other: &Emitted) -> bool {
         // Sums in another order differ by rounding.
         let negligible = 1e-6;
         let (insns, of_other) = (self.program.insns.len(), other.program.insns.len());
+        let [trampolines, trampolines_of_other] = [self, other].map(Emitted::executed_trampolines);
         insns <= of_other
-            && self.trampolines <= other.trampolines + negligible
+            && trampolines <= trampolines_of_other + negligible
             && (insns < of_other
-                || self.trampolines < other.trampolines - negligible
+                || trampolines < trampolines_of_other - negligible
                 || self.native < other.native - negligible)
     }
 }
@@ -131,7 +177,7 @@ mod tests {
             Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
         let kernel = native::kernel(Arch::X86_64.token());
         let program =
-            lay_out(&graph, root, &frequencies, kernel, (Layout::Seccomp, Endian::Little));
+            lay_out(&graph, root, &frequencies, kernel, 0.02, (Layout::Seccomp, Endian::Little));
         let low = Insn::new(Op::LdWordAbs, low.offset(Endian::Little));
         let expected = [
             Insn::new(Op::LdWordAbs, 0),
@@ -146,5 +192,44 @@ mod tests {
             Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
         ];
         assert_eq!(program.insns, expected);
+    }
+
+    /// Two syscalls share the check of a word, which can follow only one of them.
+    #[test]
+    fn shared_code_is_copied_where_that_is_worth_its_instructions() {
+        let mut graph = Graph::default();
+        let [deny, allow] =
+            [Verdict::KILL_PROCESS, Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let [high, low] = [Word::arg_high(1), Word::arg_low(1)].map(Option::unwrap);
+        let held = Held { word: high, mask: u32::MAX };
+        let (op, k) = (Op::JeqK, 7);
+        let check = graph.add(Code::Branch { held, op, k, then: allow, otherwise: deny });
+        let shared = graph.add(Code::Load { word: high, next: check });
+        let [one, other] = [1, 2].map(|mask| {
+            let and = Code::And { held: Held { word: low, mask: u32::MAX }, mask, next: shared };
+            let next = graph.add(and);
+            graph.add(Code::Load { word: low, next })
+        });
+        let held = Held { word: Word::NR, mask: u32::MAX };
+        let test = graph.add(Code::Branch { held, op, k: 9, then: one, otherwise: other });
+        let root = graph.add(Code::Load { word: Word::NR, next: test });
+        let syscalls = [8, 9].map(|nr| WeightedSyscall {
+            token: Arch::X86_64.token(),
+            nr,
+            weight: 1.0,
+            always_allowed: false,
+        });
+        let frequencies =
+            Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
+        let kernel = native::kernel(Arch::X86_64.token());
+        let insns = |price: f64| {
+            let input = (Layout::Seccomp, Endian::Little);
+            lay_out(&graph, root, &frequencies, kernel, price, input).insns
+        };
+        let jumps = |insns: &[Insn]| insns.iter().filter(|insn| insn.op == Op::Ja).count();
+        let (copied, shared) = (insns(0.02), insns(100.0));
+        assert_eq!((copied.len(), jumps(&copied)), (12, 0), "{copied:?}");
+        assert_eq!((shared.len(), jumps(&shared)), (11, 1), "{shared:?}");
+        assert_eq!(insns(0.6), shared, "half of an executed jump for one more instruction");
     }
 }

@@ -17,13 +17,25 @@ const VARIABLE: u32 = u32::MAX;
 /// A program, and what it costs.
 pub(super) struct Emitted {
     pub(super) program: Program,
-    /// The executed trampolines of the mean syscall with a weight.
-    pub(super) trampolines: f64,
+    /// The trampolines that are jumps.
+    pub(super) trampolines: Vec<Trampoline>,
     /// What everything whose cost depends on the order costs the kernel for the mean syscall.
     pub(super) native: f64,
     /// What branches could save, with the successor that would be their next instruction.
     pub(super) savings: Vec<Saving>,
 }
+
+/// A jump to code that is out of reach, or that cannot follow directly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trampoline {
+    pub(super) to: Edge,
+    position: usize,
+    /// How often the mean syscall with a weight executes it.
+    pub(super) executed: f64,
+}
+
+/// A node and one of its successors.
+pub(super) type Edge = (CodeId, CodeId);
 
 /// What a branch would save if a successor were its next instruction.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +45,12 @@ pub(super) struct Saving {
     pub(super) native: f64,
 }
 
-/// The program with the nodes of the graph in the reverse of this order. `input` is the layout of the structure with the
-/// loaded words, and the byte order of the machine.
+/// The program with the nodes of the graph in the reverse of this order. At edges in `copies`, the successor is copied
+/// instead of jumped to. `input` is the layout of the structure with the loaded words, and the byte order of the machine.
 pub(super) fn write(
     graph: &Graph,
     order: &[CodeId],
+    copies: &[Edge],
     frequencies: &Frequencies,
     kernel: &Kernel,
     input: (Layout, Endian),
@@ -45,19 +58,21 @@ pub(super) fn write(
     let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
     let mut writer = Writer {
         graph,
+        copies,
         frequencies,
         kernel,
+        input,
         written: Vec::with_capacity(graph.len() + 16),
         patches: Vec::new(),
         home,
         nearest,
         returns: Vec::new(),
-        trampolines: 0.0,
+        trampolines: Vec::new(),
         native: 0.0,
         savings: Vec::new(),
     };
     for id in order {
-        writer.write(*id, input);
+        writer.write(*id);
     }
     let native = writer.native + writer.cost_of_returns();
     writer.written.reverse();
@@ -122,25 +137,28 @@ const NEVER: f64 = 1e-9;
 
 struct Writer<'g> {
     graph: &'g Graph,
+    copies: &'g [Edge],
     frequencies: &'g Frequencies,
     kernel: &'g Kernel,
+    input: (Layout, Endian),
     /// In reverse order.
     written: Vec<Insn>,
     /// The patches; in place of the index of an instruction, the number of instructions after it.
     patches: Vec<Patch>,
-    /// Per node, its position: the number of instructions emitted so far, itself included.
+    /// Per node, the position of its last copy: the number of instructions emitted so far, itself included.
     home: Vec<usize>,
     /// Per node, the position of its nearest trampoline, or its own.
     nearest: Vec<usize>,
     /// The positions of returns and their copies, and how often each is reached; `None` if never.
     returns: Vec<(usize, Option<f64>)>,
-    trampolines: f64,
+    trampolines: Vec<Trampoline>,
     native: f64,
     savings: Vec<Saving>,
 }
 
 impl Writer<'_> {
-    fn write(&mut self, id: CodeId, (layout, endian): (Layout, Endian)) {
+    /// Emits a node. The depth of the recursion by copies is that of the edges in `copies`.
+    fn write(&mut self, id: CodeId) {
         let insn = match self.graph.get(id) {
             Code::Return(verdict) => {
                 self.returns.push((self.written.len() + 1, None));
@@ -149,6 +167,7 @@ impl Writer<'_> {
             Code::Load { word, next } => {
                 self.fall_into(id, next);
                 // Every word of a graph has a place; no program loads from the other offset.
+                let (layout, endian) = self.input;
                 let offset = layout.place(word, endian).map_or(u32::MAX, |place| place.offset);
                 Insn::new(Op::LdWordAbs, offset)
             }
@@ -190,7 +209,7 @@ impl Writer<'_> {
         };
         for target in [far, near] {
             if self.distance(target) > MAX_DISPLACEMENT {
-                self.trampoline(target);
+                self.trampoline((id, target));
             }
         }
         let edges = self.frequencies.all.edges(id);
@@ -237,7 +256,10 @@ impl Writer<'_> {
                 *reached.get_or_insert(0.0) += all;
             }
         } else if nearest != self.home[target.0 as usize] {
-            self.trampolines += weighted;
+            let mut jumps = self.trampolines.iter_mut().rev();
+            if let Some(jump) = jumps.find(|jump| jump.position == nearest) {
+                jump.executed += weighted;
+            }
             self.native += all * (f64::from(self.kernel.ja) + TAKEN);
         }
     }
@@ -260,23 +282,31 @@ impl Writer<'_> {
     /// Ensures that an instruction emitted now falls through to this node.
     fn fall_into(&mut self, id: CodeId, next: CodeId) {
         if self.distance(next) > 0 {
-            self.trampoline(next);
+            self.trampoline((id, next));
         }
         let Frequencies { all, weighted } = self.frequencies;
         self.follow(next, all.reached(id), weighted.reached(id));
     }
 
-    /// Emits a copy of a return, or a jump to the node.
-    fn trampoline(&mut self, id: CodeId) {
-        let insn = match self.graph.get(id) {
+    /// Emits a copy of a return, or of a node that is to be copied, or a jump to the node.
+    fn trampoline(&mut self, edge: Edge) {
+        let (_, to) = edge;
+        if self.copies.contains(&edge) {
+            return self.write(to);
+        }
+        let insn = match self.graph.get(to) {
             Code::Return(verdict) => {
                 self.returns.push((self.written.len() + 1, None));
                 Insn::new(Op::RetK, verdict.0)
             }
-            _ => Insn::new(Op::Ja, (self.written.len() - self.home[id.0 as usize]) as u32),
+            _ => {
+                let position = self.written.len() + 1;
+                self.trampolines.push(Trampoline { to: edge, position, executed: 0.0 });
+                Insn::new(Op::Ja, (self.written.len() - self.home[to.0 as usize]) as u32)
+            }
         };
         self.written.push(insn);
-        self.nearest[id.0 as usize] = self.written.len();
+        self.nearest[to.0 as usize] = self.written.len();
     }
 }
 
@@ -311,14 +341,16 @@ mod tests {
     ) -> Writer<'g> {
         Writer {
             graph,
+            copies: &[],
             frequencies,
             kernel: kernel(),
+            input: (Layout::Seccomp, Endian::Little),
             written: vec![Insn::new(Op::Ja, 0); written],
             patches: Vec::new(),
             home: home.clone(),
             nearest: home,
             returns: Vec::new(),
-            trampolines: 0.0,
+            trampolines: Vec::new(),
             native: 0.0,
             savings: Vec::new(),
         }
@@ -415,7 +447,7 @@ mod tests {
         let order = [&ends[..], &[id, root]].concat();
         let mut writer = writer(&graph, &frequencies, 0, vec![0; 4]);
         writer.kernel = kernel;
-        order.iter().for_each(|id| writer.write(*id, (Layout::Seccomp, Endian::Little)));
+        order.iter().for_each(|id| writer.write(*id));
         writer.cost_of_returns()
     }
 
