@@ -34,8 +34,8 @@ parts, which only print their tables:
                    the drivers' form (eval/src/compare/text.rs) in *.rules
   --filters DIR    programs to compile again: *.bpf, little-endian, for x86_64
   --weights FILE   one more workload: lines with the name of a syscall and a count
-  --install        install gcc, libseccomp-dev and libpcap-dev with apt-get first; `.ci/go`
-                   installs Go
+  --install        first install gcc, libseccomp-dev and libpcap-dev with apt-get, and the
+                   Rust toolchain of seacomb with rustup; `.ci/go` installs Go
   --count          with own: also count machine instructions, which takes minutes
   --case NAME      with own: only compile this case, once; --aim speed|size (for profilers)
   --output DIR     where to write the report, instead of docs

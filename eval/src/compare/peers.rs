@@ -231,18 +231,19 @@ fn go_version(directory: &Path) -> Result<String> {
 /// The Debian packages that drivers in C need: those of the compilers, and of the engines (gcc and libpcap).
 const PACKAGES: [&str; 4] = ["gcc", "libc6-dev", "libseccomp-dev", "libpcap-dev"];
 
-/// Installs [`PACKAGES`].
+/// Installs [`PACKAGES`] and the Rust toolchain of seacomb.
 pub(super) fn install() -> Result<()> {
-    let apt_get = |arguments: &[&str]| {
-        let status = Command::new("apt-get").args(arguments).status();
+    let run = |program: &str, arguments: &[&str]| {
+        let status = Command::new(program).args(arguments).status();
         match status {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(format!("apt-get {}: {status}", arguments.join(" "))),
-            Err(error) => Err(format!("apt-get: {error}")),
+            Ok(status) => Err(format!("{program} {}: {status}", arguments.join(" "))),
+            Err(error) => Err(format!("{program}: {error}")),
         }
     };
-    apt_get(&["update"])?;
-    apt_get(&[&["install", "-y"][..], &PACKAGES].concat())
+    run("apt-get", &["update"])?;
+    run("apt-get", &[&["install", "-y"][..], &PACKAGES].concat())?;
+    run("rustup", &["toolchain", "install", SEACOMB_TOOLCHAIN, "--profile", "minimal"])
 }
 
 /// The available compilers.
