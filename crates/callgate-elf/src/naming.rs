@@ -85,7 +85,7 @@ fn underscored(name: &str) -> usize {
     name.len() + 100 * name.bytes().take_while(|byte| *byte == b'_').count()
 }
 
-/// A name comes from a file that nobody vouches for.
+/// A name from an untrusted file, safe to print.
 fn printable(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(120).collect()
 }

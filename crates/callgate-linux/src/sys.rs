@@ -14,7 +14,7 @@ pub type PtraceRequest = c_int;
 #[cfg(not(target_env = "musl"))]
 pub type PtraceRequest = c_uint;
 
-/// `prctl(PR_SET_NO_NEW_PRIVS)`: `execve` does not gain privileges any more. Cannot be undone.
+/// `prctl(PR_SET_NO_NEW_PRIVS)`: `execve` no longer gains privileges. Cannot be undone.
 ///
 /// # Errors
 /// The errno of the syscall.

@@ -85,7 +85,7 @@ fn exits_of_a_word_are_the_functions_of_later_words() {
     }
 }
 
-/// `states_at` has the states of one instruction; registers that are not read any more do not make a difference.
+/// `states_at` has the states of one instruction; registers that are no longer read do not make a difference.
 #[test]
 fn an_execution_has_the_states_of_each_instruction() {
     let program = Program::new(vec![

@@ -18,7 +18,7 @@ pub enum Note {
     Untraced(u64),
     /// Tracing failed, for this reason. All processes were killed; the recording ends there.
     Failed(String),
-    /// The counters of the programs could not be read any more, for this reason. The recording ends there; the command
+    /// The counters of the programs could no longer be read, for this reason. The recording ends there; the command
     /// continues.
     Unreadable(String),
     /// Filters denied this many syscalls; `None` if there are filters, but the number is unknown. Denied syscalls
@@ -74,11 +74,11 @@ impl fmt::Display for Note {
             }
             Note::Failed(why) => write!(
                 f,
-                "the command was killed because it could not be traced any more: {why}; the recording ends there"
+                "the command was killed because it could no longer be traced: {why}; the recording ends there"
             ),
             Note::Unreadable(why) => write!(
                 f,
-                "the counters of the recorder could not be read any more, so syscalls are missing: {why}"
+                "the counters of the recorder could no longer be read, so syscalls are missing: {why}"
             ),
             Note::RanBefore(count) => write!(
                 f,

@@ -17,7 +17,7 @@ pub(crate) enum Error {
     Internal,
     /// An argument is invalid.
     Invalid,
-    /// The identity of a notification is not valid any more.
+    /// The identity of a notification is no longer valid.
     NoEntry,
     /// Not enough memory.
     NoMemory,

@@ -107,7 +107,7 @@ pub(super) struct Context<'a> {
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
-        // SAFETY: the context is not used any more.
+        // SAFETY: the context is no longer used.
         unsafe { (self.api.release)(self.handle) }
     }
 }

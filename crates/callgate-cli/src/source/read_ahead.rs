@@ -64,7 +64,7 @@ impl ReadAhead {
         }
     }
 
-    /// Takes back a part that is not needed any more.
+    /// Takes back a part that is no longer needed.
     pub(super) fn reuse(&self, part: TextPart) {
         // After the end of the log, no further part is needed.
         let _ = self.spare.send(part);

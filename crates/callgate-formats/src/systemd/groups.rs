@@ -21,7 +21,7 @@ pub fn group_names(version: SystemdVersion) -> impl Iterator<Item = &'static str
 }
 
 /// The syscalls of a group and of the groups in it, sorted; `None` if the version has no group with this name. Some are
-/// syscalls that no architecture has any more, and a few are names that no architecture ever had.
+/// syscalls that no architecture still has, and a few are names that no architecture ever had.
 ///
 /// ```
 /// use callgate_formats::systemd::{SystemdVersion, group_members};

@@ -98,7 +98,7 @@ fn own_tid() -> Option<u32> {
     path.file_name()?.to_str()?.parse().ok()
 }
 
-/// Waits until the thread is not traced by the ended thread `reader` any more, so that it can be read again at once.
+/// Waits until the thread is no longer traced by the ended thread `reader`, so that it can be read again at once.
 ///
 /// A thread that ends wakes `join` when it releases its memory, before the kernel detaches what it traces
 /// (`exit_mm` before `exit_notify` in `do_exit`, kernel/exit.c).

@@ -145,7 +145,7 @@ fn next(tracee: &Tracee, is_restarting: bool, deadline: Instant) -> Result<Next,
 }
 
 /// Lets the interrupted syscall start again with all of its time. If that was a `restart_syscall`, its number is
-/// not known any more, and the filters judge the next one.
+/// no longer known, and the filters judge the next one.
 fn start_again(stopped: &Stopped, restart: &Restart) {
     if stopped.stop == Stop::Group {
         return;

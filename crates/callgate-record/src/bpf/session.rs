@@ -158,7 +158,7 @@ impl Session {
             Err(why) => return Err(why),
         }
         match self.set.threads.get(thread)?.as_deref() {
-            // If its `execve` fails, it would not be recorded any more.
+            // If its `execve` fails, it would no longer be recorded.
             Some([state, session, ..]) if *session == self.id && *state == state::JOINS as u64 => {}
             Some([_, session, ..]) if *session == self.id => return Ok(Adopted::Known),
             Some([_, session, ..]) if self.is_live(*session)? => return Ok(Adopted::Taken),

@@ -33,7 +33,7 @@ pub(super) enum Wakeup {
     Timeout,
     /// The other descriptor can be read.
     Readable,
-    /// The other descriptor will not become readable any more.
+    /// The other descriptor will no longer become readable.
     Closed,
 }
 

@@ -164,7 +164,7 @@ impl fmt::Display for Cgroup {
 pub(crate) enum Population {
     Populated,
     Empty,
-    /// The cgroup does not exist any more.
+    /// The cgroup no longer exists.
     Removed,
 }
 

@@ -62,7 +62,7 @@ pub enum Changed {
         /// The value of these bits.
         value: u64,
     },
-    /// An argument had so many values that they are not listed any more.
+    /// An argument had too many values to list them.
     ManyValues {
         /// The number of the argument, from 0.
         arg: u8,

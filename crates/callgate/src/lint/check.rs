@@ -198,7 +198,7 @@ impl Check {
                 "A list of what is denied may be shorter than one of what is allowed, or the reverse. In libseccomp's programs, each entry is a \
                  comparison.") },
             Check::UnusedAllow => const { &row("unused-allow", Note, "A comment silences nothing",
-                "No finding is at this line any more.") },
+                "This line no longer has a finding.") },
         }
     }
 

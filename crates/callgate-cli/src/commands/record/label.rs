@@ -51,7 +51,7 @@ pub(super) fn check(labels: &[Label], splits: bool) -> Checked<()> {
     Ok(())
 }
 
-/// Adds labels to a recording; an error if a run then has so many that the result could not be read.
+/// Adds labels to a recording; an error if a run then has more labels than a reader accepts.
 pub(super) fn add(recording: &mut Recording, labels: &[Label]) -> Result<(), Diagnostic> {
     labels.iter().for_each(|Label { key, value }| recording.label(key, value));
     let most = recording.runs().iter().map(|run| run.labels.len()).max().unwrap_or(0);

@@ -15,8 +15,8 @@ const UNKNOWN: &str = "unknown";
 /// The programs that were not kept, because a denial had too many.
 const OTHERS: &str = "other";
 
-/// The denials of a log by filter, architecture, syscall, action, evidence and program. Arguments are not labels, because there
-/// is no bound on their values.
+/// The denials of a log by filter, architecture, syscall, action, evidence and program. Arguments are not labels, because their
+/// values are unbounded.
 pub(super) fn log(
     log: &DenialLog,
     unrelated: u64,
