@@ -21,7 +21,7 @@ use super::any_bit::AnyBit;
 use super::limits::MAX_INTERVALS;
 use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree, tree_of_pieces};
 use super::{Aim, Instructions};
-use crate::query::{self, Cube, Interval, WordFunc, WordFuncs};
+use crate::query::{self, Cube, Interval, Size, WordFunc, WordFuncs};
 use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Store};
@@ -174,7 +174,8 @@ impl Planner {
             return Ok(f64::INFINITY);
         }
         store.charge_steps(self.funcs.take_steps())?;
-        let few = partition(&self.funcs, store, state, FEW_INTERVALS)?;
+        let size = self.funcs.size(func, state.1);
+        let few = partition(&self.funcs, store, state, size, FEW_INTERVALS)?;
         let mut best;
         let (exits, products) = match &few {
             Some(intervals) => {
@@ -182,9 +183,8 @@ impl Planner {
                 (Vec::new(), None)
             }
             None => {
-                let nodes = self.funcs.count(func);
-                best = self.bit_by_bit(func, nodes);
-                self.of_many(store, state, nodes, depth, bound, &mut best)?
+                best = self.bit_by_bit(func, size.nodes);
+                self.of_many(store, state, size, depth, bound, &mut best)?
             }
         };
         // One comparison cannot be beaten.
@@ -225,13 +225,14 @@ impl Planner {
         &mut self,
         store: &mut Store,
         state: State,
-        nodes: usize,
+        size: Size,
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(Vec<WordFunc>, Option<ProductExits>), DiagramError> {
+        let Size { nodes, .. } = size;
         let worth_searching = self.worth_searching(best.0.min(bound));
-        let intervals = partition(&self.funcs, store, state, worth_searching)?;
+        let intervals = partition(&self.funcs, store, state, size, worth_searching)?;
         let scattered = intervals.as_deref().is_some_and(scattered);
         // A function with a pattern has fewer nodes than intervals.
         let is_long = |intervals: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(intervals));
@@ -440,12 +441,17 @@ impl Planner {
         }
         for free in promising(&free) {
             let then = self.funcs.independent_of(func, free, exit);
-            let first = self.funcs.disagreement(func, then, exit);
-            if first == func {
+            if then == exit {
                 continue;
             }
             let left = best.0.min(bound) - self.test;
-            let rest = self.solve(store, (then, held & !free), 1, left)?;
+            // At least one test finds the values for which the bits matter.
+            let least = if then == func { 0.0 } else { self.test };
+            let rest = self.solve(store, (then, held & !free), 1, left - least)?;
+            if rest + least >= left {
+                continue;
+            }
+            let first = self.funcs.disagreement(func, then, exit);
             let cost = rest + self.solve(store, (first, held), 1, left - rest)?;
             if cost < left {
                 let mask = held & !free;
@@ -506,20 +512,22 @@ pub(super) struct After {
     pub(super) reload: u32,
 }
 
-/// The intervals of values. Charges the cost of a search tree over them, because functions without a pattern have
-/// very many intervals.
+/// The intervals of values, if there are at most `limit`. Charges the cost of a search tree over them, because functions
+/// without a pattern have very many intervals.
 fn partition(
     funcs: &WordFuncs,
     store: &mut Store,
     (func, held): State,
+    Size { intervals, .. }: Size,
     limit: usize,
 ) -> Result<Option<Vec<Interval<WordFunc>>>, DiagramError> {
-    let intervals = funcs.partition(func, held, limit);
+    if intervals > limit {
+        return Ok(None);
+    }
     // The traversal, and the dynamic program of the search tree.
-    let (walked, searched) =
-        (intervals.as_ref().map_or(limit, Vec::len), intervals.as_ref().map_or(0, Vec::len));
-    store.charge_steps((walked + searched * searched.min(ARGUMENT_WHOLE).pow(2) / 48) as u64)?;
-    Ok(intervals)
+    store
+        .charge_steps((intervals + intervals * intervals.min(ARGUMENT_WHOLE).pow(2) / 48) as u64)?;
+    Ok(Some(funcs.partition(func, held)))
 }
 
 /// The intervals with equal weights, whose classes are indexes into the exits.

@@ -50,20 +50,70 @@ pub(crate) struct WordFuncs {
     index: Vec<u32>,
     /// The nodes of functions of the diagram.
     copied: HashMap<Func, WordFunc>,
-    /// Per node, the number of the last traversal that visited it.
-    visited: Vec<u32>,
-    traversal: u32,
+    visited: Known<()>,
+    cofactors: Known<WordFunc>,
+    bounds: Known<Bounds>,
+    lengths: Known<Length>,
     steps: u64,
 }
 
-/// A missing result.
-const UNKNOWN: WordFunc = WordFunc(u32::MAX);
+/// The children of an exit.
+const NO_CHILD: WordFunc = WordFunc(u32::MAX);
 
 /// The bounds of no value: the neutral element of their union.
 const NO_VALUE: Bounds = Bounds { any: 0, all: u32::MAX };
 
-/// Missing bounds: a bit cannot be in every value and in none.
-const UNKNOWN_BOUNDS: Bounds = Bounds { any: 0, all: 1 };
+/// The bounds of sets of values that no bit separates from the others.
+const ANY_VALUE: Bounds = Bounds { any: u32::MAX, all: 0 };
+
+/// The results of a traversal, per node. They are forgotten by the next traversal, without work for nodes that it does not
+/// visit.
+struct Known<T> {
+    results: Vec<(u32, T)>,
+    traversal: u32,
+}
+
+impl<T> Default for Known<T> {
+    fn default() -> Known<T> {
+        Known { results: Vec::new(), traversal: 0 }
+    }
+}
+
+impl<T: Copy> Known<T> {
+    /// Begins a traversal of some of the first `nodes` nodes.
+    fn begin(&mut self, nodes: usize, any: T) {
+        if self.results.len() < nodes {
+            self.results.resize(nodes, (0, any));
+        }
+        self.traversal += 1;
+    }
+
+    fn get(&self, func: WordFunc) -> Option<T> {
+        let (traversal, result) = self.results[func.at()];
+        (traversal == self.traversal).then_some(result)
+    }
+
+    fn set(&mut self, func: WordFunc, result: T) {
+        self.results[func.at()] = (self.traversal, result);
+    }
+}
+
+/// The number of intervals of the values below a bit, and the exits of the first and the last one.
+#[derive(Clone, Copy)]
+struct Length {
+    intervals: u32,
+    first: WordFunc,
+    last: WordFunc,
+}
+
+/// How large a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// The number of nodes, without exits.
+    pub(crate) nodes: usize,
+    /// The number of intervals of [`WordFuncs::partition`], saturating.
+    pub(crate) intervals: usize,
+}
 
 impl WordFuncs {
     pub(crate) fn new(word: Word) -> WordFuncs {
@@ -72,8 +122,10 @@ impl WordFuncs {
             nodes: Vec::new(),
             index: vec![0; 128],
             copied: memo(),
-            visited: Vec::new(),
-            traversal: 0,
+            visited: Known::default(),
+            cofactors: Known::default(),
+            bounds: Known::default(),
+            lengths: Known::default(),
             steps: 0,
         }
     }
@@ -93,7 +145,7 @@ impl WordFuncs {
             let (low, high) = (self.copy(store, low), self.copy(store, high));
             self.node(1 << (31 - u32::from(var % 32)), low, high)
         } else {
-            self.add(Node { bits: 0, low: UNKNOWN, high: UNKNOWN, exit: Some(func) })
+            self.add(Node { bits: 0, low: NO_CHILD, high: NO_CHILD, exit: Some(func) })
         };
         self.copied.insert(func, copied);
         copied
@@ -109,7 +161,8 @@ impl WordFuncs {
         func: WordFunc,
         exit: WordFunc,
     ) -> Result<Pred, DiagramError> {
-        let mut known = vec![None; func.at() + 1];
+        let mut known = Known::default();
+        known.begin(func.at() + 1, Pred::NEVER);
         self.leads_below(store, func, exit, &mut known)
     }
 
@@ -119,19 +172,19 @@ impl WordFuncs {
         store: &mut Store,
         func: WordFunc,
         exit: WordFunc,
-        known: &mut [Option<Pred>],
+        known: &mut Known<Pred>,
     ) -> Result<Pred, DiagramError> {
         let node = &self.nodes[func.at()];
         if node.bits == 0 {
             return Ok(Pred::constant(func == exit));
         }
-        if let Some(known) = known[func.at()] {
+        if let Some(known) = known.get(func) {
             return Ok(known);
         }
         let low = self.leads_below(store, node.low, exit, known)?;
         let high = self.leads_below(store, node.high, exit, known)?;
         let pred = store.make(var_of(self.word, node.bits.ilog2()), low, high)?;
-        known[func.at()] = Some(pred);
+        known.set(func, pred);
         Ok(pred)
     }
 
@@ -209,8 +262,7 @@ impl WordFuncs {
 
     /// Begins a traversal.
     fn traverse(&mut self) {
-        self.visited.resize(self.nodes.len(), 0);
-        self.traversal += 1;
+        self.visited.begin(self.nodes.len(), ());
     }
 
     /// The stack of a depth-first traversal: one sibling for each bit.
@@ -222,21 +274,9 @@ impl WordFuncs {
 
     /// Whether the traversal visits a node for the first time.
     fn visit(&mut self, func: WordFunc) -> bool {
-        std::mem::replace(&mut self.visited[func.at()], self.traversal) != self.traversal
-    }
-
-    /// The number of nodes of a function.
-    pub(crate) fn count(&mut self, func: WordFunc) -> usize {
-        self.traverse();
-        let (mut count, mut stack) = (0, self.stack(func));
-        while let Some(func) = stack.pop() {
-            if !self.is_exit(func) && self.visit(func) {
-                count += 1;
-                stack.extend(self.children(func));
-            }
-        }
-        self.steps += count as u64;
-        count
+        let is_first = self.visited.get(func).is_none();
+        self.visited.set(func, ());
+        is_first
     }
 
     /// The exits of a function, in the order of their first values; `None` if there are more than `limit`.
@@ -262,28 +302,57 @@ impl WordFuncs {
 
     /// The number of values that lead to an exit.
     pub(crate) fn values_to(&self, func: WordFunc, exit: WordFunc) -> u64 {
-        let mut known = vec![u64::MAX; func.at() + 1];
+        let mut known = Known::default();
+        known.begin(func.at() + 1, 0);
         self.values_below(func, 32, exit, &mut known)
     }
 
     /// As [`WordFuncs::values_to`], for the low `bits` of the word. Each recursion has fewer bits.
-    fn values_below(&self, func: WordFunc, bits: u32, exit: WordFunc, known: &mut [u64]) -> u64 {
+    fn values_below(
+        &self,
+        func: WordFunc,
+        bits: u32,
+        exit: WordFunc,
+        known: &mut Known<u64>,
+    ) -> u64 {
         let node = &self.nodes[func.at()];
         if node.bits == 0 {
             return if func == exit { 1 << bits } else { 0 };
         }
         let bit = node.bits.ilog2();
-        if known[func.at()] == u64::MAX {
-            known[func.at()] = self.values_below(node.low, bit, exit, known)
-                + self.values_below(node.high, bit, exit, known);
-        }
-        known[func.at()] << (bits - bit - 1)
+        let own = match known.get(func) {
+            Some(own) => own,
+            None => {
+                let own = self.values_below(node.low, bit, exit, known)
+                    + self.values_below(node.high, bit, exit, known);
+                known.set(func, own);
+                own
+            }
+        };
+        own << (bits - bit - 1)
     }
 
     /// The bounds of the values that do not lead to an exit; `None` if there are none.
-    pub(crate) fn bounds_except(&self, func: WordFunc, exit: WordFunc) -> Option<Bounds> {
-        let mut known = vec![UNKNOWN_BOUNDS; func.at() + 1];
-        Some(self.bounds_below(func, 32, exit, &mut known)).filter(|bounds| *bounds != NO_VALUE)
+    pub(crate) fn bounds_except(&mut self, func: WordFunc, exit: WordFunc) -> Option<Bounds> {
+        if [0, u32::MAX].iter().all(|value| self.follow(func, *value) != exit) {
+            return Some(ANY_VALUE);
+        }
+        let mut known = std::mem::take(&mut self.bounds);
+        known.begin(func.at() + 1, NO_VALUE);
+        let bounds = self.bounds_below(func, 32, exit, &mut known);
+        self.bounds = known;
+        Some(bounds).filter(|bounds| *bounds != NO_VALUE)
+    }
+
+    /// The exit of a value.
+    fn follow(&self, mut func: WordFunc, value: u32) -> WordFunc {
+        loop {
+            let node = &self.nodes[func.at()];
+            match node.top() {
+                0 => return func,
+                bit => func = if value & bit == 0 { node.low } else { node.high },
+            }
+        }
     }
 
     /// As [`WordFuncs::bounds_except`], for the low `bits` of the word. Each recursion has fewer bits.
@@ -292,22 +361,25 @@ impl WordFuncs {
         func: WordFunc,
         bits: u32,
         exit: WordFunc,
-        known: &mut [Bounds],
+        known: &mut Known<Bounds>,
     ) -> Bounds {
         let node = &self.nodes[func.at()];
         if node.bits == 0 {
             return if func == exit { NO_VALUE } else { Bounds { any: below(bits), all: 0 } };
         }
         let bit = node.bits.ilog2();
-        let mut own = known[func.at()];
-        if own == UNKNOWN_BOUNDS {
-            own = self.bounds_below(node.low, bit, exit, known);
-            let high = self.bounds_below(node.high, bit, exit, known);
-            if high != NO_VALUE {
-                own = own.union(Bounds { any: high.any | 1 << bit, all: high.all | 1 << bit });
+        let own = match known.get(func) {
+            Some(own) => own,
+            None => {
+                let mut own = self.bounds_below(node.low, bit, exit, known);
+                let high = self.bounds_below(node.high, bit, exit, known);
+                if high != NO_VALUE {
+                    own = own.union(Bounds { any: high.any | 1 << bit, all: high.all | 1 << bit });
+                }
+                known.set(func, own);
+                own
             }
-            known[func.at()] = own;
-        }
+        };
         // The bits above the tested one are free.
         let free = below(bits) & !below(bit + 1);
         if own == NO_VALUE { own } else { Bounds { any: own.any | free, ..own } }
@@ -315,8 +387,11 @@ impl WordFuncs {
 
     /// The cofactor of a function for the bits `mask` equal to those of `value`.
     pub(crate) fn fix_bits(&mut self, func: WordFunc, mask: u32, value: u32) -> WordFunc {
-        let mut known = vec![UNKNOWN; func.at() + 1];
-        self.fix_bits_below(func, mask, value, &mut known)
+        let mut known = std::mem::take(&mut self.cofactors);
+        known.begin(func.at() + 1, NO_CHILD);
+        let cofactor = self.fix_bits_below(func, mask, value, &mut known);
+        self.cofactors = known;
+        cofactor
     }
 
     /// Each recursion is at a later bit.
@@ -325,14 +400,14 @@ impl WordFuncs {
         func: WordFunc,
         mask: u32,
         value: u32,
-        known: &mut [WordFunc],
+        known: &mut Known<WordFunc>,
     ) -> WordFunc {
         let node = self.nodes[func.at()];
         if node.bits & mask == 0 {
             return func;
         }
-        if known[func.at()] != UNKNOWN {
-            return known[func.at()];
+        if let Some(known) = known.get(func) {
+            return known;
         }
         let bit = node.top();
         let result = if mask & bit != 0 {
@@ -343,7 +418,7 @@ impl WordFuncs {
             let high = self.fix_bits_below(node.high, mask, value, known);
             self.node(bit, low, high)
         };
-        known[func.at()] = result;
+        known.set(func, result);
         result
     }
 
@@ -354,8 +429,11 @@ impl WordFuncs {
         free: u32,
         otherwise: WordFunc,
     ) -> WordFunc {
-        let mut known = vec![UNKNOWN; func.at() + 1];
-        self.independent_below(func, free, otherwise, &mut memo(), &mut known)
+        let mut known = std::mem::take(&mut self.cofactors);
+        known.begin(func.at() + 1, NO_CHILD);
+        let result = self.independent_below(func, free, otherwise, &mut memo(), &mut known);
+        self.cofactors = known;
+        result
     }
 
     /// Each recursion is at a later bit.
@@ -365,14 +443,14 @@ impl WordFuncs {
         free: u32,
         otherwise: WordFunc,
         agreed: &mut HashMap<(WordFunc, WordFunc), WordFunc>,
-        known: &mut [WordFunc],
+        known: &mut Known<WordFunc>,
     ) -> WordFunc {
         let node = self.nodes[func.at()];
         if node.bits & free == 0 {
             return func;
         }
-        if known[func.at()] != UNKNOWN {
-            return known[func.at()];
+        if let Some(known) = known.get(func) {
+            return known;
         }
         let low = self.independent_below(node.low, free, otherwise, agreed, known);
         let high = self.independent_below(node.high, free, otherwise, agreed, known);
@@ -383,7 +461,7 @@ impl WordFuncs {
         } else {
             self.node(bit, low, high)
         };
-        known[func.at()] = result;
+        known.set(func, result);
         result
     }
 
@@ -425,20 +503,50 @@ impl WordFuncs {
         result
     }
 
-    /// Partitions the values without bits outside `mask` into maximal intervals with the same exit, which begin and end
-    /// with such values; there may be gaps between them. `None` if there are more than `limit`.
-    pub(crate) fn partition(
+    /// The size of a function of some bits, in time linear in its nodes.
+    pub(crate) fn size(&mut self, func: WordFunc, mask: u32) -> Size {
+        let mut known = std::mem::take(&mut self.lengths);
+        known.begin(func.at() + 1, Length { intervals: 0, first: func, last: func });
+        let mut nodes = 0;
+        let length = self.length_below(func, 32, mask, &mut known, &mut nodes);
+        self.lengths = known;
+        self.steps += nodes as u64;
+        Size { nodes, intervals: length.intervals as usize }
+    }
+
+    /// The length for the values without bits outside `mask`, of the low `bits`. Each recursion has fewer bits.
+    fn length_below(
         &self,
         func: WordFunc,
+        bits: u32,
         mask: u32,
-        limit: usize,
-    ) -> Option<Vec<Interval<WordFunc>>> {
-        // How often the pattern below the first tested bit is repeated is a lower bound.
-        let above = !below(self.bits(func).checked_ilog2().map_or(32, |bit| bit + 1));
-        if 1u64 << (mask & above).count_ones() > limit as u64 {
-            return None;
-        }
-        let mut intervals: Vec<Interval<WordFunc>> = Vec::with_capacity(limit.min(32));
+        known: &mut Known<Length>,
+        nodes: &mut usize,
+    ) -> Length {
+        let node = &self.nodes[func.at()];
+        let Some(bit) = node.bits.checked_ilog2() else {
+            return Length { intervals: 1, first: func, last: func };
+        };
+        let own = match known.get(func) {
+            Some(own) => own,
+            None => {
+                *nodes += 1;
+                let low = self.length_below(node.low, bit, mask, known, nodes);
+                let high = self.length_below(node.high, bit, mask, known, nodes);
+                let own = low.followed_by(high);
+                known.set(func, own);
+                own
+            }
+        };
+        // The bits above the tested one repeat the values below.
+        let free = mask & below(bits) & !below(bit + 1);
+        (0..free.count_ones()).fold(own, |length, _| length.followed_by(length))
+    }
+
+    /// Partitions the values without bits outside `mask` into maximal intervals with the same exit, which begin and end
+    /// with such values; there may be gaps between them. [`WordFuncs::size`] has their number.
+    pub(crate) fn partition(&self, func: WordFunc, mask: u32) -> Vec<Interval<WordFunc>> {
+        let mut intervals: Vec<Interval<WordFunc>> = Vec::with_capacity(32);
         // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
         let mut stack = Vec::with_capacity(33);
         stack.push((func, 0u32, 32u32));
@@ -446,10 +554,8 @@ impl WordFuncs {
             let node = &self.nodes[func.at()];
             let Some(bit) = node.bits.checked_ilog2() else {
                 let last = first | (below(bits) & mask);
-                let full = intervals.len() == limit;
                 match intervals.last_mut() {
                     Some(interval) if interval.then == func => interval.last = last,
-                    _ if full => return None,
                     _ => intervals.push(Interval { first, last, then: func }),
                 }
                 continue;
@@ -462,7 +568,16 @@ impl WordFuncs {
             }
             stack.push((low, first, bits - 1));
         }
-        Some(intervals)
+        intervals
+    }
+}
+
+impl Length {
+    /// The length of these values and then others.
+    fn followed_by(self, next: Length) -> Length {
+        let joined = u32::from(self.last == next.first);
+        let intervals = self.intervals.saturating_add(next.intervals - joined);
+        Length { intervals, first: self.first, last: next.last }
     }
 }
 
@@ -551,7 +666,7 @@ mod tests {
         assert_eq!(funcs.node(1 << 31, low, high), copy);
         assert_eq!(funcs.fix_bits(copy, 1 << 31, 1 << 31), high);
         assert_eq!(funcs.nodes.len(), nodes);
-        assert!(nodes > 20_000 && funcs.count(copy) == nodes - 2);
+        assert!(nodes > 20_000 && funcs.size(copy, u32::MAX).nodes == nodes - 2);
         assert!(funcs.take_steps() > nodes as u64 && funcs.take_steps() == 0);
         let half = funcs.fix_bits(copy, 2, 0);
         let half = in_store(&funcs, &mut store, half);
@@ -569,18 +684,19 @@ mod tests {
         let func = store.select(set, deny, allow).unwrap();
         let mut funcs = WordFuncs::new(WORD());
         let func = funcs.copy(&store, func);
-        assert_eq!(funcs.partition(func, u32::MAX, 100).unwrap().len(), 8);
-        assert_eq!(funcs.partition(func, u32::MAX, 7), None);
+        assert_eq!(funcs.size(func, u32::MAX), Size { nodes: 1, intervals: 8 });
+        assert_eq!(funcs.partition(func, u32::MAX).len(), 8);
         let [allow, deny] = [allow, deny].map(|exit| funcs.copy(&store, exit));
         let interval = |first, last, then| Interval { first, last, then };
         let half = 1 << 29;
         assert_eq!(
-            funcs.partition(func, half | 3, 2),
-            Some(vec![interval(0, 3, allow), interval(half, half | 3, deny)])
+            funcs.partition(func, half | 3),
+            vec![interval(0, 3, allow), interval(half, half | 3, deny)]
         );
+        assert_eq!(funcs.size(func, half | 3), Size { nodes: 1, intervals: 2 });
         assert_eq!(
-            funcs.partition(allow, 6, 1),
-            Some(vec![interval(0, 6, allow)]),
+            funcs.partition(allow, 6),
+            vec![interval(0, 6, allow)],
             "an exit is one interval"
         );
         assert_eq!(funcs.exits(func, 2), Some(vec![allow, deny]));
