@@ -21,7 +21,7 @@ use super::any_bit::AnyBit;
 use super::limits::MAX_INTERVALS;
 use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree, tree_of_pieces};
 use super::{Aim, Instructions};
-use crate::query::{self, Cube, Interval, Size, WordFunc, WordFuncs};
+use crate::query::{Cube, Interval, Size, WordFunc, WordFuncs};
 use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Store};
@@ -407,8 +407,8 @@ impl Planner {
         };
         let mut products = Vec::new();
         for exit in exits.into_iter().filter(|exit| *exit != otherwise) {
-            let values = self.funcs.leads_to(store, func, exit)?;
-            let Some(cubes) = query::cover_of(store, values, MAX_CUBES)? else {
+            let Some(cubes) = self.funcs.cover(func, exit, MAX_CUBES) else {
+                store.charge_steps(self.funcs.take_steps())?;
                 return Ok(Vec::new());
             };
             products.extend(cubes.into_iter().map(|cube| (cube, exit)));

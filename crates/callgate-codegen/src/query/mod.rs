@@ -13,6 +13,7 @@ mod support;
 #[cfg(test)]
 mod tests;
 mod tuples;
+mod word_cover;
 mod word_funcs;
 
 pub use bits::*;

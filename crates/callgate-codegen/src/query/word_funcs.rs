@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::bits::{Bounds, memo};
 use super::partition::Interval;
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, Pred, Store, var_of};
+use callgate_proof::diagram::{Func, Store};
 
 /// A function of the word, or an exit: a function of later words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,43 +151,6 @@ impl WordFuncs {
         copied
     }
 
-    /// The predicate that a value leads to an exit.
-    ///
-    /// # Errors
-    /// If the diagram exceeds its budget.
-    pub(crate) fn leads_to(
-        &self,
-        store: &mut Store,
-        func: WordFunc,
-        exit: WordFunc,
-    ) -> Result<Pred, DiagramError> {
-        let mut known = Known::default();
-        known.begin(func.at() + 1, Pred::NEVER);
-        self.leads_below(store, func, exit, &mut known)
-    }
-
-    /// Each recursion is at a later bit.
-    fn leads_below(
-        &self,
-        store: &mut Store,
-        func: WordFunc,
-        exit: WordFunc,
-        known: &mut Known<Pred>,
-    ) -> Result<Pred, DiagramError> {
-        let node = &self.nodes[func.at()];
-        if node.bits == 0 {
-            return Ok(Pred::constant(func == exit));
-        }
-        if let Some(known) = known.get(func) {
-            return Ok(known);
-        }
-        let low = self.leads_below(store, node.low, exit, known)?;
-        let high = self.leads_below(store, node.high, exit, known)?;
-        let pred = store.make(var_of(self.word, node.bits.ilog2()), low, high)?;
-        known.set(func, pred);
-        Ok(pred)
-    }
-
     /// The function in the diagram that an exit is.
     pub(crate) fn as_exit(&self, func: WordFunc) -> Option<Func> {
         self.nodes[func.at()].exit
@@ -213,6 +176,12 @@ impl WordFuncs {
         if node.bits == 0 { [func; 2] } else { [node.low, node.high] }
     }
 
+    /// Two exits that are no functions of the diagram.
+    pub(super) fn add_exits(&mut self) -> [WordFunc; 2] {
+        let exit = Node { bits: 0, low: NO_CHILD, high: NO_CHILD, exit: None };
+        [self.add(exit), self.add(exit)]
+    }
+
     fn add(&mut self, node: Node) -> WordFunc {
         let func = WordFunc(self.nodes.len() as u32);
         self.nodes.push(node);
@@ -220,7 +189,7 @@ impl WordFuncs {
     }
 
     /// The node that tests a bit, given as a mask, above all bits of its children.
-    fn node(&mut self, bit: u32, low: WordFunc, high: WordFunc) -> WordFunc {
+    pub(super) fn node(&mut self, bit: u32, low: WordFunc, high: WordFunc) -> WordFunc {
         self.steps += 1;
         if low == high {
             return low;
@@ -487,6 +456,14 @@ impl WordFuncs {
         if a == b {
             return merge.same.unwrap_or(a);
         }
+        // Where `a` has this exit as well, it is the result.
+        if merge.different.is_none() && merge.same == Some(b) {
+            return a;
+        }
+        // One of them has this exit everywhere, so it is the result whether they differ or not.
+        if merge.same.is_none() && (merge.different == Some(a) || merge.different == Some(b)) {
+            return merge.different.unwrap_or(a);
+        }
         let bit = top(self.bits(a) | self.bits(b));
         if bit == 0 {
             return merge.different.unwrap_or(a);
@@ -602,7 +579,7 @@ fn below(bit: u32) -> u32 {
 mod tests {
     use super::*;
     use callgate_bpf::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_proof::diagram::{Split, var_of};
 
     const WORD: fn() -> Word = || Word::arg_low(0).unwrap();
 
