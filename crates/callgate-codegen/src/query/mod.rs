@@ -5,6 +5,7 @@ mod count;
 mod cover;
 mod difference;
 mod orders;
+mod pair_table;
 mod partition;
 mod permitted;
 mod product_bound;

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::cover::Cube;
+use super::pair_table::PairTable;
 use super::word_funcs::{WordFunc, WordFuncs};
 
 /// The maximum number of operations on sets of one sum. Sums of few products need some for each node of the function.
@@ -21,15 +22,15 @@ impl WordFuncs {
         limit: usize,
     ) -> Option<Vec<Cube>> {
         let [none, all] = self.add_exits();
+        let values = self.indicator(func, exit, [none, all]);
         let mut cover = Cover {
             funcs: self,
             none,
             all,
-            sets: HashMap::default(),
+            sets: PairTable::new(),
             sums: HashMap::default(),
             literals: Vec::new(),
         };
-        let values = cover.leads_to(func, exit, &mut HashMap::default());
         let sum = cover.irredundant(values, values, limit)?;
         let mut cubes = Vec::with_capacity(sum.products);
         cover.add_cubes(sum.terms, Cube::ALL, &mut cubes);
@@ -61,7 +62,7 @@ struct Literals {
     parts: [Terms; 3],
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 enum Operation {
     And,
     Or,
@@ -74,33 +75,14 @@ struct Cover<'a> {
     none: WordFunc,
     /// The exit of the values that are.
     all: WordFunc,
-    sets: HashMap<(Operation, WordFunc, WordFunc), WordFunc>,
+    /// The results of operations.
+    sets: PairTable,
     sums: HashMap<(WordFunc, WordFunc), Sum>,
     /// Sums share their parts, so that they are copied only once, at the end.
     literals: Vec<Literals>,
 }
 
 impl Cover<'_> {
-    /// The set of values that lead to an exit. Each recursion is at a later bit.
-    fn leads_to(
-        &mut self,
-        func: WordFunc,
-        exit: WordFunc,
-        known: &mut HashMap<WordFunc, WordFunc>,
-    ) -> WordFunc {
-        if self.funcs.is_exit(func) {
-            return if func == exit { self.all } else { self.none };
-        }
-        if let Some(known) = known.get(&func) {
-            return *known;
-        }
-        let [low, high] = self.funcs.children(func);
-        let (low, high) = (self.leads_to(low, exit, known), self.leads_to(high, exit, known));
-        let set = self.funcs.node(self.funcs.top_bit(func), low, high);
-        known.insert(func, set);
-        set
-    }
-
     /// An operation on two sets. Each recursion is at a later bit.
     fn operate(&mut self, operation: Operation, a: WordFunc, b: WordFunc) -> WordFunc {
         let (none, all) = (self.none, self.all);
@@ -115,15 +97,14 @@ impl Cover<'_> {
             Operation::AndNot if b == none => return a,
             _ => {}
         }
-        let key = (operation, a, b);
-        if let Some(done) = self.sets.get(&key) {
-            return *done;
+        if let Some(done) = self.sets.get(operation as u64, a, b) {
+            return done;
         }
         let bit = self.funcs.top_bit(a).max(self.funcs.top_bit(b));
         let ([a0, a1], [b0, b1]) = (self.cofactors(a, bit), self.cofactors(b, bit));
         let (low, high) = (self.operate(operation, a0, b0), self.operate(operation, a1, b1));
         let set = self.funcs.node(bit, low, high);
-        self.sets.insert(key, set);
+        self.sets.insert(operation as u64, a, b, set);
         set
     }
 

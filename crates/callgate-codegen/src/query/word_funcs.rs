@@ -10,6 +10,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::bits::{Bounds, memo};
+use super::pair_table::PairTable;
 use super::partition::Interval;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{Func, Store};
@@ -21,6 +22,11 @@ pub(crate) struct WordFunc(u32);
 impl WordFunc {
     fn at(self) -> usize {
         self.0 as usize
+    }
+
+    /// The number of the node, less than 2^31: that many nodes exceed any budget.
+    pub(super) fn number(self) -> u32 {
+        self.0
     }
 }
 
@@ -354,6 +360,42 @@ impl WordFuncs {
         if own == NO_VALUE { own } else { Bounds { any: own.any | free, ..own } }
     }
 
+    /// The function with the exit `all` where this one has `exit`, and `none` elsewhere.
+    pub(super) fn indicator(
+        &mut self,
+        func: WordFunc,
+        exit: WordFunc,
+        [none, all]: [WordFunc; 2],
+    ) -> WordFunc {
+        let mut known = std::mem::take(&mut self.cofactors);
+        known.begin(func.at() + 1, NO_CHILD);
+        let result = self.indicator_below(func, exit, [none, all], &mut known);
+        self.cofactors = known;
+        result
+    }
+
+    /// Each recursion is at a later bit.
+    fn indicator_below(
+        &mut self,
+        func: WordFunc,
+        exit: WordFunc,
+        [none, all]: [WordFunc; 2],
+        known: &mut Known<WordFunc>,
+    ) -> WordFunc {
+        let node = self.nodes[func.at()];
+        if node.bits == 0 {
+            return if func == exit { all } else { none };
+        }
+        if let Some(known) = known.get(func) {
+            return known;
+        }
+        let low = self.indicator_below(node.low, exit, [none, all], known);
+        let high = self.indicator_below(node.high, exit, [none, all], known);
+        let result = self.node(node.top(), low, high);
+        known.set(func, result);
+        result
+    }
+
     /// The cofactor of a function for the bits `mask` equal to those of `value`.
     pub(crate) fn fix_bits(&mut self, func: WordFunc, mask: u32, value: u32) -> WordFunc {
         let mut known = std::mem::take(&mut self.cofactors);
@@ -400,7 +442,8 @@ impl WordFuncs {
     ) -> WordFunc {
         let mut known = std::mem::take(&mut self.cofactors);
         known.begin(func.at() + 1, NO_CHILD);
-        let result = self.independent_below(func, free, otherwise, &mut memo(), &mut known);
+        let result =
+            self.independent_below(func, free, otherwise, &mut PairTable::new(), &mut known);
         self.cofactors = known;
         result
     }
@@ -411,7 +454,7 @@ impl WordFuncs {
         func: WordFunc,
         free: u32,
         otherwise: WordFunc,
-        agreed: &mut HashMap<(WordFunc, WordFunc), WordFunc>,
+        agreed: &mut PairTable,
         known: &mut Known<WordFunc>,
     ) -> WordFunc {
         let node = self.nodes[func.at()];
@@ -442,17 +485,11 @@ impl WordFuncs {
         otherwise: WordFunc,
     ) -> WordFunc {
         let merge = Merge { same: Some(otherwise), different: None };
-        self.merged(a, b, merge, &mut memo())
+        self.merged(a, b, merge, &mut PairTable::new())
     }
 
     /// Merges two functions, value by value. Each recursion is at a later bit.
-    fn merged(
-        &mut self,
-        a: WordFunc,
-        b: WordFunc,
-        merge: Merge,
-        done: &mut HashMap<(WordFunc, WordFunc), WordFunc>,
-    ) -> WordFunc {
+    fn merged(&mut self, a: WordFunc, b: WordFunc, merge: Merge, done: &mut PairTable) -> WordFunc {
         if a == b {
             return merge.same.unwrap_or(a);
         }
@@ -468,15 +505,15 @@ impl WordFuncs {
         if bit == 0 {
             return merge.different.unwrap_or(a);
         }
-        if let Some(done) = done.get(&(a, b)) {
-            return *done;
+        if let Some(done) = done.get(0, a, b) {
+            return done;
         }
         let sides = |func| if self.top_bit(func) == bit { self.children(func) } else { [func; 2] };
         let ([a0, a1], [b0, b1]) = (sides(a), sides(b));
         let low = self.merged(a0, b0, merge, done);
         let high = self.merged(a1, b1, merge, done);
         let result = self.node(bit, low, high);
-        done.insert((a, b), result);
+        done.insert(0, a, b, result);
         result
     }
 
