@@ -5,7 +5,6 @@ mod count;
 mod cover;
 mod difference;
 mod orders;
-mod pair_table;
 mod partition;
 mod permitted;
 mod product_bound;
@@ -15,7 +14,6 @@ mod support;
 #[cfg(test)]
 mod tests;
 mod tuples;
-mod word_cover;
 mod word_funcs;
 
 pub use bits::*;

@@ -1,13 +1,14 @@
 //! Irredundant sums of products (ISOP) of the values of one word.
 //!
-//! As the [sums over all words](super::products), but of [functions of one word](super::WordFuncs): the sets of values are
+//! As the [sums over all words](crate::query::products), but of [functions of one word](super::WordFuncs): the sets of values are
 //! functions with two exits, so that no predicate enters the diagram.
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::cover::Cube;
+use super::func::WordFunc;
+use super::nodes::WordFuncs;
 use super::pair_table::PairTable;
-use super::word_funcs::{WordFunc, WordFuncs};
+use crate::query::Cube;
 
 /// The maximum number of operations on sets of one sum. Sums of few products need some for each node of the function.
 const MAX_OPERATIONS: usize = 100_000;

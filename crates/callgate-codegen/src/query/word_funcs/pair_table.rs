@@ -2,7 +2,7 @@
 //!
 //! A hash table with open addressing. It is exact: no result is forgotten, so each pair is computed once.
 
-use super::word_funcs::WordFunc;
+use super::func::WordFunc;
 
 /// The number of slots at first, a power of two.
 const SLOTS: usize = 256;
