@@ -5,10 +5,10 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::super::cover::Cube;
 use super::func::WordFunc;
 use super::nodes::WordFuncs;
 use super::pair_table::PairTable;
-use crate::query::Cube;
 
 /// The maximum number of operations on sets of one sum. Sums of few products need some for each node of the function.
 const MAX_OPERATIONS: usize = 100_000;

@@ -1,11 +1,11 @@
 //! The intervals of values of a function of one word.
 
+use super::super::partition::Interval;
 use super::bits_below::bits_below;
 use super::func::WordFunc;
 use super::known::Known;
 use super::length::{Length, Size};
 use super::nodes::WordFuncs;
-use crate::query::Interval;
 
 impl WordFuncs {
     /// The size of a function of some bits, in time linear in its nodes.

@@ -1,10 +1,10 @@
 //! Exits, values and bounds of a function of one word.
 
+use super::super::bits::Bounds;
 use super::bits_below::bits_below;
 use super::func::WordFunc;
 use super::known::Known;
 use super::nodes::WordFuncs;
-use crate::query::Bounds;
 
 /// The bounds of no value: the neutral element of their union.
 const NO_VALUE: Bounds = Bounds { any: 0, all: u32::MAX };

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::super::bits::{Bounds, memo};
 use super::func::WordFunc;
 use super::known::Known;
 use super::length::Length;
-use crate::query::{Bounds, memo};
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{Func, Store};
 

@@ -1,7 +1,7 @@
 //! Tests of functions of one word.
 
+use super::super::partition::Interval;
 use super::*;
-use crate::query::Interval;
 use callgate_bpf::Verdict;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{Func, Store};
