@@ -4,7 +4,7 @@ use super::Instructions;
 use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Held};
 use super::lower::{Guards, Lowering};
-use crate::query::{self, Cube, Product, WordGraph};
+use crate::query::{self, Cube, Product, ProductBound, WordGraph};
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Func};
@@ -81,9 +81,13 @@ impl Lowering<'_> {
         let [a, b] = verdicts.as_slice() else { return Ok(None) };
         let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
         let (mut best, mut least) = (None, bound);
+        let words = ProductBound::new(self.store, func);
         for (verdict, otherwise) in [(a, b), (b, a)] {
             // Each word of a product takes at least two instructions.
             let limit = MAX_WORDS_OF_PRODUCTS.min(least / 2);
+            if words.exceeds(self.store, verdict, limit) {
+                continue;
+            }
             let Some(products) = query::products(self.store, func, verdict, limit)? else {
                 continue;
             };

@@ -69,15 +69,6 @@ pub fn cover(
     limit: usize,
 ) -> Result<Option<Vec<Cube>>, DiagramError> {
     let values = store.leads_to(func, word, exit)?;
-    cover_of(store, values, limit)
-}
-
-/// As [`cover`], of values of one word.
-pub(crate) fn cover_of(
-    store: &mut Store,
-    values: Pred,
-    limit: usize,
-) -> Result<Option<Vec<Cube>>, DiagramError> {
     let mut cover = Cover::default();
     let Some(sum) = cover.irredundant(store, values, values, limit)? else { return Ok(None) };
     // Each product has at most one word: this one.
@@ -87,10 +78,10 @@ pub(crate) fn cover_of(
 
 impl Cube {
     /// All values.
-    const ALL: Cube = Cube { mask: 0, wanted: 0 };
+    pub(super) const ALL: Cube = Cube { mask: 0, wanted: 0 };
 
     /// The values that also have this bit, or do not have it.
-    fn with(self, bit: u32, set: bool) -> Cube {
+    pub(super) fn with(self, bit: u32, set: bool) -> Cube {
         Cube { mask: self.mask | bit, wanted: self.wanted | if set { bit } else { 0 } }
     }
 }

@@ -5,6 +5,8 @@
 //! nodes of that word are one *atom*, so a node is the list of its exits by atom. These lists are as canonical as the
 //! diagram: two functions of a word are equal exactly if their lists are. So the counts are those of the diagram.
 
+use std::cmp::Ordering;
+
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use callgate_bpf::data::Word;
@@ -102,7 +104,14 @@ impl WordGraph {
         too_many: impl Fn(usize) -> bool,
     ) -> Result<Option<usize>, DiagramError> {
         // Each atom has a cofactor of its own, which is an exit.
-        let Some(atoms) = self.atoms(store, word, &too_many)? else { return Ok(None) };
+        let others = self.least_besides(word);
+        let exits = |number: &usize| self.nodes[*number].exits.len();
+        if too_many(self.words[word.index()].numbers.iter().map(exits).max().unwrap_or(1) + others)
+        {
+            return Ok(None);
+        }
+        let too_many_atoms = |atoms: usize| too_many(atoms + others);
+        let Some(atoms) = self.atoms(store, word, &too_many_atoms)? else { return Ok(None) };
         let mut known = HashMap::default();
         for earlier in Word::all().take_while(|earlier| *earlier < word) {
             if self.atoms(store, earlier, &|_| false)?.is_none() {
@@ -129,6 +138,21 @@ impl WordGraph {
             }
         }
         Ok(Some(reordered.insns))
+    }
+
+    /// A lower bound of the instructions for other words if this one comes first. Functions of later words remain, because
+    /// some values of the words before them lead to each; of each earlier word, at least one function with two exits.
+    fn least_besides(&self, word: Word) -> usize {
+        let of_words =
+            Word::all().zip(&self.words).filter(|(_, of_word)| !of_word.numbers.is_empty());
+        let exits = |number: &usize| self.nodes[*number].exits.len();
+        of_words
+            .map(|(other, WordNodes { numbers, .. })| match other.cmp(&word) {
+                Ordering::Less => 2,
+                Ordering::Equal => 0,
+                Ordering::Greater => numbers.iter().map(exits).sum(),
+            })
+            .sum()
     }
 
     /// The number of atoms of a word; `None` if they are too many.

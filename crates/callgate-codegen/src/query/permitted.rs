@@ -3,7 +3,7 @@
 use super::partition;
 use rustc_hash::FxHashSet;
 
-use callgate_bpf::data::SeccompData;
+use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{Func, Store};
 
@@ -17,7 +17,8 @@ pub fn permitted(store: &Store, func: Func, start: SeccompData) -> Option<Seccom
     permitted_from(store, func, &mut data, &mut dead).then_some(data)
 }
 
-/// Each recursion is at least one variable deeper; functions in `dead` permit nothing.
+/// As [`permitted`]. The value of a word that `data` has is tried first; only then are its bits changed, the last one first.
+/// Each recursion is at a later word.
 fn permitted_from(
     store: &Store,
     func: Func,
@@ -30,15 +31,34 @@ fn permitted_from(
     if dead.contains(&func) {
         return false;
     }
+    let kept = store.follow(func, word, data.word(word));
+    permitted_from(store, kept, data, dead) || permitted_within(store, word, func, data, dead)
+}
+
+/// As [`permitted_from`], for a function whose word may be partly known. Each recursion is at least one variable deeper;
+/// functions in `dead` permit nothing.
+fn permitted_within(
+    store: &Store,
+    word: Word,
+    func: Func,
+    data: &mut SeccompData,
+    dead: &mut FxHashSet<Func>,
+) -> bool {
+    if store.top_word(func) != Some(word) {
+        return permitted_from(store, func, data, dead);
+    }
+    if dead.contains(&func) {
+        return false;
+    }
     let bit = 1 << (31 - u32::from(store.var(func) % 32));
     let (low, high) = store.children(func);
     let value = data.word(word);
     let (near, far) = if value & bit == 0 { (low, high) } else { (high, low) };
-    if permitted_from(store, near, data, dead) {
+    if permitted_within(store, word, near, data, dead) {
         return true;
     }
     data.set_word(word, value ^ bit);
-    if permitted_from(store, far, data, dead) {
+    if permitted_within(store, word, far, data, dead) {
         return true;
     }
     data.set_word(word, value);

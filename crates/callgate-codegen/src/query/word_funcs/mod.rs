@@ -1,0 +1,25 @@
+//! Functions of one word in a compact form.
+//!
+//! The planner of a word asks very many questions about a few functions. So it copies them from the diagram, as far as
+//! they test the word. Nodes have small numbers here, greater than those of their children: intermediate results are
+//! lists instead of hash tables. A node knows the bits on which it depends. As in the diagram, equal functions are the
+//! same node.
+//!
+//! Every operation counts steps, which the user charges to the budget of the diagram.
+
+mod bits_below;
+mod cofactors;
+mod cover;
+mod func;
+mod intervals;
+mod known;
+mod length;
+mod measures;
+mod nodes;
+mod pair_table;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use func::WordFunc;
+pub(crate) use length::Size;
+pub(crate) use nodes::WordFuncs;
