@@ -6,6 +6,7 @@
 //! An order is chosen if the program is shorter, executes fewer trampolines or costs the kernel less, but not if one of the
 //! first two increases.
 
+use super::forms::Forms;
 use super::frequencies::{Counts, Frequencies};
 use super::order::{Neighbours, Preferences, postorder, returns};
 use super::program::Program;
@@ -30,15 +31,21 @@ pub(crate) fn lay_out(
     kernel: &Kernel,
     input: (Layout, Endian),
 ) -> Program {
-    let attempt = |counts: &Counts, preferences: &Preferences| {
-        let order = postorder(graph, root, counts, preferences);
-        write(graph, &order, frequencies, kernel, input)
-    };
+    let forms = Forms::new(graph, &frequencies.all, kernel);
+    let attempt = |order: &[CodeId]| write(graph, order, frequencies, (kernel, &forms), input);
+    let order_of =
+        |counts: &Counts, preferences: &Preferences| postorder(graph, root, counts, preferences);
     let (mut counts, mut chosen) = (&frequencies.weighted, Preferences::default());
-    let mut best = attempt(counts, &chosen);
-    let emitted = attempt(&frequencies.all, &chosen);
-    if emitted.is_better_than(&best) {
-        (best, counts) = (emitted, &frequencies.all);
+    let mut order = order_of(counts, &chosen);
+    let mut best = attempt(&order);
+    // The program of an order, if that is another one than the best, and the program is better.
+    let better = |best: &Emitted, order: &[CodeId], other: &[CodeId]| {
+        let emitted = (other != order).then(|| attempt(other))?;
+        emitted.is_better_than(best).then_some(emitted)
+    };
+    let by_all = order_of(&frequencies.all, &chosen);
+    if let Some(emitted) = better(&best, &order, &by_all) {
+        (best, order, counts) = (emitted, by_all, &frequencies.all);
     }
 
     // Where `ret` costs less at one end of the program, the most frequent one.
@@ -49,9 +56,9 @@ pub(crate) fn lay_out(
             ends.reverse();
         }
         let preferences = Preferences { ends, ..chosen.clone() };
-        let emitted = attempt(counts, &preferences);
-        if emitted.is_better_than(&best) {
-            (best, chosen) = (emitted, preferences);
+        let with_ends = order_of(counts, &preferences);
+        if let Some(emitted) = better(&best, &order, &with_ends) {
+            (best, order, chosen) = (emitted, with_ends, preferences);
         }
     }
 
@@ -61,11 +68,10 @@ pub(crate) fn lay_out(
     let pairs = savings.iter().filter_map(|one| Neighbours::new(graph, one.branch, one.next));
     for pair in pairs.take(MAX_TRIES) {
         chosen.neighbours.push(pair);
-        let emitted = attempt(counts, &chosen);
-        if emitted.is_better_than(&best) {
-            best = emitted;
-        } else {
-            chosen.neighbours.pop();
+        let with_pair = order_of(counts, &chosen);
+        match better(&best, &order, &with_pair) {
+            Some(emitted) => (best, order) = (emitted, with_pair),
+            None => drop(chosen.neighbours.pop()),
         }
     }
     best.program
