@@ -93,7 +93,6 @@ impl Emitted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Model;
     use crate::code::{Code, Held};
     use crate::native;
     use crate::weights::WeightedSyscall;
@@ -133,8 +132,7 @@ mod tests {
             weight,
             always_allowed: false,
         });
-        let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
+        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[0.1, 0.9]));
         let kernel = native::kernel(Arch::X86_64.token());
         let program =
             lay_out(&graph, root, &frequencies, kernel, (Layout::Seccomp, Endian::Little));

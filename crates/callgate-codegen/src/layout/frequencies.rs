@@ -1,9 +1,7 @@
 //! How often the nodes of a code graph are reached.
 
-use crate::Model;
 use crate::code::{Code, CodeId, Graph};
 use crate::lower::NumberWord;
-use crate::shares::shares;
 use crate::weights::WeightedSyscall;
 use callgate_bpf::data::Word;
 use callgate_bpf::io_uring::Decision;
@@ -19,20 +17,19 @@ pub(crate) struct Frequencies {
 }
 
 impl Frequencies {
+    /// Those under syscalls with these [shares](crate::shares::shares).
     pub(crate) fn new(
         graph: &Graph,
         root: CodeId,
         layout: Layout,
-        syscalls: &[WeightedSyscall],
-        model: Model,
+        (syscalls, all): (&[WeightedSyscall], &[f64]),
     ) -> Frequencies {
         let number = NumberWord::of(layout);
-        let all: Vec<f64> = shares(syscalls, model).collect();
         let is_weighted = |(syscall, share): (&WeightedSyscall, &f64)| match syscall.weight > 0.0 {
             true => *share,
             false => 0.0,
         };
-        let weighted: Vec<f64> = syscalls.iter().zip(&all).map(is_weighted).collect();
+        let weighted: Vec<f64> = syscalls.iter().zip(all).map(is_weighted).collect();
         let mut frequencies = Frequencies { weighted: Counts::new(graph), all: Counts::new(graph) };
         let mut walk = Walk { graph, root, number, path: Vec::new() };
         let mut start = 0;
@@ -236,8 +233,7 @@ mod tests {
         let first = test(refuse, open);
         let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
         let syscall = WeightedSyscall { token: 0, nr: 0, weight: 7.0, always_allowed: false };
-        let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, &[syscall], Model::Uncached);
+        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&[syscall], &[1.0]));
         let of = |id: CodeId| frequencies.weighted.reached(id);
         assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, DENIED));
         assert_eq!((of(open), of(allow)), (1.0 - DENIED, (1.0 - DENIED) / 2.0));
@@ -313,7 +309,7 @@ mod tests {
             always_allowed: nr != 16,
         });
         let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
+            Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[1.0 / 3.0; 3]));
         let third = |thirds: f64| move |is: f64| (is - thirds / 3.0).abs() < 1e-9;
         assert!(third(2.0)(frequencies.all.reached(allow)));
         assert!(third(1.0)(frequencies.all.edges(test)[1]));

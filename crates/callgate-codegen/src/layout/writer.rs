@@ -229,7 +229,6 @@ impl Writer<'_> {
 mod tests {
     use super::super::forms::VARIABLE;
     use super::*;
-    use crate::Model;
     use crate::code::Held;
     use crate::native;
     use crate::weights::WeightedSyscall;
@@ -247,7 +246,7 @@ mod tests {
     /// Frequencies of a graph in which a single syscall reaches the root.
     fn frequencies(graph: &Graph, root: CodeId) -> Frequencies {
         let syscall = WeightedSyscall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
-        Frequencies::new(graph, root, Layout::Seccomp, &[syscall], Model::Uncached)
+        Frequencies::new(graph, root, Layout::Seccomp, (&[syscall], &[1.0]))
     }
 
     fn forms(graph: &Graph, frequencies: &Frequencies) -> Forms {

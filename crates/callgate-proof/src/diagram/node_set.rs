@@ -26,6 +26,11 @@ impl NodeSet {
         NodeSet { slots: [0; SLOTS], len: 0, bitmap: Vec::new(), nodes }
     }
 
+    /// As [`NodeSet::new`], for a set that will contain many of these nodes.
+    pub(super) fn of_many(nodes: usize) -> NodeSet {
+        NodeSet { bitmap: vec![0; nodes / 64 + 1], ..NodeSet::new(nodes) }
+    }
+
     /// Adds a node; true if it was not in the set.
     pub fn insert<N: Node>(&mut self, node: N) -> bool {
         self.insert_id(node.id())
