@@ -56,7 +56,7 @@ pub fn generate(
     let layout = store.layout();
     let frequencies = Frequencies::new(&graph, entry, layout, weighted);
     let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
-    let program = lay_out(&graph, entry, &frequencies, kernel, (layout, endian));
+    let program = lay_out(&graph, entry, &frequencies, kernel, (layout, endian), aim == Aim::Quick);
     if program.insns.iter().any(|insn| !instructions.allows(insn.op)) {
         return Err(DiagramError::defect("a program contains only the permitted instructions"));
     }

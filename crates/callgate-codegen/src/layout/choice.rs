@@ -16,20 +16,21 @@ use crate::native::Kernel;
 use callgate_bpf::Layout;
 use callgate_bpf::data::Endian;
 
-/// The maximum number of orders that are tried for branches.
-const MAX_TRIES: usize = 6;
+/// The maximum number of orders that are tried for branches, with the short plan and otherwise.
+const MAX_TRIES: [usize; 2] = [1, 6];
 
 /// The minimum that a branch must save, in machine instructions of the mean syscall.
 const MIN_SAVING: f64 = 0.01;
 
 /// The instructions of the code graph from `root`. `input` is the layout of the structure with the loaded words, and the byte
-/// order of the machine.
+/// order of the machine. `is_quick` for a short compilation.
 pub(crate) fn lay_out(
     graph: &Graph,
     root: CodeId,
     frequencies: &Frequencies,
     kernel: &Kernel,
     input: (Layout, Endian),
+    is_quick: bool,
 ) -> Program {
     let forms = Forms::new(graph, &frequencies.all, kernel);
     let attempt = |order: &[CodeId]| write(graph, order, frequencies, (kernel, &forms), input);
@@ -66,7 +67,7 @@ pub(crate) fn lay_out(
     savings.retain(|saving| saving.native >= MIN_SAVING);
     savings.sort_by(|a, b| b.native.total_cmp(&a.native));
     let pairs = savings.iter().filter_map(|one| Neighbours::new(graph, one.branch, one.next));
-    for pair in pairs.take(MAX_TRIES) {
+    for pair in pairs.take(MAX_TRIES[usize::from(!is_quick)]) {
         chosen.neighbours.push(pair);
         let with_pair = order_of(counts, &chosen);
         match better(&best, &order, &with_pair) {
@@ -135,7 +136,7 @@ mod tests {
         let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[0.1, 0.9]));
         let kernel = native::kernel(Arch::X86_64.token());
         let program =
-            lay_out(&graph, root, &frequencies, kernel, (Layout::Seccomp, Endian::Little));
+            lay_out(&graph, root, &frequencies, kernel, (Layout::Seccomp, Endian::Little), false);
         let low = Insn::new(Op::LdWordAbs, low.offset(Endian::Little));
         let expected = [
             Insn::new(Op::LdWordAbs, 0),

@@ -168,7 +168,11 @@ impl NodeTable {
                     "the variable of a node precedes those of its children (ordered)",
                 ));
             }
-            pending.extend([low, high].into_iter().filter(|child| visited.insert_id(*child)));
+            for child in [low, high] {
+                if visited.insert_id(child) {
+                    pending.push(child);
+                }
+            }
         }
         Ok(())
     }
