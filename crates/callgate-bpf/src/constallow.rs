@@ -9,7 +9,6 @@
 //! makes the verdict not constant, and so does any return value other than `SECCOMP_RET_ALLOW` without
 //! data.
 
-use super::cfg::Successors;
 use super::insn::Insn;
 use super::op::Op;
 use super::program::LongProgram;
@@ -51,21 +50,24 @@ pub fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
     let mut a = 0u32;
     while let Some(insn) = insns.get(index) {
         let k = insn.k;
-        match insn.op {
-            Op::LdWordAbs if k == NR => a = nr,
-            Op::LdWordAbs if k == ARCH => a = arch_token,
-            Op::AndK => a &= k,
-            Op::Ja | Op::JeqK | Op::JgeK | Op::JgtK | Op::JsetK => {}
-            _ => break,
-        }
-        index = match (insn.successors(index), insn.comparison()) {
-            (Successors::Next(next) | Successors::Jump(next), _) => next,
-            (Successors::Branch { taken, .. }, Some((relation, _))) if relation.holds(a, k) => {
-                taken
+        let branch = |holds| usize::from(if holds { insn.jt } else { insn.jf });
+        let skipped = match insn.op {
+            Op::Ja => k as usize,
+            Op::JeqK => branch(a == k),
+            Op::JgtK => branch(a > k),
+            Op::JgeK => branch(a >= k),
+            Op::JsetK => branch(a & k != 0),
+            op => {
+                match op {
+                    Op::LdWordAbs if k == NR => a = nr,
+                    Op::LdWordAbs if k == ARCH => a = arch_token,
+                    Op::AndK => a &= k,
+                    _ => break,
+                }
+                0
             }
-            (Successors::Branch { otherwise, .. }, _) => otherwise,
-            (Successors::Return, _) => break,
         };
+        index = index.saturating_add(1).saturating_add(skipped);
     }
     index
 }

@@ -5,6 +5,7 @@ use callgate_proof::diagram::{DiagramError, Func, Store};
 
 use crate::cost::{Aim, Model};
 use crate::layout::{Frequencies, Program, lay_out};
+use crate::shares::shares;
 use crate::weights::WeightedSyscall;
 use crate::{Instructions, lower, native};
 
@@ -47,14 +48,15 @@ pub fn generate(
     effort: Effort,
 ) -> Result<Program, DiagramError> {
     let effort = if aim == Aim::Quick { 0 } else { effort.functions() };
-    let mut lowering =
-        lower::Lowering::new(store, root, syscalls, model, aim, instructions, effort);
+    let shares: Vec<f64> = shares(syscalls, model).collect();
+    let weighted = (syscalls, &shares[..]);
+    let mut lowering = lower::Lowering::new(store, root, weighted, aim, instructions, effort);
     let entry = lowering.code(root)?;
     let graph = lowering.graph;
     let layout = store.layout();
-    let frequencies = Frequencies::new(&graph, entry, layout, syscalls, model);
+    let frequencies = Frequencies::new(&graph, entry, layout, weighted);
     let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
-    let program = lay_out(&graph, entry, &frequencies, kernel, aim.size_price(), (layout, endian));
+    let program = lay_out(&graph, entry, &frequencies, kernel, (layout, endian), aim);
     if program.insns.iter().any(|insn| !instructions.allows(insn.op)) {
         return Err(DiagramError::defect("a program contains only the permitted instructions"));
     }

@@ -12,11 +12,10 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Graph, Held};
-use super::shares::shares;
 use super::tree::{Node, Tree};
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
-use super::{Aim, Instructions, Model};
+use super::{Aim, Instructions};
 use crate::query::{self, Cube, WordFunc};
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
@@ -46,15 +45,14 @@ impl<'a> Lowering<'a> {
     pub(super) fn new(
         store: &'a mut Store,
         root: Func,
-        syscalls: &[WeightedSyscall],
-        model: Model,
+        (syscalls, shares): (&[WeightedSyscall], &[f64]),
         aim: Aim,
         instructions: Instructions,
         effort: u32,
     ) -> Lowering<'a> {
         let layout = store.layout();
         let number = NumberWord::of(layout);
-        let mut shares = shares(syscalls, model);
+        let mut shares = shares.iter().copied();
         let mut arches: Vec<(u32, f64)> = Vec::new();
         let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
         for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {

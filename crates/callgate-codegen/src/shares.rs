@@ -12,13 +12,16 @@ const UNLIKELY: f64 = 0.01;
 
 /// The weights of syscalls in the expected cost: those of all syscalls with a weight are 1 together.
 pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> impl Iterator<Item = f64> {
-    let total: f64 = syscalls.iter().map(|syscall| model.weigh(syscall)).sum();
+    let (mut total, mut without) = (0.0, [0u32; 2]);
+    for syscall in syscalls {
+        match syscall.weight > 0.0 {
+            true => total += model.weigh(syscall),
+            false => without[usize::from(syscall.always_allowed)] += 1,
+        }
+    }
     let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-    let without = |always_allowed| {
-        let is = |s: &&WeightedSyscall| s.weight == 0.0 && s.always_allowed == always_allowed;
-        syscalls.iter().filter(is).count().max(1) as f64
-    };
-    let (unseen, unlikely) = (UNSEEN / without(true), UNLIKELY / without(false));
+    let [unlikely, unseen] = without.map(|number| f64::from(number.max(1)));
+    let (unseen, unlikely) = (UNSEEN / unseen, UNLIKELY / unlikely);
     syscalls.iter().map(move |syscall| match syscall {
         WeightedSyscall { weight, .. } if *weight > 0.0 => model.weigh(syscall) * scale,
         WeightedSyscall { always_allowed: true, .. } => unseen,

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::limits::MAX_INTERVALS;
-use crate::query::{self, Interval};
+use crate::query::ByNumber;
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -115,17 +114,30 @@ impl Weights {
         let mut syscalls = Vec::new();
         for (index, arch) in arches.iter().enumerate() {
             let token = arch.token();
-            let mut allowed = Allowed::new(store, store.follow(filter, Word::ARCH, token));
+            let mut cofactors = ByNumber::new(store, store.follow(filter, Word::ARCH, token));
+            // Consecutive numbers often have the same cofactor.
+            let mut last = None;
+            let mut always_allowed = |nr| {
+                let cofactor = cofactors.cofactor(nr);
+                match last {
+                    Some((same, allows)) if same == cofactor => allows,
+                    _ => {
+                        let allows = store.as_verdict(cofactor) == Some(Verdict::ALLOW);
+                        last = Some((cofactor, allows));
+                        allows
+                    }
+                }
+            };
             syscalls.reserve(arch.syscall_numbers().size_hint().1.unwrap_or(0));
             match &self.0 {
                 WeightSource::Uniform => syscalls.extend(arch.syscall_numbers().map(|nr| {
-                    let always_allowed = allowed.contains(nr);
+                    let always_allowed = always_allowed(nr);
                     let weight = f64::from(u8::from(index == 0 && always_allowed));
                     WeightedSyscall { token, nr, weight, always_allowed }
                 })),
                 WeightSource::Counts(counts) => {
                     syscalls.extend(arch.syscalls().map(|(nr, name)| {
-                        let always_allowed = allowed.contains(nr);
+                        let always_allowed = always_allowed(nr);
                         let weight = counts
                             .get(name)
                             .into_iter()
@@ -143,39 +155,6 @@ impl Weights {
             syscalls.sort_by_key(key);
         }
         syscalls
-    }
-}
-
-/// The syscall numbers that a function of the number allows for all arguments. They must be asked for in order.
-struct Allowed<'a> {
-    store: &'a Store,
-    numbers: Func,
-    /// The intervals after the current one; none if there are too many.
-    intervals: std::vec::IntoIter<Interval>,
-    /// The last number of the current interval, and whether it is allowed.
-    current: Option<(u32, bool)>,
-}
-
-impl<'a> Allowed<'a> {
-    fn new(store: &'a Store, numbers: Func) -> Allowed<'a> {
-        let intervals = query::partition(store, numbers, Word::NR, MAX_INTERVALS);
-        let intervals = intervals.unwrap_or_default().into_iter();
-        Allowed { store, numbers, intervals, current: None }
-    }
-
-    fn contains(&mut self, nr: u32) -> bool {
-        let is_allowed = |exit| self.store.as_verdict(exit) == Some(Verdict::ALLOW);
-        loop {
-            match self.current {
-                Some((last, is_allowed)) if nr <= last => return is_allowed,
-                _ => match self.intervals.next() {
-                    Some(Interval { last, then, .. }) => {
-                        self.current = Some((last, is_allowed(then)))
-                    }
-                    None => return is_allowed(self.store.follow(self.numbers, Word::NR, nr)),
-                },
-            }
-        }
     }
 }
 

@@ -187,7 +187,8 @@ fn executed(
         let cached = is_constant_allow(program, syscall.token, syscall.nr);
         let share = if cached { model.constant_allow_weight() } else { 1.0 };
         let numbers = store.follow(meaning, Word::ARCH, syscall.token);
-        let executed = compile::executed(store, numbers, program, syscall, endian);
+        let rest = store.follow(numbers, Word::NR, syscall.nr);
+        let executed = compile::executed(store, rest, program, syscall, endian);
         sum += syscall.weight * share * executed;
         total += syscall.weight;
     }

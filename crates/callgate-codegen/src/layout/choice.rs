@@ -8,17 +8,19 @@
 //!
 //! Last, shared code that is reached by a frequent trampoline is copied, if the instructions are worth their price.
 
+use super::forms::Forms;
 use super::frequencies::{Counts, Frequencies};
 use super::order::{Neighbours, Preferences, postorder, returns};
 use super::program::Program;
 use super::writer::{Edge, Emitted, write};
+use crate::Aim;
 use crate::code::{Code, CodeId, Graph};
 use crate::native::Kernel;
 use callgate_bpf::Layout;
 use callgate_bpf::data::Endian;
 
-/// The maximum number of orders that are tried for branches.
-const MAX_TRIES: usize = 6;
+/// The maximum number of orders that are tried for branches, with the short plan and otherwise.
+const MAX_TRIES: [usize; 2] = [1, 6];
 
 /// The minimum that a branch must save, in machine instructions of the mean syscall.
 const MIN_SAVING: f64 = 0.01;
@@ -29,27 +31,34 @@ const MAX_COPIES: usize = 6;
 /// The maximum number of nodes in a copy, from its first one to a branch.
 const MAX_COPIED: usize = 4;
 
-/// The instructions of the code graph from `root`. `price` is that of one more instruction, in executed instructions; `input`
-/// is the layout of the structure with the loaded words, and the byte order of the machine.
+/// The instructions of the code graph from `root`. `input` is the layout of the structure with the loaded words, and the byte
+/// order of the machine.
 pub(crate) fn lay_out(
     graph: &Graph,
     root: CodeId,
     frequencies: &Frequencies,
     kernel: &Kernel,
-    price: f64,
     input: (Layout, Endian),
+    aim: Aim,
 ) -> Program {
-    let with_copies = |counts: &Counts, preferences: &Preferences, copies: &[Edge]| {
-        let order = postorder(graph, root, counts, preferences);
-        write(graph, &order, copies, frequencies, kernel, input)
+    let forms = Forms::new(graph, &frequencies.all, kernel);
+    let with_copies = |order: &[CodeId], copies: &[Edge]| {
+        write(graph, order, copies, frequencies, (kernel, &forms), input)
     };
-    let attempt =
-        |counts: &Counts, preferences: &Preferences| with_copies(counts, preferences, &[]);
+    let attempt = |order: &[CodeId]| with_copies(order, &[]);
+    let order_of =
+        |counts: &Counts, preferences: &Preferences| postorder(graph, root, counts, preferences);
     let (mut counts, mut chosen) = (&frequencies.weighted, Preferences::default());
-    let mut best = attempt(counts, &chosen);
-    let emitted = attempt(&frequencies.all, &chosen);
-    if emitted.is_better_than(&best) {
-        (best, counts) = (emitted, &frequencies.all);
+    let mut order = order_of(counts, &chosen);
+    let mut best = attempt(&order);
+    // The program of an order, if that is another one than the best, and the program is better.
+    let better = |best: &Emitted, order: &[CodeId], other: &[CodeId]| {
+        let emitted = (other != order).then(|| attempt(other))?;
+        emitted.is_better_than(best).then_some(emitted)
+    };
+    let by_all = order_of(&frequencies.all, &chosen);
+    if let Some(emitted) = better(&best, &order, &by_all) {
+        (best, order, counts) = (emitted, by_all, &frequencies.all);
     }
 
     // Where `ret` costs less at one end of the program, the most frequent one.
@@ -60,9 +69,9 @@ pub(crate) fn lay_out(
             ends.reverse();
         }
         let preferences = Preferences { ends, ..chosen.clone() };
-        let emitted = attempt(counts, &preferences);
-        if emitted.is_better_than(&best) {
-            (best, chosen) = (emitted, preferences);
+        let with_ends = order_of(counts, &preferences);
+        if let Some(emitted) = better(&best, &order, &with_ends) {
+            (best, order, chosen) = (emitted, with_ends, preferences);
         }
     }
 
@@ -70,16 +79,16 @@ pub(crate) fn lay_out(
     savings.retain(|saving| saving.native >= MIN_SAVING);
     savings.sort_by(|a, b| b.native.total_cmp(&a.native));
     let pairs = savings.iter().filter_map(|one| Neighbours::new(graph, one.branch, one.next));
-    for pair in pairs.take(MAX_TRIES) {
+    for pair in pairs.take(MAX_TRIES[usize::from(aim != Aim::Quick)]) {
         chosen.neighbours.push(pair);
-        let emitted = attempt(counts, &chosen);
-        if emitted.is_better_than(&best) {
-            best = emitted;
-        } else {
-            chosen.neighbours.pop();
+        let with_pair = order_of(counts, &chosen);
+        match better(&best, &order, &with_pair) {
+            Some(emitted) => (best, order) = (emitted, with_pair),
+            None => drop(chosen.neighbours.pop()),
         }
     }
 
+    let price = aim.size_price();
     let mut trampolines = best.trampolines.clone();
     trampolines.retain(|trampoline| trampoline.executed > price);
     trampolines.sort_by(|a, b| b.executed.total_cmp(&a.executed));
@@ -87,7 +96,7 @@ pub(crate) fn lay_out(
     for trampoline in trampolines.iter().take(MAX_COPIES) {
         let before = copies.len();
         copies.extend(copied(graph, trampoline.to));
-        let emitted = with_copies(counts, &chosen, &copies);
+        let emitted = with_copies(&order, &copies);
         if emitted.cost(price) < best.cost(price) {
             best = emitted;
         } else {
@@ -133,7 +142,6 @@ impl Emitted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Model;
     use crate::code::{Code, Held};
     use crate::native;
     use crate::weights::WeightedSyscall;
@@ -173,11 +181,16 @@ mod tests {
             weight,
             always_allowed: false,
         });
-        let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
+        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[0.1, 0.9]));
         let kernel = native::kernel(Arch::X86_64.token());
-        let program =
-            lay_out(&graph, root, &frequencies, kernel, 0.02, (Layout::Seccomp, Endian::Little));
+        let program = lay_out(
+            &graph,
+            root,
+            &frequencies,
+            kernel,
+            (Layout::Seccomp, Endian::Little),
+            Aim::Speed,
+        );
         let low = Insn::new(Op::LdWordAbs, low.offset(Endian::Little));
         let expected = [
             Insn::new(Op::LdWordAbs, 0),
@@ -219,17 +232,15 @@ mod tests {
             weight: 1.0,
             always_allowed: false,
         });
-        let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
+        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[0.5, 0.5]));
         let kernel = native::kernel(Arch::X86_64.token());
-        let insns = |price: f64| {
-            let input = (Layout::Seccomp, Endian::Little);
-            lay_out(&graph, root, &frequencies, kernel, price, input).insns
+        let insns = |aim: Aim| {
+            lay_out(&graph, root, &frequencies, kernel, (Layout::Seccomp, Endian::Little), aim)
+                .insns
         };
         let jumps = |insns: &[Insn]| insns.iter().filter(|insn| insn.op == Op::Ja).count();
-        let (copied, shared) = (insns(0.02), insns(100.0));
+        let (copied, shared) = (insns(Aim::Speed), insns(Aim::Size));
         assert_eq!((copied.len(), jumps(&copied)), (12, 0), "{copied:?}");
         assert_eq!((shared.len(), jumps(&shared)), (11, 1), "{shared:?}");
-        assert_eq!(insns(0.6), shared, "half of an executed jump for one more instruction");
     }
 }

@@ -1,9 +1,7 @@
 //! How often the nodes of a code graph are reached.
 
-use crate::Model;
 use crate::code::{Code, CodeId, Graph};
 use crate::lower::NumberWord;
-use crate::shares::shares;
 use crate::weights::WeightedSyscall;
 use callgate_bpf::data::Word;
 use callgate_bpf::io_uring::Decision;
@@ -19,28 +17,114 @@ pub(crate) struct Frequencies {
 }
 
 impl Frequencies {
+    /// Those under syscalls with these [shares](crate::shares::shares).
     pub(crate) fn new(
         graph: &Graph,
         root: CodeId,
         layout: Layout,
-        syscalls: &[WeightedSyscall],
-        model: Model,
+        (syscalls, all): (&[WeightedSyscall], &[f64]),
     ) -> Frequencies {
-        let permits = permitting(graph, layout);
         let number = NumberWord::of(layout);
-        let counts = |is_counted: fn(&WeightedSyscall) -> bool| {
-            let none = vec![0.0; graph.len()];
-            let mut counts = Counts { reached: none.clone(), then: none };
-            for (syscall, weight) in syscalls.iter().zip(shares(syscalls, model)) {
-                if is_counted(syscall) {
-                    counts.walk(graph, root, number, syscall, weight);
-                }
-            }
-            counts.propagate(graph, number, &permits);
-            counts
+        let is_weighted = |(syscall, share): (&WeightedSyscall, &f64)| match syscall.weight > 0.0 {
+            true => *share,
+            false => 0.0,
         };
-        Frequencies { weighted: counts(|syscall| syscall.weight > 0.0), all: counts(|_| true) }
+        let weighted: Vec<f64> = syscalls.iter().zip(all).map(is_weighted).collect();
+        let mut frequencies = Frequencies { weighted: Counts::new(graph), all: Counts::new(graph) };
+        let mut walk = Walk { graph, root, number, path: Vec::new() };
+        let mut start = 0;
+        while let Some(rest) = syscalls.get(start..).filter(|rest| !rest.is_empty()) {
+            let end = start + walk.follow(rest);
+            frequencies.all.add(&walk.path, &all[start..end]);
+            frequencies.weighted.add(&walk.path, &weighted[start..end]);
+            start = end;
+        }
+        let permits = permitting(graph, layout);
+        for counts in [&mut frequencies.weighted, &mut frequencies.all] {
+            counts.propagate(graph, number, &permits);
+        }
+        frequencies
     }
+}
+
+/// Follows syscalls, or requests, up to their first argument.
+///
+/// Consecutive syscalls mostly take the same path, so that one walk is enough for them: it finds the largest number for
+/// which every comparison on the path has the same result.
+struct Walk<'g> {
+    graph: &'g Graph,
+    root: CodeId,
+    number: NumberWord,
+    /// The path of the last walk, with the results of branches; false for other nodes.
+    path: Vec<(CodeId, bool)>,
+}
+
+impl Walk<'_> {
+    /// Follows the first of these syscalls, which are sorted. Returns how many take the same path, at least one.
+    fn follow(&mut self, syscalls: &[WeightedSyscall]) -> usize {
+        let Some(first) = syscalls.first() else { return 0 };
+        let last = self.path_of(first);
+        let start = self.number.value(first.nr);
+        let same = syscalls.iter().skip(1).take_while(|syscall| {
+            let value = self.number.value(syscall.nr);
+            syscall.token == first.token && (start..=last).contains(&value)
+        });
+        1 + same.count()
+    }
+
+    /// Finds the path of a syscall. Returns the largest value of the word of the number up to which, from that of the
+    /// syscall on, all values take the same path.
+    fn path_of(&mut self, syscall: &WeightedSyscall) -> u32 {
+        self.path.clear();
+        let (mut at, mut value) = (self.root, 0);
+        // How far the number, and with it `value`, may increase without another result.
+        let mut slack = u32::MAX;
+        // Words that select rules come first.
+        let selects = |word: Word| word <= self.number.word;
+        loop {
+            // How far `value` may increase; what is masked before it increases alike.
+            let (holds, further, next) = match self.graph.get(at) {
+                Code::Load { word, next } if selects(word) => {
+                    let is_number = word == self.number.word;
+                    value = if is_number { self.number.value(syscall.nr) } else { syscall.token };
+                    (false, u32::MAX, next)
+                }
+                Code::And { held, mask, next } if selects(held.word) => {
+                    let further = within_block(value, mask.trailing_ones());
+                    value &= mask;
+                    (false, further, next)
+                }
+                Code::Branch { held, op, k, then, otherwise } if selects(held.word) => {
+                    let below = || k.checked_sub(value).map_or(u32::MAX, |to| to.saturating_sub(1));
+                    let (holds, further) = match op {
+                        Op::JeqK if value == k => (true, 0),
+                        Op::JeqK => (false, below()),
+                        Op::JgeK if value >= k => (true, u32::MAX),
+                        Op::JgeK => (false, below()),
+                        _ => (value & k != 0, within_block(value, k.trailing_zeros())),
+                    };
+                    let further = if held.word == self.number.word { further } else { u32::MAX };
+                    (holds, further, if holds { then } else { otherwise })
+                }
+                Code::Bitset { held, base, bits, then, otherwise } if selects(held.word) => {
+                    let holds = bits >> (value.wrapping_sub(base) % 32) & 1 == 1;
+                    (holds, 0, if holds { then } else { otherwise })
+                }
+                _ => break,
+            };
+            self.path.push((at, holds));
+            slack = slack.min(further);
+            at = next;
+        }
+        self.path.push((at, false));
+        self.number.value(syscall.nr).saturating_add(slack)
+    }
+}
+
+/// How far a value may increase without a change of the bits from this number of bits on.
+fn within_block(value: u32, bits: u32) -> u32 {
+    let low = 1u32.checked_shl(bits).map_or(u32::MAX, |end| end - 1);
+    !value & low
 }
 
 /// How often each node is reached, and how often the first edge of each branch is followed.
@@ -68,47 +152,21 @@ impl Counts {
         [then, self.reached(id) - then]
     }
 
-    /// Adds a syscall, or a request, up to its first argument.
-    fn walk(
-        &mut self,
-        graph: &Graph,
-        root: CodeId,
-        number: NumberWord,
-        syscall: &WeightedSyscall,
-        weight: f64,
-    ) {
-        let (mut at, mut value) = (root, 0);
-        // Words that select rules come first.
-        let selects = |word: Word| word <= number.word;
-        loop {
-            self.reached[at.0 as usize] += weight;
-            let (holds, then, otherwise) = match graph.get(at) {
-                Code::Load { word, next } if selects(word) => {
-                    let is_number = word == number.word;
-                    value = if is_number { number.value(syscall.nr) } else { syscall.token };
-                    at = next;
-                    continue;
-                }
-                Code::And { held, mask, next } if selects(held.word) => {
-                    value &= mask;
-                    at = next;
-                    continue;
-                }
-                Code::Branch { held, op, k, then, otherwise } if selects(held.word) => {
-                    let holds = match op {
-                        Op::JeqK => value == k,
-                        Op::JgeK => value >= k,
-                        _ => value & k != 0,
-                    };
-                    (holds, then, otherwise)
-                }
-                Code::Bitset { held, base, bits, then, otherwise } if selects(held.word) => {
-                    (bits >> (value.wrapping_sub(base) % 32) & 1 == 1, then, otherwise)
-                }
-                _ => break,
-            };
-            self.then[at.0 as usize] += if holds { weight } else { 0.0 };
-            at = if holds { then } else { otherwise };
+    fn new(graph: &Graph) -> Counts {
+        let none = vec![0.0; graph.len()];
+        Counts { reached: none.clone(), then: none }
+    }
+
+    /// Adds syscalls with these weights that all take this path.
+    fn add(&mut self, path: &[(CodeId, bool)], weights: &[f64]) {
+        // One after the other: nodes that the same syscalls reach have exactly the same sums.
+        let sum = |sum: f64| weights.iter().fold(sum, |sum, weight| sum + weight);
+        for (id, holds) in path {
+            let at = id.0 as usize;
+            self.reached[at] = sum(self.reached[at]);
+            if *holds {
+                self.then[at] = sum(self.then[at]);
+            }
         }
     }
 
@@ -175,13 +233,63 @@ mod tests {
         let first = test(refuse, open);
         let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
         let syscall = WeightedSyscall { token: 0, nr: 0, weight: 7.0, always_allowed: false };
-        let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, &[syscall], Model::Uncached);
+        let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&[syscall], &[1.0]));
         let of = |id: CodeId| frequencies.weighted.reached(id);
         assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, DENIED));
         assert_eq!((of(open), of(allow)), (1.0 - DENIED, (1.0 - DENIED) / 2.0));
         assert_eq!(of(allow), of(log));
         assert_eq!(frequencies.weighted.edges(first), [DENIED, 1.0 - DENIED]);
+    }
+
+    /// Comparisons of every kind, before and after a mask.
+    #[test]
+    fn syscalls_that_are_counted_together_take_the_same_path() {
+        let mut graph = Graph::default();
+        let returns = (0..4).map(|errno| graph.add(Code::Return(Verdict::errno(errno))));
+        let returns: Vec<CodeId> = returns.collect();
+        let held = Held { word: Word::NR, mask: u32::MAX };
+        let (mut roots, mut seed) = (returns, 1u32);
+        for step in 0..200usize {
+            let mut random = || {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                seed >> 16
+            };
+            let [then, otherwise] = [(); 2].map(|()| roots[random() as usize % roots.len()]);
+            let k = random() % 70;
+            roots.push(graph.add(match step % 5 {
+                0 => Code::And { held, mask: !(1 << (k % 6)), next: then },
+                1 => Code::Bitset { held, base: 0, bits: k * 0x0204_0801, then, otherwise },
+                kind => {
+                    let op = [Op::JeqK, Op::JgeK, Op::JsetK][kind - 2];
+                    Code::Branch { held, op, k, then, otherwise }
+                }
+            }));
+        }
+        let syscalls = (0..64).filter(|nr| nr % 7 != 3).map(|nr| WeightedSyscall {
+            token: u32::from(nr >= 60),
+            nr,
+            weight: 1.0,
+            always_allowed: true,
+        });
+        let syscalls: Vec<WeightedSyscall> = syscalls.collect();
+        let mut together = 0;
+        for next in roots {
+            let root = graph.add(Code::Load { word: Word::NR, next });
+            let number = NumberWord::of(Layout::Seccomp);
+            let mut walk = Walk { graph: &graph, root, number, path: Vec::new() };
+            let mut rest = &syscalls[..];
+            while !rest.is_empty() {
+                let (same, others) = rest.split_at(walk.follow(rest));
+                let path = walk.path.clone();
+                for syscall in same {
+                    walk.path_of(syscall);
+                    assert_eq!(walk.path, path, "{syscall:?}");
+                }
+                together += same.len() - 1;
+                rest = others;
+            }
+        }
+        assert!(together > 1000, "{together}");
     }
 
     #[test]
@@ -201,7 +309,7 @@ mod tests {
             always_allowed: nr != 16,
         });
         let frequencies =
-            Frequencies::new(&graph, root, Layout::Seccomp, &syscalls, Model::Uncached);
+            Frequencies::new(&graph, root, Layout::Seccomp, (&syscalls, &[1.0 / 3.0; 3]));
         let third = |thirds: f64| move |is: f64| (is - thirds / 3.0).abs() < 1e-9;
         assert!(third(2.0)(frequencies.all.reached(allow)));
         assert!(third(1.0)(frequencies.all.edges(test)[1]));

@@ -10,6 +10,7 @@
 //! size.
 
 mod choice;
+mod forms;
 mod frequencies;
 mod order;
 mod program;

@@ -1,5 +1,6 @@
 //! Emission: the instructions of a code graph in a given order, and what they cost.
 
+use super::forms::Forms;
 use super::frequencies::Frequencies;
 use super::program::{Program, remove_unreachable};
 use crate::code::{Code, CodeId, Graph};
@@ -10,9 +11,6 @@ use callgate_bpf::{Insn, Layout, Op};
 
 /// The maximum displacement of a conditional jump.
 const MAX_DISPLACEMENT: usize = 255;
-
-/// The constant of an instruction with a patch: its class is unknown.
-const VARIABLE: u32 = u32::MAX;
 
 /// A program, and what it costs.
 pub(super) struct Emitted {
@@ -52,7 +50,7 @@ pub(super) fn write(
     order: &[CodeId],
     copies: &[Edge],
     frequencies: &Frequencies,
-    kernel: &Kernel,
+    (kernel, forms): (&Kernel, &Forms),
     input: (Layout, Endian),
 ) -> Emitted {
     let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
@@ -62,6 +60,7 @@ pub(super) fn write(
         frequencies,
         kernel,
         input,
+        forms,
         written: Vec::with_capacity(graph.len() + 16),
         patches: Vec::new(),
         home,
@@ -83,57 +82,16 @@ pub(super) fn write(
         writer.written[patch.insn].k = 0;
     }
     let program = Program { insns: writer.written, patches: writer.patches };
+    // Other nodes are reached, if only by `ja`, unless there is a copy.
+    let is_reached =
+        copies.is_empty() && writer.returns.iter().all(|(_, reached)| reached.is_some());
     Emitted {
-        program: remove_unreachable(program),
+        program: if is_reached { program } else { remove_unreachable(program) },
         trampolines: writer.trampolines,
         native,
         savings: writer.savings,
     }
 }
-
-/// A conditional jump with its displacements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Jump {
-    op: Op,
-    k: u32,
-    sides: [usize; 2],
-    /// Whether true and false are exchanged.
-    swapped: bool,
-}
-
-impl Jump {
-    /// The same jump in other forms: `jge` as `jgt`, and the negated comparison, if there is one.
-    fn equivalents(self) -> impl Iterator<Item = Jump> {
-        let [then, otherwise] = self.sides;
-        let swapped = |op, k| Jump { op, k, sides: [otherwise, then], swapped: true };
-        let (lower, negated) = match (self.op, self.k) {
-            (Op::JgeK, 1) => (None, Some(swapped(Op::JeqK, 0))),
-            (Op::JeqK, 0) => (None, Some(swapped(Op::JgeK, 1))),
-            (Op::JgeK, k) => (k.checked_sub(1).map(|k| Jump { op: Op::JgtK, k, ..self }), None),
-            _ => (None, None),
-        };
-        lower.into_iter().chain(negated)
-    }
-
-    /// What the jump costs in the kernel where each side is followed this often.
-    fn cost(self, kernel: &Kernel, edges: [f64; 2]) -> f64 {
-        let [then, otherwise] = edges;
-        let edges = if self.swapped { [otherwise, then] } else { edges };
-        let next = Next::of(self.sides[0], self.sides[1]);
-        cost(kernel, self.op, self.k, next, edges)
-    }
-}
-
-fn cost(kernel: &Kernel, op: Op, k: u32, next: Next, edges: [f64; 2]) -> f64 {
-    let (insns, taken) = (kernel.jump(op, k, next), next.taken(op));
-    let side = |side: usize| {
-        edges[side] * (f64::from(insns[side]) + TAKEN * f64::from(u8::from(taken[side])))
-    };
-    side(0) + side(1)
-}
-
-/// How often each side of a branch that is never reached is followed in a comparison of forms.
-const NEVER: f64 = 1e-9;
 
 struct Writer<'g> {
     graph: &'g Graph,
@@ -141,6 +99,7 @@ struct Writer<'g> {
     frequencies: &'g Frequencies,
     kernel: &'g Kernel,
     input: (Layout, Endian),
+    forms: &'g Forms,
     /// In reverse order.
     written: Vec<Insn>,
     /// The patches; in place of the index of an instruction, the number of instructions after it.
@@ -175,14 +134,14 @@ impl Writer<'_> {
                 self.fall_into(id, next);
                 Insn::new(Op::AndK, mask)
             }
-            Code::Branch { op, k, then, otherwise, .. } => self.branch(id, op, k, then, otherwise),
-            Code::Compare { op, symbol, half, then, otherwise, .. } => {
-                let jump = self.branch(id, op, VARIABLE, then, otherwise);
+            Code::Branch { then, otherwise, .. } => self.branch(id, then, otherwise),
+            Code::Compare { symbol, half, then, otherwise, .. } => {
+                let jump = self.branch(id, then, otherwise);
                 self.patches.push(Patch { insn: self.written.len(), symbol, half });
                 jump
             }
             Code::Bitset { base, bits, then, otherwise, .. } => {
-                let jump = self.branch(id, Op::JsetK, 1, then, otherwise);
+                let jump = self.branch(id, then, otherwise);
                 let look_up = [jump, Insn::new(Op::RshX, 0), Insn::new(Op::LdImm, bits)];
                 self.written.extend(look_up);
                 if base == 0 {
@@ -199,7 +158,7 @@ impl Writer<'_> {
     }
 
     /// A conditional jump, after the trampolines for targets out of reach.
-    fn branch(&mut self, id: CodeId, op: Op, k: u32, then: CodeId, otherwise: CodeId) -> Insn {
+    fn branch(&mut self, id: CodeId, then: CodeId, otherwise: CodeId) -> Insn {
         // A trampoline for one target increases the displacement of the other by one. So the nearer target is
         // checked last; its own trampoline keeps the first within reach.
         let (near, far) = if self.distance(then) < self.distance(otherwise) {
@@ -212,39 +171,26 @@ impl Writer<'_> {
                 self.trampoline((id, target));
             }
         }
-        let edges = self.frequencies.all.edges(id);
         let sides = [then, otherwise].map(|target| self.distance(target).min(MAX_DISPLACEMENT));
-        let given = Jump { op, k, sides, swapped: false };
-        let jump = if k == VARIABLE { given } else { self.cheapest(given, edges) };
-        let cost = jump.cost(self.kernel, edges);
+        let next = Next::of(sides[0], sides[1]);
+        let forms = self.forms;
+        // Every branch has a form; no program contains the other instruction.
+        let Some(branch) = forms.of(id) else { return Insn::new(Op::Ja, u32::MAX) };
+        let form = branch.cheapest(next);
+        let cost = form.cost(next);
         self.native += cost;
         for (next, target) in [(Next::True, then), (Next::False, otherwise)] {
-            let native = cost - self::cost(self.kernel, op, k, next, edges);
+            let native = cost - branch.given_cost(next);
             if native > 0.0 {
                 self.savings.push(Saving { branch: id, next: target, native });
             }
         }
-        let weighted = self.frequencies.weighted.edges(id);
-        for (target, [all, weighted]) in
-            [(then, [edges[0], weighted[0]]), (otherwise, [edges[1], weighted[1]])]
-        {
-            self.follow(target, all, weighted);
-        }
-        let [jt, jf] = jump.sides;
-        Insn::branch(jump.op, jump.k, jt as u8, jf as u8)
-    }
-
-    /// The form of a jump with the lowest cost; the given one if others cost the same.
-    fn cheapest(&self, given: Jump, edges: [f64; 2]) -> Jump {
-        let cost = |jump: Jump| jump.cost(self.kernel, edges.map(|edge| edge + NEVER));
-        let mut best = (cost(given), given);
-        for jump in given.equivalents() {
-            let cost = cost(jump);
-            if cost < best.0 {
-                best = (cost, jump);
-            }
-        }
-        best.1
+        let [all, weighted] =
+            [&self.frequencies.all, &self.frequencies.weighted].map(|of| of.edges(id));
+        self.follow(then, all[0], weighted[0]);
+        self.follow(otherwise, all[1], weighted[1]);
+        let [jt, jf] = if form.swapped { [sides[1], sides[0]] } else { sides };
+        Insn::branch(form.op, form.k, jt as u8, jf as u8)
     }
 
     /// Accounts for an edge to a node that all syscalls, and those with a weight, follow this often.
@@ -312,13 +258,14 @@ impl Writer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::forms::VARIABLE;
     use super::*;
-    use crate::Model;
     use crate::code::Held;
     use crate::native;
     use crate::weights::WeightedSyscall;
     use callgate_bpf::data::Word;
     use callgate_bpf::syscalls::Arch;
+    use callgate_bpf::template::{Half, Symbol};
     use callgate_bpf::verdict::Verdict;
 
     const HELD: Held = Held { word: Word::IP_LOW, mask: u32::MAX };
@@ -330,12 +277,16 @@ mod tests {
     /// Frequencies of a graph in which a single syscall reaches the root.
     fn frequencies(graph: &Graph, root: CodeId) -> Frequencies {
         let syscall = WeightedSyscall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
-        Frequencies::new(graph, root, Layout::Seccomp, &[syscall], Model::Uncached)
+        Frequencies::new(graph, root, Layout::Seccomp, (&[syscall], &[1.0]))
+    }
+
+    fn forms(graph: &Graph, frequencies: &Frequencies) -> Forms {
+        Forms::new(graph, &frequencies.all, kernel())
     }
 
     fn writer<'g>(
         graph: &'g Graph,
-        frequencies: &'g Frequencies,
+        (frequencies, forms): (&'g Frequencies, &'g Forms),
         written: usize,
         home: Vec<usize>,
     ) -> Writer<'g> {
@@ -345,6 +296,7 @@ mod tests {
             frequencies,
             kernel: kernel(),
             input: (Layout::Seccomp, Endian::Little),
+            forms,
             written: vec![Insn::new(Op::Ja, 0); written],
             patches: Vec::new(),
             home: home.clone(),
@@ -365,8 +317,9 @@ mod tests {
         let frequencies = frequencies(&graph, id);
         let written = then.max(otherwise) + 1;
         let home = vec![written - then, written - otherwise, 0];
-        let mut writer = writer(&graph, &frequencies, written, home);
-        let insn = writer.branch(id, op, k, a, b);
+        let forms = forms(&graph, &frequencies);
+        let mut writer = writer(&graph, (&frequencies, &forms), written, home);
+        let insn = writer.branch(id, a, b);
         let copies = writer.written.len() - written;
         let lands = |distance: u8| writer.written[writer.written.len() - 1 - usize::from(distance)];
         for (distance, far, k) in
@@ -402,7 +355,8 @@ mod tests {
         let root = graph.add(Code::Load { word: Word::IP_LOW, next: id });
         let frequencies = frequencies(&graph, root);
         let home = vec![5, 10 - near, 0, 0];
-        writer(&graph, &frequencies, 10, home).branch(id, op, k, rare, frequent)
+        let forms = forms(&graph, &frequencies);
+        writer(&graph, (&frequencies, &forms), 10, home).branch(id, rare, frequent)
     }
 
     #[test]
@@ -427,10 +381,12 @@ mod tests {
     fn constants_of_variables_are_not_changed() {
         let mut graph = Graph::default();
         let [a, b] = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
-        let id = graph.add(Code::Branch { held: HELD, op: Op::JgeK, k: 1, then: a, otherwise: b });
+        let (op, symbol, half) = (Op::JgeK, Symbol::new(0), Half::Low);
+        let id = graph.add(Code::Compare { held: HELD, op, symbol, half, then: a, otherwise: b });
         let frequencies = frequencies(&graph, id);
-        let mut writer = writer(&graph, &frequencies, 10, vec![5, 10, 0]);
-        let insn = writer.branch(id, Op::JgeK, VARIABLE, a, b);
+        let forms = forms(&graph, &frequencies);
+        let mut writer = writer(&graph, (&frequencies, &forms), 10, vec![5, 10, 0]);
+        let insn = writer.branch(id, a, b);
         assert_eq!(insn, Insn::branch(Op::JgeK, VARIABLE, 5, 0));
     }
 
@@ -445,7 +401,8 @@ mod tests {
         let frequencies = frequencies(&graph, root);
         let ends = if frequent_first { [rare, frequent] } else { [frequent, rare] };
         let order = [&ends[..], &[id, root]].concat();
-        let mut writer = writer(&graph, &frequencies, 0, vec![0; 4]);
+        let forms = Forms::new(&graph, &frequencies.all, kernel);
+        let mut writer = writer(&graph, (&frequencies, &forms), 0, vec![0; 4]);
         writer.kernel = kernel;
         order.iter().for_each(|id| writer.write(*id));
         writer.cost_of_returns()

@@ -99,9 +99,11 @@ impl IncrementalRules {
         if self.set.is_always(syscall) {
             return Ok(());
         }
-        self.set.add_to(syscall, comparisons, verdict, ());
+        let rules = self.set.add_to(syscall, comparisons, verdict, ());
+        // Rules with the same verdict never contradict each other, and have no tree.
+        let is_uniform = rules.iter().all(|rule| rule.verdict == verdict);
         self.added.push(syscall);
-        let accepted = self.is_accepted(syscall, verdict);
+        let accepted = is_uniform || self.is_accepted(syscall);
         if accepted { Ok(()) } else { Err(self.refuse()) }
     }
 
@@ -111,13 +113,12 @@ impl IncrementalRules {
         Refused
     }
 
-    /// Whether the last rule of a syscall contradicts none before it.
-    fn is_accepted(&mut self, syscall: Target, verdict: Verdict) -> bool {
+    /// Whether the last rule of a syscall, whose rules have different verdicts, contradicts none before it.
+    fn is_accepted(&mut self, syscall: Target) -> bool {
         let rules = self.set.rules_of(syscall);
         // Rules that were added before the tree was needed, and the new one.
         let from = match self.trees.get(&syscall) {
             Some(_) => rules.len().saturating_sub(1),
-            None if rules.iter().all(|rule| rule.verdict == verdict) => return true,
             None => 0,
         };
         let empty = || Some(Tree::new(self.set.arch().is_64bit(), false));

@@ -246,30 +246,31 @@ impl<O: Copy> RuleSet<O> {
         through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())
     }
 
+    /// Adds a rule, and returns all rules of its syscall.
     pub(super) fn add_to(
         &mut self,
         syscall: Target,
         comparisons: &[Comparison],
         verdict: Verdict,
         origin: O,
-    ) {
+    ) -> &[AddedRule<O>] {
         let condition = match (comparisons, self.unconditional) {
             ([], Some(known)) => known,
             _ => self.condition(Conjunction::new(comparisons, self.arch.is_64bit())),
         };
         let is_always = self.unconditional == Some(condition);
         let rule = AddedRule { condition, verdict, origin };
-        match self.syscalls.entry(syscall) {
-            Entry::Vacant(place) => {
-                // Most syscalls have one rule.
-                place.insert(SyscallRules { added: vec![rule], is_always });
-            }
-            Entry::Occupied(mut rules) => {
-                let rules = rules.get_mut();
+        let rules = match self.syscalls.entry(syscall) {
+            // Most syscalls have one rule.
+            Entry::Vacant(place) => place.insert(SyscallRules { added: vec![rule], is_always }),
+            Entry::Occupied(rules) => {
+                let rules = rules.into_mut();
                 rules.added.push(rule);
                 rules.is_always |= is_always;
+                rules
             }
-        }
+        };
+        &rules.added
     }
 
     /// The index of a condition; adds it if necessary.
@@ -525,11 +526,11 @@ impl<O: Copy> RuleSet<O> {
             };
             for rule in live {
                 let tests = self.conditions.get(rule.condition).filter(|tests| !tests.is_empty());
-                let (verdict, syscalls) = (rule.verdict, SyscallSet::one(nr));
+                let verdict = rule.verdict;
                 match (tests, always.iter_mut().find(|(other, _)| *other == verdict)) {
                     (Some(tests), _) => {
                         when.push(Rule {
-                            syscalls,
+                            syscalls: SyscallSet::one(nr),
                             when: tests.condition(self.arch.is_64bit()),
                             verdict,
                         });

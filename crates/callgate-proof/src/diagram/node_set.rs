@@ -26,16 +26,23 @@ impl NodeSet {
         NodeSet { slots: [0; SLOTS], len: 0, bitmap: Vec::new(), nodes }
     }
 
+    /// As [`NodeSet::new`], for a set that will contain many of these nodes.
+    pub(super) fn of_many(nodes: usize) -> NodeSet {
+        NodeSet { bitmap: vec![0; nodes / 64 + 1], ..NodeSet::new(nodes) }
+    }
+
     /// Adds a node; true if it was not in the set.
     pub fn insert<N: Node>(&mut self, node: N) -> bool {
         self.insert_id(node.id())
     }
 
     /// As [`NodeSet::insert`], for the number of a node.
+    #[inline]
     pub(super) fn insert_id(&mut self, id: u32) -> bool {
-        if !self.bitmap.is_empty() {
-            return self.mark(id);
-        }
+        if self.bitmap.is_empty() { self.insert_hashed(id) } else { self.mark(id) }
+    }
+
+    fn insert_hashed(&mut self, id: u32) -> bool {
         let key = id.wrapping_add(1);
         let mut slot = id.wrapping_mul(0x9e37_79b9) as usize >> (u32::BITS - SLOT_BITS);
         while let Some(known) = self.slots.get(slot).copied().filter(|known| *known != 0) {
@@ -58,6 +65,7 @@ impl NodeSet {
         self.mark(id)
     }
 
+    #[inline]
     fn mark(&mut self, id: u32) -> bool {
         let bit = 1 << (id % 64);
         match self.bitmap.get_mut(id as usize / 64) {

@@ -49,6 +49,11 @@ impl Stored {
     }
 
     #[inline]
+    fn hash(self) -> usize {
+        mix(self.low, self.high, self.var)
+    }
+
+    #[inline]
     pub(super) fn tests(self, var: Var) -> bool {
         self.var == u32::from(var) && self.var < VERDICT
     }
@@ -91,7 +96,7 @@ impl NodeTable {
     #[inline]
     pub(super) fn slot_of(&self, stored: Stored) -> (usize, u32) {
         let mask = self.unique.len() - 1;
-        let mut slot = mix(stored.low, stored.high, stored.var) & mask;
+        let mut slot = stored.hash() & mask;
         // At most half of the slots are used, so there is an empty one.
         while let Some(id) = self.unique.get(slot).copied().filter(|id| *id != 0) {
             if self.nodes.get(id as usize).is_some_and(|node| *node == stored) {
@@ -117,14 +122,18 @@ impl NodeTable {
     fn grow(&mut self) -> usize {
         let size = self.unique.len() * 4;
         // The system provides memory that is already zero.
-        self.unique = vec![0; size];
-        for id in 2..self.nodes.len() {
-            let Some(stored) = self.nodes.get(id).copied() else { continue };
-            let (slot, _) = self.slot_of(stored);
-            if let Some(slot) = self.unique.get_mut(slot) {
-                *slot = id as u32;
+        let mut unique = vec![0; size];
+        // No two nodes are the same, so each belongs into the first empty slot.
+        for (id, stored) in (0..).zip(&self.nodes).skip(2) {
+            let mut slot = stored.hash() & (size - 1);
+            while unique.get(slot).is_some_and(|id| *id != 0) {
+                slot = (slot + 1) & (size - 1);
+            }
+            if let Some(slot) = unique.get_mut(slot) {
+                *slot = id;
             }
         }
+        self.unique = unique;
         size
     }
 
@@ -135,12 +144,10 @@ impl NodeTable {
     /// The [`DiagramError`] of a defect that names the broken invariant.
     pub(super) fn check(&self, root: u32) -> Result<(), DiagramError> {
         const MISSING: DiagramError = DiagramError::defect("the children of a node exist");
-        let mut visited = NodeSet::new(self.len());
+        let mut visited = NodeSet::of_many(self.len());
+        visited.insert_id(root);
         let mut pending = vec![root];
         while let Some(id) = pending.pop() {
-            if !visited.insert_id(id) {
-                continue;
-            }
             let stored = self.get(id).ok_or(MISSING)?;
             if self.slot_of(stored).1 != id {
                 return Err(DiagramError::defect("no two nodes are the same (unique)"));
@@ -161,7 +168,11 @@ impl NodeTable {
                     "the variable of a node precedes those of its children (ordered)",
                 ));
             }
-            pending.extend([low, high]);
+            for child in [low, high] {
+                if visited.insert_id(child) {
+                    pending.push(child);
+                }
+            }
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::arch_filter::ArchFilter;
 use super::attributes::{Attribute, Attributes};
 use super::compile::Exported;
 use super::rule::{NewRule, prioritized};
+use crate::arch::native;
 use crate::error::{Error, Result};
 use crate::kernel::support::{Flag, Support};
 
@@ -52,7 +53,7 @@ impl Context {
         if !support.has_action(default) {
             return Err(Error::Invalid);
         }
-        let native = Arch::native().ok_or(Error::Internal)?;
+        let native = native().ok_or(Error::Internal)?;
         *self = Context {
             attributes: Attributes::new(default),
             instructions: self.instructions,
@@ -197,9 +198,11 @@ impl Context {
 
     /// Adds a rule to all architectures, or to none if one of them refuses it.
     pub(crate) fn add_rule(&mut self, rule: &NewRule) -> Result<()> {
-        let before: Vec<usize> = self.filters.iter().map(|filter| filter.rules.len()).collect();
+        // Each filter has another architecture.
+        let mut before = [0; Arch::ALL.len()];
         let mut result = Ok(());
-        for filter in &mut self.filters {
+        for (filter, before) in self.filters.iter_mut().zip(&mut before) {
+            *before = filter.rules.len();
             result = result.and(rule.add_to(&mut filter.rules));
         }
         if result.is_err() {

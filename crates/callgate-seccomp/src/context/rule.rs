@@ -3,6 +3,7 @@
 use callgate::formats::ruleset::{Comparison, IncrementalRules, Op};
 use callgate::{Arch, Verdict};
 
+use crate::arch::native;
 use crate::error::{Error, Result};
 use crate::names;
 
@@ -73,7 +74,7 @@ impl NewRule {
 
 /// The number on an architecture of a syscall that is given by its native number.
 pub(super) fn translated(arch: Arch, nr: i32) -> Result<i32> {
-    let native = Arch::native().ok_or(Error::Internal)?;
+    let native = native().ok_or(Error::Internal)?;
     if nr == -1 || arch == native {
         return Ok(nr);
     }

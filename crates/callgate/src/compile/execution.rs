@@ -3,7 +3,7 @@
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{LongProgram, Program, is_constant_allow};
-use callgate_codegen::WeightedSyscall;
+use callgate_codegen::{WeightedSyscall, query};
 use callgate_proof::diagram::{Func, Store};
 
 use super::expected::{Basis, counted, samples};
@@ -68,8 +68,9 @@ impl Execution {
         for of_arch in weighted.chunk_by(|a, b| a.token == b.token) {
             let Some(first) = of_arch.first() else { continue };
             let numbers = store.follow(meaning, Word::ARCH, first.token);
+            let mut numbers = query::ByNumber::new(store, numbers);
             for syscall in of_arch.iter().filter(|syscall| syscall.weight > 0.0) {
-                let samples = samples(store, numbers, syscall);
+                let samples = samples(store, numbers.cofactor(syscall.nr), syscall);
                 let weight = syscall.weight / total;
                 let each = weight / samples.len() as f64;
                 let mut executed = 0;

@@ -26,8 +26,10 @@ pub fn expected_insns(
         // The cofactor for an arch is computed once, not once per syscall.
         let token = of_arch.first().map(|syscall| syscall.token);
         let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
+        let mut numbers = query::ByNumber::new(store, numbers);
         for syscall in of_arch.iter().filter(|syscall| syscall.weight > 0.0) {
-            sum += syscall.weight * executed(store, numbers, program, syscall, endian);
+            let rest = numbers.cofactor(syscall.nr);
+            sum += syscall.weight * executed(store, rest, program, syscall, endian);
             total += syscall.weight;
         }
     }
@@ -65,36 +67,35 @@ pub(super) fn counted<'s>(
     (Cow::Owned(all), Basis::Permitted)
 }
 
-/// Permitted syscalls with this number, see [`expected_insns`]; `numbers` is the cofactor of the filter for the arch.
-fn permitted(store: &Store, numbers: Func, syscall: &WeightedSyscall) -> Vec<SeccompData> {
-    let rest = store.follow(numbers, Word::NR, syscall.nr);
-    query::permitted_syscalls(store, rest, first_data(syscall))
-}
-
 /// A syscall with this number and all arguments 0.
 fn first_data(syscall: &WeightedSyscall) -> SeccompData {
     SeccompData { arch: syscall.token, nr: syscall.nr, ..SeccompData::default() }
 }
 
-/// The number of instructions that a program executes for a syscall, as defined by [`expected_insns`]; `numbers` is the
-/// cofactor of the filter for the arch.
+/// The number of instructions that a program executes for a syscall, as defined by [`expected_insns`]; `rest` is the
+/// cofactor of the filter for the arch and the number.
 pub(crate) fn executed(
     store: &Store,
-    numbers: Func,
+    rest: Func,
     program: &LongProgram,
     syscall: &WeightedSyscall,
     endian: Endian,
 ) -> f64 {
-    let samples = samples(store, numbers, syscall);
-    let executed = samples.iter().map(|data| program.run(data, endian).executed as f64);
-    executed.sum::<f64>() / samples.len() as f64
+    let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
+    if store.as_verdict(rest).is_some() {
+        return executed(&first_data(syscall));
+    }
+    let samples = samples(store, rest, syscall);
+    samples.iter().map(executed).sum::<f64>() / samples.len() as f64
 }
 
-/// Syscalls with this number that stand for all, as defined by [`expected_insns`]; at least one.
-pub(super) fn samples(store: &Store, numbers: Func, syscall: &WeightedSyscall) -> Vec<SeccompData> {
-    if store.as_verdict(store.follow(numbers, Word::NR, syscall.nr)).is_some() {
-        return vec![first_data(syscall)];
+/// Syscalls with this number that stand for all, as defined by [`expected_insns`]; at least one. `rest` is the cofactor
+/// of the filter for the arch and the number.
+pub(super) fn samples(store: &Store, rest: Func, syscall: &WeightedSyscall) -> Vec<SeccompData> {
+    let first = first_data(syscall);
+    if store.as_verdict(rest).is_some() {
+        return vec![first];
     }
-    let permitted = permitted(store, numbers, syscall);
-    if permitted.is_empty() { vec![first_data(syscall)] } else { permitted }
+    let permitted = query::permitted_syscalls(store, rest, first);
+    if permitted.is_empty() { vec![first] } else { permitted }
 }

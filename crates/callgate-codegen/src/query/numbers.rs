@@ -1,0 +1,69 @@
+//! The cofactors of a function of the syscall number for many numbers.
+
+use super::partition::{Interval, partition};
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::{Func, Store};
+
+/// The maximum number of intervals of numbers that are found in advance.
+const MAX_INTERVALS: usize = 4096;
+
+/// The cofactors of a function that tests no word before the number. Ascending numbers are the fastest.
+pub struct ByNumber<'a> {
+    store: &'a Store,
+    func: Func,
+    /// None if there are too many.
+    intervals: Vec<Interval>,
+    /// The interval of the last number that was asked for.
+    at: usize,
+}
+
+impl<'a> ByNumber<'a> {
+    /// The cofactors of this function.
+    pub fn new(store: &'a Store, func: Func) -> ByNumber<'a> {
+        let intervals = partition(store, func, Word::NR, MAX_INTERVALS).unwrap_or_default();
+        ByNumber { store, func, intervals, at: 0 }
+    }
+
+    /// The cofactor for a number, as [`Store::follow`] finds it.
+    pub fn cofactor(&mut self, nr: u32) -> Func {
+        if self.intervals.get(self.at).is_none_or(|interval| nr < interval.first) {
+            self.at = 0;
+        }
+        let rest = self.intervals.get(self.at..).unwrap_or_default();
+        match rest.iter().position(|interval| nr <= interval.last) {
+            Some(steps) => self.at += steps,
+            None => return self.store.follow(self.func, Word::NR, nr),
+        }
+        match self.intervals.get(self.at) {
+            Some(interval) => interval.then,
+            None => self.store.follow(self.func, Word::NR, nr),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::Verdict;
+    use callgate_proof::diagram::Split;
+
+    #[test]
+    fn cofactors_are_those_of_each_number() {
+        let mut store = Store::default();
+        let verdicts = [1, 2, 3].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
+        let mut func = verdicts[0];
+        for nr in [3, 4, 9, 100, u32::MAX] {
+            let other = verdicts[nr as usize % 3];
+            func = store.split(Word::NR, Split::Equal(nr), other, func).unwrap();
+        }
+        let odd = store.any_bit(Word::NR, 1).unwrap();
+        // More intervals than are found in advance.
+        let many = store.select(odd, verdicts[1], func).unwrap();
+        for func in [func, many, verdicts[2]] {
+            let mut numbers = ByNumber::new(&store, func);
+            for nr in (0..120).chain([u32::MAX, 4, 5, 3, 99, 100, 0]) {
+                assert_eq!(numbers.cofactor(nr), store.follow(func, Word::NR, nr), "{nr}");
+            }
+        }
+    }
+}
