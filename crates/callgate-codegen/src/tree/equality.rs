@@ -1,7 +1,5 @@
 //! Equality tests in ranges: of the heaviest single value, after which the range has a hole, and chains of them.
 
-use std::rc::Rc;
-
 use super::chain::{Chain, ChainCost, ChainSum};
 use super::holed::Range;
 use super::holes::Holes;
@@ -146,10 +144,12 @@ impl RangeSearch {
         best: &mut (f64, Option<Choice>),
     ) {
         let right = count - left;
-        let starts = Rc::clone(&self.starts);
-        let first = starts.partition_point(|start| *start < piece.start.max(low + 1));
-        let splits = starts.iter().skip(first).copied();
-        for at in splits.take_while(|at| *at <= piece.end.min(high)) {
+        let mut unit = self.costs.first_unit(piece.start.max(low + 1));
+        while let Some(at) = self.starts.get(unit).copied() {
+            unit += 1;
+            if at > piece.end.min(high) {
+                break;
+            }
             // A part that consists of holes needs no test.
             if left == at - low || right == high + 1 - at {
                 continue;

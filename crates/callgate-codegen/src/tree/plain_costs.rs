@@ -30,6 +30,11 @@ impl PlainCosts {
         PlainCosts { n, ceil, floor, costs: vec![f64::INFINITY; n * n + LANES] }
     }
 
+    /// The first unit from an interval on.
+    pub(super) fn first_unit(&self, from: usize) -> usize {
+        self.ceil[from]
+    }
+
     /// The number of a range that begins and ends at boundaries.
     pub(super) fn number(&self, low: usize, high: usize) -> usize {
         self.ceil[low] * self.n + self.floor[high + 1] - 1

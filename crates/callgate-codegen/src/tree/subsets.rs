@@ -82,9 +82,10 @@ pub(super) struct SubsetSearch {
     price: Price,
     /// The maximum number of consecutive intervals from the first to the last of a set.
     spread: usize,
-    /// Per first interval, the solutions of the sets that were asked for, and of those within the same intervals, by
-    /// [`Subset::number`].
-    solutions: Vec<Vec<Solution>>,
+    /// The solutions of the sets that were asked for, and of those within the same intervals, by [`SubsetSearch::index`].
+    solutions: Vec<Solution>,
+    /// Per first interval, the number of sets that are solved, by [`Subset::number`].
+    solved: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,7 +111,8 @@ impl SubsetSearch {
     pub(super) fn new(intervals: Rc<[WeightedInterval]>, price: Price) -> SubsetSearch {
         let n = intervals.len();
         let spread = if n <= MAX_EXACT { n.max(1) } else { price.near };
-        SubsetSearch { intervals, price, spread, solutions: vec![Vec::new(); n] }
+        let solutions = vec![Solution::default(); n << (spread - 1)];
+        SubsetSearch { intervals, price, spread, solutions, solved: vec![0; n] }
     }
 
     /// Solves all sets of the intervals from `low` to `high`, which are within the spread.
@@ -120,18 +122,16 @@ impl SubsetSearch {
         for low in (low..=high).rev() {
             wide = wide << 1 | u16::from(!self.intervals[low].is_single());
             let sets = 1 << (high - low);
-            if self.solutions[low].is_empty() {
-                let most = self.spread.min(self.intervals.len() - low);
-                self.solutions[low].reserve_exact(1 << (most - 1));
-            }
-            for number in self.solutions[low].len()..sets {
+            for number in self.solved[low]..sets {
                 let live = (number << 1 | 1) as u16;
                 // Only equality tests leave holes, so only single values are missing.
-                let is_left = wide & !live & (u16::MAX >> live.leading_zeros()) == 0;
-                let solution =
-                    if is_left { self.solve(Subset { low, live }) } else { Solution::default() };
-                self.solutions[low].push(solution);
+                if wide & !live & (u16::MAX >> live.leading_zeros()) == 0 {
+                    let set = Subset { low, live };
+                    let at = self.index(set);
+                    self.solutions[at] = self.solve(set);
+                }
             }
+            self.solved[low] = self.solved[low].max(sets);
         }
     }
 
@@ -142,14 +142,18 @@ impl SubsetSearch {
 
     /// The cost of a set within the spread.
     pub(super) fn cost(&mut self, set: Subset) -> f64 {
-        if self.solutions[set.low].len() <= set.number() {
+        if self.solved[set.low] <= set.number() {
             self.solve_within(set.low, set.last());
         }
         self.at(set).cost
     }
 
     fn at(&self, set: Subset) -> &Solution {
-        &self.solutions[set.low][set.number()]
+        &self.solutions[self.index(set)]
+    }
+
+    fn index(&self, set: Subset) -> usize {
+        set.low << (self.spread - 1) | set.number()
     }
 
     /// The solution of a set, from those of smaller sets.
