@@ -1,5 +1,6 @@
 //! The tree of the choices of a range search.
 
+use super::bitset;
 use super::holed::Range;
 use super::masks;
 use super::node::{Node, Tree};
@@ -21,7 +22,11 @@ impl RangeSearch {
         let first_live = || (low..=high).find(|i| !holes.contains(*i)).unwrap_or(low);
         match self.choice(range, &holes) {
             Choice::Leaf => tree.leaf(self.intervals[first_live()].class),
-            Choice::Exact => self.exact.emit(Subset::new(low, high, &holes), tree),
+            Choice::Exact => {
+                let set = Subset::new(low, high, &holes);
+                self.exact.cost(set);
+                self.exact.emit(set, tree)
+            }
             choice @ (Choice::Split(_) | Choice::CheapestSplit) => {
                 let at = match choice {
                     Choice::Split(at) => low + usize::from(at),
@@ -57,16 +62,7 @@ impl RangeSearch {
                 let rest = tree.any_bit(test);
                 self.emit_chain(&singles, rest, tree)
             }
-            Choice::Bitset => {
-                let intervals = &self.intervals[low..=high];
-                let (base, set) = (self.intervals[low].first, self.intervals[low + 1].class);
-                let of_set = intervals.iter().filter(|interval| interval.class == set);
-                let bits = of_set.flat_map(|interval| interval.first..=interval.last);
-                let bits = bits.fold(0, |bits, value| bits | 1 << (value - base));
-                let then = tree.leaf(set);
-                let otherwise = tree.leaf(self.intervals[low].class);
-                tree.push(Node::Bitset { base, bits, then, otherwise })
-            }
+            Choice::Bitset => bitset::emit(&self.intervals[low..=high], tree),
         }
     }
 

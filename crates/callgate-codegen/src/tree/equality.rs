@@ -11,6 +11,9 @@ use super::subsets::Subset;
 /// a split is cheaper.
 const HEAVY: f64 = 0.2;
 
+/// The same in a range whose order tests are only tried at some intervals: there, it would mostly save nothing.
+const HEAVY_AMONG_MANY: f64 = 0.34;
+
 /// By which share a bound of ranges with holes is raised, because the bound from their pieces is not rigorous.
 const SLACK: f64 = 0.1;
 
@@ -19,12 +22,15 @@ pub(super) fn above(bound: f64) -> f64 {
     bound + bound.abs() * SLACK
 }
 
-/// Whether a single value of this weight is tested for equality first in a range of this weight.
-pub(super) fn is_heavy(single: f64, weight: f64) -> bool {
-    single >= HEAVY * weight && single > 0.0
-}
-
 impl RangeSearch {
+    /// Whether a single value of this weight is tested for equality first in a range of this weight.
+    #[inline(always)]
+    pub(super) fn is_heavy(&self, single: f64, weight: f64) -> bool {
+        let is_full = self.starts.len() == self.intervals.len();
+        let share = if is_full { HEAVY } else { HEAVY_AMONG_MANY };
+        single >= share * weight && single > 0.0
+    }
+
     /// The holes of a range.
     pub(super) fn holes(&self, (low, high, count): Range) -> Holes {
         self.ranks.singles(low, high).take(count).fold(Holes::NONE, Holes::and)
@@ -47,12 +53,12 @@ impl RangeSearch {
     pub(super) fn choice(&mut self, range: Range, holes: &Holes) -> Choice {
         let (low, high, count) = range;
         if count == 0 {
-            return self.choices[low * self.intervals.len() + high];
+            return self.choices[self.costs.number(low, high)];
         } else if self.exact.covers(high + 1 - low) {
             return Choice::Exact;
         }
         self.solve_holed(range, holes, f64::INFINITY);
-        match self.holed.get(range) {
+        match self.holed.get(self.costs.number(low, high), count) {
             Some((_, Some(choice))) => choice,
             _ => Choice::Leaf,
         }
@@ -61,13 +67,14 @@ impl RangeSearch {
     /// The cost of a range with holes that [`RangeSearch::exact`] does not cover, if it is below a bound; otherwise a
     /// lower bound.
     pub(super) fn solve_holed(&mut self, range: Range, holes: &Holes, bound: f64) -> f64 {
-        match self.holed.get(range) {
+        let number = self.costs.number(range.0, range.1);
+        match self.holed.get(number, range.2) {
             Some((cost, Some(_))) => return cost,
             Some((at_least, None)) if at_least >= bound => return at_least,
             _ => {}
         }
         let (cost, choice) = self.best_holed(range, holes, bound);
-        self.holed.insert(range, (cost, choice));
+        self.holed.insert(number, range.2, (cost, choice));
         cost
     }
 
@@ -113,7 +120,7 @@ impl RangeSearch {
             start = end + 1;
         }
         if let Some(single) =
-            heaviest.filter(|single| is_heavy(self.intervals[*single].weight, weight))
+            heaviest.filter(|single| self.is_heavy(self.intervals[*single].weight, weight))
         {
             let holes = holes.and(single);
             if (Pieces::new(&self.costs, low, high, &holes).sum() + test) * ROUNDED_DOWN < best.0 {
@@ -137,7 +144,12 @@ impl RangeSearch {
         best: &mut (f64, Option<Choice>),
     ) {
         let right = count - left;
-        for at in piece.start.max(low + 1)..=piece.end.min(high) {
+        let mut unit = self.costs.first_unit(piece.start.max(low + 1));
+        while let Some(at) = self.starts.get(unit).copied() {
+            unit += 1;
+            if at > piece.end.min(high) {
+                break;
+            }
             // A part that consists of holes needs no test.
             if left == at - low || right == high + 1 - at {
                 continue;

@@ -7,8 +7,7 @@ pub(super) type Range = (usize, usize, usize);
 /// The solutions that were found so far, by range: a cost and a choice, or a lower bound of the cost. Few ranges have any,
 /// and these have few; the latest of several for the same range applies.
 pub(super) struct HoledRanges<T> {
-    n: usize,
-    /// By `low * n + high`, the number of the solution that was found last, from 1.
+    /// By [number](super::plain_costs::PlainCosts::number) of the range, the number of the solution that was found last, from 1.
     last: Vec<u32>,
     solutions: Vec<Solution<T>>,
 }
@@ -21,14 +20,14 @@ struct Solution<T> {
 }
 
 impl<T: Copy> HoledRanges<T> {
-    /// No solutions, for ranges of `n` intervals.
-    pub(super) fn new(n: usize) -> HoledRanges<T> {
-        HoledRanges { n, last: vec![0; n * n], solutions: Vec::new() }
+    /// No solutions, for this number of ranges.
+    pub(super) fn new(ranges: usize) -> HoledRanges<T> {
+        HoledRanges { last: vec![0; ranges], solutions: Vec::new() }
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, (low, high, holes): Range) -> Option<(f64, Option<T>)> {
-        let mut number = self.last[low * self.n + high];
+    pub(super) fn get(&self, range: usize, holes: usize) -> Option<(f64, Option<T>)> {
+        let mut number = self.last[range];
         while let Some(at) = number.checked_sub(1) {
             let solution = &self.solutions[at as usize];
             if solution.holes == holes as u32 {
@@ -39,8 +38,8 @@ impl<T: Copy> HoledRanges<T> {
         None
     }
 
-    pub(super) fn insert(&mut self, (low, high, holes): Range, found: (f64, Option<T>)) {
-        let last = &mut self.last[low * self.n + high];
+    pub(super) fn insert(&mut self, range: usize, holes: usize, found: (f64, Option<T>)) {
+        let last = &mut self.last[range];
         self.solutions.push(Solution { holes: holes as u32, before: *last, found });
         *last = self.solutions.len() as u32;
     }

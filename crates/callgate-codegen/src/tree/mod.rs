@@ -11,13 +11,17 @@
 //!   before the range is small, and close to the optimum otherwise.
 //!   Equality tests leave ranges with holes: [`holed`] has their solutions, and [`plain_costs`] a lower bound that spares
 //!   most of them. [`range_search`] is its state, [`equality`] and [`masked`] are two of its choices, [`emit`] builds the
-//!   tree, and [`repeats`] finds searches that are part of an earlier one, for which [`rounding`] makes sums of weights
-//!   exact;
+//!   tree;
+//! - [`boundaries`]: the few intervals of many at which the former tries order tests;
 //! - [`masks`]: the masks that separate classes;
 //! - [`pieces`]: few values of arguments, with masks before other tests;
-//! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies;
+//! - [`bitset`]: tests of up to 32 values by a constant;
+//! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies. [`rounding`] makes sums of
+//!   weights exact;
 //! - [`quick`]: a good tree in almost linear time, without any of the former.
 
+mod bitset;
+mod boundaries;
 mod chain;
 mod dominant;
 mod emit;
@@ -36,7 +40,6 @@ mod quick;
 mod range_search;
 mod ranges;
 mod ranks;
-mod repeats;
 mod rounding;
 mod search;
 mod subsets;

@@ -4,55 +4,82 @@ use super::holes::Holes;
 
 /// The costs of the ranges of `n` intervals that were solved so far.
 pub(super) struct PlainCosts {
+    /// The number of units.
     n: usize,
+    /// Per boundary of intervals, the first unit from there on, and the number of units before.
+    ceil: Vec<usize>,
+    floor: Vec<usize>,
     /// By `low * n + high` and also by `high * n + low`, so that the costs of both parts of all splits of a range are
     /// contiguous. Infinite for ranges that are not solved, and at the end for [`LANES`].
     costs: Vec<f64>,
 }
 
 impl PlainCosts {
-    pub(super) fn new(n: usize) -> PlainCosts {
-        PlainCosts { n, costs: vec![f64::INFINITY; n * n + LANES] }
-    }
-
-    pub(super) fn set(&mut self, low: usize, high: usize, cost: f64) {
-        self.costs[low * self.n + high] = cost;
-        self.costs[high * self.n + low] = cost;
-    }
-
-    /// Takes the costs of all ranges from as many ranges of other intervals, from one of these on.
-    pub(super) fn copy(&mut self, from: &PlainCosts, start: usize) {
-        for (row, at) in self.costs.chunks_exact_mut(self.n).take(self.n).zip(start..) {
-            let first = at * from.n + start;
-            row.copy_from_slice(&from.costs[first..first + self.n]);
+    pub(super) fn new(starts: &[usize], intervals: usize) -> PlainCosts {
+        let n = starts.len();
+        let mut ceil = vec![n; intervals + 1];
+        let mut floor = vec![n; intervals + 1];
+        let mut from = 0;
+        for (unit, start) in starts.iter().enumerate() {
+            ceil[from..=*start].fill(unit);
+            floor[from..*start].fill(unit.saturating_sub(1));
+            from = start + 1;
+            floor[*start] = unit;
         }
+        floor[from.min(intervals)..intervals].fill(n - 1);
+        PlainCosts { n, ceil, floor, costs: vec![f64::INFINITY; n * n + LANES] }
+    }
+
+    /// The first unit from an interval on.
+    pub(super) fn first_unit(&self, from: usize) -> usize {
+        self.ceil[from]
+    }
+
+    /// The number of a range that begins and ends at boundaries.
+    pub(super) fn number(&self, low: usize, high: usize) -> usize {
+        self.ceil[low] * self.n + self.floor[high + 1] - 1
+    }
+
+    /// The first and the last unit of a range.
+    pub(super) fn units(&self, low: usize, high: usize) -> (usize, usize) {
+        (self.ceil[low], self.floor[high + 1] - 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, first: usize, last: usize, cost: f64) {
+        self.costs[first * self.n + last] = cost;
+        self.costs[last * self.n + first] = cost;
     }
 
     /// The cost of the range from `low` up to the interval before `end`; it may be empty.
     #[inline(always)]
     pub(super) fn get(&self, low: usize, end: usize) -> f64 {
+        let (low, end) = (self.ceil[low], self.floor[end]);
         if low < end { self.costs[low * self.n + end - 1] } else { 0.0 }
     }
 
     /// The costs of both parts of a range that is not solved, for each interval with which the upper part may begin.
     /// Further sums, up to a multiple of [`LANES`], are infinite: the left parts are no shorter than the range.
-    fn parts(&self, low: usize, high: usize) -> (&[f64], &[f64]) {
-        let (left, right) = (low * self.n + low, high * self.n + low + 1);
-        let len = (high - low).next_multiple_of(LANES);
+    #[inline(always)]
+    fn parts(&self, first: usize, last: usize) -> (&[f64], &[f64]) {
+        let (left, right) = (first * self.n + first, last * self.n + first + 1);
+        let len = (last - first).next_multiple_of(LANES);
         (&self.costs[left..left + len], &self.costs[right..right + len])
     }
 
     /// The least cost of both parts of a range that is not solved, as those that are longer and begin with it.
     #[inline(always)]
-    pub(super) fn cheapest_split(&self, low: usize, high: usize) -> f64 {
-        let (left, right) = self.parts(low, high);
+    pub(super) fn cheapest_split(&self, first: usize, last: usize) -> f64 {
+        let (left, right) = self.parts(first, last);
         least_sum(left, right)
     }
 
     /// The first interval with which the upper part of a cheapest split begins.
     pub(super) fn start_of_cheapest_split(&self, low: usize, high: usize) -> usize {
         let at_least = |at: &usize| self.get(low, *at) + self.get(*at, high + 1);
-        let least = (low + 1..=high).min_by(|a, b| at_least(a).total_cmp(&at_least(b)));
+        let is_boundary = |at: &usize| self.ceil[*at] == self.floor[*at];
+        let splits = (low + 1..=high).filter(is_boundary);
+        let least = splits.min_by(|a, b| at_least(a).total_cmp(&at_least(b)));
         least.unwrap_or(high)
     }
 }

@@ -4,11 +4,10 @@ use crate::Instructions;
 use crate::any_bit::AnyBit;
 use crate::cost::Aim;
 
-/// The maximum number of intervals of an argument for which the dynamic program considers the whole range, for
-/// [`Aim::Speed`].
+/// The maximum number of intervals of an argument whose tree is searched for in little time.
 pub(crate) const ARGUMENT_WHOLE: usize = 48;
 
-/// The maximum of [`Price::whole`].
+/// The maximum number of intervals in the dynamic program over ranges.
 pub(super) const MAX_WHOLE: usize = 256;
 
 /// The price of tests, and which tests there are besides comparisons.
@@ -26,7 +25,7 @@ pub(crate) struct Price {
     pub(crate) bitset_tests: bool,
     /// The maximum length of a chain of equality tests.
     pub(crate) chain: usize,
-    /// The maximum number of intervals for which the dynamic program considers a whole range, in O(n³).
+    /// The maximum number of intervals for which order tests are tried at all of them, in O(n³).
     pub(crate) whole: usize,
     /// In such a range, the number of consecutive intervals for which trees are optimal, in O(n · 2^near).
     pub(crate) near: usize,
@@ -59,9 +58,9 @@ impl Price {
     /// than among the numbers. Even so, long lists of values become trees, not chains.
     pub(crate) fn of_argument(aim: Aim, instructions: Instructions) -> Price {
         let (size, chain, whole) = match aim {
-            Aim::Speed | Aim::Quick => (1.0, 8, ARGUMENT_WHOLE),
-            // Each cut costs a test, and four thousand values must still fit.
-            Aim::Size => (4.0, 128, MAX_WHOLE),
+            Aim::Speed | Aim::Quick => (1.0, 8, 64),
+            // Four thousand values must still fit.
+            Aim::Size => (4.0, 128, 96),
         };
         Price {
             size,

@@ -6,6 +6,7 @@
 //! them for a part with the share w of the weight W, and this estimate makes the choice of a part independent of that of
 //! the others. Then the parts are halved by weight.
 
+use super::bitset;
 use super::dominant::dominant;
 use super::interval::WeightedInterval;
 use super::masks::{all_bits, all_share_a_bit, mask_test};
@@ -22,9 +23,6 @@ const MAX_CHAIN: usize = 6;
 /// The minimum price of an instruction, as a share of the weight of all intervals. The estimates of executed
 /// instructions are rough: a part that is split for a small gain mostly gains nothing.
 const MIN_SIZE: f64 = 0.03;
-
-/// The number of instructions of a bitset test whose first value is not 0.
-const BITSET_INSNS: f64 = 5.0;
 
 /// How a part is decided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,7 +78,7 @@ struct Quick<'a> {
 }
 
 /// The logarithm to the base 2 of a positive number, 0.09 too small at most. It only ranks alternatives.
-fn approximate_log2(value: f64) -> f64 {
+pub(super) fn approximate_log2(value: f64) -> f64 {
     const EXPONENT: u64 = 0x3ff;
     let bits = value.to_bits();
     let exponent = (bits >> 52) as f64 - EXPONENT as f64;
@@ -202,7 +200,11 @@ impl Quick<'_> {
                 }
             }
             if !is_separable && bitset.is_some() {
-                found_kind(&mut found, Kind::Bitset, bitset_insns(interval) * (weight + size));
+                found_kind(
+                    &mut found,
+                    Kind::Bitset,
+                    bitset::insns(interval.first) * (weight + size),
+                );
             }
         }
         found
@@ -265,17 +267,9 @@ impl Quick<'_> {
                 return tests.fold(leaf, |otherwise, single| tree.equal(single, otherwise));
             }
             Kind::Bitset => {
-                let (Some(first), Some(second)) = (intervals.first(), intervals.get(1)) else {
-                    return tree.leaf(0);
-                };
-                tree.cost += bitset_insns(first) * (rest + self.price.size);
-                let (base, set) = (first.first, second.class);
-                let of_set = intervals.iter().filter(|interval| interval.class == set);
-                let values = of_set.flat_map(|interval| interval.first..=interval.last);
-                let bits = values.fold(0, |bits, value| bits | 1 << (value - base));
-                let then = tree.leaf(set);
-                let otherwise = tree.leaf(first.class);
-                return tree.push(Node::Bitset { base, bits, then, otherwise });
+                let first = intervals.first().map_or(0, |interval| interval.first);
+                tree.cost += bitset::insns(first) * (rest + self.price.size);
+                return bitset::emit(intervals, tree);
             }
             Kind::Uniform => {}
         }
@@ -283,31 +277,27 @@ impl Quick<'_> {
     }
 }
 
-/// The number of instructions of a bitset test of values from this interval on, all of which are executed.
-fn bitset_insns(first: &WeightedInterval) -> f64 {
-    if first.first == 0 { BITSET_INSNS - 1.0 } else { BITSET_INSNS }
-}
-
 /// The intervals of a bitset test, while others are added before them: less than 32 values of two classes.
 #[derive(Clone, Copy)]
-struct TwoClasses {
+pub(super) struct TwoClasses {
     last: u32,
     class: usize,
     other: Option<usize>,
 }
 
 impl TwoClasses {
-    fn new(last: &WeightedInterval) -> TwoClasses {
+    pub(super) fn new(last: &WeightedInterval) -> TwoClasses {
         TwoClasses { last: last.last, class: last.class, other: None }
     }
 
-    fn and(self, interval: &WeightedInterval) -> Option<TwoClasses> {
+    pub(super) fn and(self, interval: &WeightedInterval) -> Option<TwoClasses> {
         let other = match self.other {
             None if interval.class != self.class => Some(interval.class),
             other => other,
         };
         let is_known = interval.class == self.class || Some(interval.class) == other;
-        (is_known && self.last - interval.first < 32).then_some(TwoClasses { other, ..self })
+        (is_known && self.last - interval.first < bitset::MAX_VALUES)
+            .then_some(TwoClasses { other, ..self })
     }
 }
 

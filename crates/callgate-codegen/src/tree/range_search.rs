@@ -36,14 +36,14 @@ pub(super) enum Choice {
 pub(super) struct RangeSearch {
     pub(super) intervals: Rc<[WeightedInterval]>,
     pub(super) price: Price,
+    /// The intervals at which order tests may split ranges, and the first one.
+    pub(super) starts: Rc<[usize]>,
     pub(super) exact: SubsetSearch,
     /// Per interval, the sum of the weights before it.
     pub(super) before: Vec<f64>,
     /// For ranges without holes, the choices by `low * n + high`.
     pub(super) choices: Vec<Choice>,
     pub(super) costs: PlainCosts,
-    /// Per interval, the last interval of the longest local range from there.
-    pub(super) local_end: Vec<usize>,
     /// Per interval, the last interval of the longest chain from there.
     pub(super) chain_end: Vec<usize>,
     pub(super) ends: Vec<End>,
@@ -61,16 +61,13 @@ pub(super) struct RangeSearch {
 pub(super) struct End {
     /// The interval after the end.
     pub(super) next: usize,
-    /// The heaviest single value, the first of several, and its weight; `None` if no single value has a weight.
-    pub(super) heaviest: Option<usize>,
-    pub(super) heaviest_weight: f64,
     /// A bound of the cost of a chain.
     pub(super) chain: ChainBound,
 }
 
 impl End {
     pub(super) fn new(low: usize) -> End {
-        End { next: low, heaviest: None, heaviest_weight: 0.0, chain: ChainBound::default() }
+        End { next: low, chain: ChainBound::default() }
     }
 }
 
@@ -78,9 +75,21 @@ impl RangeSearch {
     pub(super) fn weight(&self, low: usize, high: usize) -> f64 {
         self.before[high + 1] - self.before[low]
     }
+}
 
-    /// The local ranges from an interval on: the costs of those with more than one interval, the shortest first.
-    pub(super) fn local_costs(&self, low: usize) -> impl Iterator<Item = f64> + '_ {
-        (low + 1..=self.local_end[low]).map(move |high| self.costs.get(low, high + 1))
+/// The heaviest single value of a range, the first of several, and its weight; `None` if no single value has a weight.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Heaviest {
+    pub(super) at: Option<usize>,
+    pub(super) weight: f64,
+}
+
+impl Heaviest {
+    /// Adds the interval before the range.
+    #[inline(always)]
+    pub(super) fn add(&mut self, at: usize, interval: &WeightedInterval) {
+        if interval.is_single() && interval.weight >= self.weight && interval.weight > 0.0 {
+            *self = Heaviest { at: Some(at), weight: interval.weight };
+        }
     }
 }

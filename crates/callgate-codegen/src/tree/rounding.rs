@@ -3,7 +3,8 @@
 use super::interval::WeightedInterval;
 
 /// The rounding of weights to multiples of a power of two, such that sums of them are exact: ranges with equal weights
-/// have equal sums, wherever they are. A weight changes by at most 2^-48 of the total.
+/// have equal sums, wherever they are, so that of equal trees the same one is chosen. A weight changes by at most 2^-48 of
+/// the total.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounding {
     /// The least significant bit of this number is the unit.

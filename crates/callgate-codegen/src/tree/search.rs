@@ -1,15 +1,19 @@
 //! The search for a tree over any number of intervals.
 //!
-//! Above [`Price::whole`] intervals, the range is cut into halves of equal weight until the dynamic program over
-//! ranges applies.
+//! Above [`Price::whole`] intervals, order tests are only tried at some [`boundaries`]. If there are still too many, the range
+//! is cut there into halves of equal weight until the dynamic program over ranges applies.
 
+use super::bitset;
+use super::boundaries::boundaries;
 use super::dominant::dominant;
+use super::holes::Holes;
 use super::interval::WeightedInterval;
 use super::node::{Node, Tree};
-use super::price::Price;
+use super::price::{MAX_WHOLE, Price};
 use super::quick::quick_tree;
 use super::range_search::RangeSearch;
 use super::rounding::Rounding;
+use super::subsets::{MAX_EXACT, Subset, SubsetSearch};
 use callgate_proof::diagram::Split;
 
 /// The cheapest tree found, or a good one if the price asks for no search, for intervals that cover all values, in order
@@ -21,63 +25,102 @@ pub(crate) fn search_tree(intervals: &[WeightedInterval], price: Price) -> Tree 
     } else {
         // An exact tree of a few intervals takes less time than an estimate of more.
         let total = intervals.iter().map(|interval| interval.weight).sum();
-        let mut parts = Parts { price, rounding: Rounding::of_total(total), last: None };
-        parts.cut(intervals, &mut tree)
+        let intervals: Vec<WeightedInterval> = Rounding::of_total(total).round(intervals);
+        let most = if intervals.len() <= MAX_WHOLE { MAX_STARTS } else { MAX_STARTS_OF_PART };
+        cut(&intervals, &starts_of(&intervals, price), most, price, &mut tree)
     };
     // The root is always added last; a leaf can only be the root if it is the only node.
     debug_assert_eq!(root + 1, tree.nodes.len());
     tree
 }
 
+/// The maximum number of starts of ranges in the dynamic program over ranges.
+const MAX_STARTS: usize = 96;
+
+/// The same if there are more than [`MAX_WHOLE`] intervals, so that the range must be cut anyway.
+const MAX_STARTS_OF_PART: usize = 64;
+
 /// The maximum number of intervals for which trees are searched for although the price asks for no search.
 const QUICK_EXACT: usize = 5;
 
-/// The search for the trees of the parts.
-struct Parts {
+/// Cuts a range into halves of equal weight until the dynamic program applies. Order tests are only tried before the
+/// intervals with the indexes `starts`, of which the first is 0; the dynamic program is for at most `most` of them.
+fn cut(
+    intervals: &[WeightedInterval],
+    starts: &[usize],
+    most: usize,
     price: Price,
-    rounding: Rounding,
-    /// That of the last part: parts often have ranges in common.
-    last: Option<RangeSearch>,
+    tree: &mut Tree,
+) -> usize {
+    if intervals.len() <= MAX_EXACT {
+        return exact(intervals, price, tree);
+    }
+    let is_full = starts.len() == intervals.len() && intervals.len() <= price.whole;
+    if is_full || starts.len() <= most && intervals.len() <= MAX_WHOLE {
+        let mut search = RangeSearch::new(intervals, starts, price);
+        if search.total().is_finite() {
+            return search.build(tree);
+        }
+        // A part is not decided as expected.
+        let starts: Vec<usize> = (0..intervals.len()).collect();
+        return RangeSearch::new(intervals, &starts, price).build(tree);
+    }
+    let total: f64 = intervals.iter().map(|interval| interval.weight).sum();
+    if let Some(at) = dominant(intervals, total, price) {
+        let rest = [&intervals[..at], &intervals[at + 1..]].concat();
+        let otherwise = cut(&rest, &starts_of(&rest, price), most, price, tree);
+        tree.cost += total + price.size;
+        return tree.equal(&intervals[at], otherwise);
+    }
+    // A small weight per interval, so that ranges without weight are halved, too.
+    let share = |interval: &WeightedInterval| {
+        interval.weight / total.max(f64::MIN_POSITIVE) + 0.1 / intervals.len() as f64
+    };
+    let mut left = 0.0;
+    let mut at = 1;
+    for (i, interval) in intervals.iter().enumerate().take(intervals.len() - intervals.len() / 16) {
+        left += share(interval);
+        at = i + 1;
+        // Both parts have at least a sixteenth of the intervals, so the depth is logarithmic.
+        if left >= 0.55 && at >= intervals.len() / 16 {
+            break;
+        }
+    }
+    let middle = starts.partition_point(|start| *start < at).min(starts.len() - 1).max(1);
+    let at = starts.get(middle).copied().unwrap_or(at);
+    let (low, high) = intervals.split_at(at);
+    let (low_starts, high_starts) = starts.split_at(middle);
+    let high_starts: Vec<usize> = high_starts.iter().map(|start| start - at).collect();
+    let otherwise = cut(low, low_starts, most, price, tree);
+    let then = cut(high, &high_starts, most, price, tree);
+    let first = high.first().map_or(0, |interval| interval.first);
+    tree.cost += total + price.size;
+    tree.push(Node::Test { split: Split::AtLeast(first), then, otherwise })
 }
 
-impl Parts {
-    /// Cuts a range into halves of equal weight until the dynamic program applies.
-    fn cut(&mut self, intervals: &[WeightedInterval], tree: &mut Tree) -> usize {
-        let price = self.price;
-        let total: f64 = intervals.iter().map(|interval| interval.weight).sum();
-        if intervals.len() <= price.whole {
-            let mut search = RangeSearch::new(intervals, price, self.rounding, self.last.as_ref());
-            let root = search.build(tree);
-            self.last = Some(search);
-            return root;
+/// Adds the tree of a few intervals, the optimal one or a bitset test.
+fn exact(intervals: &[WeightedInterval], price: Price, tree: &mut Tree) -> usize {
+    let mut search = SubsetSearch::new(intervals.into(), price);
+    let all = Subset::new(0, intervals.len().saturating_sub(1), &Holes::NONE);
+    let cost = search.cost(all);
+    let weight = intervals.iter().map(|interval| interval.weight).sum();
+    match bitset::cost(intervals, weight, price).filter(|of_bitset| *of_bitset < cost) {
+        Some(of_bitset) => {
+            tree.cost += of_bitset;
+            bitset::emit(intervals, tree)
         }
-        if let Some(at) = dominant(intervals, total, price) {
-            let rest = [&intervals[..at], &intervals[at + 1..]].concat();
-            let otherwise = self.cut(&rest, tree);
-            tree.cost += total + price.size;
-            return tree.equal(&intervals[at], otherwise);
+        None => {
+            tree.cost += cost;
+            search.emit(all, tree)
         }
-        // A small weight per interval, so that ranges without weight are halved, too.
-        let share = |interval: &WeightedInterval| {
-            interval.weight / total.max(f64::MIN_POSITIVE) + 0.1 / intervals.len() as f64
-        };
-        let mut left = 0.0;
-        let mut at = 1;
-        for (i, interval) in
-            intervals.iter().enumerate().take(intervals.len() - intervals.len() / 16)
-        {
-            left += share(interval);
-            at = i + 1;
-            // Both parts have at least a sixteenth of the intervals, so the depth is logarithmic.
-            if left >= 0.55 && at >= intervals.len() / 16 {
-                break;
-            }
-        }
-        let (low, high) = intervals.split_at(at);
-        let otherwise = self.cut(low, tree);
-        let then = self.cut(high, tree);
-        let first = high.first().map_or(0, |interval| interval.first);
-        tree.cost += total + price.size;
-        tree.push(Node::Test { split: Split::AtLeast(first), then, otherwise })
+    }
+}
+
+/// The indexes of the intervals before which order tests are tried.
+fn starts_of(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
+    if intervals.len() > price.whole {
+        boundaries(intervals, price)
+    } else {
+        (0..intervals.len()).collect()
     }
 }

@@ -45,6 +45,11 @@ impl Subset {
         lives.map(move |live| self.low + live.trailing_zeros() as usize)
     }
 
+    /// The number of the set among those that begin at the same interval; sets of fewer intervals have smaller ones.
+    fn number(self) -> usize {
+        usize::from(self.live >> 1)
+    }
+
     fn last(self) -> usize {
         self.low + 15 - self.live.leading_zeros().min(15) as usize
     }
@@ -77,8 +82,10 @@ pub(super) struct SubsetSearch {
     price: Price,
     /// The maximum number of consecutive intervals from the first to the last of a set.
     spread: usize,
-    /// The solution of each set, by [`SubsetSearch::index`].
+    /// The solutions of the sets that were asked for, and of those within the same intervals, by [`SubsetSearch::index`].
     solutions: Vec<Solution>,
+    /// Per first interval, the number of sets that are solved, by [`Subset::number`].
+    solved: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,22 +112,27 @@ impl SubsetSearch {
         let n = intervals.len();
         let spread = if n <= MAX_EXACT { n.max(1) } else { price.near };
         let solutions = vec![Solution::default(); n << (spread - 1)];
-        let mut search = SubsetSearch { intervals, price, spread, solutions };
-        // Tests split a set into sets that begin later, or begin at the same interval and are smaller.
+        SubsetSearch { intervals, price, spread, solutions, solved: vec![0; n] }
+    }
+
+    /// Solves all sets of the intervals from `low` to `high`, which are within the spread.
+    fn solve_within(&mut self, low: usize, high: usize) {
         let mut wide = 0_u16;
-        for low in (0..n).rev() {
-            wide = wide << 1 | u16::from(!search.intervals[low].is_single());
-            for live in (1..1u16 << spread.min(n - low)).step_by(2) {
+        // Tests split a set into sets that begin later, or begin at the same interval and are smaller.
+        for low in (low..=high).rev() {
+            wide = wide << 1 | u16::from(!self.intervals[low].is_single());
+            let sets = 1 << (high - low);
+            for number in self.solved[low]..sets {
+                let live = (number << 1 | 1) as u16;
                 // Only equality tests leave holes, so only single values are missing.
-                if wide & !live & (u16::MAX >> live.leading_zeros()) != 0 {
-                    continue;
+                if wide & !live & (u16::MAX >> live.leading_zeros()) == 0 {
+                    let set = Subset { low, live };
+                    let at = self.index(set);
+                    self.solutions[at] = self.solve(set);
                 }
-                let set = Subset { low, live };
-                let at = search.index(set);
-                search.solutions[at] = search.solve(set);
             }
+            self.solved[low] = self.solved[low].max(sets);
         }
-        search
     }
 
     /// Whether there are solutions for ranges of this number of intervals.
@@ -129,16 +141,19 @@ impl SubsetSearch {
     }
 
     /// The cost of a set within the spread.
-    pub(super) fn cost(&self, set: Subset) -> f64 {
+    pub(super) fn cost(&mut self, set: Subset) -> f64 {
+        if self.solved[set.low] <= set.number() {
+            self.solve_within(set.low, set.last());
+        }
         self.at(set).cost
-    }
-
-    fn index(&self, set: Subset) -> usize {
-        set.low << (self.spread - 1) | usize::from(set.live >> 1)
     }
 
     fn at(&self, set: Subset) -> &Solution {
         &self.solutions[self.index(set)]
+    }
+
+    fn index(&self, set: Subset) -> usize {
+        set.low << (self.spread - 1) | set.number()
     }
 
     /// The solution of a set, from those of smaller sets.
@@ -195,14 +210,6 @@ impl SubsetSearch {
         true
     }
 
-    /// The sets that begin at an interval and whose classes a mask separates, as a bitmap: bit `b` stands for the set
-    /// of the interval itself and those at the ones of `b` after it. For at most six consecutive intervals.
-    pub(super) fn separable(&self, low: usize) -> u64 {
-        let of_low =
-            self.solutions.iter().skip(low << (self.spread - 1)).take(1 << (self.spread - 1));
-        of_low.take(32).enumerate().fold(0, |all, (at, set)| all | u64::from(set.separable) << at)
-    }
-
     /// The cost of a set of this weight besides its first instruction.
     fn rest(&self, set: Subset, weight: f64, separable: bool) -> f64 {
         let mask = self.price.of_mask_above_comparison(weight);
@@ -222,13 +229,13 @@ impl SubsetSearch {
         let mut best = (f64::INFINITY, Choice::Leaf);
         for at in set.intervals().skip(1) {
             let [low, high] = set.split(at);
-            let cost = self.cost(low) + self.cost(high);
+            let cost = self.at(low).cost + self.at(high).cost;
             if cost < best.0 {
                 best = (cost, Choice::Split(at));
             }
         }
         for single in set.intervals().filter(|interval| self.intervals[*interval].is_single()) {
-            let cost = self.cost(set.without(single));
+            let cost = self.at(set.without(single)).cost;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single));
             }
@@ -249,7 +256,7 @@ impl SubsetSearch {
         }
     }
 
-    /// Adds the optimal tree of a set. The recursion ends because each part is smaller.
+    /// Adds the optimal tree of a set whose cost was asked for. The recursion ends because each part is smaller.
     pub(super) fn emit(&self, set: Subset, tree: &mut Tree) -> usize {
         match self.choice(set) {
             Choice::Leaf => tree.leaf(self.intervals[set.low].class),

@@ -5,7 +5,6 @@
 //! comparisons that distinguish intervals. Masks that separate two classes are tried exhaustively.
 
 use super::range_search::RangeSearch;
-use super::rounding::Rounding;
 use super::subsets::MAX_EXACT;
 use super::*;
 use callgate_proof::diagram::Split;
@@ -414,78 +413,13 @@ fn cut_trees_are_close_to_exact_ones() {
             let intervals = many(&mut rng, n);
             let price = comparisons(size);
             let mut exact = Tree::default();
-            RangeSearch::new(&intervals, price, Rounding::of_total(1.0), None).build(&mut exact);
+            let starts: Vec<usize> = (0..n).collect();
+            RangeSearch::new(&intervals, &starts, price).build(&mut exact);
             worst = worst.max(search_tree(&intervals, price).cost / exact.cost);
         }
     }
     println!("worst {worst}");
-    assert!(worst <= 1.10, "{worst}");
-}
-
-/// A search that may take ranges from an earlier one finds the same tree as one that solves all ranges itself.
-#[test]
-fn repeated_ranges_have_the_solutions_of_the_first_ones() {
-    let mut rng = Rng(0x4e9ea7);
-    let mut repeated = 0;
-    for price in [
-        comparisons(0.02),
-        Price { masks: true, masks_after_singles: true, near: 5, ..comparisons(0.02) },
-        Price { masks: true, bitset_tests: true, near: 5, ..comparisons(1.0) },
-    ] {
-        for _ in 0..12 {
-            // A pattern of few intervals, repeated with one exception, at values that are not.
-            let period = 2 + rng.below(5) as usize;
-            let widths: Vec<u32> =
-                (0..period).map(|_| [1, 1, 2, 5][rng.below(4) as usize]).collect();
-            let classes: Vec<usize> =
-                (0..period).map(|at| at % 2 + rng.below(2) as usize).collect();
-            let exception = rng.below(80) as usize;
-            let mut first = rng.below(9) as u32;
-            let all: Vec<WeightedInterval> = (0..80)
-                .map(|at| {
-                    let width = widths[at % period] + u32::from(at == exception);
-                    let interval = WeightedInterval {
-                        first,
-                        last: first + width - 1,
-                        class: classes[at % period],
-                        weight: [1.0, 0.25][at % period % 2] / 80.0,
-                    };
-                    first += width;
-                    interval
-                })
-                .collect();
-            let rounding = Rounding::of_total(1.0);
-            let earlier = RangeSearch::new(&all, price, rounding, None);
-            for part in [&all[..], &all[7..60], &all[20..79]] {
-                let tree = |earlier: Option<&RangeSearch>| {
-                    let mut tree = Tree::default();
-                    RangeSearch::new(part, price, rounding, earlier).build(&mut tree);
-                    tree
-                };
-                // Without repetitions, as the intervals have as many different weights.
-                let different: Vec<WeightedInterval> = (0..)
-                    .zip(part)
-                    .map(|(at, of)| WeightedInterval {
-                        weight: of.weight * (1.0 + f64::from(at) * 1e-12),
-                        ..*of
-                    })
-                    .collect();
-                let mut alone = Tree::default();
-                RangeSearch::new(&different, price, rounding, None).build(&mut alone);
-                for with in [tree(None), tree(Some(&earlier))] {
-                    repeated += 1;
-                    let off = (with.cost - alone.cost).abs();
-                    assert!(off <= 1e-8 * alone.cost, "{} {}: {part:?}", with.cost, alone.cost);
-                    let whole = part.iter().all(|interval| {
-                        find(&with, interval.first, price).0 == interval.class
-                            && find(&with, interval.last, price).0 == interval.class
-                    });
-                    assert!(whole, "{part:?}");
-                }
-            }
-        }
-    }
-    assert_eq!(repeated, 3 * 12 * 3 * 2);
+    assert!(worst <= 1.02, "{worst}");
 }
 
 #[test]
