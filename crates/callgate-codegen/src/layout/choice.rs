@@ -12,12 +12,12 @@ use super::forms::Forms;
 use super::frequencies::{Counts, Frequencies};
 use super::order::{Neighbours, Preferences, postorder, returns};
 use super::program::Program;
-use super::writer::{Edge, Emitted, write};
+use super::writer::{Copies, Edge, Emitted, write};
 use crate::Aim;
 use crate::code::{Code, CodeId, Graph};
 use crate::native::Kernel;
-use callgate_bpf::Layout;
 use callgate_bpf::data::Endian;
+use callgate_bpf::{Layout, MAX_INSNS};
 
 /// The maximum number of orders that are tried for branches, with the short plan and otherwise.
 const MAX_TRIES: [usize; 2] = [1, 6];
@@ -25,8 +25,15 @@ const MAX_TRIES: [usize; 2] = [1, 6];
 /// The minimum that a branch must save, in machine instructions of the mean syscall.
 const MIN_SAVING: f64 = 0.01;
 
-/// The maximum number of trampolines for which copies are tried.
+/// The maximum number of edges for which copies are tried.
 const MAX_COPIES: usize = 6;
+
+/// The minimum that a copy must save a branch that reaches the code without a trampoline, in machine instructions of the mean
+/// syscall. Without weights, only few programs have a syscall that is so frequent, and the others do not become longer.
+const MIN_COPY_SAVING: f64 = 0.25;
+
+/// Machine instructions per instruction of the program: a comparison and a jump.
+const NATIVE: f64 = 2.0;
 
 /// The maximum number of nodes in a copy, from its first one to a branch.
 const MAX_COPIED: usize = 4;
@@ -42,10 +49,10 @@ pub(crate) fn lay_out(
     aim: Aim,
 ) -> Program {
     let forms = Forms::new(graph, &frequencies.all, kernel);
-    let with_copies = |order: &[CodeId], copies: &[Edge]| {
+    let with_copies = |order: &[CodeId], copies: &Copies| {
         write(graph, order, copies, frequencies, (kernel, &forms), input)
     };
-    let attempt = |order: &[CodeId]| with_copies(order, &[]);
+    let attempt = |order: &[CodeId]| with_copies(order, &Copies::default());
     let order_of =
         |counts: &Counts, preferences: &Preferences| postorder(graph, root, counts, preferences);
     let (mut counts, mut chosen) = (&frequencies.weighted, Preferences::default());
@@ -75,7 +82,7 @@ pub(crate) fn lay_out(
         }
     }
 
-    let mut savings = std::mem::take(&mut best.savings);
+    let mut savings = best.savings.clone();
     savings.retain(|saving| saving.native >= MIN_SAVING);
     savings.sort_by(|a, b| b.native.total_cmp(&a.native));
     let pairs = savings.iter().filter_map(|one| Neighbours::new(graph, one.branch, one.next));
@@ -89,22 +96,38 @@ pub(crate) fn lay_out(
     }
 
     let price = aim.size_price();
-    let mut trampolines = best.trampolines.clone();
-    trampolines.retain(|trampoline| trampoline.executed > price);
-    trampolines.sort_by(|a, b| b.executed.total_cmp(&a.executed));
-    let mut copies = Vec::new();
-    for trampoline in trampolines.iter().take(MAX_COPIES) {
-        let before = copies.len();
-        copies.extend(copied(graph, trampoline.to));
-        let emitted = with_copies(&order, &copies);
-        if emitted.cost(price) < best.cost(price) {
-            best = emitted;
-        } else {
-            copies.truncate(before);
+    let mut copies = Copies::default();
+    let mut copy = |best: &mut Emitted, mut edges: Vec<(f64, Edge)>, which: Which, native: f64| {
+        edges.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        for (_, edge) in edges.into_iter().take(MAX_COPIES) {
+            let before = which(&mut copies).len();
+            which(&mut copies).extend(copied(graph, edge));
+            let emitted = with_copies(&order, &copies);
+            let is_short = emitted.program.insns.len() <= MAX_INSNS;
+            if is_short && emitted.cost(price, native) < best.cost(price, native) {
+                *best = emitted;
+            } else {
+                which(&mut copies).truncate(before);
+            }
         }
-    }
+    };
+    let jumps = best.trampolines.iter().filter(|jump| jump.executed > price);
+    let jumps = jumps.map(|jump| (jump.executed, jump.to)).collect();
+    copy(&mut best, jumps, |copies| &mut copies.for_trampolines, 0.0);
+    // In the kernel, a branch with neither side next is followed by a jump.
+    let is_argument = |next: CodeId| match graph.get(next) {
+        Code::Load { word, .. } => !input.0.selects(word),
+        _ => false,
+    };
+    let branches = best.savings.iter();
+    let branches = branches.filter(|one| one.native >= MIN_COPY_SAVING && is_argument(one.next));
+    let branches = branches.map(|one| (one.native, (one.branch, one.next))).collect();
+    copy(&mut best, branches, |copies| &mut copies.for_branches, 1.0 / NATIVE);
     best.program
 }
+
+/// The edges of copies that are added.
+type Which = fn(&mut Copies) -> &mut Vec<Edge>;
 
 /// The edges from a node to the next branch.
 fn copied(graph: &Graph, first: Edge) -> impl Iterator<Item = Edge> {
@@ -121,9 +144,10 @@ impl Emitted {
         self.trampolines.iter().map(|trampoline| trampoline.executed).sum()
     }
 
-    /// The cost of what depends on copies.
-    fn cost(&self, price: f64) -> f64 {
-        self.executed_trampolines() + price * self.program.insns.len() as f64
+    /// The cost of what depends on copies, in executed instructions, where machine instructions have this price.
+    fn cost(&self, price: f64, native: f64) -> f64 {
+        let insns = self.program.insns.len() as f64;
+        self.executed_trampolines() + native * self.native + price * insns
     }
 
     fn is_better_than(&self, other: &Emitted) -> bool {
@@ -189,7 +213,7 @@ mod tests {
             &frequencies,
             kernel,
             (Layout::Seccomp, Endian::Little),
-            Aim::Speed,
+            Aim::Size,
         );
         let low = Insn::new(Op::LdWordAbs, low.offset(Endian::Little));
         let expected = [

@@ -1,6 +1,6 @@
 //! Emission: the instructions of a code graph in a given order, and what they cost.
 
-use super::forms::Forms;
+use super::forms::{Branch, Forms};
 use super::frequencies::Frequencies;
 use super::program::{Program, remove_unreachable};
 use crate::code::{Code, CodeId, Graph};
@@ -35,6 +35,21 @@ pub(super) struct Trampoline {
 /// A node and one of its successors.
 pub(super) type Edge = (CodeId, CodeId);
 
+/// The edges at which the successor is copied.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Copies {
+    /// Instead of a trampoline.
+    pub(super) for_trampolines: Vec<Edge>,
+    /// So that a branch has a next side.
+    pub(super) for_branches: Vec<Edge>,
+}
+
+impl Copies {
+    fn are_none(&self) -> bool {
+        self.for_trampolines.is_empty() && self.for_branches.is_empty()
+    }
+}
+
 /// What a branch would save if a successor were its next instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saving {
@@ -43,12 +58,11 @@ pub(super) struct Saving {
     pub(super) native: f64,
 }
 
-/// The program with the nodes of the graph in the reverse of this order. At edges in `copies`, the successor is copied
-/// instead of jumped to. `input` is the layout of the structure with the loaded words, and the byte order of the machine.
+/// The program with the nodes of the graph in the reverse of this order, and copies. `input` is the layout of the structure with the loaded words, and the byte order of the machine.
 pub(super) fn write(
     graph: &Graph,
     order: &[CodeId],
-    copies: &[Edge],
+    copies: &Copies,
     frequencies: &Frequencies,
     (kernel, forms): (&Kernel, &Forms),
     input: (Layout, Endian),
@@ -61,6 +75,8 @@ pub(super) fn write(
         kernel,
         input,
         forms,
+        copying: None,
+        costs: vec![0.0; graph.len()],
         written: Vec::with_capacity(graph.len() + 16),
         patches: Vec::new(),
         home,
@@ -84,7 +100,7 @@ pub(super) fn write(
     let program = Program { insns: writer.written, patches: writer.patches };
     // Other nodes are reached, if only by `ja`, unless there is a copy.
     let is_reached =
-        copies.is_empty() && writer.returns.iter().all(|(_, reached)| reached.is_some());
+        copies.are_none() && writer.returns.iter().all(|(_, reached)| reached.is_some());
     Emitted {
         program: if is_reached { program } else { remove_unreachable(program) },
         trampolines: writer.trampolines,
@@ -95,11 +111,15 @@ pub(super) fn write(
 
 struct Writer<'g> {
     graph: &'g Graph,
-    copies: &'g [Edge],
+    copies: &'g Copies,
     frequencies: &'g Frequencies,
     kernel: &'g Kernel,
     input: (Layout, Endian),
     forms: &'g Forms,
+    /// While a copy is being written, the share of the syscalls that it takes from the node that is copied.
+    copying: Option<f64>,
+    /// Per branch, what the first one written costs.
+    costs: Vec<f64>,
     /// In reverse order.
     written: Vec<Insn>,
     /// The patches; in place of the index of an instruction, the number of instructions after it.
@@ -171,30 +191,51 @@ impl Writer<'_> {
                 self.trampoline((id, target));
             }
         }
+        // A copy that is to be the next instruction.
+        for target in [far, near] {
+            if self.distance(target) > 0 && self.copies.for_branches.contains(&(id, target)) {
+                self.trampoline((id, target));
+            }
+        }
         let sides = [then, otherwise].map(|target| self.distance(target).min(MAX_DISPLACEMENT));
         let next = Next::of(sides[0], sides[1]);
         let forms = self.forms;
         // Every branch has a form; no program contains the other instruction.
         let Some(branch) = forms.of(id) else { return Insn::new(Op::Ja, u32::MAX) };
         let form = branch.cheapest(next);
+        let [jt, jf] = if form.swapped { [sides[1], sides[0]] } else { sides };
+        let insn = Insn::branch(form.op, form.k, jt as u8, jf as u8);
         let cost = form.cost(next);
-        self.native += cost;
-        for (next, target) in [(Next::True, then), (Next::False, otherwise)] {
-            let native = cost - branch.given_cost(next);
-            if native > 0.0 {
-                self.savings.push(Saving { branch: id, next: target, native });
+        match self.copying {
+            Some(share) => self.native += share * (cost - self.costs[id.0 as usize]),
+            None => {
+                self.costs[id.0 as usize] = cost;
+                self.native += cost;
+                self.add_savings(id, cost, branch, [then, otherwise]);
             }
         }
         let [all, weighted] =
             [&self.frequencies.all, &self.frequencies.weighted].map(|of| of.edges(id));
         self.follow(then, all[0], weighted[0]);
         self.follow(otherwise, all[1], weighted[1]);
-        let [jt, jf] = if form.swapped { [sides[1], sides[0]] } else { sides };
-        Insn::branch(form.op, form.k, jt as u8, jf as u8)
+        insn
+    }
+
+    /// Adds what a branch of this cost would save with another next side.
+    fn add_savings(&mut self, id: CodeId, cost: f64, branch: &Branch, sides: [CodeId; 2]) {
+        for (next, target) in [Next::True, Next::False].into_iter().zip(sides) {
+            let native = cost - branch.given_cost(next);
+            if native > 0.0 {
+                self.savings.push(Saving { branch: id, next: target, native });
+            }
+        }
     }
 
     /// Accounts for an edge to a node that all syscalls, and those with a weight, follow this often.
     fn follow(&mut self, target: CodeId, all: f64, weighted: f64) {
+        // What a copy takes from the node that is copied still counts there, too.
+        let share = self.copying.unwrap_or(1.0);
+        let (all, weighted) = (share * all, share * weighted);
         let nearest = self.nearest[target.0 as usize];
         if let Code::Return(_) = self.graph.get(target) {
             let found = self.returns.iter_mut().rev().find(|(position, _)| *position == nearest);
@@ -234,11 +275,27 @@ impl Writer<'_> {
         self.follow(next, all.reached(id), weighted.reached(id));
     }
 
+    /// The share of the syscalls at the second node that come from the first one.
+    fn share(&self, (from, to): Edge) -> f64 {
+        let all = &self.frequencies.all;
+        let followed = match self.graph.get(from).successors().position(|next| next == to) {
+            Some(side) if self.graph.get(from).successors().count() == 2 => all.edges(from)[side],
+            _ => all.reached(from),
+        };
+        let reached = all.reached(to);
+        if reached > 0.0 { followed / reached } else { 0.0 }
+    }
+
     /// Emits a copy of a return, or of a node that is to be copied, or a jump to the node.
     fn trampoline(&mut self, edge: Edge) {
         let (_, to) = edge;
-        if self.copies.contains(&edge) {
-            return self.write(to);
+        let Copies { for_trampolines, for_branches } = self.copies;
+        if for_trampolines.contains(&edge) || for_branches.contains(&edge) {
+            let outer = self.copying;
+            self.copying = outer.or_else(|| Some(self.share(edge)));
+            self.write(to);
+            self.copying = outer;
+            return;
         }
         let insn = match self.graph.get(to) {
             Code::Return(verdict) => {
@@ -284,6 +341,8 @@ mod tests {
         Forms::new(graph, &frequencies.all, kernel())
     }
 
+    const NO_COPIES: &Copies = &Copies { for_trampolines: Vec::new(), for_branches: Vec::new() };
+
     fn writer<'g>(
         graph: &'g Graph,
         (frequencies, forms): (&'g Frequencies, &'g Forms),
@@ -292,11 +351,13 @@ mod tests {
     ) -> Writer<'g> {
         Writer {
             graph,
-            copies: &[],
+            copies: NO_COPIES,
             frequencies,
             kernel: kernel(),
             input: (Layout::Seccomp, Endian::Little),
             forms,
+            copying: None,
+            costs: vec![0.0; graph.len()],
             written: vec![Insn::new(Op::Ja, 0); written],
             patches: Vec::new(),
             home: home.clone(),
