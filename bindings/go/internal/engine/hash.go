@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "3240422bef4745c148ade3d82b026e6685447addb5be5a39acf4baa9fe6d24cd"
+const ModuleSHA256 = "2b26f384440f59034d0785f926a40ae822b30340463b41424c5aeb5cd8dcf946"
