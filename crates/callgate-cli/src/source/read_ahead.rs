@@ -64,7 +64,7 @@ impl ReadAhead {
         }
     }
 
-    /// Takes back a part that is no longer needed.
+    /// Returns a buffer to the reader for reuse.
     pub(super) fn reuse(&self, part: TextPart) {
         // After the end of the log, no further part is needed.
         let _ = self.spare.send(part);

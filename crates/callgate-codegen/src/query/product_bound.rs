@@ -5,7 +5,7 @@
 //! verdict of one of its syscalls. Likewise the syscalls that differ in one bit from a syscall with another verdict are in
 //! different products.
 //!
-//! Most functions are no short sum of products, and then a few syscalls show it, without the predicates of the search.
+//! Most functions have no short sum of products. A few syscalls then prove that, without the predicates of the search.
 
 use rustc_hash::FxHashMap as HashMap;
 

@@ -8,7 +8,7 @@
 use super::bitset;
 use super::interval::WeightedInterval;
 use super::mask_bounds::MAX_MASKED;
-use super::masks::{all_bits, all_share_a_bit};
+use super::masks::{all_bits, is_separable};
 use super::price::Price;
 use super::quick::{TwoClasses, approximate_log2};
 
@@ -43,9 +43,14 @@ fn cheapest_parts(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
     let total = intervals.iter().map(|interval| interval.weight).sum();
     // Per end, the cheapest parts before it.
     let mut best = vec![Best { cost: 0.0, start: 0 }];
+    let most = if price.masks_after_singles { MAX_MASKED } else { price.near };
+    let is_separable = |start: usize, end: usize| {
+        let part = &intervals[start..end];
+        part.len() <= most && is_separable(part, &bits[start..end], price.masks)
+    };
     let mut separable = 0;
     for end in 1..=intervals.len() {
-        while !is_separable(&intervals[separable..end], &bits[separable..end], price) {
+        while !is_separable(separable, end) {
             separable += 1;
         }
         best.push(best_part(intervals, &best, separable, total, price));
@@ -66,33 +71,6 @@ struct Best {
     cost: f64,
     /// The start of the last part.
     start: usize,
-}
-
-/// Whether some intervals have one class, or a mask separates their two classes. If so, this also holds for fewer of them.
-fn is_separable(part: &[WeightedInterval], bits: &[u32], price: Price) -> bool {
-    let most = if price.masks_after_singles { MAX_MASKED } else { price.near };
-    let (Some(first), true) = (part.first(), part.len() <= most) else { return false };
-    let (mut other, mut of_first, mut of_other) = (None, 0, 0);
-    for (interval, bits) in part.iter().zip(bits) {
-        if interval.class == first.class {
-            of_first |= bits;
-        } else if *other.get_or_insert(interval.class) == interval.class {
-            of_other |= bits;
-        } else {
-            return false;
-        }
-    }
-    // Each value of one class shares a bit with the largest mask without bits of the other class.
-    let (mut is_first, mut is_other) = (price.masks, price.masks);
-    let is_kept = |interval: &WeightedInterval| {
-        let shares = |mask| all_share_a_bit(interval.first, interval.last, mask);
-        match interval.class == first.class {
-            true => is_first = is_first && shares(!of_other),
-            false => is_other = is_other && shares(!of_first),
-        }
-        is_first || is_other
-    };
-    other.is_none() || part.iter().all(is_kept)
 }
 
 /// The best last part of the intervals after those of `best`, from the best parts of fewer intervals; a mask separates
@@ -223,5 +201,52 @@ impl Chain {
             }
             (None, _) => Tests { count: 0.0, weight: 0.0, ..self.others },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::Aim;
+    use crate::instructions::Instructions;
+
+    fn starts(intervals: &[WeightedInterval]) -> Vec<usize> {
+        cheapest_parts(intervals, Price::of_number(Aim::Size, Instructions::All))
+    }
+
+    fn interval(first: u32, last: u32, class: usize) -> WeightedInterval {
+        WeightedInterval { first, last, class, weight: if class == 0 { 1.0 } else { 0.0 } }
+    }
+
+    /// The even numbers of two blocks, each of which one mask decides, far from each other.
+    #[test]
+    fn parts_are_what_a_mask_decides() {
+        let mut intervals = Vec::new();
+        for base in [0, 0x1_0000] {
+            intervals
+                .extend((base..base + 12).map(|value| interval(value, value, value as usize % 2)));
+            intervals.push(interval(base + 12, base + 0xffff, 1));
+        }
+        intervals.push(interval(0x2_0000, u32::MAX, 1));
+        assert_eq!(starts(&intervals), [0, 12, 13, 25]);
+    }
+
+    /// Single values without a pattern in a wide class: eight equality tests decide a part, not more.
+    #[test]
+    fn parts_have_at_most_eight_equality_tests() {
+        let values = [0x1003, 0x2f10, 0x30ff, 0x4a21, 0x5b72, 0x6003, 0x7f1c, 0x8e0f, 0x90f1];
+        let of = |values: &[u32]| {
+            let mut intervals = Vec::new();
+            let mut first = 0;
+            for value in values {
+                intervals.push(interval(first, value - 1, 1));
+                intervals.push(interval(*value, *value, 0));
+                first = value + 1;
+            }
+            intervals.push(interval(first, u32::MAX, 1));
+            starts(&intervals).len()
+        };
+        assert_eq!(of(&values[..8]), 1);
+        assert!(of(&values) > 1);
     }
 }

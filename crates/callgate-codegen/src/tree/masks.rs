@@ -35,6 +35,36 @@ pub(super) fn all_share_a_bit(first: u32, last: u32, mask: u32) -> bool {
     (first | mask | below).checked_add(1).is_none_or(|next| next & !mask > last)
 }
 
+/// Whether some intervals have one class, or a mask, if it is allowed, separates their two classes. If so, this also holds for
+/// fewer of them. `bits` has those of each interval.
+pub(super) fn is_separable(part: &[WeightedInterval], bits: &[u32], masks: bool) -> bool {
+    let Some(first) = part.first() else { return false };
+    let (mut other, mut of_first, mut of_other) = (None, 0, 0);
+    for (interval, bits) in part.iter().zip(bits) {
+        if interval.class == first.class {
+            of_first |= bits;
+        } else if *other.get_or_insert(interval.class) == interval.class {
+            of_other |= bits;
+        } else {
+            return false;
+        }
+    }
+    // Each value of one class shares a bit with the largest mask without bits of the other class.
+    let (mut is_first, mut is_other) = (masks, masks);
+    let is_kept = |interval: &WeightedInterval| {
+        let shares = |mask| match interval.is_single() {
+            true => interval.first & mask != 0,
+            false => all_share_a_bit(interval.first, interval.last, mask),
+        };
+        match interval.class == first.class {
+            true => is_first = is_first && shares(!of_other),
+            false => is_other = is_other && shares(!of_first),
+        }
+        is_first || is_other
+    };
+    other.is_none() || part.iter().all(is_kept)
+}
+
 /// The mask that separates the classes of intervals, if there are two classes and such a mask.
 pub(super) fn mask_test<'a>(
     intervals: impl Iterator<Item = &'a WeightedInterval> + Clone,
@@ -313,6 +343,10 @@ mod tests {
             let exists = (1..8).any(|mask| separates(mask, 0) || separates(mask, 1));
             let found = mask_test(intervals.iter());
             assert_eq!(found.is_some(), exists, "{classes:#b}");
+            let bits: Vec<u32> = intervals.iter().map(|of| of.first).collect();
+            let is_uniform = classes == 0 || classes == (1 << 8) - 1;
+            assert_eq!(is_separable(&intervals, &bits, true), exists || is_uniform, "{classes:#b}");
+            assert_eq!(is_separable(&intervals, &bits, false), is_uniform, "{classes:#b}");
             if let Some(MaskTest { mask, set, .. }) = found {
                 assert!(separates(mask, 1 - set), "{classes:#b} {mask:#b}");
             }

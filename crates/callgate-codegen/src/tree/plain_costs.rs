@@ -59,7 +59,7 @@ impl PlainCosts {
     }
 
     /// The costs of both parts of a range that is not solved, for each interval with which the upper part may begin.
-    /// Further sums, up to a multiple of [`LANES`], are infinite: the left parts are no shorter than the range.
+    /// Further sums, up to a multiple of [`LANES`], are infinite: the left parts are at least as long as the range.
     #[inline(always)]
     fn parts(&self, first: usize, last: usize) -> (&[f64], &[f64]) {
         let (left, right) = (first * self.n + first, last * self.n + first + 1);

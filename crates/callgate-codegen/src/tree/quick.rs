@@ -9,7 +9,7 @@
 use super::bitset;
 use super::dominant::dominant;
 use super::interval::WeightedInterval;
-use super::masks::{all_bits, all_share_a_bit, mask_test};
+use super::masks::{all_bits, is_separable, mask_test};
 use super::node::{Node, Tree};
 use super::price::Price;
 use callgate_proof::diagram::Split;
@@ -86,14 +86,6 @@ pub(super) fn approximate_log2(value: f64) -> f64 {
     exponent + mantissa - 1.0
 }
 
-/// Whether each value of an interval shares a bit with a mask.
-fn shares(interval: &WeightedInterval, mask: u32) -> bool {
-    match interval.is_single() {
-        true => interval.first & mask != 0,
-        false => all_share_a_bit(interval.first, interval.last, mask),
-    }
-}
-
 impl Quick<'_> {
     fn weight(&self, start: usize, end: usize) -> f64 {
         self.before[end] - self.before[start]
@@ -111,9 +103,13 @@ impl Quick<'_> {
         let mut best: Vec<Part> = Vec::with_capacity(self.intervals.len() + 1);
         best.push(Part { start: 0, kind: Kind::Uniform, cost: 0.0 });
         let bits: Vec<u32> = self.intervals.iter().map(|i| all_bits(i.first, i.last)).collect();
+        let is_separable = |start: usize, end: usize| {
+            let part = &self.intervals[start..end];
+            part.len() <= MAX_PART && is_separable(part, &bits[start..end], self.price.masks)
+        };
         let mut separable = 0;
         for end in 1..=self.intervals.len() {
-            while !self.is_separable(&bits, separable, end) {
+            while !is_separable(separable, end) {
                 separable += 1;
             }
             best.push(self.best_part(&best, separable, end));
@@ -127,38 +123,6 @@ impl Quick<'_> {
         }
         parts.reverse();
         parts
-    }
-
-    /// Whether some intervals have one class, or a mask separates their two classes. If so, this also holds for fewer of
-    /// them.
-    fn is_separable(&self, bits: &[u32], start: usize, end: usize) -> bool {
-        let part = &self.intervals[start..end];
-        let (Some(first), true) = (part.first(), part.len() <= MAX_PART) else { return false };
-        let (mut other, mut of_first, mut of_other) = (None, 0, 0);
-        for (interval, bits) in part.iter().zip(&bits[start..end]) {
-            if interval.class == first.class {
-                of_first |= bits;
-            } else if *other.get_or_insert(interval.class) == interval.class {
-                of_other |= bits;
-            } else {
-                return false;
-            }
-        }
-        if other.is_none() {
-            return true;
-        }
-        // Each value of one class shares a bit with the largest mask without bits of the other class.
-        let (mut is_first, mut is_other) = (self.price.masks, self.price.masks);
-        for interval in part {
-            match interval.class == first.class {
-                true => is_first = is_first && shares(interval, !of_other),
-                false => is_other = is_other && shares(interval, !of_first),
-            }
-            if !is_first && !is_other {
-                return false;
-            }
-        }
-        true
     }
 
     /// The best last part of the intervals before `end`; a mask separates those from `separable` on.

@@ -106,7 +106,7 @@ impl WordFuncs {
         if node.bits == 0 { [func; 2] } else { [node.low, node.high] }
     }
 
-    /// Two exits that are no functions of the diagram.
+    /// Two exits that do not stand for functions of the diagram.
     pub(super) fn add_exits(&mut self) -> [WordFunc; 2] {
         let exit = Node { bits: 0, low: NO_CHILD, high: NO_CHILD, exit: None };
         [self.add(exit), self.add(exit)]
