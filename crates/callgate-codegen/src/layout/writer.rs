@@ -478,4 +478,34 @@ mod tests {
             assert!((good - 0.05).abs() < 1e-9 && (bad - 0.95).abs() < 1e-9, "{good} {bad}");
         }
     }
+
+    /// A copy for the only predecessor of a node replaces the node.
+    #[test]
+    fn code_without_predecessors_is_removed() {
+        let mut graph = Graph::default();
+        let [deny, allow] =
+            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let mut check = |word: Word, k| {
+            let held = Held { word, mask: u32::MAX };
+            let (op, then, otherwise) = (Op::JeqK, allow, deny);
+            let check = graph.add(Code::Branch { held, op, k, then, otherwise });
+            (check, graph.add(Code::Load { word, next: check }))
+        };
+        let (only_check, only) = check(Word::IP_LOW, 5);
+        let (other_check, other) = check(Word::IP_HIGH, 6);
+        let (op, k) = (Op::JeqK, 7);
+        let test = graph.add(Code::Branch { held: HELD, op, k, then: other, otherwise: only });
+        let root = graph.add(Code::Load { word: Word::IP_LOW, next: test });
+        let frequencies = frequencies(&graph, root);
+        let forms = forms(&graph, &frequencies);
+        let order = [deny, allow, only_check, only, other_check, other, test, root];
+        let insns = |copies: &Copies| {
+            let input = (Layout::Seccomp, Endian::Little);
+            write(&graph, &order, copies, &frequencies, (kernel(), &forms), input).program.insns
+        };
+        let for_branches = vec![(test, only), (only, only_check)];
+        let copied = insns(&Copies { for_branches, ..Copies::default() });
+        assert_eq!((copied.len(), insns(NO_COPIES).len()), (8, 8), "{copied:?}");
+        assert_eq!(copied[1], Insn::branch(Op::JeqK, 7, 2, 0), "the copy is next");
+    }
 }
