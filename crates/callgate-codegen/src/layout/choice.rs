@@ -9,10 +9,10 @@
 //! Last, shared code that is reached by a frequent trampoline is copied, if the instructions are worth their price.
 
 use super::forms::Forms;
-use super::frequencies::{Counts, Frequencies};
+use super::frequencies::{Counts, Edge, Frequencies};
 use super::order::{Neighbours, Preferences, postorder, returns};
 use super::program::Program;
-use super::writer::{Copies, Edge, Emitted, write};
+use super::writer::{Copies, Emitted, write};
 use crate::Aim;
 use crate::code::{Code, CodeId, Graph};
 use crate::native::Kernel;
@@ -28,9 +28,9 @@ const MIN_SAVING: f64 = 0.01;
 /// The maximum number of edges for which copies are tried.
 const MAX_COPIES: usize = 6;
 
-/// The minimum that a copy must save a branch that reaches the code without a trampoline, in machine instructions of the mean
-/// syscall. Without weights, only few programs have a syscall that is so frequent, and the others do not become longer.
-const MIN_COPY_SAVING: f64 = 0.25;
+/// The minimum share of the syscalls that continue at a copy for a branch. Without weights, hardly any argument is checked so
+/// often, and programs do not become longer.
+const MIN_COPIED_SHARE: f64 = 0.25;
 
 /// Machine instructions per instruction of the program: a comparison and a jump.
 const NATIVE: f64 = 2.0;
@@ -115,12 +115,13 @@ pub(crate) fn lay_out(
     let jumps = jumps.map(|jump| (jump.executed, jump.to)).collect();
     copy(&mut best, jumps, |copies| &mut copies.for_trampolines, 0.0);
     // In the kernel, a branch with neither side next is followed by a jump.
-    let is_argument = |next: CodeId| match graph.get(next) {
-        Code::Load { word, .. } => !input.0.selects(word),
+    let is_frequent_argument = |from: CodeId, to: CodeId| match graph.get(to) {
+        Code::Load { word, .. } => {
+            !input.0.selects(word) && frequencies.all.edge(graph, (from, to)) >= MIN_COPIED_SHARE
+        }
         _ => false,
     };
-    let branches = best.savings.iter();
-    let branches = branches.filter(|one| one.native >= MIN_COPY_SAVING && is_argument(one.next));
+    let branches = best.savings.iter().filter(|one| is_frequent_argument(one.branch, one.next));
     let branches = branches.map(|one| (one.native, (one.branch, one.next))).collect();
     copy(&mut best, branches, |copies| &mut copies.for_branches, 1.0 / NATIVE);
     best.program

@@ -127,6 +127,9 @@ fn within_block(value: u32, bits: u32) -> u32 {
     !value & low
 }
 
+/// A node and one of its successors.
+pub(super) type Edge = (CodeId, CodeId);
+
 /// How often each node is reached, and how often the first edge of each branch is followed.
 ///
 /// For arch and number this is exact. For arguments, both edges of a branch are equally likely, except an edge after which
@@ -150,6 +153,15 @@ impl Counts {
     pub(super) fn edges(&self, id: CodeId) -> [f64; 2] {
         let then = self.then[id.0 as usize];
         [then, self.reached(id) - then]
+    }
+
+    /// How often an edge is followed.
+    pub(super) fn edge(&self, graph: &Graph, (from, to): Edge) -> f64 {
+        let mut successors = graph.get(from).successors();
+        match (successors.next(), successors.next()) {
+            (Some(then), Some(_)) => self.edges(from)[usize::from(then != to)],
+            _ => self.reached(from),
+        }
     }
 
     fn new(graph: &Graph) -> Counts {

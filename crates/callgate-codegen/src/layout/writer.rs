@@ -1,7 +1,7 @@
 //! Emission: the instructions of a code graph in a given order, and what they cost.
 
 use super::forms::{Branch, Forms};
-use super::frequencies::Frequencies;
+use super::frequencies::{Edge, Frequencies};
 use super::program::{Program, remove_unreachable};
 use crate::code::{Code, CodeId, Graph};
 use crate::native::{Kernel, Next, TAKEN};
@@ -31,9 +31,6 @@ pub(super) struct Trampoline {
     /// How often the mean syscall with a weight executes it.
     pub(super) executed: f64,
 }
-
-/// A node and one of its successors.
-pub(super) type Edge = (CodeId, CodeId);
 
 /// The edges at which the successor is copied.
 #[derive(Clone, Debug, Default)]
@@ -276,14 +273,10 @@ impl Writer<'_> {
     }
 
     /// The share of the syscalls at the second node that come from the first one.
-    fn share(&self, (from, to): Edge) -> f64 {
+    fn share(&self, edge: Edge) -> f64 {
         let all = &self.frequencies.all;
-        let followed = match self.graph.get(from).successors().position(|next| next == to) {
-            Some(side) if self.graph.get(from).successors().count() == 2 => all.edges(from)[side],
-            _ => all.reached(from),
-        };
-        let reached = all.reached(to);
-        if reached > 0.0 { followed / reached } else { 0.0 }
+        let reached = all.reached(edge.1);
+        if reached > 0.0 { all.edge(self.graph, edge) / reached } else { 0.0 }
     }
 
     /// Emits a copy of a return, or of a node that is to be copied, or a jump to the node.
