@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "2b26f384440f59034d0785f926a40ae822b30340463b41424c5aeb5cd8dcf946"
+const ModuleSHA256 = "2cf1472fa1e2d2316bade47ad73ccc6c6e21cef1dbf01e8d30fb324bc7b04c46"
