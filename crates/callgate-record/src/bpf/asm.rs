@@ -11,6 +11,7 @@ pub(super) const R1: Reg = Reg(1);
 pub(super) const R2: Reg = Reg(2);
 pub(super) const R3: Reg = Reg(3);
 pub(super) const R4: Reg = Reg(4);
+pub(super) const R5: Reg = Reg(5);
 pub(super) const R6: Reg = Reg(6);
 pub(super) const R7: Reg = Reg(7);
 pub(super) const R8: Reg = Reg(8);
@@ -36,6 +37,13 @@ impl Insn {
             | u64::from(off as u16) << 16
             | u64::from(imm as u32) << 32
     }
+}
+
+/// A program in the kernel's encoding.
+pub(super) struct Code {
+    pub(super) insns: Vec<Insn>,
+    /// Where its function starts, if it has one.
+    pub(super) function: Option<usize>,
 }
 
 /// The second operand.
@@ -112,6 +120,9 @@ pub(super) struct Asm {
     labels: Vec<Option<usize>>,
     /// The jumps and their targets.
     jumps: Vec<(usize, Label)>,
+    /// The calls of the function.
+    calls: Vec<usize>,
+    function: Option<usize>,
 }
 
 impl Asm {
@@ -196,6 +207,19 @@ impl Asm {
         self.push(0x85, R0, R0, 0, helper as i32);
     }
 
+    /// Calls the program's function with arguments in R1 to R5; changes R0 to R5.
+    pub(super) fn call_function(&mut self) {
+        /// `BPF_PSEUDO_CALL`.
+        const PSEUDO_CALL: Reg = R1;
+        self.calls.push(self.insns.len());
+        self.push(0x85, R0, PSEUDO_CALL, 0, 0);
+    }
+
+    /// What follows is the program's function.
+    pub(super) fn function(&mut self) {
+        self.function = Some(self.insns.len());
+    }
+
     pub(super) fn jump(&mut self, to: Label) {
         self.jumps.push((self.insns.len(), to));
         self.push(0x05, R0, R0, 0, 0);
@@ -209,7 +233,7 @@ impl Asm {
         }
     }
 
-    /// Ends the program; its result has no meaning.
+    /// Ends the program, or its function; the result has no meaning.
     pub(super) fn exit(&mut self) {
         self.mov(R0, 0);
         self.push(0x95, R0, R0, 0, 0);
@@ -218,14 +242,19 @@ impl Asm {
     /// The program with all jumps resolved.
     ///
     /// # Panics
-    /// If a label is not bound or out of reach, which is a defect in the program.
-    pub(super) fn finish(mut self) -> Vec<Insn> {
+    /// If a label is not bound or out of reach, or the function is missing, which is a defect in the program.
+    pub(super) fn finish(mut self) -> Code {
         for (at, label) in &self.jumps {
             let target = self.labels[label.0].expect("every label has a place");
             let distance = target as i64 - *at as i64 - 1;
             self.insns[*at].off = i16::try_from(distance).expect("jumps reach 32,767 instructions");
         }
-        self.insns
+        for at in self.calls {
+            let target = self.function.expect("a function that is called exists");
+            let distance = target as i64 - at as i64 - 1;
+            self.insns[at].imm = i32::try_from(distance).expect("programs are short");
+        }
+        Code { insns: self.insns, function: self.function }
     }
 }
 
@@ -242,15 +271,22 @@ mod tests {
         asm.constant(R2, 0x1_0000_0002);
         asm.jump(start);
         asm.here(end);
+        asm.call_function();
+        asm.exit();
+        asm.function();
         asm.exit();
         let program = asm.finish();
+        assert_eq!(program.function, Some(7));
         let words: Vec<_> =
-            program.iter().map(|insn| (insn.op, insn.regs, insn.off, insn.imm)).collect();
+            program.insns.iter().map(|insn| (insn.op, insn.regs, insn.off, insn.imm)).collect();
         let expected = [
             (0x15, 1, 3, 5),
             (0x18, 2, 0, 2),
             (0, 0, 0, 1),
             (0x05, 0, -4, 0),
+            (0x85, 1 << 4, 0, 2),
+            (0xb7, 0, 0, 0),
+            (0x95, 0, 0, 0),
             (0xb7, 0, 0, 0),
             (0x95, 0, 0, 0),
         ];

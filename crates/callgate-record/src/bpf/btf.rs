@@ -179,6 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn types_of_the_programs_functions_have_their_ids() {
+        use super::super::function_types::{MAIN, NOTE_VALUE, function_types};
+
+        let file = function_types();
+        let btf = Btf::new(&file).unwrap();
+        let functions = btf.types().filter(|ty| ty.kind == FUNC);
+        let names: Vec<_> = functions.map(|ty| (ty.id, &btf.strings[ty.name as usize..])).collect();
+        let [(NOTE_VALUE, first), (MAIN, second)] = names[..] else { panic!("{names:?}") };
+        assert!(is_string(first, "note_value") && is_string(second, "main"));
+    }
+
+    #[test]
     fn malformed_files_cause_no_panic() {
         let file = file();
         let find = |file: &[u8]| {

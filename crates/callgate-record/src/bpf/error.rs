@@ -14,6 +14,7 @@ pub(crate) enum BpfError {
     NoTypes(io::Error),
     NoType(&'static str),
     Map(io::Error),
+    Types(io::Error),
     Program(&'static str, Refused),
     NotSeen,
 }
@@ -41,7 +42,7 @@ impl BpfError {
     fn is_missing_privilege(&self) -> bool {
         matches!(
             self,
-            BpfError::Map(why) | BpfError::Program(_, Refused { why, .. })
+            BpfError::Map(why) | BpfError::Types(why) | BpfError::Program(_, Refused { why, .. })
                 if why.raw_os_error() == Some(libc::EPERM)
         )
     }
@@ -56,6 +57,9 @@ impl fmt::Display for BpfError {
             }
             BpfError::NoType(name) => write!(f, "{} does not contain {name}", types::PATH),
             BpfError::Map(why) => write!(f, "the kernel refuses eBPF maps: {}", error_text(why)),
+            BpfError::Types(why) => {
+                write!(f, "the kernel refuses types of eBPF functions: {}", error_text(why))
+            }
             BpfError::Program(name, Refused { why, log }) => {
                 let name = name.trim_start_matches("btf_trace_");
                 write!(f, "the kernel refuses the eBPF program for {name}: {}", error_text(why))?;

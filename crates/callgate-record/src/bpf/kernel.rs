@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::asm::Insn;
+use super::asm::Code;
+use super::function_types::{MAIN, NOTE_VALUE};
 
 /// Commands of bpf(2) (`enum bpf_cmd`).
 const MAP_CREATE: u32 = 0;
@@ -17,6 +18,7 @@ const PROG_BY_ID: u32 = 13;
 const MAP_BY_ID: u32 = 14;
 const INFO_BY_FD: u32 = 15;
 const RAW_TRACEPOINT_OPEN: u32 = 17;
+const BTF_LOAD: u32 = 18;
 const LINK_BY_ID: u32 = 30;
 const LINK_NEXT_ID: u32 = 31;
 
@@ -268,6 +270,23 @@ pub(super) fn processors() -> io::Result<usize> {
     is_known.then_some(count).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
+/// Types of functions in the kernel.
+pub(super) struct Types(OwnedFd);
+
+impl Types {
+    /// Loads [`function_types`](super::function_types::function_types).
+    pub(super) fn new(btf: &[u8]) -> io::Result<Types> {
+        let mut attr = Attr::default();
+        attr.pointer(0, btf.as_ptr());
+        attr.0[4] = btf.len() as u32;
+        // SAFETY: the kernel reads as many bytes as there are; it writes no log.
+        unsafe { attr.open(BTF_LOAD) }.map(Types)
+    }
+}
+
+/// A program in the kernel that is not attached yet.
+pub(super) struct Loaded(OwnedFd);
+
 /// A program in the kernel and its link to a tracepoint; the kernel frees both with the last descriptor.
 pub(super) struct Program {
     descriptor: OwnedFd,
@@ -281,31 +300,40 @@ pub(crate) struct Refused {
     pub(crate) log: String,
 }
 
-impl Program {
-    /// Loads a program and attaches it to the tracepoint whose type has this ID.
-    pub(super) fn new(code: &[Insn], target: u32, name: &Name) -> Result<Program, Refused> {
-        let why = match load(code, target, name, None).and_then(Program::attach) {
-            Ok(program) => return Ok(program),
+impl Loaded {
+    /// Loads a program for the tracepoint whose type has this ID.
+    pub(super) fn new(
+        code: &Code,
+        types: &Types,
+        target: u32,
+        name: &Name,
+    ) -> Result<Loaded, Refused> {
+        let why = match load(code, types, target, name, None) {
+            Ok(descriptor) => return Ok(Loaded(descriptor)),
             Err(why) => why,
         };
         let mut log = Vec::new();
         if matches!(why.raw_os_error(), Some(libc::EACCES | libc::EINVAL)) {
             log.resize(1 << 16, 0);
-            let _ = load(code, target, name, Some(&mut log));
+            let _ = load(code, types, target, name, Some(&mut log));
         }
         let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
         Err(Refused { why, log: String::from_utf8_lossy(&log[..end]).into_owned() })
     }
 
-    fn attach(descriptor: OwnedFd) -> io::Result<Program> {
+    /// Attaches it to its tracepoint.
+    pub(super) fn attach(self) -> Result<Program, Refused> {
         let mut attr = Attr::default();
         // No name: the type determines the tracepoint.
-        attr.0[2] = descriptor.as_raw_fd() as u32;
+        attr.0[2] = self.0.as_raw_fd() as u32;
         // SAFETY: the pointer to the name is null.
-        let link = unsafe { attr.open(RAW_TRACEPOINT_OPEN) }?;
-        Ok(Program { descriptor, _link: link })
+        let link = unsafe { attr.open(RAW_TRACEPOINT_OPEN) };
+        let link = link.map_err(|why| Refused { why, log: String::new() })?;
+        Ok(Program { descriptor: self.0, _link: link })
     }
+}
 
+impl Program {
     /// The program that a link attaches to a tracepoint, with its name and the IDs of its maps, if the user of this
     /// process loaded it.
     pub(super) fn of_link(link: u32) -> io::Result<Option<(Program, Name, Vec<u32>)>> {
@@ -389,13 +417,19 @@ pub(super) fn links() -> impl Iterator<Item = u32> {
     std::iter::successors(next(&0), next)
 }
 
-fn load(code: &[Insn], target: u32, name: &Name, log: Option<&mut [u8]>) -> io::Result<OwnedFd> {
+fn load(
+    code: &Code,
+    types: &Types,
+    target: u32,
+    name: &Name,
+    log: Option<&mut [u8]>,
+) -> io::Result<OwnedFd> {
     // Helpers that return the current task require a GPL-compatible licence; MIT is one.
     let license = c"Dual MIT/GPL";
     let mut attr = Attr::default();
     attr.0[0] = TRACING;
-    attr.0[1] = code.len() as u32;
-    attr.pointer(2, code.as_ptr());
+    attr.0[1] = code.insns.len() as u32;
+    attr.pointer(2, code.insns.as_ptr());
     attr.pointer(4, license.as_ptr());
     if let Some(log) = log {
         attr.0[6] = 1;
@@ -405,8 +439,16 @@ fn load(code: &[Insn], target: u32, name: &Name, log: Option<&mut [u8]>) -> io::
     put_name(&mut attr.0[12..16], name);
     attr.0[17] = AT_TRACEPOINT;
     attr.0[27] = target;
-    // SAFETY: the kernel reads the instructions and the licence, which ends with a zero byte, and writes at most the
-    // size of the log to it; all live until the syscall returns.
+    // Where each function starts, and its type (`struct bpf_func_info`).
+    let functions = [[0, MAIN], [code.function.unwrap_or(0) as u32, NOTE_VALUE]];
+    if code.function.is_some() {
+        attr.0[18] = types.0.as_raw_fd() as u32;
+        attr.0[19] = size_of_val(&functions[0]) as u32;
+        attr.pointer(20, functions.as_ptr());
+        attr.0[22] = functions.len() as u32;
+    }
+    // SAFETY: the kernel reads the instructions, the functions and the licence, which ends with a zero byte, and writes at
+    // most the size of the log to it; all live until the syscall returns.
     unsafe { attr.open(PROG_LOAD) }
 }
 

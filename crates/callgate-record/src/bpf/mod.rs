@@ -18,12 +18,14 @@ mod counted;
 mod counters;
 mod error;
 mod executables;
+mod function_types;
 mod kernel;
 mod layout;
 mod living;
 #[cfg(test)]
 mod mounted;
 mod namespace;
+mod parallel;
 mod programs;
 mod recorder;
 mod seed;

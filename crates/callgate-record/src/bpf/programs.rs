@@ -48,8 +48,8 @@ use super::asm::Helper::{
     TaskRegisters,
 };
 use super::asm::Size::{Double, Word};
-use super::asm::{Alu, Asm, Cond, FP, Insn, Label, Operand, R0, R1, R2, R3, R4, R6, R7, R8, R9};
-use super::counters::{count_denied, count_syscall, increment, map_call};
+use super::asm::{Alu, Asm, Code, Cond, FP, Label, Operand, R0, R1, R2, R3, R4, R6, R7, R8, R9};
+use super::counters::{count_denied, count_syscall, increment, map_call, note_value};
 use super::layout::{
     CGROUP_LEVELS, EXECUTABLE_KEY, FIRST_EXECUTABLE, Maps, NO_EXECUTABLE, Offsets, PATH_BYTES,
     PF_SIGNALED, TS_COMPAT, regs, session, stack, state,
@@ -57,7 +57,7 @@ use super::layout::{
 use crate::tally::MAX_EXECUTABLES;
 
 /// The program at `sys_enter`, whose arguments are the registers and the syscall number.
-pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+pub(super) fn enter(maps: Maps, offsets: Offsets) -> Code {
     let mut asm = Asm::default();
     let (end, known, counts) = (asm.label(), asm.label(), asm.label());
     let (joins, counted) = (asm.label(), asm.label());
@@ -94,11 +94,12 @@ pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     count_syscall(&mut asm, maps, offsets);
     asm.here(end);
     asm.exit();
+    note_value(&mut asm);
     asm.finish()
 }
 
 /// The program at `sys_exit`, whose arguments are the registers and the result.
-pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+pub(super) fn leave(maps: Maps, offsets: Offsets) -> Code {
     let mut asm = Asm::default();
     let (end, denied, joins, failed) = (asm.label(), asm.label(), asm.label(), asm.label());
     asm.load(Double, R6, R1, 0);
@@ -126,11 +127,12 @@ pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     count_denied(&mut asm, maps, offsets, end);
     asm.here(end);
     asm.exit();
+    note_value(&mut asm);
     asm.finish()
 }
 
 /// The program at `sched_process_fork`, whose arguments are the current task and the new one, which does not run yet.
-pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+pub(super) fn fork(maps: Maps, offsets: Offsets) -> Code {
     let mut asm = Asm::default();
     let (end, thread, inserted) = (asm.label(), asm.label(), asm.label());
     asm.load(Double, R7, R1, 8);
@@ -157,7 +159,7 @@ pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
 }
 
 /// The program at `sched_process_exec`, whose arguments are the task, its former number, and what it executes.
-pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+pub(super) fn exec(maps: Maps, offsets: Offsets) -> Code {
     let mut asm = Asm::default();
     let (end, unsplit) = (asm.label(), asm.label());
     asm.load(Double, R6, R1, 0);
@@ -241,7 +243,7 @@ fn clear_path(asm: &mut Asm) {
 }
 
 /// The program at `sched_process_exit`, whose argument is the task.
-pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+pub(super) fn exit(maps: Maps, offsets: Offsets) -> Code {
     let mut asm = Asm::default();
     let (end, forget, joins) = (asm.label(), asm.label(), asm.label());
     asm.load(Double, R7, R1, 0);
@@ -274,6 +276,7 @@ pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
     asm.here(end);
     asm.exit();
+    note_value(&mut asm);
     asm.finish()
 }
 

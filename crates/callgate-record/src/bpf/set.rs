@@ -18,13 +18,15 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::asm::Insn;
+use super::asm::Code;
 use super::error::BpfError;
-use super::kernel::{self, Form, Map, MapKind, Name, Program};
+use super::function_types::function_types;
+use super::kernel::{self, Form, Loaded, Map, MapKind, Name, Program, Types};
 use super::layout::{
     CALL_WORDS, CGROUP_WORDS, COUNTER_KEY, EXECUTABLE_KEY, EXECUTABLE_WORDS, Maps, Offsets,
     THREAD_WORDS, session,
 };
+use super::parallel::each_in_parallel;
 use super::programs;
 use super::tracepoints::TRACEPOINTS;
 use crate::tally::{MAX_EXECUTABLES, MAX_SYSCALLS};
@@ -89,7 +91,7 @@ impl Plan {
         let tracepoints = TRACEPOINTS.len() as u32;
         let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_NAMED, MAX_SYSCALLS as u32, tracepoints];
         let code = code(maps, offsets);
-        let words = code.iter().flatten().map(|insn| insn.word());
+        let words = code.iter().flat_map(|code| &code.insns).map(|insn| insn.word());
         let words = words.chain(numbers.map(u64::from)).chain(targets.map(u64::from));
         // FNV-1a.
         let hash = words.flat_map(u64::to_ne_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -112,7 +114,7 @@ impl Plan {
     }
 }
 
-fn code(maps: Maps, offsets: Offsets) -> [Vec<Insn>; 5] {
+fn code(maps: Maps, offsets: Offsets) -> [Code; 5] {
     [
         programs::fork(maps, offsets),
         programs::exec(maps, offsets),
@@ -137,7 +139,9 @@ impl Set {
     /// Loads and attaches the programs.
     pub(super) fn load(plan: &Plan) -> Result<Set, BpfError> {
         let new = |form, part| Map::new(form, &plan.name(part)).map_err(BpfError::Map);
-        let template = new(SYSCALLS, 'e')?;
+        // The kernel compares the sizes of keys and values with those of the template, not the numbers of entries
+        // (`bpf_map_meta_equal`), and allocates all entries at once.
+        let template = new(Form { entries: 1, ..SYSCALLS }, 'e')?;
         let (threads, sessions) = (new(THREADS, 't')?, new(SESSIONS, 's')?);
         let syscalls = Map::of_maps(MAPS_OF_SYSCALLS, &plan.name('c'), &template);
         let syscalls = syscalls.map_err(BpfError::Map)?;
@@ -152,12 +156,17 @@ impl Set {
             zero: zero.descriptor(),
         };
         let code = code(maps, plan.offsets);
-        let places = TRACEPOINTS.into_iter().zip(plan.targets).zip('0'..);
-        let load = |(((place, target), part), code): (((&'static str, u32), char), &Vec<Insn>)| {
-            Program::new(code, target, &plan.name(part))
-                .map_err(|refused| BpfError::Program(place, refused))
+        let types = Types::new(&function_types()).map_err(BpfError::Types)?;
+        let parts: Vec<_> = code.iter().zip(plan.targets).zip('0'..).collect();
+        // The verifier takes most of the time of a recorder's start.
+        let loaded = each_in_parallel(&parts, |&((code, target), part)| {
+            Loaded::new(code, &types, target, &plan.name(part))
+        });
+        // In this order ([`Set::find`]).
+        let attach = |(place, loaded): (_, Result<Loaded, _>)| {
+            loaded.and_then(Loaded::attach).map_err(|refused| BpfError::Program(place, refused))
         };
-        let programs = places.zip(&code).map(load).collect::<Result<_, _>>()?;
+        let programs = TRACEPOINTS.into_iter().zip(loaded).map(attach).collect::<Result<_, _>>()?;
         Ok(Set { threads, sessions, syscalls, cgroups, executables, _zero: zero, programs })
     }
 
