@@ -259,7 +259,7 @@ fn loopback_up(socket: RawFd) -> io::Result<()> {
     }
     request.ifr_ifru.ifru_flags = libc::IFF_UP as i16;
     // SAFETY: the kernel reads the request.
-    checked(unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request) }).map(|_| ())
+    checked(unsafe { libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request) }).map(|_| ())
 }
 
 /// A UDP socket, its port, and one that sends to it.
