@@ -43,6 +43,7 @@ mod node_table;
 mod operation_cache;
 mod outline;
 mod pieces;
+mod placeholders;
 mod stack;
 mod store;
 pub mod symbolic;

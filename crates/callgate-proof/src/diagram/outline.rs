@@ -6,8 +6,8 @@
 //! of that word alone whose terminals are placeholders for the successors. Then the placeholders are replaced
 //! once.
 //!
-//! Comparisons of a word that nothing after them precedes are not applied one by one either: they are collected as
-//! [pieces](super::pieces).
+//! Equalities and thresholds are not applied one by one either: they are collected as [pieces](super::pieces). An outline
+//! is only built for other comparisons, and where there are too many pieces.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -32,6 +32,8 @@ enum StateFunc {
     Outline(Word, Func),
     /// Comparisons of this word, after which no earlier word is tested.
     Pieces(Word, Pieces),
+    /// Comparisons of this word, with placeholders for functions that test an earlier one.
+    OutlinePieces(Word, Pieces),
 }
 
 /// A comparison with its successors, one of which decides between two functions, one of which is the other successor.
@@ -73,6 +75,8 @@ pub(super) struct StateFuncs {
     links: Vec<Link>,
     /// The functions of outlines whose placeholders were replaced.
     filled: HashMap<(Word, Func), Func>,
+    /// The same for pieces.
+    filled_pieces: HashMap<(Word, Pieces), Func>,
 }
 
 /// Jumps go forward, so the successors of a state are computed before it.
@@ -83,8 +87,13 @@ const MISSING_LINK: DiagramError = DiagramError::defect("joined comparisons are 
 
 impl StateFuncs {
     pub(super) fn new(states: usize) -> StateFuncs {
-        let (pieces, links) = (PieceTable::default(), Vec::new());
-        StateFuncs { funcs: vec![None; states], pieces, links, filled: HashMap::default() }
+        StateFuncs {
+            funcs: vec![None; states],
+            pieces: PieceTable::default(),
+            links: Vec::new(),
+            filled: HashMap::default(),
+            filled_pieces: HashMap::default(),
+        }
     }
 
     fn of(&self, state: usize) -> Result<StateFunc, DiagramError> {
@@ -128,6 +137,14 @@ impl StateFuncs {
                 self.set_whole(state, func)?;
                 Ok(func)
             }
+            StateFunc::OutlinePieces(word, pieces) => {
+                if let Some(func) = self.filled_pieces.get(&(word, pieces)) {
+                    return Ok(*func);
+                }
+                let func = self.pieces.filled(store, word, pieces)?;
+                self.filled_pieces.insert((word, pieces), func);
+                Ok(func)
+            }
             StateFunc::Outline(word, outline) => {
                 if let Some(func) = self.filled.get(&(word, outline)) {
                     return Ok(*func);
@@ -169,7 +186,7 @@ impl StateFuncs {
         sides: [usize; 2],
     ) -> Result<StateFunc, DiagramError> {
         let first = var_of(word, 31);
-        let is_same = |meaning: StateFunc| matches!(meaning, StateFunc::Outline(of, _) | StateFunc::Branch(of, ..) | StateFunc::Joined(of, ..) if of == word);
+        let is_same = |meaning: StateFunc| matches!(meaning, StateFunc::Outline(of, _) | StateFunc::OutlinePieces(of, _) | StateFunc::Branch(of, ..) | StateFunc::Joined(of, ..) if of == word);
         let [then, otherwise] = sides;
         if !is_same(self.of(then)?) && !is_same(self.of(otherwise)?) {
             if let Some(joined) = self.joined(store, word, condition, sides)? {
@@ -186,6 +203,11 @@ impl StateFuncs {
             } else {
                 StateFunc::Whole(store.branch_func(condition, funcs)?)
             });
+        }
+        if let BranchCondition::Split(_, split) = condition {
+            if let Some(pieces) = self.outline_pieces(store, (word, first), split, sides)? {
+                return Ok(StateFunc::OutlinePieces(word, pieces));
+            }
         }
         let outlines = [
             self.outline(store, (word, first), then)?,
@@ -252,6 +274,9 @@ impl StateFuncs {
             let other = match self.of(other)? {
                 StateFunc::Whole(func) => Some(func),
                 StateFunc::Outline(of, outline) => self.filled.get(&(of, outline)).copied(),
+                StateFunc::OutlinePieces(of, pieces) => {
+                    self.filled_pieces.get(&(of, pieces)).copied()
+                }
                 _ => None,
             };
             let Some(other) = other.filter(|other| store.var(*other) <= var_of(word, 0)) else {
@@ -305,6 +330,48 @@ impl StateFuncs {
         }
     }
 
+    /// The pieces of a branch, with placeholders for functions that test an earlier word; `None` if there are too many, or if
+    /// a successor has an outline.
+    fn outline_pieces(
+        &mut self,
+        store: &mut Store,
+        word: (Word, Var),
+        split: Split,
+        [then, otherwise]: [usize; 2],
+    ) -> Result<Option<Pieces>, DiagramError> {
+        let Some(then) = self.outline_side(store, word, then)? else { return Ok(None) };
+        let Some(otherwise) = self.outline_side(store, word, otherwise)? else { return Ok(None) };
+        self.pieces.branch(store, split, [then, otherwise])
+    }
+
+    fn outline_side(
+        &mut self,
+        store: &mut Store,
+        (word, first): (Word, Var),
+        state: usize,
+    ) -> Result<Option<Side>, DiagramError> {
+        let (condition, sides) = match self.of(state)? {
+            StateFunc::Pieces(of, pieces) | StateFunc::OutlinePieces(of, pieces) if of == word => {
+                return Ok(Some(Side::Pieces(pieces)));
+            }
+            StateFunc::Outline(of, _) if of == word => return Ok(None),
+            StateFunc::Branch(of, condition, sides) if of == word => (condition, sides),
+            StateFunc::Joined(of, Joined { condition, sides, .. }) if of == word => {
+                (condition, [self.whole(store, sides[0])?, self.whole(store, sides[1])?])
+            }
+            _ => {
+                let func = self.whole(store, state)?;
+                let [func, _] = store.with_placeholders(first, [func, func])?;
+                return Ok(Some(Side::Func(func)));
+            }
+        };
+        let BranchCondition::Split(_, split) = condition else { return Ok(None) };
+        let sides = store.with_placeholders(first, sides)?.map(Side::Func);
+        let Some(pieces) = self.pieces.branch(store, split, sides)? else { return Ok(None) };
+        self.set(state, StateFunc::OutlinePieces(word, pieces))?;
+        Ok(Some(Side::Pieces(pieces)))
+    }
+
     /// The outline of a state for a word with this first variable.
     fn outline(
         &mut self,
@@ -314,6 +381,11 @@ impl StateFuncs {
     ) -> Result<Func, DiagramError> {
         match self.of(state)? {
             StateFunc::Outline(of, outline) if of == word => Ok(outline),
+            StateFunc::OutlinePieces(of, pieces) if of == word => {
+                let outline = self.pieces.func(store, word, pieces)?;
+                self.set(state, StateFunc::Outline(word, outline))?;
+                Ok(outline)
+            }
             StateFunc::Branch(of, condition, sides) if of == word => {
                 let outline = store.with_placeholders(first, sides)?;
                 let outline = store.branch_func(condition, outline)?;
@@ -346,11 +418,6 @@ pub(super) enum BranchCondition {
 
 /// The support of predicates with more nodes is not computed.
 const MAX_PREDICATE_NODES: usize = 256;
-
-/// Up to this number of exits, placeholders are replaced with one if-then-else per exit.
-const MAX_SELECTED_EXITS: usize = 8;
-
-const MISSING_EXIT: DiagramError = DiagramError::defect("every path of an outline ends in an exit");
 
 impl Store {
     /// The first word that a predicate tests; `None` for a constant.
@@ -399,66 +466,6 @@ impl Store {
             BranchCondition::Split(word, split) => self.split(word, split, then, otherwise),
             BranchCondition::Other(_, condition) => self.select(condition, then, otherwise),
         }
-    }
-
-    /// The functions, with placeholders for those that test a variable before `first`.
-    fn with_placeholders(
-        &mut self,
-        first: Var,
-        mut funcs: [Func; 2],
-    ) -> Result<[Func; 2], DiagramError> {
-        for func in &mut funcs {
-            if self.var(*func) < first {
-                *func = self.placeholder(*func)?;
-            }
-        }
-        Ok(funcs)
-    }
-
-    /// The function of an outline: each placeholder is replaced by the function that it stands for.
-    fn fill_in(&mut self, outline: Func, word: Word) -> Result<Func, DiagramError> {
-        let Some(exits) = self.exits(outline, word, MAX_SELECTED_EXITS) else {
-            return self.fill_in_bit_by_bit(outline, word);
-        };
-        let mut filled: Option<Func> = None;
-        for exit in exits {
-            let func = self.resolve_placeholder(exit);
-            filled = Some(match filled {
-                None => func,
-                Some(others) => {
-                    let here = self.leads_to(outline, word, exit)?;
-                    self.select(here, func, others)?
-                }
-            });
-        }
-        filled.ok_or(MISSING_EXIT)
-    }
-
-    /// As [`Store::fill_in`], for many exits: from the last bit of the word to the first.
-    fn fill_in_bit_by_bit(&mut self, outline: Func, word: Word) -> Result<Func, DiagramError> {
-        let mut filled = HashMap::default();
-        let mut stack = vec![(outline, false)];
-        while let Some((node, children_done)) = stack.pop() {
-            if filled.contains_key(&node) {
-                continue;
-            }
-            if self.top_word(node) != Some(word) {
-                let func = self.resolve_placeholder(node);
-                filled.insert(node, func);
-                continue;
-            }
-            let (low, high) = self.children(node);
-            if !children_done {
-                stack.extend([(node, true), (low, false), (high, false)]);
-                continue;
-            }
-            let side = |side: Func| filled.get(&side).copied().ok_or(MISSING_EXIT);
-            let (low, high) = (side(low)?, side(high)?);
-            let bit = self.make(self.var(node), Pred::NEVER, Pred::ALWAYS)?;
-            let func = self.select(bit, high, low)?;
-            filled.insert(node, func);
-        }
-        filled.get(&outline).copied().ok_or(MISSING_EXIT)
     }
 }
 

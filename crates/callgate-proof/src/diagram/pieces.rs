@@ -4,17 +4,26 @@
 //! be rebuilt from the first bit of the word to the last. As pieces, comparisons only cut and join lists, and the
 //! function is built when the whole tree is known.
 //!
-//! The function of a piece may test the word itself: only its values for the interval count.
+//! The function of a piece may test the word itself: only its values for the interval count. It may be a placeholder for a
+//! function that tests earlier words, as in an [outline](super::outline).
+
+use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
 use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::data::Word;
 
-/// The maximum length of a list. Functions with more pieces are built at once.
+/// The maximum length of a list, unless each side of its comparison has a quarter of it: a chain of comparisons would copy
+/// the list of all others for each of them, a tree copies each piece once per level. Functions with more pieces are built
+/// at once.
 const MAX_LENGTH: usize = 256;
 
-/// The maximum number of pieces of all lists, which bounds the memory to 1 MiB.
-const MAX_PIECES: usize = 1 << 16;
+/// The maximum number of pieces of all lists, which bounds the memory to 2 MiB.
+const MAX_PIECES: usize = 1 << 17;
+
+/// Up to this number of combinations of cofactors, times the number of different functions, pieces with functions that test
+/// earlier words are joined directly.
+const MAX_COFACTORS: usize = 1 << 13;
 
 /// The number of pieces that cost a step of the budget.
 const PIECES_PER_STEP: usize = 4;
@@ -22,7 +31,7 @@ const PIECES_PER_STEP: usize = 4;
 const MISSING_PIECE: DiagramError = DiagramError::defect("the pieces of a function begin at 0");
 
 /// A list of pieces of a word.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pieces {
     start: usize,
     end: usize,
@@ -55,11 +64,13 @@ impl PieceTable {
         [then, otherwise]: [Side; 2],
     ) -> Result<Option<Pieces>, DiagramError> {
         let start = self.0.len();
+        let mut middle = start;
         match split {
             Split::AtLeast(k) => {
                 if let Some(below) = k.checked_sub(1) {
                     self.copy(start, otherwise, 0, below);
                 }
+                middle = self.0.len();
                 self.copy(start, then, k, u32::MAX);
             }
             Split::Equal(k) => {
@@ -74,7 +85,8 @@ impl PieceTable {
         }
         let end = self.0.len();
         store.charge_steps(((end - start) / PIECES_PER_STEP) as u64)?;
-        if end - start > MAX_LENGTH || end > MAX_PIECES {
+        let is_balanced = 4 * (middle - start).min(end - middle) >= end - start;
+        if end - start > MAX_LENGTH && !is_balanced || end > MAX_PIECES {
             self.0.truncate(start);
             return Ok(None);
         }
@@ -121,6 +133,89 @@ impl PieceTable {
         let pieces = self.0.get(pieces.start..pieces.end).unwrap_or_default();
         let ((_, first), rest) = pieces.split_first().ok_or(MISSING_PIECE)?;
         store.join_pieces(word, (*first, rest), 0, 32)
+    }
+
+    /// The function of pieces of a word, some of which are placeholders for functions that test earlier words.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub(super) fn filled(
+        &self,
+        store: &mut Store,
+        word: Word,
+        pieces: Pieces,
+    ) -> Result<Func, DiagramError> {
+        let mut funcs: Vec<Func> = Vec::new();
+        let mut number_of: HashMap<Func, usize> = HashMap::default();
+        let list = self.0.get(pieces.start..pieces.end).unwrap_or_default();
+        let mut place = |func| {
+            *number_of.entry(func).or_insert_with(|| {
+                funcs.push(store.resolve_placeholder(func));
+                funcs.len() - 1
+            })
+        };
+        let places: Vec<(u32, usize)> = list.iter().map(|(at, func)| (*at, place(*func))).collect();
+        let mut joining = Joining {
+            word,
+            places: &places,
+            left: MAX_COFACTORS / funcs.len().max(1),
+            joined: HashMap::default(),
+        };
+        match joining.func(store, funcs)? {
+            Some(func) => Ok(func),
+            None => {
+                let outline = self.func(store, word, pieces)?;
+                store.fill_in(outline, word)
+            }
+        }
+    }
+}
+
+/// Joins pieces whose functions may test words before that of the pieces: once for each combination of their cofactors for
+/// the earlier words.
+struct Joining<'p> {
+    word: Word,
+    /// The first values of the pieces, and the places of their functions.
+    places: &'p [(u32, usize)],
+    /// How many more combinations may be considered.
+    left: usize,
+    joined: HashMap<Vec<Func>, Func>,
+}
+
+impl Joining<'_> {
+    /// The function of the pieces with these functions; `None` if there are too many combinations of cofactors. The recursion
+    /// depth is the number of variables before the word.
+    fn func(&mut self, store: &mut Store, funcs: Vec<Func>) -> Result<Option<Func>, DiagramError> {
+        let Some((first, others)) = funcs.split_first() else { return Err(MISSING_PIECE) };
+        if others.iter().all(|func| func == first) {
+            return Ok(Some(*first));
+        }
+        if let Some(func) = self.joined.get(&funcs) {
+            return Ok(Some(*func));
+        }
+        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+        self.left = left;
+        store.charge_steps((funcs.len() / PIECES_PER_STEP) as u64)?;
+        let vars = funcs.iter().map(|func| store.var(*func));
+        let Some(var) = vars.min() else { return Err(MISSING_PIECE) };
+        let func = if var >= var_of(self.word, 31) {
+            let piece = |(at, place): &(u32, usize)| Some((*at, *funcs.get(*place)?));
+            let mut pieces: Vec<Piece> = self.places.iter().filter_map(piece).collect();
+            pieces.dedup_by(|(_, next), (_, func)| next == func);
+            let ((_, first), rest) = pieces.split_first().ok_or(MISSING_PIECE)?;
+            store.join_pieces(self.word, (*first, rest), 0, 32)?
+        } else {
+            let children = |func: &Func| match store.var(*func) == var {
+                true => store.children(*func),
+                false => (*func, *func),
+            };
+            let (low, high) = funcs.iter().map(children).unzip();
+            let Some(low) = self.func(store, low)? else { return Ok(None) };
+            let Some(high) = self.func(store, high)? else { return Ok(None) };
+            store.make_ordered(var, low, high)?
+        };
+        self.joined.insert(funcs, func);
+        Ok(Some(func))
     }
 }
 
@@ -197,6 +292,48 @@ mod tests {
         }
     }
 
+    /// The same over functions that test earlier words: few combinations of their cofactors, and too many.
+    #[test]
+    fn filled_pieces_equal_comparisons_applied_one_by_one() {
+        let [high, low] = [Word::arg_high(1).unwrap(), Word::arg_low(1).unwrap()];
+        for (count, bits) in [(3_u32, 2), (12, 2), (12, 12)] {
+            let mut store = Store::default();
+            let mut table = PieceTable::default();
+            let mut sides: Vec<(Side, Func)> = Vec::new();
+            for number in 0..count {
+                let [then, otherwise] = [number % 4, number % 3 + 1]
+                    .map(|errno| store.verdict(Verdict::errno(errno as u16)).unwrap());
+                let earlier = store.any_bit(high, 1 << (number % bits)).unwrap();
+                let same = store.any_bit(low, 1 << (number % 5)).unwrap();
+                let inner = store.select(same, then, otherwise).unwrap();
+                let func = store.select(earlier, inner, otherwise).unwrap();
+                let leaf = store.with_placeholders(var_of(low, 31), [func, func]).unwrap()[0];
+                sides.push((Side::Func(leaf), func));
+            }
+            let mut all = sides[0];
+            for (k, (leaf, leaf_func)) in (1..).zip(sides.clone()) {
+                let split = Split::AtLeast(k * 3);
+                let pieces = table.branch(&mut store, split, [leaf, all.0]).unwrap().unwrap();
+                all = (Side::Pieces(pieces), store.split(low, split, leaf_func, all.1).unwrap());
+                assert_eq!(table.filled(&mut store, low, pieces).unwrap(), all.1, "{k}");
+            }
+            let values = [0, 1, 2, 3, 7, 8, 100, 1 << 31, u32::MAX - 1, u32::MAX];
+            let mut placeholders = 0;
+            for step in 0..400usize {
+                let k = values[step * 7 % 11 % values.len()];
+                let split = if step % 3 == 0 { Split::Equal(k) } else { Split::AtLeast(k) };
+                let (then, then_func) = sides[step * 13 % sides.len()];
+                let (otherwise, otherwise_func) = sides[step * 31 % sides.len()];
+                let pieces = table.branch(&mut store, split, [then, otherwise]).unwrap().unwrap();
+                let func = store.split(low, split, then_func, otherwise_func).unwrap();
+                assert_eq!(table.filled(&mut store, low, pieces).unwrap(), func, "{step}");
+                placeholders += usize::from(store.var(func) < var_of(low, 31));
+                sides.push((Side::Pieces(pieces), func));
+            }
+            assert!(placeholders > 300, "{placeholders}");
+        }
+    }
+
     #[test]
     fn long_lists_are_refused_and_forgotten() {
         let mut store = Store::default();
@@ -217,5 +354,13 @@ mod tests {
         assert!((MAX_LENGTH - 2..=MAX_LENGTH).contains(&length), "{length}");
         let Side::Pieces(last) = chain else { panic!() };
         assert_eq!(table.0.len(), last.end);
+        // Of a tree, each side has half of the pieces.
+        let above = (0x8000_0000..).step_by(2).take(100).try_fold(Side::Func(deny), |chain, k| {
+            let sides = [Side::Func(allow), chain];
+            table.branch(&mut store, Split::Equal(k), sides).unwrap().map(Side::Pieces)
+        });
+        let tree = table.branch(&mut store, Split::AtLeast(1 << 31), [above.unwrap(), chain]);
+        let tree = tree.unwrap().unwrap();
+        assert!(tree.end - tree.start > MAX_LENGTH + 150);
     }
 }
