@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "2cf1472fa1e2d2316bade47ad73ccc6c6e21cef1dbf01e8d30fb324bc7b04c46"
+const ModuleSHA256 = "1721444fcaea9e29a6849a1d865e30daa6724f8c505c112fd65e84019f7d971d"
