@@ -45,8 +45,7 @@ pub(crate) struct RunArgs {
     #[arg(
         value_name = "CMD",
         required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
+        trailing_var_arg = true
     )]
     command: Vec<OsString>,
 }

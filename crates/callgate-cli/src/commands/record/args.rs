@@ -171,8 +171,7 @@ pub(crate) struct RecordArgs {
     #[arg(
         value_name = "CMD",
         required_unless_present_any = ["from", "target"],
-        trailing_var_arg = true,
-        allow_hyphen_values = true
+        trailing_var_arg = true
     )]
     pub(super) command: Vec<OsString>,
 }
