@@ -42,11 +42,7 @@ pub(crate) struct RunArgs {
     compiling: CompileOptions,
 
     /// The command and its arguments
-    #[arg(
-        value_name = "CMD",
-        required = true,
-        trailing_var_arg = true
-    )]
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
 }
 

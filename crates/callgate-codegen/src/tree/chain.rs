@@ -1,6 +1,7 @@
 //! Chains of equality tests of single values, before a rest of one class.
 
 use super::interval::WeightedInterval;
+use super::node::Tree;
 use super::price::Price;
 
 /// A chain of equality tests.
@@ -31,6 +32,44 @@ impl ChainSum {
 
     pub(super) fn sum(&self) -> f64 {
         self.sum
+    }
+}
+
+/// The chain over all intervals of a list.
+pub(super) struct WholeChain<'i> {
+    /// The class of the rest.
+    class: usize,
+    /// The single values in the order of their tests, the heaviest first.
+    singles: Vec<&'i WeightedInterval>,
+    pub(super) cost: f64,
+}
+
+impl<'i> WholeChain<'i> {
+    /// The chain, unless there are too many single values, or intervals of several classes that are none.
+    pub(super) fn new(intervals: &'i [WeightedInterval], price: Price) -> Option<WholeChain<'i>> {
+        let class = intervals.iter().find(|interval| !interval.is_single())?.class;
+        let mut singles = Vec::new();
+        let mut rest = 0.0;
+        for interval in intervals {
+            if interval.class == class {
+                rest += interval.weight;
+            } else if interval.is_single() && singles.len() < price.chain {
+                singles.push(interval);
+            } else {
+                return None;
+            }
+        }
+        singles.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        let mut cost = ChainSum::new(Some((singles.len(), rest)), price);
+        singles.iter().for_each(|single| cost.add(single.weight));
+        Some(WholeChain { class, singles, cost: cost.sum() })
+    }
+
+    /// Adds the chain.
+    pub(super) fn emit(&self, tree: &mut Tree) -> usize {
+        tree.cost += self.cost;
+        let rest = tree.leaf(self.class);
+        tree.chain(self.singles.iter().copied(), rest)
     }
 }
 

@@ -48,7 +48,7 @@ impl RangeSearch {
                 };
                 let singles: Vec<usize> = self.chained(range, chain.class).collect();
                 let rest = tree.leaf(chain.class);
-                self.emit_chain(&singles, rest, tree)
+                tree.chain(singles.iter().map(|single| &self.intervals[*single]), rest)
             }
             Choice::Masked => {
                 let intervals = &self.intervals[low..=high];
@@ -60,15 +60,9 @@ impl RangeSearch {
                 };
                 let singles: Vec<usize> = self.before_mask(low, high, set).1.collect();
                 let rest = tree.any_bit(test);
-                self.emit_chain(&singles, rest, tree)
+                tree.chain(singles.iter().map(|single| &self.intervals[*single]), rest)
             }
             Choice::Bitset => bitset::emit(&self.intervals[low..=high], tree),
         }
-    }
-
-    /// Adds a chain of equality tests before the existing node `rest`.
-    fn emit_chain(&self, singles: &[usize], rest: usize, tree: &mut Tree) -> usize {
-        let tests = singles.iter().rev();
-        tests.fold(rest, |otherwise, single| tree.equal(&self.intervals[*single], otherwise))
     }
 }

@@ -77,6 +77,15 @@ impl Tree {
         self.push(Node::Test { split: Split::Equal(single.first), then, otherwise })
     }
 
+    /// Equality tests of single values, in this order, before the existing node `rest`.
+    pub(super) fn chain<'i>(
+        &mut self,
+        singles: impl DoubleEndedIterator<Item = &'i WeightedInterval>,
+        rest: usize,
+    ) -> usize {
+        singles.rev().fold(rest, |otherwise, single| self.equal(single, otherwise))
+    }
+
     /// The test of a mask that separates two classes.
     pub(super) fn any_bit(&mut self, test: MaskTest) -> usize {
         let then = self.leaf(test.set);

@@ -55,12 +55,11 @@ impl Price {
     }
 
     /// For an argument. It is tested for one syscall only, which may be rare, so an instruction has a higher price
-    /// than among the numbers. Even so, long lists of values become trees, not chains.
+    /// than among the numbers. Even so, long lists of values become trees, not chains, unless the aim is size.
     pub(crate) fn of_argument(aim: Aim, instructions: Instructions) -> Price {
         let (size, chain, whole) = match aim {
             Aim::Speed | Aim::Quick => (1.0, 8, 64),
-            // Four thousand values must still fit.
-            Aim::Size => (4.0, 128, 96),
+            Aim::Size => (aim.size_price(), 1024, 96),
         };
         Price {
             size,

@@ -5,6 +5,7 @@
 
 use super::bitset;
 use super::boundaries::boundaries;
+use super::chain::WholeChain;
 use super::dominant::dominant;
 use super::holes::Holes;
 use super::interval::WeightedInterval;
@@ -72,6 +73,29 @@ fn cut(
         tree.cost += total + price.size;
         return tree.equal(&intervals[at], otherwise);
     }
+    let (nodes, cost) = (tree.nodes.len(), tree.cost);
+    let root = halves(intervals, starts, most, price, tree);
+    match WholeChain::new(intervals, price) {
+        // An order test between long chains takes two more instructions, because of the reach of jumps: a `ja` to the
+        // second one, and a return behind each.
+        Some(chain) if chain.cost < tree.cost - cost + 2.0 * price.size => {
+            tree.nodes.truncate(nodes);
+            tree.cost = cost;
+            chain.emit(tree)
+        }
+        _ => root,
+    }
+}
+
+/// Adds an order test that cuts a range into halves of about equal weight, and the trees of the halves.
+fn halves(
+    intervals: &[WeightedInterval],
+    starts: &[usize],
+    most: usize,
+    price: Price,
+    tree: &mut Tree,
+) -> usize {
+    let total: f64 = intervals.iter().map(|interval| interval.weight).sum();
     // A small weight per interval, so that ranges without weight are halved, too.
     let share = |interval: &WeightedInterval| {
         interval.weight / total.max(f64::MIN_POSITIVE) + 0.1 / intervals.len() as f64

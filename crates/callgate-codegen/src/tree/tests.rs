@@ -4,9 +4,13 @@
 //! there are 2^n of them. Equality tests of single values and order tests at the bounds of intervals are all
 //! comparisons that distinguish intervals. Masks that separate two classes are tried exhaustively.
 
+use std::collections::BTreeSet;
+
 use super::range_search::RangeSearch;
 use super::subsets::MAX_EXACT;
 use super::*;
+use crate::cost::Aim;
+use crate::instructions::Instructions;
 use callgate_proof::diagram::Split;
 
 /// The maximum ratio of the cost of a tree over more than [`MAX_EXACT`] intervals to the optimum. In a long range, an
@@ -355,6 +359,30 @@ fn trees_for_size_have_the_fewest_tests() {
         // The total weight is at most one, so the number of tests dominates the cost.
         assert!(cost - best < SIZE / 2.0, "{cost} against {best}: {intervals:?}");
     });
+}
+
+/// Random values in an interval of another class: for size, one equality test each, also of more than are searched at once;
+/// for speed, order tests keep the paths short.
+#[test]
+fn long_lists_of_values_take_one_test_each_for_size() {
+    let mut rng = Rng(0x1157);
+    let values: BTreeSet<u32> = (0..800).map(|_| 1 + 2 * rng.below(1 << 30) as u32).collect();
+    let weight = 1.0 / (2 * values.len() + 1) as f64;
+    let mut intervals = Vec::new();
+    let mut first = 0;
+    for value in &values {
+        intervals.push(WeightedInterval { first, last: value - 1, class: 0, weight });
+        intervals.push(WeightedInterval { first: *value, last: *value, class: 1, weight });
+        first = value + 1;
+    }
+    intervals.push(WeightedInterval { first, last: u32::MAX, class: 0, weight });
+    let tests = |aim| {
+        let price = Price::of_argument(aim, Instructions::All);
+        check(&intervals, price);
+        search_tree(&intervals, price).insns()
+    };
+    assert_eq!(tests(Aim::Size), values.len() as f64);
+    assert!(tests(Aim::Speed) > values.len() as f64 + 50.0);
 }
 
 /// A reproducible stream of numbers (xorshift).
