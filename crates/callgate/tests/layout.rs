@@ -212,3 +212,32 @@ fn architectures_with_the_same_rules_share_the_search() {
     let compiled = compile(&policy, &Options::default()).unwrap();
     assert!(compiled.program.len() <= 9, "{}", compiled.program.len());
 }
+
+/// A quarter of the numbers is always allowed, the others for one of two values of an argument or for a pair.
+fn random_rules(count: u32, rng: &mut Rng) -> Policy {
+    let rules = (0..count).map(|i| {
+        let mut arg = |index| Test::eq(Field::arg(index).unwrap(), rng.below(1 << 20) as u64);
+        let (first, other, second) = (arg(0), arg(0), arg(1));
+        let when = match rng.below(4) {
+            0 => Condition::always(),
+            1 => Condition::all([Condition::test(first), Condition::test(second)]),
+            _ => Condition::any([Condition::test(first), Condition::test(other)]),
+        };
+        rule(SyscallSet::one(i * 2 + rng.below(2) as u32), when, Verdict::ALLOW)
+    });
+    x86_64(rules.collect(), Verdict::errno(1))
+}
+
+/// The trees for size of these are longer.
+#[test]
+fn long_programs_for_size_are_not_longer_than_those_for_speed() {
+    for count in [469, 656, 724, 877] {
+        let policy = random_rules(count, &mut Rng::new(u64::from(count)));
+        let len = |aim| {
+            let options = Options { aim, ..Options::default() };
+            compile(&policy, &options).unwrap().program.len()
+        };
+        let (size, speed) = (len(Aim::Size), len(Aim::Speed));
+        assert!(size > 1024 && size <= speed, "{count}: {size} and {speed}");
+    }
+}

@@ -96,6 +96,9 @@ pub(super) fn generate_template(
 ) -> Result<CompiledTemplate, CompileError> {
     let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
     let mut made = generated(meaning, &syscalls, options, options.aim);
+    if options.aim == Aim::Size {
+        made = made.map(|made| shorter_if_long(made, meaning, &syscalls, options));
+    }
     let mut other = None;
     if is_unusable(&made) {
         // Where the search exhausts the budget, it would do so for the other aim as well.
@@ -208,6 +211,26 @@ fn proved(
         Ok(template) => Ok(Some(template)),
         Err(error @ CompileError(CompileErrorKind::NotEqual(_))) => Err(error),
         Err(_) => Ok(None),
+    }
+}
+
+/// From this length on, a program for size is compared with the one for speed.
+const LONG: usize = 1024;
+
+/// Made for size, or for speed, if that is shorter: in large trees, the search for the shortest one is not complete.
+fn shorter_if_long(
+    made: Made,
+    meaning: &Meaning,
+    syscalls: &[WeightedSyscall],
+    options: &Options,
+) -> Made {
+    let len = made.program.insns.len();
+    if len < LONG || made.effort == Effort::Least {
+        return made;
+    }
+    match generated(meaning, syscalls, options, Aim::Speed) {
+        Ok(other) if other.program.insns.len() < len => other,
+        _ => made,
     }
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct RecordArgs {
     pub(super) split: Option<PathBuf>,
 
     /// Attach to this running process and its descendants
-    #[arg(long, value_name = "N", group = "target", help_heading = ATTACHING, value_parser = parse_u32, conflicts_with_all = NOT_ATTACHED)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, group = "target", help_heading = ATTACHING, value_parser = parse_u32, conflicts_with_all = NOT_ATTACHED)]
     pub(super) pid: Option<u32>,
 
     /// Attach to the processes of a cgroup and of those below: a directory, or a path as in /proc/PID/cgroup
@@ -130,7 +130,7 @@ pub(crate) struct RecordArgs {
     pub(super) oci_hook: bool,
 
     /// How long to record running processes: 30s, 5m, 1h, 500ms [default: until Ctrl-C or their end]
-    #[arg(long = "for", value_name = "TIME", help_heading = ATTACHING, value_parser = parse_time, conflicts_with = "from")]
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = ATTACHING, value_parser = parse_time, conflicts_with = "from")]
     pub(super) time: Option<Duration>,
 
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]
