@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "1721444fcaea9e29a6849a1d865e30daa6724f8c505c112fd65e84019f7d971d"
+const ModuleSHA256 = "17fd3692598ce2f3fd5e991e6423b1d0d185dd5bafcbaf82905e4fe8c93b9219"
