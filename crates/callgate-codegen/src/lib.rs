@@ -47,6 +47,7 @@ mod measured;
 pub mod native;
 pub mod query;
 mod reuse;
+mod scattered;
 mod shares;
 mod tree;
 mod weights;

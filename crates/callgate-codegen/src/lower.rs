@@ -266,10 +266,16 @@ impl<'a> Lowering<'a> {
         guards: Guards,
     ) -> Result<CodeId, DiagramError> {
         let layout = self.store.layout();
-        let planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
+        let mut planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
+        let few = planner.funcs().copy_few(self.store, func);
+        if few.is_none() {
+            if let Some(code) = self.scattered(func, word, guards, planner.price())? {
+                return Ok(code);
+            }
+        }
+        let func = few.unwrap_or_else(|| planner.funcs().copy(self.store, func));
         let (done, pending) = (HashMap::default(), HashMap::default());
         let mut walk = Walk { planner, guards, done, pending };
-        let func = walk.planner.funcs().copy(self.store, func);
         let code = self.follow_plan(&mut walk, (func, layout.mask(word)), None)?;
         self.effort = walk.planner.effort();
         Ok(code)

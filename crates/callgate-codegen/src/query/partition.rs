@@ -1,7 +1,7 @@
 //! The partition of the values of a word into intervals with the same exit.
 
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, Store, var_of};
+use callgate_proof::diagram::{Func, NodeSet, Store, var_of};
 
 /// An interval of values of one word with the same exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,21 @@ pub(crate) fn partition_within(
         stack.push((low, first, bits - 1));
     }
     Some(intervals)
+}
+
+/// Whether a function has more than `limit` nodes that test a word.
+pub(crate) fn has_more_nodes(store: &Store, func: Func, word: Word, limit: usize) -> bool {
+    let mut seen = NodeSet::new(store.len());
+    let mut stack = Vec::with_capacity(33);
+    stack.push(func);
+    let mut nodes = 0;
+    while let Some(func) = stack.pop().filter(|_| nodes <= limit) {
+        if store.top_word(func) == Some(word) && seen.insert(func) {
+            nodes += 1;
+            stack.extend(<[Func; 2]>::from(store.children(func)));
+        }
+    }
+    nodes > limit
 }
 
 /// The exits for zero and for all other values of a word, which is the first of the function; `None` if the others have

@@ -1,5 +1,7 @@
 //! The intervals of values, as the search for plans needs them.
 
+use std::hash::Hash;
+
 use rustc_hash::FxHashMap as HashMap;
 
 use super::plan::State;
@@ -22,15 +24,21 @@ pub(super) fn partition(
     if intervals > limit {
         return Ok(None);
     }
-    // The traversal, and the dynamic program of the search tree.
-    store
-        .charge_steps((intervals + intervals * intervals.min(ARGUMENT_WHOLE).pow(2) / 48) as u64)?;
+    charge_search(store, intervals)?;
     Ok(Some(funcs.partition(func, held)))
 }
 
+/// Charges the traversal of a function with this number of intervals, and the search for its tree.
+pub(crate) fn charge_search(store: &mut Store, intervals: usize) -> Result<(), DiagramError> {
+    let steps = intervals + intervals * intervals.min(ARGUMENT_WHOLE).pow(2) / 48;
+    store.charge_steps(steps as u64)
+}
+
 /// The intervals with equal weights, whose classes are indexes into the exits.
-pub(super) fn weighted(intervals: &[Interval<WordFunc>]) -> (Vec<WeightedInterval>, Vec<WordFunc>) {
-    let mut exits: Vec<WordFunc> = Vec::new();
+pub(crate) fn weighted<E: Copy + Eq + Hash>(
+    intervals: &[Interval<E>],
+) -> (Vec<WeightedInterval>, Vec<E>) {
+    let mut exits: Vec<E> = Vec::new();
     let mut class_of = HashMap::default();
     let weight = 1.0 / intervals.len() as f64;
     let intervals = intervals.iter().map(|interval| {
@@ -60,9 +68,9 @@ pub(super) fn frequent_exits(intervals: &[Interval<WordFunc>]) -> Vec<WordFunc> 
 }
 
 /// Whether the intervals have few values each, except those of one exit.
-pub(super) fn scattered(intervals: &[Interval<WordFunc>]) -> bool {
+pub(crate) fn is_scattered<E: Copy + Eq>(intervals: &[Interval<E>]) -> bool {
     const MEAN_VALUES: u128 = 3;
-    let values = |interval: &Interval<WordFunc>| u128::from(interval.last - interval.first) + 1;
+    let values = |interval: &Interval<E>| u128::from(interval.last - interval.first) + 1;
     let Some(widest) =
         intervals.iter().max_by_key(|interval| values(interval)).map(|interval| interval.then)
     else {

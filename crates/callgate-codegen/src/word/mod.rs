@@ -21,5 +21,6 @@ mod plan;
 mod planner;
 mod projection;
 
+pub(crate) use intervals::{charge_search, is_scattered, weighted};
 pub(crate) use plan::{After, Plan, State};
 pub(crate) use planner::Planner;

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::intervals::{MAX_EXITS, frequent_exits, partition, scattered, weighted};
+use super::intervals::{MAX_EXITS, frequent_exits, is_scattered, partition, weighted};
 use super::plan::{Plan, ProductExits, State};
 use crate::any_bit::AnyBit;
 use crate::limits::MAX_INTERVALS;
@@ -78,6 +78,10 @@ impl Planner {
 
     pub(crate) fn word(&self) -> Word {
         self.word
+    }
+
+    pub(crate) fn price(&self) -> Price {
+        self.price
     }
 
     /// The functions of the word.
@@ -171,7 +175,7 @@ impl Planner {
         let Size { nodes, .. } = size;
         let worth_searching = self.worth_searching(best.0.min(bound));
         let intervals = partition(&self.funcs, store, state, size, worth_searching)?;
-        let scattered = intervals.as_deref().is_some_and(scattered);
+        let scattered = intervals.as_deref().is_some_and(is_scattered);
         // A function with a pattern has fewer nodes than intervals.
         let is_long = |intervals: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(intervals));
         if let Some(intervals) = intervals.as_ref().filter(is_long).filter(|_| scattered) {

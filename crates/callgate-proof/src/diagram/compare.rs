@@ -20,6 +20,16 @@ pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
     }
 }
 
+/// The variables of the bits of a word, least significant first.
+pub(super) fn vars_of_word(word: Word) -> [Var; 32] {
+    std::array::from_fn(|bit| var_of(word, bit as u32))
+}
+
+/// The variables of the bits of a field, least significant first.
+pub(super) fn vars_of_field(field: Field) -> Vec<Var> {
+    (0..field.bits()).map(|bit| var_of_field(field, bit)).collect()
+}
+
 /// The variables of the bits that a test compares.
 fn vars_of(test: &Test) -> [Option<Var>; 64] {
     let mask = test.mask & test.field.full_mask();
@@ -83,18 +93,9 @@ impl Store {
             Cmp::Gt => (fails, fails, holds),
             Cmp::Ge => (fails, holds, holds),
         };
-        // From the least significant bit up: `rest` decides when all higher bits are equal.
-        let mut rest = equal;
-        for (bit, var) in vars.iter().enumerate() {
-            let wanted = value >> bit & 1 == 1;
-            rest = match (*var, wanted) {
-                (Some(var), true) => self.make_ordered(var, below, rest)?,
-                (Some(var), false) => self.make_ordered(var, rest, above)?,
-                (None, true) => below,
-                (None, false) => rest,
-            };
-        }
-        Ok(rest)
+        let nodes = [below, equal, above].map(Node::id);
+        let id = self.around(vars.iter().copied(), value, nodes)?;
+        Ok(self.handle(id))
     }
 
     /// The predicate `(word & mask) cmp value`.

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::compare::{var_of, var_of_field};
+use super::compare::{vars_of_field, vars_of_word};
 use super::node::Node;
 use super::value_sets::ValueSets;
 use super::{DiagramError, Func, Pred, Split, Store, Var};
@@ -20,13 +20,6 @@ use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
 use callgate_bpf::io_uring::Member;
 use callgate_bpf::verdict::Verdict;
-
-/// The number by which rules are selected.
-struct Selector<'a> {
-    /// The variables of its bits.
-    var: &'a dyn Fn(u32) -> Var,
-    bits: u32,
-}
 
 impl Store {
     /// The function that a policy describes.
@@ -50,7 +43,7 @@ impl Store {
     ) -> Result<Func, DiagramError> {
         self.check_layout(Layout::Seccomp)?;
         let mut func = self.verdict(policy.bad_arch())?;
-        let by_number = Selector { var: &|bit| var_of(Word::NR, bit), bits: 32 };
+        let by_number = vars_of_word(Word::NR);
         for section in policy.sections() {
             let mut created = |first, nodes| created(section.token(), first, nodes);
             let section_func =
@@ -67,7 +60,7 @@ impl Store {
     pub fn request_policy(&mut self, policy: &RequestPolicy) -> Result<Func, DiagramError> {
         self.check_layout(Layout::IoUring(policy.endian()))?;
         let opcode = Field::of_request(Member::Opcode, policy.endian());
-        let by_opcode = Selector { var: &|bit| var_of_field(opcode, bit), bits: opcode.bits() };
+        let by_opcode = vars_of_field(opcode);
         let default = Verdict(policy.default_decision().value());
         self.rules(policy.rules(), default, &by_opcode, &mut |_, _| ())
     }
@@ -130,16 +123,16 @@ impl Store {
         Ok(Some(all))
     }
 
-    /// The function of rules, which a number selects; `created` receives the first number and the number of nodes of each
+    /// The function of rules, which the number with the bits `selector` selects; `created` receives the first number and the number of nodes of each
     /// group.
     fn rules(
         &mut self,
         rules: &[Rule],
         default: Verdict,
-        selector: &Selector<'_>,
+        selector: &[Var],
         created: &mut dyn FnMut(u32, usize),
     ) -> Result<Func, DiagramError> {
-        let largest = u32::MAX >> (32 - selector.bits);
+        let largest = u32::MAX >> (32 - selector.len());
         // Where each rule begins and ceases to apply.
         let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
         for (rule, numbers) in rules.iter().map(|rule| &rule.syscalls).enumerate() {
@@ -187,11 +180,12 @@ impl Store {
             };
             if first == 0 {
                 from_zero = func;
-            } else if intervals.last().map_or(from_zero, |(_, func)| *func) != func {
-                intervals.push((u64::from(first), func));
+            } else if intervals.last().map_or(from_zero.id(), |(_, func)| *func) != func.id() {
+                intervals.push((u64::from(first), func.id()));
             }
         }
-        self.by_interval(selector.var, (from_zero, &intervals), 0, selector.bits)
+        let id = self.by_interval(selector, None, (from_zero.id(), &intervals), 0)?;
+        Ok(self.handle(id))
     }
 
     /// The function of the arguments for the syscalls to which the rules with these indices apply; the first match decides.

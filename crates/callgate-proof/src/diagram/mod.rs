@@ -29,6 +29,7 @@
 //! # Ok::<(), callgate_proof::diagram::DiagramError>(())
 //! ```
 
+mod by_interval;
 mod choice;
 mod compare;
 mod comparison;

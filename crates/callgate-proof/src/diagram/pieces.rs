@@ -9,7 +9,9 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::compare::var_of;
+use super::by_interval::Bound;
+use super::compare::{var_of, vars_of_word};
+use super::node::Node;
 use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::data::Word;
 
@@ -131,8 +133,7 @@ impl PieceTable {
         pieces: Pieces,
     ) -> Result<Func, DiagramError> {
         let pieces = self.0.get(pieces.start..pieces.end).unwrap_or_default();
-        let ((_, first), rest) = pieces.split_first().ok_or(MISSING_PIECE)?;
-        store.join_pieces(word, (*first, rest), 0, 32)
+        store.join_pieces(word, pieces.iter().copied())
     }
 
     /// The function of pieces of a word, some of which are placeholders for functions that test earlier words.
@@ -200,10 +201,7 @@ impl Joining<'_> {
         let Some(var) = vars.min() else { return Err(MISSING_PIECE) };
         let func = if var >= var_of(self.word, 31) {
             let piece = |(at, place): &(u32, usize)| Some((*at, *funcs.get(*place)?));
-            let mut pieces: Vec<Piece> = self.places.iter().filter_map(piece).collect();
-            pieces.dedup_by(|(_, next), (_, func)| next == func);
-            let ((_, first), rest) = pieces.split_first().ok_or(MISSING_PIECE)?;
-            store.join_pieces(self.word, (*first, rest), 0, 32)?
+            store.join_pieces(self.word, self.places.iter().filter_map(piece))?
         } else {
             let children = |func: &Func| match store.var(*func) == var {
                 true => store.children(*func),
@@ -220,43 +218,17 @@ impl Joining<'_> {
 }
 
 impl Store {
-    /// The function of the values of a word that begin with the bits of `base` above the last `bits` bits: `first` from
-    /// `base`, and each of the others from its value on. These are sorted, above `base`, and within the values. The
-    /// recursion depth is `bits`.
+    /// The function of pieces of a word; the first one begins at 0.
     fn join_pieces(
         &mut self,
         word: Word,
-        (first, rest): (Func, &[Piece]),
-        base: u32,
-        bits: u32,
+        pieces: impl Iterator<Item = Piece>,
     ) -> Result<Func, DiagramError> {
-        let Some(bit) = bits.checked_sub(1).filter(|_| !rest.is_empty()) else {
-            return Ok(self.cofactor_above(first, word, base, bits));
-        };
-        let middle = base | 1 << bit;
-        let (below, above) = rest.split_at(rest.partition_point(|(at, _)| *at < middle));
-        let in_middle = match above {
-            [(at, func), rest @ ..] if *at == middle => (*func, rest),
-            _ => (below.last().map_or(first, |(_, func)| *func), above),
-        };
-        let low = self.join_pieces(word, (first, below), base, bit)?;
-        let high = self.join_pieces(word, in_middle, middle, bit)?;
-        self.make_ordered(var_of(word, bit), low, high)
-    }
-
-    /// The cofactor of a function for the bits of a value of a word above the last `bits` bits.
-    fn cofactor_above(&self, func: Func, word: Word, value: u32, bits: u32) -> Func {
-        let mut func = func;
-        while self.top_word(func) == Some(word) {
-            let var = self.var(func);
-            let bit = 31 - u32::from(var % 32);
-            if bit < bits {
-                break;
-            }
-            let (low, high) = self.children(func);
-            func = if value >> bit & 1 == 1 { high } else { low };
-        }
-        func
+        let mut bounds: Vec<Bound> = pieces.map(|(at, func)| (u64::from(at), func.id())).collect();
+        bounds.dedup_by_key(|(_, func)| *func);
+        let ((_, first), bounds) = bounds.split_first().ok_or(MISSING_PIECE)?;
+        let id = self.by_interval(&vars_of_word(word), Some(word), (*first, bounds), 0)?;
+        Ok(self.handle(id))
     }
 }
 

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::compare::var_of_field;
+use super::compare::{var_of_field, vars_of_field};
 use super::node::Node;
-use super::{DiagramError, Func, Pred, Store, Var};
+use super::{DiagramError, Func, Pred, Store};
 use crate::policy::{Cmp, Condition, Field, Shape, Test};
 
 /// The first and the last value of each interval.
@@ -111,37 +111,14 @@ impl Store {
         for (first, last) in intervals {
             match first {
                 0 => from_zero = inside,
-                _ => bounds.push((first, inside)),
+                _ => bounds.push((first, inside.id())),
             }
             if last < field.full_mask() {
-                bounds.push((last + 1, outside));
+                bounds.push((last + 1, outside.id()));
             }
         }
-        self.by_interval(&|bit| var_of_field(field, bit), (from_zero, &bounds), 0, field.bits())
-    }
-
-    /// The node that maps a number of `bits` bits, whose values begin at `base`, to nodes by interval: `first`
-    /// from `base`, and from each bound on the node next to it. Bounds are sorted, above `base`, and within the
-    /// values. The recursion depth is `bits`.
-    pub(super) fn by_interval<N: Node>(
-        &mut self,
-        var: &dyn Fn(u32) -> Var,
-        (first, bounds): (N, &[(u64, N)]),
-        base: u64,
-        bits: u32,
-    ) -> Result<N, DiagramError> {
-        let Some(bit) = bits.checked_sub(1).filter(|_| !bounds.is_empty()) else {
-            return Ok(first);
-        };
-        let middle = base | 1 << bit;
-        let (below, above) = bounds.split_at(bounds.partition_point(|(at, _)| *at < middle));
-        let in_middle = match above {
-            [(at, then), rest @ ..] if *at == middle => (*then, rest),
-            _ => (below.last().map_or(first, |(_, then)| *then), above),
-        };
-        let low = self.by_interval(var, (first, below), base, bit)?;
-        let high = self.by_interval(var, in_middle, middle, bit)?;
-        self.make_ordered(var(bit), low, high)
+        let id = self.by_interval(&vars_of_field(field), None, (from_zero.id(), &bounds), 0)?;
+        Ok(self.handle(id))
     }
 }
 

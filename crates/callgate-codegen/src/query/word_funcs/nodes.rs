@@ -42,6 +42,9 @@ pub(crate) struct WordFuncs {
     pub(super) steps: u64,
 }
 
+/// The maximum number of nodes of [`WordFuncs::copy_few`].
+const FEW_NODES: usize = 256;
+
 /// The children of an exit.
 pub(super) const NO_CHILD: WordFunc = WordFunc(u32::MAX);
 
@@ -65,20 +68,34 @@ impl WordFuncs {
         std::mem::take(&mut self.steps)
     }
 
-    /// A function of the diagram, which tests no earlier word. The recursion depth is that of the bits of a word.
+    /// A function of the diagram, which tests no earlier word.
     pub(crate) fn copy(&mut self, store: &Store, func: Func) -> WordFunc {
+        self.copy_within(store, func, usize::MAX).unwrap_or(NO_CHILD)
+    }
+
+    /// The same for a function of few nodes; `None` for others.
+    pub(crate) fn copy_few(&mut self, store: &Store, func: Func) -> Option<WordFunc> {
+        self.copy_within(store, func, FEW_NODES)
+    }
+
+    /// Copies a function, while there are at most `limit` nodes. The recursion depth is that of the bits of a word.
+    fn copy_within(&mut self, store: &Store, func: Func, limit: usize) -> Option<WordFunc> {
         if let Some(copied) = self.copied.get(&func) {
-            return *copied;
+            return Some(*copied);
         }
-        let copied = if store.top_word(func) == Some(self.word) {
-            let (var, low, high) = store.branch(func);
-            let (low, high) = (self.copy(store, low), self.copy(store, high));
+        if self.nodes.len() > limit {
+            return None;
+        }
+        let (var, low, high) = store.branch(func);
+        let copied = if usize::from(var / 32) == self.word.index() {
+            let low = self.copy_within(store, low, limit)?;
+            let high = self.copy_within(store, high, limit)?;
             self.node(1 << (31 - u32::from(var % 32)), low, high)
         } else {
             self.add(Node { bits: 0, low: NO_CHILD, high: NO_CHILD, exit: Some(func) })
         };
         self.copied.insert(func, copied);
-        copied
+        Some(copied)
     }
 
     /// The function in the diagram that an exit is.
