@@ -19,9 +19,9 @@
 //! - *All always-allowed syscalls of the filter's first architecture have the same weight.* Programs under the
 //!   filter use these syscalls. Which of them are frequent differs between workloads by orders of magnitude,
 //!   so a wrong guess would cost more than none. Comparisons with other compilers use this prior, too.
-//! - *Always-allowed syscalls without a weight have a tenth of the total weight together*: those of further
-//!   architectures (x86 and x32 on x86-64), which exist for compatibility, and, with counts, those that are
-//!   missing in the recording.
+//! - *The always-allowed syscalls of further architectures (x86 and x32 on x86-64) have 7 % of the total weight together*:
+//!   they exist for compatibility.
+//! - *With counts, always-allowed syscalls that are missing in the recording have 2 % together*: programs hardly make them.
 //! - *Syscalls that are not always allowed have a hundredth together.* A denied syscall is rare in a working program,
 //!   and returns at once. A syscall whose arguments decide does occur, but its frequency is unknown, too; give
 //!   weights where it matters.

@@ -2,29 +2,99 @@
 
 use super::Model;
 use super::weights::WeightedSyscall;
+use callgate_bpf::syscalls::X32_SYSCALL_BIT;
 
-/// The total weight of all always-allowed syscalls without a weight (of further architectures, or missing in the
-/// recording), relative to that of all syscalls with a weight.
-const UNSEEN: f64 = 0.1;
+/// The total weight of all always-allowed syscalls of architectures without any weight, relative to that of all syscalls
+/// with a weight.
+const OTHER_ARCHES: f64 = 0.07;
+
+/// The same for always-allowed syscalls without a weight of the other architectures: those missing in a recording.
+const UNSEEN: f64 = 0.02;
 
 /// The same for syscalls that are not always allowed: enough to decide between programs of otherwise equal cost.
 const UNLIKELY: f64 = 0.01;
 
-/// The weights of syscalls in the expected cost: those of all syscalls with a weight are 1 together.
-pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> impl Iterator<Item = f64> {
-    let (mut total, mut without) = (0.0, [0u32; 2]);
-    for syscall in syscalls {
-        match syscall.weight > 0.0 {
-            true => total += model.weigh(syscall),
-            false => without[usize::from(syscall.always_allowed)] += 1,
+/// The weights of syscalls in the expected cost: those of all syscalls with a weight are 1 together. Syscalls of the same
+/// architecture follow each other.
+pub(super) fn shares(
+    syscalls: &[WeightedSyscall],
+    model: Model,
+) -> impl Iterator<Item = f64> + use<'_> {
+    // x32 has the token of x86_64.
+    let arch = |syscall: &WeightedSyscall| (syscall.token, syscall.nr & X32_SYSCALL_BIT);
+    let arches = move || syscalls.chunk_by(move |a, b| arch(a) == arch(b));
+    let is_seen = |arch: &[WeightedSyscall]| arch.iter().any(|syscall| syscall.weight > 0.0);
+    let (mut total, mut without) = (0.0, [0u32; 3]);
+    for arch in arches() {
+        let unseen = Group::of(is_seen(arch));
+        for syscall in arch {
+            match (syscall.weight > 0.0, syscall.always_allowed) {
+                (true, _) => total += model.weigh(syscall),
+                (false, true) => without[unseen as usize] += 1,
+                (false, false) => without[Group::Unlikely as usize] += 1,
+            }
         }
     }
     let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-    let [unlikely, unseen] = without.map(|number| f64::from(number.max(1)));
-    let (unseen, unlikely) = (UNSEEN / unseen, UNLIKELY / unlikely);
-    syscalls.iter().map(move |syscall| match syscall {
-        WeightedSyscall { weight, .. } if *weight > 0.0 => model.weigh(syscall) * scale,
-        WeightedSyscall { always_allowed: true, .. } => unseen,
-        _ => unlikely,
+    let share = move |group: Group| group.total() / f64::from(without[group as usize].max(1));
+    arches().flat_map(move |arch| {
+        let unseen = share(Group::of(is_seen(arch)));
+        arch.iter().map(move |syscall| match (syscall.weight > 0.0, syscall.always_allowed) {
+            (true, _) => model.weigh(syscall) * scale,
+            (false, true) => unseen,
+            (false, false) => share(Group::Unlikely),
+        })
     })
+}
+
+/// Syscalls without a weight, which share the weight of their group.
+#[derive(Clone, Copy)]
+enum Group {
+    OtherArches,
+    Unseen,
+    Unlikely,
+}
+
+impl Group {
+    /// The group of always-allowed syscalls.
+    fn of(arch_is_seen: bool) -> Group {
+        if arch_is_seen { Group::Unseen } else { Group::OtherArches }
+    }
+
+    fn total(self) -> f64 {
+        match self {
+            Group::OtherArches => OTHER_ARCHES,
+            Group::Unseen => UNSEEN,
+            Group::Unlikely => UNLIKELY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syscalls_without_a_weight_share_that_of_their_group() {
+        let x32 = X32_SYSCALL_BIT;
+        let syscall = |token, nr, weight, always_allowed| WeightedSyscall {
+            token,
+            nr,
+            weight,
+            always_allowed,
+        };
+        let syscalls = [
+            syscall(1, 0, 3.0, true),
+            syscall(1, 1, 0.0, true),
+            syscall(1, 2, 1.0, false),
+            syscall(1, 3, 0.0, false),
+            syscall(1, 4, 0.0, true),
+            syscall(1, x32, 0.0, true),
+            syscall(2, 0, 0.0, true),
+            syscall(2, 1, 0.0, false),
+        ];
+        let shares: Vec<f64> = shares(&syscalls, Model::Uncached).collect();
+        let [other, unseen, unlikely] = [OTHER_ARCHES / 2.0, UNSEEN / 2.0, UNLIKELY / 2.0];
+        assert_eq!(shares, [0.75, unseen, 0.25, unlikely, unseen, other, other, unlikely]);
+    }
 }
