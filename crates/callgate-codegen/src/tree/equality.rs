@@ -144,18 +144,15 @@ impl RangeSearch {
         best: &mut (f64, Option<Choice>),
     ) {
         let right = count - left;
-        let mut unit = self.costs.first_unit(piece.start.max(low + 1));
-        while let Some(at) = self.starts.get(unit).copied() {
-            unit += 1;
-            if at > piece.end.min(high) {
-                break;
-            }
+        let mut units = self.costs.units_from(piece.start.max(low + 1), piece.end.min(high));
+        loop {
+            let bound = best.0 / ROUNDED_DOWN - test;
+            let next = pieces.next_split(&self.costs, units.clone(), bound);
+            let Some(unit) = next else { break };
+            units.start = unit + 1;
+            let at = self.starts[unit];
             // A part that consists of holes needs no test.
             if left == at - low || right == high + 1 - at {
-                continue;
-            }
-            let (before, from_here) = pieces.split(&self.costs, at);
-            if (before + from_here + test) * ROUNDED_DOWN >= best.0 {
                 continue;
             }
             let bound = above(best.0 - test);

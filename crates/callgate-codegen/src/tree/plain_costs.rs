@@ -1,5 +1,7 @@
 //! The costs of ranges without holes.
 
+use std::ops::Range;
+
 use super::holes::Holes;
 
 /// The costs of the ranges of `n` intervals that were solved so far.
@@ -30,9 +32,9 @@ impl PlainCosts {
         PlainCosts { n, ceil, floor, costs: vec![f64::INFINITY; n * n + LANES] }
     }
 
-    /// The first unit from an interval on.
-    pub(super) fn first_unit(&self, from: usize) -> usize {
-        self.ceil[from]
+    /// The units that begin at one of these intervals.
+    pub(super) fn units_from(&self, first: usize, last: usize) -> Range<usize> {
+        self.ceil[first]..self.floor[last] + 1
     }
 
     /// The number of a range that begins and ends at boundaries.
@@ -127,12 +129,33 @@ impl Pieces {
         self.end
     }
 
-    /// The least cost of each part of a split at an interval of the current piece, or at its end.
+    /// The first of some units, which begin in the current piece or at its end, at which the parts of a split may cost less
+    /// than a bound.
     #[inline(always)]
-    pub(super) fn split(&self, costs: &PlainCosts, at: usize) -> (f64, f64) {
-        let current = costs.get(self.start, self.end);
-        let after = self.from_here - current + costs.get(at, self.end);
-        (self.before + costs.get(self.start, at), after)
+    pub(super) fn next_split(
+        &self,
+        costs: &PlainCosts,
+        units: Range<usize>,
+        bound: f64,
+    ) -> Option<usize> {
+        let (first, end) = (costs.ceil[self.start], costs.floor[self.end]);
+        let others = self.sum() - costs.get(self.start, self.end);
+        let at = |unit: usize| {
+            let left = if first < unit { costs.costs[first * costs.n + unit - 1] } else { 0.0 };
+            let right = if unit < end { costs.costs[(end - 1) * costs.n + unit] } else { 0.0 };
+            (others + left + right < bound).then_some(unit)
+        };
+        let inner = units.start.max(first + 1)..units.end.min(end);
+        if inner.is_empty() {
+            return units.clone().find_map(at);
+        }
+        let lefts = &costs.costs[first * costs.n..][inner.start - 1..inner.end - 1];
+        let rights = &costs.costs[(end - 1) * costs.n..][inner.clone()];
+        let is_below = |(left, right): (&f64, &f64)| others + left + right < bound;
+        (units.start..inner.start)
+            .find_map(at)
+            .or_else(|| at(inner.start + lefts.iter().zip(rights).position(is_below)?))
+            .or_else(|| (inner.end..units.end).find_map(at))
     }
 }
 
