@@ -69,6 +69,15 @@ impl Alu {
     }
 }
 
+/// How far a value may increase without a change of its bits from this number of bits on.
+#[inline]
+pub const fn slack_within(value: u32, bits: u32) -> u32 {
+    match 1u32.checked_shl(bits) {
+        Some(end) => !value & (end - 1),
+        None => !value,
+    }
+}
+
 /// The comparison of a branch, unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
@@ -91,6 +100,18 @@ impl Relation {
             Relation::Greater => a > b,
             Relation::AtLeast => a >= b,
             Relation::Shares => a & b != 0,
+        }
+    }
+
+    /// How far `a` may increase before the relation between `a` and `b` may change.
+    #[inline]
+    pub const fn slack(self, a: u32, b: u32) -> u32 {
+        match self {
+            Relation::Equal if a == b => 0,
+            Relation::Equal | Relation::AtLeast if a < b => b - a - 1,
+            Relation::Greater if a <= b => b - a,
+            Relation::Shares => slack_within(a, b.trailing_zeros()),
+            Relation::Equal | Relation::Greater | Relation::AtLeast => u32::MAX,
         }
     }
 

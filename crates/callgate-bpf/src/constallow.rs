@@ -43,13 +43,24 @@ pub fn is_constant_allow(program: &LongProgram, arch_token: u32, nr: u32) -> boo
 /// The index of the instruction at which the emulation of a syscall ends: a return, or an instruction that
 /// the emulator does not support.
 pub fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
+    emulate_observed(insns, arch_token, nr, |_, _| ())
+}
+
+/// As [`emulate`]; `observe` gets each instruction before the last one, and A before it.
+#[inline(always)]
+pub fn emulate_observed(
+    insns: &[Insn],
+    arch_token: u32,
+    nr: u32,
+    mut observe: impl FnMut(Insn, u32),
+) -> usize {
     // Equal in both byte orders.
     const NR: u32 = Word::NR.offset(Endian::Little);
     const ARCH: u32 = Word::ARCH.offset(Endian::Little);
     let mut index = 0usize;
     let mut a = 0u32;
     while let Some(insn) = insns.get(index) {
-        let k = insn.k;
+        let (k, before) = (insn.k, a);
         let branch = |holds| usize::from(if holds { insn.jt } else { insn.jf });
         let skipped = match insn.op {
             Op::Ja => k as usize,
@@ -67,6 +78,7 @@ pub fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
                 0
             }
         };
+        observe(*insn, before);
         index = index.saturating_add(1).saturating_add(skipped);
     }
     index

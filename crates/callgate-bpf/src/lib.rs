@@ -71,10 +71,9 @@ pub mod text;
 pub mod verdict;
 mod width;
 
-pub use alu::{Alu, Relation, Source};
+pub use alu::{Alu, Relation, Source, slack_within};
 pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF};
-pub use constallow::emulate;
-pub use constallow::is_constant_allow;
+pub use constallow::{emulate, emulate_observed, is_constant_allow};
 pub use data::{Endian, SeccompData, Word};
 pub use error::{ProgramError, Violation};
 pub use filter_flags::FilterFlags;

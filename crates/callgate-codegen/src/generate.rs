@@ -48,7 +48,7 @@ pub fn generate(
     effort: Effort,
 ) -> Result<Program, DiagramError> {
     let effort = if aim == Aim::Quick { 0 } else { effort.functions() };
-    let shares: Vec<f64> = shares(syscalls, model).collect();
+    let shares = shares(syscalls, model);
     let weighted = (syscalls, &shares[..]);
     let mut lowering = lower::Lowering::new(store, root, weighted, aim, instructions, effort);
     let entry = lowering.code(root)?;

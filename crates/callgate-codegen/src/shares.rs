@@ -16,13 +16,10 @@ const UNLIKELY: f64 = 0.01;
 
 /// The weights of syscalls in the expected cost: those of all syscalls with a weight are 1 together. Syscalls of the same
 /// architecture follow each other.
-pub(super) fn shares(
-    syscalls: &[WeightedSyscall],
-    model: Model,
-) -> impl Iterator<Item = f64> + use<'_> {
+pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Vec<f64> {
     // x32 has the token of x86_64.
     let arch = |syscall: &WeightedSyscall| (syscall.token, syscall.nr & X32_SYSCALL_BIT);
-    let arches = move || syscalls.chunk_by(move |a, b| arch(a) == arch(b));
+    let arches = || syscalls.chunk_by(|a, b| arch(a) == arch(b));
     let is_seen = |arch: &[WeightedSyscall]| arch.iter().any(|syscall| syscall.weight > 0.0);
     let (mut total, mut without) = (0.0, [0u32; 3]);
     for arch in arches() {
@@ -36,15 +33,18 @@ pub(super) fn shares(
         }
     }
     let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-    let share = move |group: Group| group.total() / f64::from(without[group as usize].max(1));
-    arches().flat_map(move |arch| {
+    let share = |group: Group| group.total() / f64::from(without[group as usize].max(1));
+    let unlikely = share(Group::Unlikely);
+    let mut shares = Vec::with_capacity(syscalls.len());
+    for arch in arches() {
         let unseen = share(Group::of(is_seen(arch)));
-        arch.iter().map(move |syscall| match (syscall.weight > 0.0, syscall.always_allowed) {
+        shares.extend(arch.iter().map(|syscall| match (syscall.weight > 0.0, syscall.always_allowed) {
             (true, _) => model.weigh(syscall) * scale,
             (false, true) => unseen,
-            (false, false) => share(Group::Unlikely),
-        })
-    })
+            (false, false) => unlikely,
+        }));
+    }
+    shares
 }
 
 /// Syscalls without a weight, which share the weight of their group.
@@ -93,7 +93,7 @@ mod tests {
             syscall(2, 0, 0.0, true),
             syscall(2, 1, 0.0, false),
         ];
-        let shares: Vec<f64> = shares(&syscalls, Model::Uncached).collect();
+        let shares = shares(&syscalls, Model::Uncached);
         let [other, unseen, unlikely] = [OTHER_ARCHES / 2.0, UNSEEN / 2.0, UNLIKELY / 2.0];
         assert_eq!(shares, [0.75, unseen, 0.25, unlikely, unseen, other, other, unlikely]);
     }

@@ -88,21 +88,23 @@ impl Branch {
 
 impl Form {
     fn new(op: Op, k: u32, swapped: bool, edges: [f64; 2], kernel: &Kernel) -> Form {
-        let costs = |edges: [f64; 2]| {
-            let [then, otherwise] = edges;
-            Next::ALL.map(|next| match (swapped, next) {
-                (false, next) => cost(kernel, op, k, next, edges),
-                (true, Next::True) => cost(kernel, op, k, Next::False, [otherwise, then]),
-                (true, Next::False) => cost(kernel, op, k, Next::True, [otherwise, then]),
-                (true, Next::Neither) => cost(kernel, op, k, Next::Neither, [otherwise, then]),
-            })
-        };
+        let [then, otherwise] = edges;
+        let costs = Next::ALL.map(|next| {
+            // What it costs to follow each side of this form, and of the given one.
+            let [yes, no] = match (swapped, next) {
+                (true, Next::True) => sides(kernel, op, k, Next::False),
+                (true, Next::False) => sides(kernel, op, k, Next::True),
+                _ => sides(kernel, op, k, next),
+            };
+            let [yes, no] = if swapped { [no, yes] } else { [yes, no] };
+            [then * yes + otherwise * no, (then + NEVER) * yes + (otherwise + NEVER) * no]
+        });
         Form {
             op,
             k,
             swapped,
-            costs: costs(edges),
-            compared: costs(edges.map(|edge| edge + NEVER)),
+            costs: costs.map(|[cost, _]| cost),
+            compared: costs.map(|[_, compared]| compared),
         }
     }
 
@@ -112,11 +114,9 @@ impl Form {
     }
 }
 
-/// What a jump costs in the kernel where each side is followed this often.
-fn cost(kernel: &Kernel, op: Op, k: u32, next: Next, edges: [f64; 2]) -> f64 {
+/// What it costs to follow each side of a jump in the kernel.
+fn sides(kernel: &Kernel, op: Op, k: u32, next: Next) -> [f64; 2] {
     let (insns, taken) = (kernel.jump(op, k, next), next.taken(op));
-    let side = |side: usize| {
-        edges[side] * (f64::from(insns[side]) + TAKEN * f64::from(u8::from(taken[side])))
-    };
-    side(0) + side(1)
+    let side = |side: usize| f64::from(insns[side]) + TAKEN * f64::from(u8::from(taken[side]));
+    [side(0), side(1)]
 }

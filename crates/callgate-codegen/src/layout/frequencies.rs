@@ -5,7 +5,7 @@ use crate::lower::NumberWord;
 use crate::weights::WeightedSyscall;
 use callgate_bpf::data::Word;
 use callgate_bpf::io_uring::Decision;
-use callgate_bpf::{Layout, Op};
+use callgate_bpf::{Layout, Op, Relation, slack_within};
 
 /// How often the nodes are reached in the mean syscall, weighted as in a model.
 #[derive(Debug)]
@@ -90,19 +90,17 @@ impl Walk<'_> {
                     (false, u32::MAX, next)
                 }
                 Code::And { held, mask, next } if selects(held.word) => {
-                    let further = within_block(value, mask.trailing_ones());
+                    let further = slack_within(value, mask.trailing_ones());
                     value &= mask;
                     (false, further, next)
                 }
                 Code::Branch { held, op, k, then, otherwise } if selects(held.word) => {
-                    let below = || k.checked_sub(value).map_or(u32::MAX, |to| to.saturating_sub(1));
-                    let (holds, further) = match op {
-                        Op::JeqK if value == k => (true, 0),
-                        Op::JeqK => (false, below()),
-                        Op::JgeK if value >= k => (true, u32::MAX),
-                        Op::JgeK => (false, below()),
-                        _ => (value & k != 0, within_block(value, k.trailing_zeros())),
+                    let relation = match op {
+                        Op::JeqK => Relation::Equal,
+                        Op::JgeK => Relation::AtLeast,
+                        _ => Relation::Shares,
                     };
+                    let (holds, further) = (relation.holds(value, k), relation.slack(value, k));
                     let further = if held.word == self.number.word { further } else { u32::MAX };
                     (holds, further, if holds { then } else { otherwise })
                 }
@@ -119,12 +117,6 @@ impl Walk<'_> {
         self.path.push((at, false));
         self.number.value(syscall.nr).saturating_add(slack)
     }
-}
-
-/// How far a value may increase without a change of the bits from this number of bits on.
-fn within_block(value: u32, bits: u32) -> u32 {
-    let low = 1u32.checked_shl(bits).map_or(u32::MAX, |end| end - 1);
-    !value & low
 }
 
 /// A node and one of its successors.

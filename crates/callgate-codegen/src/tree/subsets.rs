@@ -102,7 +102,7 @@ struct Solution {
 /// The classes of a set: that of the first interval, and another one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Classes {
-    other: usize,
+    other: u32,
     /// The union of the bits of the values of each.
     bits: [u32; 2],
 }
@@ -162,7 +162,7 @@ impl SubsetSearch {
         let interval = &self.intervals[last];
         let own = all_bits(interval.first, interval.last);
         if last == set.low {
-            let classes = Classes { other: interval.class, bits: [own, 0] };
+            let classes = Classes { other: interval.class as u32, bits: [own, 0] };
             let weight = interval.weight;
             return Solution { cost: 0.0, weight, classes, uniform: true, separable: true };
         }
@@ -175,8 +175,9 @@ impl SubsetSearch {
         if interval.class == first {
             classes.bits[0] |= own;
         } else {
-            few = before.uniform || interval.class == classes.other;
-            classes.other = interval.class;
+            let class = interval.class as u32;
+            few = before.uniform || class == classes.other;
+            classes.other = class;
             classes.bits[1] |= own;
         }
         // A mask that separates a set also separates each subset.
