@@ -35,7 +35,8 @@ impl Lowering<'_> {
         self.effort = self.effort.saturating_sub(1);
         let (intervals, exits) = weighted(&intervals);
         let tree = search_tree(&intervals, price);
-        let mut codes = [mask, 0].map(|mask| (Held { word, mask }, Vec::with_capacity(exits.len())));
+        let mut codes =
+            [mask, 0].map(|mask| (Held { word, mask }, Vec::with_capacity(exits.len())));
         for exit in exits {
             for (held, codes) in &mut codes {
                 codes.push(self.code_holding(exit, guards, *held)?);

@@ -38,10 +38,12 @@ pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Vec<f64> {
     let mut shares = Vec::with_capacity(syscalls.len());
     for arch in arches() {
         let unseen = share(Group::of(is_seen(arch)));
-        shares.extend(arch.iter().map(|syscall| match (syscall.weight > 0.0, syscall.always_allowed) {
-            (true, _) => model.weigh(syscall) * scale,
-            (false, true) => unseen,
-            (false, false) => unlikely,
+        shares.extend(arch.iter().map(|syscall| {
+            match (syscall.weight > 0.0, syscall.always_allowed) {
+                (true, _) => model.weigh(syscall) * scale,
+                (false, true) => unseen,
+                (false, false) => unlikely,
+            }
         }));
     }
     shares

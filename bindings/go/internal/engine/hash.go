@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "17fd3692598ce2f3fd5e991e6423b1d0d185dd5bafcbaf82905e4fe8c93b9219"
+const ModuleSHA256 = "2daaacd00e31dbb97de41fdcc389d7b0083145cd7bb51d1fd7417e4973aa446d"

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use callgate_bpf::{LongProgram, Op, emulate_observed, slack_within};
 use callgate_bpf::data::{Endian, SeccompData, Word};
+use callgate_bpf::{LongProgram, Op, emulate_observed, slack_within};
 use callgate_codegen::{WeightedSyscall, query};
 use callgate_proof::diagram::{Func, Store};
 
@@ -35,9 +35,7 @@ pub fn expected_insns(
             }
             let executed = match &path {
                 Some(path) => path.executed as f64,
-                None => {
-                    executed(store, numbers.cofactor(syscall.nr), program, syscall, endian)
-                }
+                None => executed(store, numbers.cofactor(syscall.nr), program, syscall, endian),
             };
             sum += syscall.weight * executed;
             total += syscall.weight;
