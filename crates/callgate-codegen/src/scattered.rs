@@ -22,15 +22,15 @@ impl Lowering<'_> {
         price: Price,
     ) -> Result<Option<CodeId>, DiagramError> {
         let mask = self.store.layout().mask(word);
-        let intervals = query::partition_within(self.store, func, word, mask, MAX_INTERVALS);
+        // A function with a pattern has fewer nodes than intervals, often very many of them.
+        let nodes = query::nodes_of(self.store, func, word);
+        self.store.charge_steps(nodes as u64)?;
+        let limit = MAX_INTERVALS.min(nodes.saturating_sub(1));
+        let intervals = query::partition_within(self.store, func, word, mask, limit);
         let is_long = |intervals: &Vec<_>| intervals.len() > ARGUMENT_WHOLE;
         let Some(intervals) = intervals.filter(is_long).filter(|list| is_scattered(list)) else {
             return Ok(None);
         };
-        // A function with a pattern has fewer nodes than intervals.
-        if !query::has_more_nodes(self.store, func, word, intervals.len()) {
-            return Ok(None);
-        }
         charge_search(self.store, intervals.len())?;
         self.effort = self.effort.saturating_sub(1);
         let (intervals, exits) = weighted(&intervals);

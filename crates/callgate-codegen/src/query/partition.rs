@@ -60,19 +60,19 @@ pub(crate) fn partition_within(
     Some(intervals)
 }
 
-/// Whether a function has more than `limit` nodes that test a word.
-pub(crate) fn has_more_nodes(store: &Store, func: Func, word: Word, limit: usize) -> bool {
+/// The number of nodes of a function that test a word.
+pub(crate) fn nodes_of(store: &Store, func: Func, word: Word) -> usize {
     let mut seen = NodeSet::new(store.len());
     let mut stack = Vec::with_capacity(33);
     stack.push(func);
     let mut nodes = 0;
-    while let Some(func) = stack.pop().filter(|_| nodes <= limit) {
+    while let Some(func) = stack.pop() {
         if store.top_word(func) == Some(word) && seen.insert(func) {
             nodes += 1;
             stack.extend(<[Func; 2]>::from(store.children(func)));
         }
     }
-    nodes > limit
+    nodes
 }
 
 /// The exits for zero and for all other values of a word, which is the first of the function; `None` if the others have
