@@ -14,6 +14,8 @@ use callgate_proof::diagram::{DiagramError, Func};
 
 impl Lowering<'_> {
     /// The code of a function of scattered values of a word, which is loaded; `None` for other functions.
+    // Inlined twice, it would add 5 kB to the WebAssembly module.
+    #[inline(never)]
     pub(super) fn scattered(
         &mut self,
         func: Func,

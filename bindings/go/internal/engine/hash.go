@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "2daaacd00e31dbb97de41fdcc389d7b0083145cd7bb51d1fd7417e4973aa446d"
+const ModuleSHA256 = "df160edffff333efc68f10f9264624eb73140ab37b570873304814b5fb219438"
