@@ -1,7 +1,7 @@
 //! Comparisons with constants, evaluation, and restriction to the value of a word.
 
 use super::node::Node;
-use super::{DiagramError, Func, NodeSet, Pred, Store, Var};
+use super::{DiagramError, Func, NodeSet, Pred, Store, VARS, Var};
 use crate::policy::{Cmp, Field, Test};
 use callgate_bpf::FilterInput;
 use callgate_bpf::data::{Endian, Word};
@@ -207,16 +207,35 @@ impl Store {
 
     /// The verdicts that occur in a function, each once.
     pub fn verdicts(&self, func: Func) -> Vec<Verdict> {
+        const REMEMBERED: usize = 16;
         let mut seen = NodeSet::new(self.len());
         let mut verdicts = Vec::new();
+        // The last verdict that was found: most nodes of a path have it as a child.
+        let mut last = func;
         let mut stack = vec![func];
-        while let Some(node) = stack.pop() {
-            if !seen.insert(node) {
-                continue;
-            }
-            match self.as_verdict(node) {
-                Some(verdict) => verdicts.push(verdict),
-                None => stack.extend(<[Func; 2]>::from(self.children(node))),
+        while let Some(mut node) = stack.pop() {
+            for step in 0.. {
+                let (var, low, high) = self.branch(node);
+                let is_terminal = var == VARS;
+                if is_terminal {
+                    last = node;
+                }
+                // Of a path, not every node is remembered, but so many that it is not followed often.
+                if (is_terminal || step % REMEMBERED == 0) && !seen.insert(node) {
+                    break;
+                }
+                node = match (high == last, low == last) {
+                    _ if is_terminal => {
+                        verdicts.extend(self.as_verdict(node));
+                        break;
+                    }
+                    (true, _) => low,
+                    (_, true) => high,
+                    _ => {
+                        stack.push(low);
+                        high
+                    }
+                };
             }
         }
         verdicts

@@ -26,19 +26,9 @@ impl NodeSet {
         NodeSet { slots: [0; SLOTS], len: 0, bitmap: Vec::new(), nodes }
     }
 
-    /// As [`NodeSet::new`], for a set that will contain many of these nodes.
-    pub(super) fn of_many(nodes: usize) -> NodeSet {
-        NodeSet { bitmap: vec![0; nodes / 64 + 1], ..NodeSet::new(nodes) }
-    }
-
     /// Adds a node; true if it was not in the set.
     pub fn insert<N: Node>(&mut self, node: N) -> bool {
-        self.insert_id(node.id())
-    }
-
-    /// As [`NodeSet::insert`], for the number of a node.
-    #[inline]
-    pub(super) fn insert_id(&mut self, id: u32) -> bool {
+        let id = node.id();
         if self.bitmap.is_empty() { self.insert_hashed(id) } else { self.mark(id) }
     }
 

@@ -3,7 +3,6 @@
 //! Nodes are plain numbers here: indexes into the table. [`NodeTable::check`] verifies the invariants.
 
 use super::error::DiagramError;
-use super::node_set::NodeSet;
 
 /// The number of bits of the sixteen words.
 pub const BITS: Var = 512;
@@ -143,38 +142,55 @@ impl NodeTable {
     /// # Errors
     /// The [`DiagramError`] of a defect that names the broken invariant.
     pub(super) fn check(&self, root: u32) -> Result<(), DiagramError> {
-        const MISSING: DiagramError = DiagramError::defect("the children of a node exist");
-        let mut visited = NodeSet::of_many(self.len());
-        visited.insert_id(root);
-        let mut pending = vec![root];
-        while let Some(id) = pending.pop() {
-            let stored = self.get(id).ok_or(MISSING)?;
-            if self.slot_of(stored).1 != id {
-                return Err(DiagramError::defect("no two nodes are the same (unique)"));
-            }
-            if stored.var >= VERDICT {
-                if stored.var != VERDICT {
-                    return Err(DiagramError::defect("the terminals of a function are verdicts"));
-                }
+        // A bit for each reachable node that is not yet verified, from the oldest to the newest. The newest is verified
+        // first: all nodes that lead to another one come before it.
+        let mut pending = vec![0u64; root as usize / 64 + 1];
+        if let Some(bits) = pending.last_mut() {
+            *bits = 1 << (root % 64);
+        }
+        while let Some(bits) = pending.last_mut() {
+            let Some(bit) = bits.checked_ilog2() else {
+                pending.pop();
                 continue;
-            }
-            let (low, high) = (stored.low, stored.high);
-            if low == high {
-                return Err(DiagramError::defect("the children of a node differ (reduced)"));
-            }
-            let children = [self.get(low).ok_or(MISSING)?, self.get(high).ok_or(MISSING)?];
-            if children.iter().any(|child| u32::from(child.test()) <= stored.var) {
-                return Err(DiagramError::defect(
-                    "the variable of a node precedes those of its children (ordered)",
-                ));
-            }
-            for child in [low, high] {
-                if visited.insert_id(child) {
-                    pending.push(child);
+            };
+            *bits ^= 1 << bit;
+            let id = (pending.len() as u32 - 1) * 64 + bit;
+            for child in self.check_node(id)? {
+                if let Some(bits) = pending.get_mut(child as usize / 64) {
+                    *bits |= 1 << (child % 64);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Verifies a node without those below its children, which are the result.
+    fn check_node(&self, id: u32) -> Result<impl Iterator<Item = u32>, DiagramError> {
+        const MISSING: DiagramError =
+            DiagramError::defect("the children of a node exist, and are older");
+        let stored = self.get(id).ok_or(MISSING)?;
+        if self.slot_of(stored).1 != id {
+            return Err(DiagramError::defect("no two nodes are the same (unique)"));
+        }
+        let children = [stored.low, stored.high];
+        if stored.var >= VERDICT {
+            return match stored.var {
+                VERDICT => Ok(children.into_iter().take(0)),
+                _ => Err(DiagramError::defect("the terminals of a function are verdicts")),
+            };
+        }
+        if stored.low == stored.high {
+            return Err(DiagramError::defect("the children of a node differ (reduced)"));
+        }
+        for child in children {
+            let below = self.get(child).filter(|_| child < id).ok_or(MISSING)?;
+            if u32::from(below.test()) <= stored.var {
+                return Err(DiagramError::defect(
+                    "the variable of a node precedes those of its children (ordered)",
+                ));
+            }
+        }
+        Ok(children.into_iter().take(2))
     }
 }
 
@@ -196,6 +212,7 @@ mod tests {
         let allow = add(&mut table, VERDICT, 7, 7);
         let deny = add(&mut table, VERDICT, 8, 8);
         let low = add(&mut table, 40, allow, deny);
+        add(&mut table, 41, allow, deny);
         let root = add(&mut table, 33, low, deny);
         table.check(root).unwrap();
         change(&mut table, root as usize, low as usize);
@@ -238,8 +255,8 @@ mod tests {
     fn every_broken_invariant_is_found() {
         let duplicate = broken(|table, root, low| {
             // A second copy of the low child.
-            table.nodes[root].low = table.nodes.len() as u32;
-            table.nodes.push(table.nodes[low]);
+            table.nodes[low + 1] = table.nodes[low];
+            table.nodes[root].low = low as u32 + 1;
             index(table, root);
         });
         assert!(duplicate.contains("unique"), "{duplicate}");
@@ -255,7 +272,9 @@ mod tests {
         assert!(ordered.contains("ordered"), "{ordered}");
         for kind in [TRUTH, PLACEHOLDER, FOREIGN] {
             let verdicts = broken(|table, root, low| {
-                table.nodes[root].low = add(table, kind, low as u32, low as u32);
+                table.nodes[low + 1] = Stored::terminal(kind, 7);
+                table.nodes[root].low = low as u32 + 1;
+                index(table, low + 1);
                 index(table, root);
             });
             assert!(verdicts.contains("verdicts"), "{verdicts}");
@@ -265,5 +284,10 @@ mod tests {
             index(table, root);
         });
         assert!(missing.contains("exist"), "{missing}");
+        let newer = broken(|table, root, _| {
+            table.nodes[root].low = add(table, 42, 2, 3);
+            index(table, root);
+        });
+        assert!(newer.contains("older"), "{newer}");
     }
 }

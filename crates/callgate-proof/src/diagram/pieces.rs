@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::by_interval::Bound;
 use super::compare::{var_of, vars_of_word};
 use super::node::Node;
-use super::{DiagramError, Func, Split, Store};
+use super::{DiagramError, Func, Split, Store, Var};
 use callgate_bpf::data::Word;
 
 /// The maximum length of a list, unless each side of its comparison has a quarter of it: a chain of comparisons would copy
@@ -186,35 +186,73 @@ struct Joining<'p> {
 impl Joining<'_> {
     /// The function of the pieces with these functions; `None` if there are too many combinations of cofactors. The recursion
     /// depth is the number of variables before the word.
-    fn func(&mut self, store: &mut Store, funcs: Vec<Func>) -> Result<Option<Func>, DiagramError> {
-        let Some((first, others)) = funcs.split_first() else { return Err(MISSING_PIECE) };
-        if others.iter().all(|func| func == first) {
-            return Ok(Some(*first));
-        }
-        if let Some(func) = self.joined.get(&funcs) {
-            return Ok(Some(*func));
-        }
-        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
-        self.left = left;
-        store.charge_steps((funcs.len() / PIECES_PER_STEP) as u64)?;
-        let vars = funcs.iter().map(|func| store.var(*func));
-        let Some(var) = vars.min() else { return Err(MISSING_PIECE) };
-        let func = if var >= var_of(self.word, 31) {
-            let piece = |(at, place): &(u32, usize)| Some((*at, *funcs.get(*place)?));
-            store.join_pieces(self.word, self.places.iter().filter_map(piece))?
-        } else {
-            let children = |func: &Func| match store.var(*func) == var {
-                true => store.children(*func),
-                false => (*func, *func),
+    fn func(
+        &mut self,
+        store: &mut Store,
+        mut funcs: Vec<Func>,
+    ) -> Result<Option<Func>, DiagramError> {
+        // Where all functions continue with the same child in one direction, only the other one is followed.
+        let mut path: Vec<(Var, Func, bool)> = Vec::new();
+        let mut func = loop {
+            if let Some(func) = only(funcs.iter().copied()) {
+                break func;
+            }
+            let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+            self.left = left;
+            store.charge_steps((funcs.len() / PIECES_PER_STEP) as u64)?;
+            let vars = funcs.iter().map(|func| store.var(*func));
+            let Some(var) = vars.min().filter(|var| *var < var_of(self.word, 31)) else {
+                break match self.joined.get(&funcs) {
+                    Some(func) => *func,
+                    None => self.joined_here(store, funcs)?,
+                };
             };
-            let (low, high) = funcs.iter().map(children).unzip();
-            let Some(low) = self.func(store, low)? else { return Ok(None) };
-            let Some(high) = self.func(store, high)? else { return Ok(None) };
-            store.make_ordered(var, low, high)?
+            let children = funcs.iter().map(|func| store.cofactors(*func, var));
+            let low = only(children.clone().map(|(low, _)| low));
+            let high = only(children.map(|(_, high)| high));
+            match (low, high) {
+                (Some(low), _) => {
+                    path.push((var, low, true));
+                    funcs.iter_mut().for_each(|func| *func = store.cofactors(*func, var).1);
+                }
+                (None, Some(high)) => {
+                    path.push((var, high, false));
+                    funcs.iter_mut().for_each(|func| *func = store.cofactors(*func, var).0);
+                }
+                (None, None) => {
+                    if let Some(func) = self.joined.get(&funcs) {
+                        break *func;
+                    }
+                    let children = funcs.iter().map(|func| store.cofactors(*func, var));
+                    let (low, high) = children.unzip();
+                    let Some(low) = self.func(store, low)? else { return Ok(None) };
+                    let Some(high) = self.func(store, high)? else { return Ok(None) };
+                    let func = store.make_ordered(var, low, high)?;
+                    self.joined.insert(funcs, func);
+                    break func;
+                }
+            }
         };
-        self.joined.insert(funcs, func);
+        for (var, other, is_low) in path.into_iter().rev() {
+            let (low, high) = if is_low { (other, func) } else { (func, other) };
+            func = store.make_ordered(var, low, high)?;
+        }
         Ok(Some(func))
     }
+
+    /// The function of the pieces with these functions, which test no word before that of the pieces.
+    fn joined_here(&mut self, store: &mut Store, funcs: Vec<Func>) -> Result<Func, DiagramError> {
+        let piece = |(at, place): &(u32, usize)| Some((*at, *funcs.get(*place)?));
+        let func = store.join_pieces(self.word, self.places.iter().filter_map(piece))?;
+        self.joined.insert(funcs, func);
+        Ok(func)
+    }
+}
+
+/// The only value that occurs.
+fn only(mut funcs: impl Iterator<Item = Func>) -> Option<Func> {
+    let first = funcs.next()?;
+    funcs.all(|func| func == first).then_some(first)
 }
 
 impl Store {

@@ -19,6 +19,7 @@ use std::cell::Cell;
 
 use super::comparison::Comparison;
 use super::error::{Budget, DiagramError};
+use super::ite::Step;
 use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
 use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
@@ -40,6 +41,8 @@ pub struct Store {
     pub(super) id: StoreId,
     nodes: NodeTable,
     pub(super) cache: OperationCache,
+    /// The paths of the if-then-else in progress.
+    pub(super) path: Vec<Step>,
     budget: Budget,
     /// The words that functions test, and what their verdicts mean.
     layout: Layout,
@@ -106,6 +109,7 @@ impl Store {
             id,
             nodes,
             cache,
+            path: Vec::new(),
             budget,
             layout,
             left,
