@@ -16,7 +16,7 @@ use super::tree::{Node, Tree};
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
 use super::{Aim, Instructions};
-use crate::query::{self, Cube, WordFunc};
+use crate::query::{self, Cube, OnlyValue, WordFunc};
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Layout, Op};
@@ -146,8 +146,12 @@ impl<'a> Lowering<'a> {
         if layout.selects(word) || layout.mask(word) != u32::MAX {
             return None;
         }
-        let (zero, others) = query::zero_and_others(self.store, func, word)?;
-        let otherwise = self.store.as_verdict(others)?;
+        let OnlyValue { value: 0, then: zero, otherwise } =
+            query::only_value(self.store, func, word)?
+        else {
+            return None;
+        };
+        let otherwise = self.store.as_verdict(otherwise)?;
         let fits = guards.otherwise.is_none_or(|verdict| verdict == otherwise)
             && !self.is_exit_of_number(zero);
         // After a guard it is known, because this function is a part of the one that was checked.
@@ -266,6 +270,11 @@ impl<'a> Lowering<'a> {
         guards: Guards,
     ) -> Result<CodeId, DiagramError> {
         let layout = self.store.layout();
+        if layout.mask(word) == u32::MAX {
+            if let Some(only) = query::only_value(self.store, func, word) {
+                return self.equality(word, only, guards);
+            }
+        }
         let mut planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
         let few = planner.funcs().copy_few(self.store, func);
         if few.is_none() {
@@ -279,6 +288,25 @@ impl<'a> Lowering<'a> {
         let code = self.follow_plan(&mut walk, (func, layout.mask(word)), None)?;
         self.effort = walk.planner.effort();
         Ok(code)
+    }
+
+    /// The code that tells one value of a word from all others. One comparison needs no plan.
+    fn equality(
+        &mut self,
+        word: Word,
+        OnlyValue { value, then, otherwise }: OnlyValue,
+        guards: Guards,
+    ) -> Result<CodeId, DiagramError> {
+        let held = Held { word, mask: u32::MAX };
+        // Next to an end of the range, the interval is compared, as in search trees.
+        let (op, k, exits) = match value {
+            0 => (Op::JgeK, 1, [then, otherwise]),
+            u32::MAX => (Op::JgeK, value, [otherwise, then]),
+            _ => (Op::JeqK, value, [otherwise, then]),
+        };
+        let otherwise = self.code_holding(exits[0], guards, held)?;
+        let then = self.code_holding(exits[1], guards, held)?;
+        Ok(self.graph.add(Code::Branch { held, op, k, then, otherwise }))
     }
 
     /// The code of a function of the planner's word where A holds the bits `held`. Each step fixes more bits, so the

@@ -75,19 +75,36 @@ pub(crate) fn nodes_of(store: &Store, func: Func, word: Word) -> usize {
     nodes
 }
 
-/// The exits for zero and for all other values of a word, which is the first of the function; `None` if the others have
-/// several.
-pub(crate) fn zero_and_others(store: &Store, func: Func, word: Word) -> Option<(Func, Func)> {
-    let (_, _, others) = store.branch(func);
-    let mut zero = func;
+/// The only value of a word for which a function continues at another exit than for all other values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OnlyValue {
+    pub(crate) value: u32,
+    pub(crate) then: Func,
+    /// The exit of all other values.
+    pub(crate) otherwise: Func,
+}
+
+/// The only value of a word with another exit; the function must not test an earlier word. `None` if there are several.
+pub(crate) fn only_value(store: &Store, func: Func, word: Word) -> Option<OnlyValue> {
+    let (_, low, high) = store.branch(func);
+    // A node per bit, of which one child is the next node.
+    let otherwise = if store.top_word(low) == Some(word) { high } else { low };
+    let (mut value, mut then) = (0, func);
     for bit in (0..32).rev() {
-        let (var, low, high) = store.branch(zero);
-        if var != var_of(word, bit) || high != others {
+        let (var, low, high) = store.branch(then);
+        if var != var_of(word, bit) {
             return None;
         }
-        zero = low;
+        then = match otherwise {
+            exit if exit == high => low,
+            exit if exit == low => {
+                value |= 1 << bit;
+                high
+            }
+            _ => return None,
+        };
     }
-    Some((zero, others))
+    Some(OnlyValue { value, then, otherwise })
 }
 
 #[cfg(test)]
@@ -133,21 +150,29 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_told_from_all_other_values() {
+    fn one_value_is_told_from_all_others() {
         let mut store = Store::default();
         let [allow, deny, log] = [Verdict::ALLOW, Verdict::errno(1), Verdict::LOG]
             .map(|verdict| store.verdict(verdict).unwrap());
         let [high, low] = [Word::arg_high(0).unwrap(), Word::arg_low(0).unwrap()];
         let inner = store.split(low, Split::Equal(7), allow, deny).unwrap();
+        let only = |value, then, otherwise| Some(OnlyValue { value, then, otherwise });
+        assert_eq!(only_value(&store, inner, low), only(7, allow, deny));
+        assert_eq!(only_value(&store, inner, high), None);
+        assert_eq!(only_value(&store, allow, low), None);
+        for value in [0, 1, 2, 0x7fff_ffff, 0x8000_0000, u32::MAX - 1, u32::MAX] {
+            let func = store.split(high, Split::Equal(value), inner, deny).unwrap();
+            assert_eq!(only_value(&store, func, high), only(value, inner, deny));
+            let func = store.split(high, Split::Equal(value), deny, inner).unwrap();
+            assert_eq!(only_value(&store, func, high), only(value, deny, inner));
+        }
         let func = store.split(high, Split::AtLeast(1), deny, inner).unwrap();
-        assert_eq!(zero_and_others(&store, func, high), Some((inner, deny)));
-        assert_eq!(zero_and_others(&store, inner, low), None);
-        assert_eq!(zero_and_others(&store, allow, low), None);
+        assert_eq!(only_value(&store, func, high), only(0, inner, deny));
         for other in [Split::AtLeast(2), Split::Equal(1), Split::AtLeast(1 << 31)] {
             let func = store.split(high, other, log, func).unwrap();
-            assert_eq!(zero_and_others(&store, func, high), None, "{other:?}");
+            assert_eq!(only_value(&store, func, high), None, "{other:?}");
             let func = store.split(high, other, deny, allow).unwrap();
-            assert_eq!(zero_and_others(&store, func, high), None, "{other:?}");
+            assert_eq!(only_value(&store, func, high).is_some(), other == Split::Equal(1));
         }
     }
 }

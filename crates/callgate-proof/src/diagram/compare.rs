@@ -141,12 +141,7 @@ impl Store {
         self.check_owner(otherwise)?;
         let first = var_of(word, 31);
         if self.var(then) < first || self.var(otherwise) < first {
-            let (cmp, k) = match split {
-                Split::Equal(k) => (Cmp::Eq, k),
-                Split::AtLeast(k) => (Cmp::Ge, k),
-            };
-            let condition = self.compare_word(word, u32::MAX, cmp, k)?;
-            return self.select(condition, then, otherwise);
+            return self.split_below(word, split, then, otherwise);
         }
         // Descend along the bits of `k`, recording the other child of each node; then build upwards.
         let mut off_path = [(then, false); 32];
@@ -178,6 +173,29 @@ impl Store {
             };
         }
         Ok(node)
+    }
+
+    /// As [`Store::split`], for functions that test earlier words.
+    fn split_below(
+        &mut self,
+        word: Word,
+        split: Split,
+        then: Func,
+        otherwise: Func,
+    ) -> Result<Func, DiagramError> {
+        let (cmp, k, after) = match split {
+            Split::Equal(k) => (Cmp::Eq, k, k.checked_add(1)),
+            Split::AtLeast(k) => (Cmp::Ge, k, None),
+        };
+        let mut places = Vec::with_capacity(3);
+        places.extend((k > 0).then_some((0, 1)));
+        places.push((k, 0));
+        places.extend(after.map(|after| (after, 1)));
+        if let Some(id) = self.join_below(word, &places, vec![then.id(), otherwise.id()])? {
+            return Ok(self.handle(id));
+        }
+        let condition = self.compare_word(word, u32::MAX, cmp, k)?;
+        self.select(condition, then, otherwise)
     }
 
     /// The verdict of a function for a syscall, or another input of the layout of the store.

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::{vars_of_field, vars_of_word};
+use super::literals::Literals;
 use super::node::Node;
 use super::value_sets::ValueSets;
 use super::{DiagramError, Func, Pred, Split, Store, Var};
@@ -221,6 +222,14 @@ impl Store {
                 if let Some(direct) = direct {
                     func = direct;
                     continue;
+                }
+                match Literals::of(&rule.when, self.layout()) {
+                    Some(Literals::All(literals)) => {
+                        func = self.select_literals(&literals, verdict, func)?;
+                        continue;
+                    }
+                    Some(Literals::Never) => continue,
+                    None => {}
                 }
                 let condition = match conditions.get(index) {
                     Some(condition) => *condition,

@@ -2,7 +2,7 @@
 
 use super::error::DiagramError;
 use super::node::{FALSE, Func, Node, Pred, TRUE};
-use super::node_table::Var;
+use super::node_table::TERMINAL;
 use super::store::Store;
 
 impl Store {
@@ -73,89 +73,34 @@ impl Store {
 
     /// If-then-else of nodes that are known to belong to this store; the cache does not distinguish stores.
     pub(super) fn if_then_else<N: Node>(&mut self, c: Pred, t: N, e: N) -> Result<N, DiagramError> {
-        // An operation that failed left its path.
-        self.path.clear();
-        let id = self.ite([c.id(), t.id(), e.id()])?;
+        let id = self.ite(c.id(), t.id(), e.id())?;
         Ok(self.handle(id))
     }
 
-    /// Along a path where one child of each node is known at once, nothing is looked up, and nothing recurses.
-    fn ite(&mut self, operation: [u32; 3]) -> Result<u32, DiagramError> {
-        if let Some(node) = known(operation) {
-            return Ok(node);
+    fn ite(&mut self, c: u32, t: u32, e: u32) -> Result<u32, DiagramError> {
+        match c {
+            _ if t == e => return Ok(t),
+            TRUE => return Ok(t),
+            FALSE => return Ok(e),
+            _ if t == TRUE && e == FALSE => return Ok(c),
+            _ => self.charge()?,
         }
-        if let Some(node) = self.cache.get(operation) {
-            return Ok(node);
+        let operation = [c, t, e];
+        if let Some(result) = self.cache.get(operation) {
+            return Ok(result);
         }
-        let (mut rest, start) = (operation, self.path.len());
-        let mut node = loop {
-            self.charge()?;
-            let (var, low, high) = self.expand_ite(rest);
-            let (other, is_low) = match [known(low), known(high)] {
-                [Some(low), Some(high)] => break self.node(var, low, high)?,
-                // Other operations may end with the rest of a long path: it gets an entry in the cache.
-                [None, None] => {
-                    let low = self.ite(low)?;
-                    let high = self.ite(high)?;
-                    break self.node(var, low, high)?;
-                }
-                [Some(low), None] => {
-                    rest = high;
-                    (low, true)
-                }
-                [None, Some(high)] => {
-                    rest = low;
-                    (high, false)
-                }
-            };
-            self.path.push(Step { var, other, is_low });
-            if self.path.len() - start >= MAX_PATH {
-                break self.ite(rest)?;
-            }
-        };
-        while self.path.len() > start {
-            let Some(Step { var, other, is_low }) = self.path.pop() else { break };
-            let (low, high) = if is_low { (other, node) } else { (node, other) };
-            node = self.node(var, low, high)?;
-        }
+        let nodes = [c, t, e].map(|id| (id, self.stored_at(id)));
+        let var = nodes.iter().fold(TERMINAL, |var, (_, stored)| var.min(stored.test()));
+        let [(c0, c1), (t0, t1), (e0, e1)] =
+            nodes.map(
+                |(id, stored)| {
+                    if stored.tests(var) { (stored.low, stored.high) } else { (id, id) }
+                },
+            );
+        let low = self.ite(c0, t0, e0)?;
+        let high = self.ite(c1, t1, e1)?;
+        let node = self.node(var, low, high)?;
         self.cache.insert(operation, node);
         Ok(node)
-    }
-
-    /// The first variable that one of three nodes tests, and the operation on their low and on their high children.
-    #[inline]
-    fn expand_ite(&self, operation: [u32; 3]) -> (Var, [u32; 3], [u32; 3]) {
-        let [c, t, e] = operation.map(|id| self.stored_at(id));
-        let var = c.test().min(t.test()).min(e.test());
-        let (mut low, mut high) = (operation, operation);
-        for ((stored, low), high) in [c, t, e].into_iter().zip(&mut low).zip(&mut high) {
-            if stored.tests(var) {
-                (*low, *high) = (stored.low, stored.high);
-            }
-        }
-        (var, low, high)
-    }
-}
-
-/// The longest path without an entry in the cache.
-const MAX_PATH: usize = 16;
-
-/// A node of a path: its variable, and one of its children.
-#[derive(Clone, Copy)]
-pub(super) struct Step {
-    var: Var,
-    other: u32,
-    is_low: bool,
-}
-
-/// The result of if-then-else, if it is one of its nodes.
-#[inline]
-fn known([c, t, e]: [u32; 3]) -> Option<u32> {
-    match c {
-        _ if t == e => Some(t),
-        TRUE => Some(t),
-        FALSE => Some(e),
-        _ if t == TRUE && e == FALSE => Some(c),
-        _ => None,
     }
 }

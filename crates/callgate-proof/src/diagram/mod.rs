@@ -38,6 +38,8 @@ mod exits;
 mod from_policy;
 pub mod from_program;
 mod ite;
+mod join;
+mod literals;
 mod node;
 mod node_set;
 mod node_table;

@@ -9,10 +9,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::by_interval::Bound;
-use super::compare::{var_of, vars_of_word};
 use super::node::Node;
-use super::{DiagramError, Func, Split, Store, Var};
+use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::data::Word;
 
 /// The maximum length of a list, unless each side of its comparison has a quarter of it: a chain of comparisons would copy
@@ -23,14 +21,8 @@ const MAX_LENGTH: usize = 256;
 /// The maximum number of pieces of all lists, which bounds the memory to 2 MiB.
 const MAX_PIECES: usize = 1 << 17;
 
-/// Up to this number of combinations of cofactors, times the number of different functions, pieces with functions that test
-/// earlier words are joined directly.
-const MAX_COFACTORS: usize = 1 << 13;
-
 /// The number of pieces that cost a step of the budget.
 const PIECES_PER_STEP: usize = 4;
-
-const MISSING_PIECE: DiagramError = DiagramError::defect("the pieces of a function begin at 0");
 
 /// A list of pieces of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,7 +125,8 @@ impl PieceTable {
         pieces: Pieces,
     ) -> Result<Func, DiagramError> {
         let pieces = self.0.get(pieces.start..pieces.end).unwrap_or_default();
-        store.join_pieces(word, pieces.iter().copied())
+        let id = store.join(word, pieces.iter().map(|(at, func)| (*at, func.id())))?;
+        Ok(store.handle(id))
     }
 
     /// The function of pieces of a word, some of which are placeholders for functions that test earlier words.
@@ -146,24 +139,18 @@ impl PieceTable {
         word: Word,
         pieces: Pieces,
     ) -> Result<Func, DiagramError> {
-        let mut funcs: Vec<Func> = Vec::new();
+        let mut funcs: Vec<u32> = Vec::new();
         let mut number_of: HashMap<Func, usize> = HashMap::default();
         let list = self.0.get(pieces.start..pieces.end).unwrap_or_default();
         let mut place = |func| {
             *number_of.entry(func).or_insert_with(|| {
-                funcs.push(store.resolve_placeholder(func));
+                funcs.push(store.resolve_placeholder(func).id());
                 funcs.len() - 1
             })
         };
         let places: Vec<(u32, usize)> = list.iter().map(|(at, func)| (*at, place(*func))).collect();
-        let mut joining = Joining {
-            word,
-            places: &places,
-            left: MAX_COFACTORS / funcs.len().max(1),
-            joined: HashMap::default(),
-        };
-        match joining.func(store, funcs)? {
-            Some(func) => Ok(func),
+        match store.join_below(word, &places, funcs)? {
+            Some(func) => Ok(store.handle(func)),
             None => {
                 let outline = self.func(store, word, pieces)?;
                 store.fill_in(outline, word)
@@ -172,106 +159,9 @@ impl PieceTable {
     }
 }
 
-/// Joins pieces whose functions may test words before that of the pieces: once for each combination of their cofactors for
-/// the earlier words.
-struct Joining<'p> {
-    word: Word,
-    /// The first values of the pieces, and the places of their functions.
-    places: &'p [(u32, usize)],
-    /// How many more combinations may be considered.
-    left: usize,
-    joined: HashMap<Vec<Func>, Func>,
-}
-
-impl Joining<'_> {
-    /// The function of the pieces with these functions; `None` if there are too many combinations of cofactors. The recursion
-    /// depth is the number of variables before the word.
-    fn func(
-        &mut self,
-        store: &mut Store,
-        mut funcs: Vec<Func>,
-    ) -> Result<Option<Func>, DiagramError> {
-        // Where all functions continue with the same child in one direction, only the other one is followed.
-        let mut path: Vec<(Var, Func, bool)> = Vec::new();
-        let mut func = loop {
-            if let Some(func) = only(funcs.iter().copied()) {
-                break func;
-            }
-            let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
-            self.left = left;
-            store.charge_steps((funcs.len() / PIECES_PER_STEP) as u64)?;
-            let vars = funcs.iter().map(|func| store.var(*func));
-            let Some(var) = vars.min().filter(|var| *var < var_of(self.word, 31)) else {
-                break match self.joined.get(&funcs) {
-                    Some(func) => *func,
-                    None => self.joined_here(store, funcs)?,
-                };
-            };
-            let children = funcs.iter().map(|func| store.cofactors(*func, var));
-            let low = only(children.clone().map(|(low, _)| low));
-            let high = only(children.map(|(_, high)| high));
-            match (low, high) {
-                (Some(low), _) => {
-                    path.push((var, low, true));
-                    funcs.iter_mut().for_each(|func| *func = store.cofactors(*func, var).1);
-                }
-                (None, Some(high)) => {
-                    path.push((var, high, false));
-                    funcs.iter_mut().for_each(|func| *func = store.cofactors(*func, var).0);
-                }
-                (None, None) => {
-                    if let Some(func) = self.joined.get(&funcs) {
-                        break *func;
-                    }
-                    let children = funcs.iter().map(|func| store.cofactors(*func, var));
-                    let (low, high) = children.unzip();
-                    let Some(low) = self.func(store, low)? else { return Ok(None) };
-                    let Some(high) = self.func(store, high)? else { return Ok(None) };
-                    let func = store.make_ordered(var, low, high)?;
-                    self.joined.insert(funcs, func);
-                    break func;
-                }
-            }
-        };
-        for (var, other, is_low) in path.into_iter().rev() {
-            let (low, high) = if is_low { (other, func) } else { (func, other) };
-            func = store.make_ordered(var, low, high)?;
-        }
-        Ok(Some(func))
-    }
-
-    /// The function of the pieces with these functions, which test no word before that of the pieces.
-    fn joined_here(&mut self, store: &mut Store, funcs: Vec<Func>) -> Result<Func, DiagramError> {
-        let piece = |(at, place): &(u32, usize)| Some((*at, *funcs.get(*place)?));
-        let func = store.join_pieces(self.word, self.places.iter().filter_map(piece))?;
-        self.joined.insert(funcs, func);
-        Ok(func)
-    }
-}
-
-/// The only value that occurs.
-fn only(mut funcs: impl Iterator<Item = Func>) -> Option<Func> {
-    let first = funcs.next()?;
-    funcs.all(|func| func == first).then_some(first)
-}
-
-impl Store {
-    /// The function of pieces of a word; the first one begins at 0.
-    fn join_pieces(
-        &mut self,
-        word: Word,
-        pieces: impl Iterator<Item = Piece>,
-    ) -> Result<Func, DiagramError> {
-        let mut bounds: Vec<Bound> = pieces.map(|(at, func)| (u64::from(at), func.id())).collect();
-        bounds.dedup_by_key(|(_, func)| *func);
-        let ((_, first), bounds) = bounds.split_first().ok_or(MISSING_PIECE)?;
-        let id = self.by_interval(&vars_of_word(word), Some(word), (*first, bounds), 0)?;
-        Ok(self.handle(id))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::compare::var_of;
     use super::*;
     use callgate_bpf::verdict::Verdict;
 

@@ -19,7 +19,6 @@ use std::cell::Cell;
 
 use super::comparison::Comparison;
 use super::error::{Budget, DiagramError};
-use super::ite::Step;
 use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
 use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
@@ -41,8 +40,6 @@ pub struct Store {
     pub(super) id: StoreId,
     nodes: NodeTable,
     pub(super) cache: OperationCache,
-    /// The paths of the if-then-else in progress.
-    pub(super) path: Vec<Step>,
     budget: Budget,
     /// The words that functions test, and what their verdicts mean.
     layout: Layout,
@@ -109,7 +106,6 @@ impl Store {
             id,
             nodes,
             cache,
-            path: Vec::new(),
             budget,
             layout,
             left,
@@ -273,6 +269,17 @@ impl Store {
             (self.handle(stored.low), self.handle(stored.high))
         } else {
             (node, node)
+        }
+    }
+
+    /// One of the children of the node with this number, if it tests `var`; otherwise the node.
+    #[inline]
+    pub(super) fn child(&self, id: u32, var: Var, is_high: bool) -> u32 {
+        let stored = self.stored_at(id);
+        match (stored.tests(var), is_high) {
+            (false, _) => id,
+            (true, false) => stored.low,
+            (true, true) => stored.high,
         }
     }
 
