@@ -223,13 +223,9 @@ impl Store {
                     func = direct;
                     continue;
                 }
-                match Literals::of(&rule.when, self.layout()) {
-                    Some(Literals::All(literals)) => {
-                        func = self.select_literals(&literals, verdict, func)?;
-                        continue;
-                    }
-                    Some(Literals::Never) => continue,
-                    None => {}
+                if let Some(literals) = Literals::of(&rule.when, self.layout()) {
+                    func = self.select_literals(&literals, verdict, func)?;
+                    continue;
                 }
                 let condition = match conditions.get(index) {
                     Some(condition) => *condition,

@@ -1,15 +1,15 @@
 //! Conjunctions of bits, such as `a == 3 && b & 6 == 2`, as the list of these bits.
 //!
-//! A rule with such a condition changes a function only along the path of its bits. So the condition needs no predicate, and
-//! the function no if-then-else.
+//! Such a condition selects only along the path of its bits. So it needs no predicate, and the functions no if-then-else.
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::compare::var_of_field;
+use super::compare::{var_of, var_of_field};
 use super::node::Node;
 use super::{DiagramError, Func, Store, Var};
 use crate::policy::{Cmp, Condition, Shape, Test};
 use callgate_bpf::Layout;
+use callgate_bpf::data::Word;
 
 /// A variable, and the value that it must have.
 type Literal = (Var, bool);
@@ -25,100 +25,131 @@ pub(super) enum Literals {
 impl Literals {
     /// The literals of a condition on a layout, if it is an equality, or several that must all hold.
     pub(super) fn of(condition: &Condition, layout: Layout) -> Option<Literals> {
-        let mut literals = Vec::new();
-        let mut possible = true;
-        let mut add = |condition: &Condition| match condition.shape() {
-            Shape::Test(test) if test.cmp == Cmp::Eq && test.field.layout() == layout => {
-                possible &= add_test(test, &mut literals);
-                true
+        let one = std::slice::from_ref(condition);
+        let mut tests: Vec<&Test> = Vec::new();
+        for part in if let Shape::All(parts) = condition.shape() { parts } else { one } {
+            match part.shape() {
+                Shape::Test(test) if test.cmp == Cmp::Eq && test.field.layout() == layout => {
+                    tests.push(test);
+                }
+                _ => return None,
             }
-            _ => false,
-        };
-        let is_conjunction = match condition.shape() {
-            Shape::All(parts) => parts.iter().all(add),
-            _ => add(condition),
-        };
-        if !is_conjunction {
-            return None;
         }
-        literals.sort_unstable();
-        literals.dedup();
-        // A variable that is left twice must have both values.
-        possible &= literals.is_sorted_by(|(a, _), (b, _)| a < b);
-        Some(if possible { Literals::All(literals) } else { Literals::Never })
+        tests.sort_by_key(|test| test.field);
+        let bits = tests.iter().map(|test| test.field.bits() as usize).sum();
+        let mut literals = Vec::with_capacity(bits);
+        for test in tests {
+            let mask = test.mask & test.field.full_mask();
+            if test.value & !mask != 0 {
+                return Some(Literals::Never);
+            }
+            let bits = (0..test.field.bits()).rev().filter(|bit| mask >> bit & 1 == 1);
+            let literal = |bit| (var_of_field(test.field, bit), test.value >> bit & 1 == 1);
+            literals.extend(bits.map(literal));
+        }
+        Some(Literals::sorted(literals))
+    }
+
+    /// The literals of words that must have these values.
+    pub(super) fn of_words(mut values: Vec<(Word, u32)>) -> Literals {
+        values.sort_by_key(|(word, _)| *word);
+        let literal = |word, value: u32, bit| (var_of(word, bit), value >> bit & 1 == 1);
+        let of_word = |(word, value)| (0..32).rev().map(move |bit| literal(word, value, bit));
+        Literals::sorted(values.into_iter().flat_map(of_word).collect())
+    }
+
+    /// Fields may have words in common, or occur several times.
+    fn sorted(mut literals: Vec<Literal>) -> Literals {
+        let is_sorted = |literals: &[Literal]| literals.is_sorted_by(|(a, _), (b, _)| a < b);
+        if !is_sorted(&literals) {
+            literals.sort_unstable();
+            literals.dedup();
+            // A variable that is left twice must have both values.
+            if !is_sorted(&literals) {
+                return Literals::Never;
+            }
+        }
+        Literals::All(literals)
     }
 }
 
-/// Adds the literals of an equality; false if no value fulfills it.
-fn add_test(test: &Test, literals: &mut Vec<Literal>) -> bool {
-    let mask = test.mask & test.field.full_mask();
-    let bits = (0..test.field.bits()).filter(|bit| mask >> bit & 1 == 1);
-    literals.extend(bits.map(|bit| (var_of_field(test.field, bit), test.value >> bit & 1 == 1)));
-    test.value & !mask == 0
-}
-
 impl Store {
-    /// The function with this verdict where all literals hold.
+    /// The function `then` where all literals hold, `otherwise` elsewhere.
     ///
     /// # Errors
     /// If the diagram exceeds its budget.
     pub(super) fn select_literals(
         &mut self,
-        literals: &[Literal],
-        verdict: Func,
-        func: Func,
+        literals: &Literals,
+        then: Func,
+        otherwise: Func,
     ) -> Result<Func, DiagramError> {
-        let mut changing = Changing { then: verdict.id(), changed: HashMap::default() };
-        let id = changing.node(self, literals, func.id())?;
+        let Literals::All(literals) = literals else { return Ok(otherwise) };
+        let id = Selection::default().node(self, literals, [then.id(), otherwise.id()])?;
         Ok(self.handle(id))
     }
 }
 
-/// Changes a function where literals hold.
-struct Changing {
-    /// The terminal that it becomes there.
-    then: u32,
-    /// By the number of literals that are left, and the node.
-    changed: HashMap<(usize, u32), u32>,
+/// The selection between two nodes by literals.
+#[derive(Default)]
+struct Selection {
+    /// By the number of literals that are left, and the nodes where they hold and elsewhere.
+    known: HashMap<(usize, [u32; 2]), u32>,
 }
 
-impl Changing {
-    /// The changed node. The recursion depth is the number of variables.
+impl Selection {
+    /// The node that is the first of two where these literals hold, and the second elsewhere. The recursion depth is the
+    /// number of variables.
     fn node(
         &mut self,
         store: &mut Store,
         literals: &[Literal],
-        start: u32,
+        nodes: [u32; 2],
     ) -> Result<u32, DiagramError> {
-        let key = (literals.len(), start);
-        if let Some(changed) = self.changed.get(&key) {
-            return Ok(*changed);
+        let key = (literals.len(), nodes);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
         }
-        let (mut left, mut node) = (literals, start);
-        // The variables of the path, each with the child that is not on the path.
+        let (mut left, [mut then, mut otherwise]) = (literals, nodes);
+        // Where one child of a node is known at once, only the other one is followed: the variables, each with that child.
         let mut path: Vec<(Literal, u32)> = Vec::new();
-        let mut changed = loop {
-            if node == self.then {
-                break node;
+        let mut selected = loop {
+            let Some(((var, value), rest)) = left.split_first().filter(|_| then != otherwise)
+            else {
+                break then;
+            };
+            let top = store.stored_at(then).test().min(store.stored_at(otherwise).test());
+            if top >= *var {
+                path.push(((*var, *value), store.child(otherwise, *var, !*value)));
+                left = rest;
+                then = store.child(then, *var, *value);
+                otherwise = store.child(otherwise, *var, *value);
+                continue;
             }
-            let Some(((var, value), rest)) = left.split_first() else { break self.then };
-            let top = store.stored_at(node).test();
-            if top < *var {
-                let low = store.child(node, top, false);
-                let high = store.child(node, top, true);
-                let low = self.node(store, left, low)?;
-                let high = self.node(store, left, high)?;
-                break store.node(top, low, high)?;
+            let [low, high] = [false, true]
+                .map(|side| [then, otherwise].map(|node| store.child(node, top, side)));
+            match [low, high].map(|[then, otherwise]| then == otherwise) {
+                [true, _] => {
+                    path.push(((top, true), low[0]));
+                    [then, otherwise] = high;
+                }
+                [_, true] => {
+                    path.push(((top, false), high[0]));
+                    [then, otherwise] = low;
+                }
+                _ => {
+                    let low = self.node(store, left, low)?;
+                    let high = self.node(store, left, high)?;
+                    break store.node(top, low, high)?;
+                }
             }
-            path.push(((*var, *value), store.child(node, *var, !value)));
-            (left, node) = (rest, store.child(node, *var, *value));
         };
         for ((var, value), other) in path.into_iter().rev() {
-            let (low, high) = if value { (other, changed) } else { (changed, other) };
-            changed = store.node(var, low, high)?;
+            let (low, high) = if value { (other, selected) } else { (selected, other) };
+            selected = store.node(var, low, high)?;
         }
-        self.changed.insert(key, changed);
-        Ok(changed)
+        self.known.insert(key, selected);
+        Ok(selected)
     }
 }
 
@@ -130,16 +161,18 @@ mod tests {
     use callgate_bpf::data::Endian;
     use callgate_bpf::verdict::Verdict;
 
-    /// Conjunctions of equalities of the same and of different fields, with and without masks, some of them impossible.
+    /// Conjunctions of equalities of the same and of different fields, with and without masks, some of them impossible,
+    /// between functions that test the same variables and others.
     #[test]
-    fn a_function_changes_as_with_a_predicate() {
+    fn literals_select_as_their_predicate() {
         let fields: Vec<Field> =
             (0..3).flat_map(|i| [Field::arg(i), Field::arg_low(i)]).flatten().collect();
         let values = [0, 1, 2, 6, 0xffff_ffff, 0x1_0000_0000, u64::MAX];
         let masks = [u64::MAX, 0xffff_ffff, 6, 0x1_0000_0001];
         let mut store = Store::new(Budget::default());
-        let verdicts = [1, 2].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
-        let (mut func, mut never) = (store.verdict(Verdict::ALLOW).unwrap(), 0);
+        let mut funcs: Vec<Func> =
+            (0..4).map(|errno| store.verdict(Verdict::errno(errno)).unwrap()).collect();
+        let mut never = 0;
         for step in 0..800usize {
             let tests = (0..1 + step % 4).map(|k| {
                 let at = step * 7 + k * (5 + step % 3);
@@ -150,22 +183,31 @@ mod tests {
             });
             let condition = Condition::all(tests.collect::<Vec<_>>());
             let predicate = store.condition(&condition).unwrap();
-            let verdict = verdicts[step / 3 % 2];
-            let expected = store.select(predicate, verdict, func).unwrap();
-            let changed = match Literals::of(&condition, Layout::Seccomp) {
-                Some(Literals::All(literals)) => {
-                    store.select_literals(&literals, verdict, func).unwrap()
-                }
-                Some(Literals::Never) => {
-                    never += 1;
-                    func
-                }
-                None => panic!("{condition:?}"),
-            };
-            assert_eq!(changed, expected, "{step}: {condition:?}");
-            func = if step % 40 == 39 { verdict } else { changed };
+            let [then, otherwise] = [step * 3, step * 5 + 1].map(|at| funcs[at % funcs.len()]);
+            let literals = Literals::of(&condition, Layout::Seccomp).unwrap();
+            never += usize::from(literals == Literals::Never);
+            let selected = store.select_literals(&literals, then, otherwise).unwrap();
+            let expected = store.select(predicate, then, otherwise).unwrap();
+            assert_eq!(selected, expected, "{step}: {condition:?}");
+            match funcs.len() {
+                12 => funcs[4 + step % 8] = selected,
+                _ => funcs.push(selected),
+            }
         }
         assert!((50..600).contains(&never), "{never}");
+    }
+
+    #[test]
+    fn the_literals_of_words_are_those_of_equalities() {
+        let word = |arg| Word::arg_low(arg).unwrap();
+        let equal = |arg, value| Condition::test(Test::eq(Field::arg_low(arg).unwrap(), value));
+        let both = Condition::all([equal(1, 0x8000_0007), equal(0, 6)]);
+        let of_words = |values: &[(Word, u32)]| Literals::of_words(values.to_vec());
+        assert_eq!(
+            Some(of_words(&[(word(1), 0x8000_0007), (word(0), 6), (word(0), 6)])),
+            Literals::of(&both, Layout::Seccomp)
+        );
+        assert_eq!(of_words(&[(word(0), 6), (word(1), 1), (word(0), 7)]), Literals::Never);
     }
 
     #[test]

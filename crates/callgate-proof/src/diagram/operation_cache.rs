@@ -1,22 +1,32 @@
-//! The cache of results of if-then-else: direct mapped and lossy. Filters without conditions on arguments hardly need it, so
-//! it is allocated at the first result.
+//! The cache of results of if-then-else: direct mapped and lossy. Filters without conditions on arguments hardly need it: it
+//! grows with the number of its results, because fresh pages of memory cost more than a small cache saves.
 
 use super::node_table::{FIRST_SLOTS, mix};
 
 /// The maximum number of entries.
 const MAX_ENTRIES: usize = 1 << 20;
 
+/// The first number of entries.
+const FIRST_ENTRIES: usize = 1 << 8;
+
 /// An entry is an operation (condition, then, else) and its result.
 pub(super) struct OperationCache {
-    /// Empty, or as many as `size`. Without a result, an entry is zero: no operation has the condition 0, because 0 is
+    /// Empty, or a power of two. Without a result, an entry is zero: no operation has the condition 0, because 0 is
     /// the predicate that never holds.
     entries: Vec<[u32; 4]>,
+    /// The number of entries up to which it may grow, a power of two.
     size: usize,
+    /// The number of results since it grew.
+    results: usize,
 }
 
 impl OperationCache {
     pub(super) fn new() -> OperationCache {
-        OperationCache { entries: Vec::new(), size: OperationCache::entries(FIRST_SLOTS) }
+        OperationCache::of_size(OperationCache::entries(FIRST_SLOTS))
+    }
+
+    fn of_size(size: usize) -> OperationCache {
+        OperationCache { entries: Vec::new(), size, results: 0 }
     }
 
     /// The number of entries for a table of nodes with this number of slots.
@@ -24,14 +34,14 @@ impl OperationCache {
         (slots / 4).min(MAX_ENTRIES)
     }
 
-    /// Adapts the size to a table of nodes with this number of slots. The entries are dropped.
-    pub(super) fn resize(&mut self, slots: usize) {
-        *self = OperationCache { entries: Vec::new(), size: OperationCache::entries(slots) };
+    /// Lets the cache grow as far as is useful for a table of nodes with this number of slots.
+    pub(super) fn allow(&mut self, slots: usize) {
+        self.size = OperationCache::entries(slots);
     }
 
-    /// An empty cache of this size.
+    /// An empty cache that may grow as far as this one.
     pub(super) fn without_results(&self) -> OperationCache {
-        OperationCache { entries: Vec::new(), size: self.size }
+        OperationCache::of_size(self.size)
     }
 
     /// The result of an operation, if it is still cached.
@@ -43,19 +53,37 @@ impl OperationCache {
 
     #[inline]
     pub(super) fn insert(&mut self, operation: [u32; 3], result: u32) {
+        if self.results >= self.entries.len() {
+            self.grow();
+        }
+        self.results += 1;
+        self.set(operation, result);
+    }
+
+    #[inline]
+    fn set(&mut self, operation: [u32; 3], result: u32) {
         let slot = self.slot(operation);
         let [a, b, c] = operation;
-        if self.entries.is_empty() {
-            self.entries = vec![[0; 4]; self.size];
-        }
         if let Some(slot) = self.entries.get_mut(slot) {
             *slot = [a, b, c, result];
         }
     }
 
+    #[cold]
+    fn grow(&mut self) {
+        self.results = 0;
+        let len = (self.entries.len() * 4).max(FIRST_ENTRIES).min(self.size);
+        if len > self.entries.len() {
+            let smaller = std::mem::replace(&mut self.entries, vec![[0; 4]; len]);
+            for [a, b, c, result] in smaller.into_iter().filter(|[a, ..]| *a != 0) {
+                self.set([a, b, c], result);
+            }
+        }
+    }
+
     #[inline]
     fn slot(&self, [a, b, c]: [u32; 3]) -> usize {
-        mix(a, b, c) & (self.size - 1)
+        mix(a, b, c) & self.entries.len().wrapping_sub(1)
     }
 }
 
@@ -70,7 +98,7 @@ mod tests {
     #[test]
     fn most_results_are_found_while_the_cache_is_large_enough() {
         let mut cache = OperationCache::new();
-        cache.resize(1 << 13);
+        cache.allow(1 << 13);
         for (result, operation) in (0..).zip(operations(1000)) {
             cache.insert(operation, result);
             assert_eq!(cache.get(operation), Some(result));
@@ -95,12 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn a_resized_cache_has_a_quarter_of_the_slots_of_the_table() {
+    fn a_cache_grows_with_its_results_to_a_quarter_of_the_slots_of_the_table() {
         let mut cache = OperationCache::new();
-        cache.insert([2, 3, 4], 5);
-        cache.resize(1 << 16);
-        assert_eq!((cache.size, cache.get([2, 3, 4])), (1 << 14, None));
-        cache.resize(1 << 30);
+        cache.allow(1 << 16);
+        assert_eq!((cache.entries.len(), cache.size), (0, 1 << 14));
+        let mut lengths = Vec::new();
+        for (result, operation) in (0..).zip(operations(100_000)) {
+            cache.insert(operation, result);
+            lengths.push(cache.entries.len());
+        }
+        lengths.dedup();
+        assert_eq!(lengths, [1 << 8, 1 << 10, 1 << 12, 1 << 14]);
+        cache.allow(1 << 30);
         assert_eq!(cache.size, MAX_ENTRIES);
     }
 }

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
+use super::literals::Literals;
 use super::node_set::NodeSet;
 use super::pieces::{PieceTable, Pieces, Side};
 use super::{DiagramError, Func, Pred, Store, VARS, Var};
@@ -216,11 +217,8 @@ impl StateFuncs {
         Ok(StateFunc::Outline(word, store.branch_func(condition, outlines)?))
     }
 
-    /// The function `then` where some comparisons are as they must be, `otherwise` elsewhere.
-    ///
-    /// No predicate is needed if each comparison holds for a single value of a word, and neither function tests words
-    /// before these. The order of the comparisons does not matter, so they are sorted by word: behind a comparison only
-    /// its value is possible, so what follows must be right for the cofactor only.
+    /// The function `then` where some comparisons are as they must be, `otherwise` elsewhere. No predicate is needed if
+    /// each comparison holds for a single value of a word.
     fn joined_func(
         &self,
         store: &mut Store,
@@ -234,23 +232,8 @@ impl StateFuncs {
             links.push(link);
             next = link.next;
         }
-        let mut values: Vec<(Word, u32)> = links.iter().map_while(Link::value).collect();
-        values.sort_by_key(|(word, _)| *word);
-        let top = store.var(then).min(store.var(otherwise));
-        if values.len() == links.len()
-            && values.first().is_some_and(|(word, _)| var_of(*word, 31) <= top)
-        {
-            let mut cofactor = otherwise;
-            let mut others = Vec::with_capacity(values.len());
-            for (word, value) in &values {
-                others.push(cofactor);
-                // Unchanged if it tests an earlier word, which is also right.
-                cofactor = store.follow(cofactor, *word, *value);
-            }
-            let each = values.into_iter().zip(others).rev();
-            return each.into_iter().try_fold(then, |func, ((word, value), otherwise)| {
-                store.split(word, Split::Equal(value), func, otherwise)
-            });
+        if let Some(values) = links.iter().map(Link::value).collect() {
+            return store.select_literals(&Literals::of_words(values), then, otherwise);
         }
         let mut all = Pred::ALWAYS;
         for Link { condition, holds, .. } in links.into_iter().rev() {
@@ -261,8 +244,8 @@ impl StateFuncs {
         store.select(all, then, otherwise)
     }
 
-    /// A comparison together with those of a successor that decides between the other successor, which tests this word or
-    /// an earlier one, and another function.
+    /// A comparison together with those of a successor that decides between the other successor and another function. They
+    /// hold for a single value each, or the other successor tests this word or an earlier one.
     fn joined(
         &mut self,
         store: &Store,
@@ -279,15 +262,23 @@ impl StateFuncs {
                 }
                 _ => None,
             };
-            let Some(other) = other.filter(|other| store.var(*other) <= var_of(word, 0)) else {
+            let Some(other) = other else { continue };
+            let is_early = store.var(other) <= var_of(word, 0);
+            let fits = |link: &Link| is_early || link.value().is_some();
+            let link = Link { condition, holds, next: None };
+            if !fits(&link) {
                 continue;
-            };
+            }
             let (next, then) = match self.of(inner)? {
                 StateFunc::Branch(_, condition, [then, otherwise])
                     if then == other || otherwise == other =>
                 {
                     let holds = otherwise == other;
-                    self.links.push(Link { condition, holds, next: None });
+                    let inner = Link { condition, holds, next: None };
+                    if !fits(&inner) {
+                        continue;
+                    }
+                    self.links.push(inner);
                     (self.links.len() - 1, if holds { then } else { otherwise })
                 }
                 StateFunc::Joined(_, Joined { first, funcs: [then, otherwise], .. })
@@ -297,7 +288,7 @@ impl StateFuncs {
                 }
                 _ => continue,
             };
-            self.links.push(Link { condition, holds, next: Some(next) });
+            self.links.push(Link { next: Some(next), ..link });
             let first = self.links.len() - 1;
             return Ok(Some(Joined { condition, sides, first, funcs: [then, other] }));
         }

@@ -352,7 +352,7 @@ impl Store {
         }
         let (id, grown) = self.nodes.insert(slot, stored);
         if let Some(slots) = grown {
-            self.cache.resize(slots);
+            self.cache.allow(slots);
         }
         Ok(id)
     }
