@@ -33,6 +33,7 @@
 
 mod any_bit;
 mod arguments;
+mod at_once;
 mod code;
 mod comparison;
 pub mod cost;
@@ -47,7 +48,6 @@ mod measured;
 pub mod native;
 pub mod query;
 mod reuse;
-mod scattered;
 mod shares;
 mod tree;
 mod weights;

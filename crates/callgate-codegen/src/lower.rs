@@ -276,6 +276,9 @@ impl<'a> Lowering<'a> {
             }
         }
         let mut planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
+        if let Some(code) = self.few_intervals(func, word, guards, planner.price())? {
+            return Ok(code);
+        }
         let few = planner.funcs().copy_few(self.store, func);
         if few.is_none() {
             if let Some(code) = self.scattered(func, word, guards, planner.price())? {

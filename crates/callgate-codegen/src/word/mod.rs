@@ -23,4 +23,4 @@ mod projection;
 
 pub(crate) use intervals::{charge_search, is_scattered, weighted};
 pub(crate) use plan::{After, Plan, State};
-pub(crate) use planner::Planner;
+pub(crate) use planner::{FEW_INTERVALS, Planner};

@@ -17,7 +17,7 @@ use callgate_proof::diagram::{DiagramError, Store};
 const MAX_DEPTH: u32 = 4;
 
 /// Above this number of intervals, only the cheaper candidates are tried.
-const FEW_INTERVALS: usize = 24;
+pub(crate) const FEW_INTERVALS: usize = 24;
 
 /// Above the cost of this number of tests, projection of bits is tried.
 const MANY_TESTS: f64 = 4.0;
