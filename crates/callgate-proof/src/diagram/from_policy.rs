@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::{vars_of_field, vars_of_word};
-use super::literals::Literals;
+use super::literals::{Conjunctions, Literals};
 use super::node::Node;
 use super::value_sets::ValueSets;
 use super::{DiagramError, Func, Pred, Split, Store, Var};
@@ -78,6 +78,11 @@ impl Store {
                 if let Some(all) = self.all_before(parts, [Pred::ALWAYS, Pred::NEVER])? {
                     return Ok(all);
                 }
+                if let Some(literals) = Literals::of(condition, self.layout()) {
+                    let mut conjunction = Conjunctions::default();
+                    conjunction.add(literals);
+                    return conjunction.select(self, Pred::ALWAYS, Pred::NEVER);
+                }
                 let mut all = Pred::ALWAYS;
                 for part in parts {
                     let part = self.condition(part)?;
@@ -87,13 +92,21 @@ impl Store {
             }
             Shape::Any(parts) => {
                 let mut values = ValueSets::default();
+                let mut conjunctions = Conjunctions::default();
                 let mut any = Pred::NEVER;
                 for part in parts {
-                    if !values.add(part) {
-                        let part = self.condition(part)?;
-                        any = self.or(any, part)?;
+                    if values.add(part) {
+                        continue;
+                    }
+                    match Literals::of(part, self.layout()) {
+                        Some(literals) if !conjunctions.is_full() => conjunctions.add(literals),
+                        _ => {
+                            let part = self.condition(part)?;
+                            any = self.or(any, part)?;
+                        }
                     }
                 }
+                any = conjunctions.select(self, Pred::ALWAYS, any)?;
                 for field in values.predicates(self)? {
                     any = self.or(any, field)?;
                 }
@@ -210,10 +223,18 @@ impl Store {
             };
             let verdict = self.verdict(verdict)?;
             let mut values = ValueSets::default();
+            let mut conjunctions = Conjunctions::default();
             for index in group.iter().rev() {
                 let Some(rule) = rule_of(index).filter(|rule| !values.add(&rule.when)) else {
                     continue;
                 };
+                if let Some(literals) = Literals::of(&rule.when, self.layout()) {
+                    conjunctions.add(literals);
+                    if conjunctions.is_full() {
+                        func = conjunctions.select(self, verdict, func)?;
+                    }
+                    continue;
+                }
                 let direct = match rule.when.shape() {
                     Shape::Test(test) => self.test_before(test, [verdict, func])?,
                     Shape::All(parts) => self.all_before(parts, [verdict, func])?,
@@ -221,10 +242,6 @@ impl Store {
                 };
                 if let Some(direct) = direct {
                     func = direct;
-                    continue;
-                }
-                if let Some(literals) = Literals::of(&rule.when, self.layout()) {
-                    func = self.select_literals(&literals, verdict, func)?;
                     continue;
                 }
                 let condition = match conditions.get(index) {
@@ -237,6 +254,7 @@ impl Store {
                 };
                 func = self.select(condition, verdict, func)?;
             }
+            func = conjunctions.select(self, verdict, func)?;
             func = values.select(self, verdict, func)?;
         }
         Ok(func)

@@ -2,11 +2,13 @@
 //!
 //! Such a condition selects only along the path of its bits. So it needs no predicate, and the functions no if-then-else.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::{var_of, var_of_field};
 use super::node::Node;
-use super::{DiagramError, Func, Store, Var};
+use super::{DiagramError, Store, Var};
 use crate::policy::{Cmp, Condition, Shape, Test};
 use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
@@ -73,79 +75,111 @@ impl Literals {
     }
 }
 
-impl Store {
-    /// The function `then` where all literals hold, `otherwise` elsewhere.
+/// Conditions with the same verdict. Those that have literals for the same variables are selected together: one after the
+/// other would rebuild the nodes that they have in common.
+#[derive(Debug, Default)]
+pub(super) struct Conjunctions(Vec<Vec<Literal>>);
+
+impl Conjunctions {
+    /// The maximum number of conditions, whose literals are about 1 MB.
+    const MAX: usize = 1 << 11;
+
+    pub(super) fn add(&mut self, literals: Literals) {
+        if let Literals::All(literals) = literals {
+            self.0.push(literals);
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= Conjunctions::MAX
+    }
+
+    /// The node `then` where one of the conditions holds, `otherwise` elsewhere; leaves no conditions.
     ///
     /// # Errors
     /// If the diagram exceeds its budget.
-    pub(super) fn select_literals(
+    pub(super) fn select<N: Node>(
         &mut self,
-        literals: &Literals,
-        then: Func,
-        otherwise: Func,
-    ) -> Result<Func, DiagramError> {
-        let Literals::All(literals) = literals else { return Ok(otherwise) };
-        let id = Selection::default().node(self, literals, [then.id(), otherwise.id()])?;
-        Ok(self.handle(id))
+        store: &mut Store,
+        then: N,
+        otherwise: N,
+    ) -> Result<N, DiagramError> {
+        let mut all = std::mem::take(&mut self.0);
+        // Those with the same variables follow each other, in the order of their values.
+        all.sort_unstable_by(|a, b| vars(a).cmp(vars(b)).then_with(|| a.cmp(b)));
+        let mut id = otherwise.id();
+        for same in all.chunk_by(|a, b| vars(a).eq(vars(b))).rev() {
+            let mut selection = Selection { all: same, known: HashMap::default() };
+            id = selection.node(store, (0..same.len(), 0), [then.id(), id])?;
+        }
+        Ok(store.handle(id))
     }
 }
 
-/// The selection between two nodes by literals.
-#[derive(Default)]
-struct Selection {
-    /// By the number of literals that are left, and the nodes where they hold and elsewhere.
-    known: HashMap<(usize, [u32; 2]), u32>,
+fn vars(literals: &[Literal]) -> impl Iterator<Item = Var> {
+    literals.iter().map(|(var, _)| *var)
 }
 
-impl Selection {
-    /// The node that is the first of two where these literals hold, and the second elsewhere. The recursion depth is the
-    /// number of variables.
+/// The selection between two nodes by conjunctions of literals for the same variables, in the order of their values.
+struct Selection<'l> {
+    all: &'l [Vec<Literal>],
+    known: HashMap<(Range<usize>, usize, [u32; 2]), u32>,
+}
+
+impl Selection<'_> {
+    /// The node that is the first of two where one of these conjunctions holds from a literal on, and the second elsewhere.
+    /// They have the same literals before that. The recursion depth is the number of variables.
     fn node(
         &mut self,
         store: &mut Store,
-        literals: &[Literal],
+        (range, literal): (Range<usize>, usize),
         nodes: [u32; 2],
     ) -> Result<u32, DiagramError> {
-        let key = (literals.len(), nodes);
+        let key = (range, literal, nodes);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let (mut left, [mut then, mut otherwise]) = (literals, nodes);
-        // Where one child of a node is known at once, only the other one is followed: the variables, each with that child.
-        let mut path: Vec<(Literal, u32)> = Vec::new();
+        let (mut range, mut literal, [mut then, mut otherwise]) = key.clone();
+        // Where one child of a node is known at once, only the other one is followed: the variables, whether that is the
+        // high child, and the known one.
+        let mut path: Vec<(Var, bool, u32)> = Vec::new();
         let mut selected = loop {
-            let Some(((var, value), rest)) = left.split_first().filter(|_| then != otherwise)
-            else {
-                break then;
-            };
+            let list = self.all.get(range.clone()).unwrap_or_default();
+            let Some(first) = list.first().filter(|_| then != otherwise) else { break otherwise };
+            let Some((var, _)) = first.get(literal).copied() else { break then };
             let top = store.stored_at(then).test().min(store.stored_at(otherwise).test());
-            if top >= *var {
-                path.push(((*var, *value), store.child(otherwise, *var, !*value)));
-                left = rest;
-                then = store.child(then, *var, *value);
-                otherwise = store.child(otherwise, *var, *value);
-                continue;
-            }
-            let [low, high] = [false, true]
-                .map(|side| [then, otherwise].map(|node| store.child(node, top, side)));
-            match [low, high].map(|[then, otherwise]| then == otherwise) {
+            let (var, below) = if top < var {
+                (top, [range.clone(), range])
+            } else {
+                let is_low = |of: &Vec<Literal>| of.get(literal).is_some_and(|(_, value)| !*value);
+                let middle = range.start + list.partition_point(is_low);
+                literal += 1;
+                (var, [range.start..middle, middle..range.end])
+            };
+            let children = |side| [then, otherwise].map(|node| store.child(node, var, side));
+            let [low, high] = [children(false), children(true)];
+            let [low_range, high_range] = below;
+            let is_known = |range: &Range<usize>, [then, otherwise]: [u32; 2]| {
+                range.is_empty() || then == otherwise
+            };
+            match [is_known(&low_range, low), is_known(&high_range, high)] {
                 [true, _] => {
-                    path.push(((top, true), low[0]));
-                    [then, otherwise] = high;
+                    path.push((var, true, low[1]));
+                    (range, [then, otherwise]) = (high_range, high);
                 }
                 [_, true] => {
-                    path.push(((top, false), high[0]));
-                    [then, otherwise] = low;
+                    path.push((var, false, high[1]));
+                    (range, [then, otherwise]) = (low_range, low);
                 }
                 _ => {
-                    let low = self.node(store, left, low)?;
-                    let high = self.node(store, left, high)?;
-                    break store.node(top, low, high)?;
+                    let low = self.node(store, (low_range, literal), low)?;
+                    let high = self.node(store, (high_range, literal), high)?;
+                    break store.node(var, low, high)?;
                 }
             }
         };
-        for ((var, value), other) in path.into_iter().rev() {
-            let (low, high) = if value { (other, selected) } else { (selected, other) };
+        for (var, is_high, known) in path.into_iter().rev() {
+            let (low, high) = if is_high { (known, selected) } else { (selected, known) };
             selected = store.node(var, low, high)?;
         }
         self.known.insert(key, selected);
@@ -156,7 +190,7 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagram::Budget;
+    use crate::diagram::{Budget, Func, Pred};
     use crate::policy::Field;
     use callgate_bpf::data::Endian;
     use callgate_bpf::verdict::Verdict;
@@ -172,7 +206,7 @@ mod tests {
         let mut store = Store::new(Budget::default());
         let mut funcs: Vec<Func> =
             (0..4).map(|errno| store.verdict(Verdict::errno(errno)).unwrap()).collect();
-        let mut never = 0;
+        let (mut all, mut any, mut never) = (Conjunctions::default(), Pred::NEVER, 0);
         for step in 0..800usize {
             let tests = (0..1 + step % 4).map(|k| {
                 let at = step * 7 + k * (5 + step % 3);
@@ -186,9 +220,19 @@ mod tests {
             let [then, otherwise] = [step * 3, step * 5 + 1].map(|at| funcs[at % funcs.len()]);
             let literals = Literals::of(&condition, Layout::Seccomp).unwrap();
             never += usize::from(literals == Literals::Never);
-            let selected = store.select_literals(&literals, then, otherwise).unwrap();
+            let mut one = Conjunctions::default();
+            one.add(literals);
+            let selected = one.select(&mut store, then, otherwise).unwrap();
             let expected = store.select(predicate, then, otherwise).unwrap();
             assert_eq!(selected, expected, "{step}: {condition:?}");
+            // Together with those before it.
+            all.add(Literals::of(&condition, Layout::Seccomp).unwrap());
+            any = store.or(any, predicate).unwrap();
+            if step % 7 == 0 {
+                let selected = all.select(&mut store, then, otherwise).unwrap();
+                assert_eq!(selected, store.select(any, then, otherwise).unwrap(), "{step}");
+                any = Pred::NEVER;
+            }
             match funcs.len() {
                 12 => funcs[4 + step % 8] = selected,
                 _ => funcs.push(selected),

@@ -66,12 +66,13 @@ pub(super) fn mix(a: u32, b: u32, c: u32) -> usize {
     (h.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
-#[derive(Clone)]
 pub(super) struct NodeTable {
     nodes: Vec<Stored>,
     /// The hash index of `nodes`, with open addressing. 0 marks an empty slot (node 0, a truth value, is never
-    /// looked up). The size is a power of two, and at most half of the slots are used.
+    /// looked up). It has `slots` elements; or none, in a copy that has not been searched yet.
     unique: Vec<u32>,
+    /// A power of two, of which at most half are used.
+    slots: usize,
 }
 
 impl NodeTable {
@@ -79,7 +80,20 @@ impl NodeTable {
     pub(super) fn new([never, always]: [u32; 2]) -> NodeTable {
         let mut nodes = Vec::with_capacity(FIRST_SLOTS / 2);
         nodes.extend([Stored::terminal(TRUTH, never), Stored::terminal(TRUTH, always)]);
-        NodeTable { nodes, unique: vec![0; FIRST_SLOTS] }
+        NodeTable { nodes, unique: vec![0; FIRST_SLOTS], slots: FIRST_SLOTS }
+    }
+
+    /// A copy without an index: a reader needs none.
+    pub(super) fn copy(&self) -> NodeTable {
+        NodeTable { nodes: self.nodes.clone(), unique: Vec::new(), slots: self.slots }
+    }
+
+    /// Makes the index, if there is none yet.
+    #[inline]
+    pub(super) fn index(&mut self) {
+        if self.unique.is_empty() {
+            self.fill();
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -91,10 +105,10 @@ impl NodeTable {
         self.nodes.get(id as usize).copied()
     }
 
-    /// The slot of a node in the hash index, with its number; or the empty slot where it belongs, with 0.
+    /// The slot of a node in the hash index, which exists, with its number; or the empty slot where it belongs, with 0.
     #[inline]
     pub(super) fn slot_of(&self, stored: Stored) -> (usize, u32) {
-        let mask = self.unique.len() - 1;
+        let mask = self.slots - 1;
         let mut slot = stored.hash() & mask;
         // At most half of the slots are used, so there is an empty one.
         while let Some(id) = self.unique.get(slot).copied().filter(|id| *id != 0) {
@@ -114,26 +128,32 @@ impl NodeTable {
         if let Some(slot) = self.unique.get_mut(slot) {
             *slot = id;
         }
-        let is_full = self.nodes.len() * 2 > self.unique.len();
-        (id, is_full.then(|| self.grow()))
+        let is_full = self.nodes.len() * 2 > self.slots;
+        let grown = is_full.then(|| {
+            self.slots *= 4;
+            self.fill();
+            self.slots
+        });
+        (id, grown)
     }
 
-    fn grow(&mut self) -> usize {
-        let size = self.unique.len() * 4;
+    /// Makes the hash index anew.
+    #[cold]
+    fn fill(&mut self) {
         // The system provides memory that is already zero.
-        let mut unique = vec![0; size];
+        let mut unique = vec![0; self.slots];
+        let mask = self.slots - 1;
         // No two nodes are the same, so each belongs into the first empty slot.
         for (id, stored) in (0..).zip(&self.nodes).skip(2) {
-            let mut slot = stored.hash() & (size - 1);
+            let mut slot = stored.hash() & mask;
             while unique.get(slot).is_some_and(|id| *id != 0) {
-                slot = (slot + 1) & (size - 1);
+                slot = (slot + 1) & mask;
             }
             if let Some(slot) = unique.get_mut(slot) {
                 *slot = id;
             }
         }
         self.unique = unique;
-        size
     }
 
     /// Verifies the invariants for all nodes reachable from a root: ordered, reduced, unique, and with verdicts as
@@ -141,7 +161,8 @@ impl NodeTable {
     ///
     /// # Errors
     /// The [`DiagramError`] of a defect that names the broken invariant.
-    pub(super) fn check(&self, root: u32) -> Result<(), DiagramError> {
+    pub(super) fn check(&mut self, root: u32) -> Result<(), DiagramError> {
+        self.index();
         // A bit for each reachable node that is not yet verified, from the oldest to the newest. The newest is verified
         // first: all nodes that lead to another one come before it.
         let mut pending = vec![0u64; root as usize / 64 + 1];
@@ -235,10 +256,14 @@ mod tests {
     fn every_node_is_found_after_the_index_grew() {
         let mut table = NodeTable::new([0, 1]);
         let ids: Vec<u32> = (0..20_000).map(|i| add(&mut table, VERDICT, i, i)).collect();
-        for (value, id) in (0..).zip(&ids) {
-            assert_eq!(table.slot_of(Stored::terminal(VERDICT, value)).1, *id);
+        let mut copy = table.copy();
+        copy.index();
+        for table in [&table, &copy] {
+            for (value, id) in (0..).zip(&ids) {
+                assert_eq!(table.slot_of(Stored::terminal(VERDICT, value)).1, *id);
+            }
+            assert_eq!(table.slot_of(Stored::terminal(VERDICT, 20_000)).1, 0);
         }
-        assert_eq!(table.slot_of(Stored::terminal(VERDICT, 20_000)).1, 0);
         assert!(table.unique.len() >= 2 * table.nodes.len());
         assert!(table.unique.len() <= 16 * table.nodes.len());
     }

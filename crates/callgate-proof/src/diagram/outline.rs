@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
-use super::literals::Literals;
+use super::literals::{Conjunctions, Literals};
 use super::node_set::NodeSet;
 use super::pieces::{PieceTable, Pieces, Side};
 use super::{DiagramError, Func, Pred, Store, VARS, Var};
@@ -233,7 +233,9 @@ impl StateFuncs {
             next = link.next;
         }
         if let Some(values) = links.iter().map(Link::value).collect() {
-            return store.select_literals(&Literals::of_words(values), then, otherwise);
+            let mut conjunction = Conjunctions::default();
+            conjunction.add(Literals::of_words(values));
+            return conjunction.select(store, then, otherwise);
         }
         let mut all = Pred::ALWAYS;
         for Link { condition, holds, .. } in links.into_iter().rev() {

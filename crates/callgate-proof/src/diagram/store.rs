@@ -127,7 +127,7 @@ impl Store {
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.check_owner(func)?;
         let cache = self.cache.without_results();
-        let mut copy = Store::of(self.nodes.clone(), cache, self.budget, self.layout);
+        let mut copy = Store::of(self.nodes.copy(), cache, self.budget, self.layout);
         copy.variables = self.variables.clone();
         copy.comparisons = self.comparisons.clone();
         let func = copy.handle(func.id());
@@ -343,6 +343,7 @@ impl Store {
 
     fn intern(&mut self, stored: Stored) -> Result<u32, DiagramError> {
         self.charge()?;
+        self.nodes.index();
         let (slot, found) = self.nodes.slot_of(stored);
         if found != 0 {
             return Ok(found);
@@ -362,7 +363,7 @@ impl Store {
     ///
     /// # Errors
     /// The [`DiagramError`] of a defect that names the broken invariant.
-    pub fn check(&self, func: Func) -> Result<(), DiagramError> {
+    pub fn check(&mut self, func: Func) -> Result<(), DiagramError> {
         self.check_owner(func)?;
         self.nodes.check(func.id())?;
         self.usable()
