@@ -139,42 +139,61 @@ impl Selection<'_> {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let (mut range, mut literal, [mut then, mut otherwise]) = key.clone();
+        let (mut range, mut literal, mut nodes) = key.clone();
+        let mut stored = nodes.map(|node| store.stored_at(node));
         // Where one child of a node is known at once, only the other one is followed: the variables, whether that is the
         // high child, and the known one.
         let mut path: Vec<(Var, bool, u32)> = Vec::new();
         let mut selected = loop {
             let list = self.all.get(range.clone()).unwrap_or_default();
+            let [then, otherwise] = nodes;
             let Some(first) = list.first().filter(|_| then != otherwise) else { break otherwise };
-            let Some((var, _)) = first.get(literal).copied() else { break then };
-            let top = store.stored_at(then).test().min(store.stored_at(otherwise).test());
-            let (var, below) = if top < var {
+            let literals = first.get(literal..).unwrap_or_default();
+            let (Some((next, _)), Some((last, _))) = (literals.first(), literals.last()) else {
+                break then;
+            };
+            let top = stored[0].test().min(stored[1].test());
+            if list.len() == 1 && *last < top {
+                break store.all_of(literals, nodes)?;
+            }
+            let (var, below) = if top < *next {
                 (top, [range.clone(), range])
             } else {
                 let is_low = |of: &Vec<Literal>| of.get(literal).is_some_and(|(_, value)| !*value);
                 let middle = range.start + list.partition_point(is_low);
                 literal += 1;
-                (var, [range.start..middle, middle..range.end])
+                (*next, [range.start..middle, middle..range.end])
             };
-            let children = |side| [then, otherwise].map(|node| store.child(node, var, side));
-            let [low, high] = [children(false), children(true)];
             let [low_range, high_range] = below;
+            let (mut low, mut high) = (nodes, nodes);
+            for ((stored, low), high) in stored.iter().zip(&mut low).zip(&mut high) {
+                if stored.tests(var) {
+                    (*low, *high) = (stored.low, stored.high);
+                }
+            }
             let is_known = |range: &Range<usize>, [then, otherwise]: [u32; 2]| {
                 range.is_empty() || then == otherwise
             };
-            match [is_known(&low_range, low), is_known(&high_range, high)] {
+            let followed = match [is_known(&low_range, low), is_known(&high_range, high)] {
                 [true, _] => {
                     path.push((var, true, low[1]));
-                    (range, [then, otherwise]) = (high_range, high);
+                    range = high_range;
+                    high
                 }
                 [_, true] => {
                     path.push((var, false, high[1]));
-                    (range, [then, otherwise]) = (low_range, low);
+                    range = low_range;
+                    low
                 }
                 _ => {
                     let low = self.node(store, (low_range, literal), low)?;
                     let high = self.node(store, (high_range, literal), high)?;
                     break store.node(var, low, high)?;
+                }
+            };
+            for ((node, stored), next) in nodes.iter_mut().zip(&mut stored).zip(followed) {
+                if *node != next {
+                    (*node, *stored) = (next, store.stored_at(next));
                 }
             }
         };
@@ -184,6 +203,20 @@ impl Selection<'_> {
         }
         self.known.insert(key, selected);
         Ok(selected)
+    }
+}
+
+impl Store {
+    /// The first node where all literals hold, and the second elsewhere; both test only later variables.
+    fn all_of(
+        &mut self,
+        literals: &[Literal],
+        [then, otherwise]: [u32; 2],
+    ) -> Result<u32, DiagramError> {
+        literals.iter().rev().try_fold(then, |below, (var, value)| {
+            let (low, high) = if *value { (otherwise, below) } else { (below, otherwise) };
+            self.node(*var, low, high)
+        })
     }
 }
 
