@@ -92,16 +92,16 @@ impl Weights {
                 return Err(WeightError { name, given });
             }
             let sums = sums.entry(name).or_default();
-            match sums.iter_mut().find(|(of, _)| *of == arch) {
-                Some((_, sum)) => *sum = (*sum + given).min(f64::MAX),
-                None => sums.push((arch, given)),
+            // Architectures are few.
+            match sums.binary_search_by_key(&arch, |(of, _)| *of) {
+                Ok(at) => sums[at].1 = (sums[at].1 + given).min(f64::MAX),
+                Err(at) => sums.insert(at, (arch, given)),
             }
         }
         // Counts are relative. Relative to the largest, neither their sum nor a division by it overflows.
         let all = sums.values().flatten().map(|(_, sum)| *sum);
         let largest = all.fold(0.0, f64::max);
         for sums in sums.values_mut() {
-            sums.sort_by_key(|(arch, _)| *arch);
             if largest > 0.0 {
                 sums.iter_mut().for_each(|(_, share)| *share /= largest);
             }

@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "df160edffff333efc68f10f9264624eb73140ab37b570873304814b5fb219438"
+const ModuleSHA256 = "aaccb21dd1107dd4c7bf2524bd97ce9e7879627fc5632d951b474b375e343772"

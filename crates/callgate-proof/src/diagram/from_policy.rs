@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::{vars_of_field, vars_of_word};
-use super::literals::{Conjunctions, Literals};
+use super::conjunctions::Conjunctions;
 use super::node::Node;
 use super::value_sets::ValueSets;
 use super::{DiagramError, Func, Pred, Split, Store, Var};
@@ -78,9 +78,8 @@ impl Store {
                 if let Some(all) = self.all_before(parts, [Pred::ALWAYS, Pred::NEVER])? {
                     return Ok(all);
                 }
-                if let Some(literals) = Literals::of(condition, self.layout()) {
-                    let mut conjunction = Conjunctions::default();
-                    conjunction.add(literals);
+                let mut conjunction = Conjunctions::default();
+                if conjunction.add(condition, self.layout()) {
                     return conjunction.select(self, Pred::ALWAYS, Pred::NEVER);
                 }
                 let mut all = Pred::ALWAYS;
@@ -95,15 +94,9 @@ impl Store {
                 let mut conjunctions = Conjunctions::default();
                 let mut any = Pred::NEVER;
                 for part in parts {
-                    if values.add(part) {
-                        continue;
-                    }
-                    match Literals::of(part, self.layout()) {
-                        Some(literals) if !conjunctions.is_full() => conjunctions.add(literals),
-                        _ => {
-                            let part = self.condition(part)?;
-                            any = self.or(any, part)?;
-                        }
+                    if !values.add(part) && !conjunctions.add(part, self.layout()) {
+                        let part = self.condition(part)?;
+                        any = self.or(any, part)?;
                     }
                 }
                 any = conjunctions.select(self, Pred::ALWAYS, any)?;
@@ -126,9 +119,11 @@ impl Store {
         let mut tests: Vec<&Test> = Vec::with_capacity(parts.len());
         for part in parts {
             let Shape::Test(test) = part.shape() else { return Ok(None) };
-            tests.push(test);
+            match tests.binary_search_by_key(&test.field, |other| other.field) {
+                Ok(_) => return Ok(None),
+                Err(at) => tests.insert(at, test),
+            }
         }
-        tests.sort_by_key(|test| test.field);
         let mut all = holds;
         for test in tests.into_iter().rev() {
             let Some(tested) = self.test_before(test, [all, fails])? else { return Ok(None) };
@@ -228,11 +223,10 @@ impl Store {
                 let Some(rule) = rule_of(index).filter(|rule| !values.add(&rule.when)) else {
                     continue;
                 };
-                if let Some(literals) = Literals::of(&rule.when, self.layout()) {
-                    conjunctions.add(literals);
-                    if conjunctions.is_full() {
-                        func = conjunctions.select(self, verdict, func)?;
-                    }
+                if conjunctions.are_full() {
+                    func = conjunctions.select(self, verdict, func)?;
+                }
+                if conjunctions.add(&rule.when, self.layout()) {
                     continue;
                 }
                 let direct = match rule.when.shape() {

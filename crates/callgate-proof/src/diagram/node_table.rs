@@ -176,42 +176,49 @@ impl NodeTable {
             };
             *bits ^= 1 << bit;
             let id = (pending.len() as u32 - 1) * 64 + bit;
-            for child in self.check_node(id)? {
-                if let Some(bits) = pending.get_mut(child as usize / 64) {
-                    *bits |= 1 << (child % 64);
+            let Stored { var, low, high } = self.check_node(id)?;
+            if var < VERDICT {
+                for child in [low, high] {
+                    if let Some(bits) = pending.get_mut(child as usize / 64) {
+                        *bits |= 1 << (child % 64);
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// Verifies a node without those below its children, which are the result.
-    fn check_node(&self, id: u32) -> Result<impl Iterator<Item = u32>, DiagramError> {
+    /// Verifies a node of a function, without those below its children.
+    #[inline]
+    fn check_node(&self, id: u32) -> Result<Stored, DiagramError> {
         const MISSING: DiagramError =
             DiagramError::defect("the children of a node exist, and are older");
         let stored = self.get(id).ok_or(MISSING)?;
+        let Stored { var, low, high } = stored;
         if self.slot_of(stored).1 != id {
             return Err(DiagramError::defect("no two nodes are the same (unique)"));
         }
-        let children = [stored.low, stored.high];
-        if stored.var >= VERDICT {
-            return match stored.var {
-                VERDICT => Ok(children.into_iter().take(0)),
+        if var >= VERDICT {
+            return match var {
+                VERDICT => Ok(stored),
                 _ => Err(DiagramError::defect("the terminals of a function are verdicts")),
             };
         }
-        if stored.low == stored.high {
+        if low == high {
             return Err(DiagramError::defect("the children of a node differ (reduced)"));
         }
-        for child in children {
-            let below = self.get(child).filter(|_| child < id).ok_or(MISSING)?;
-            if u32::from(below.test()) <= stored.var {
-                return Err(DiagramError::defect(
-                    "the variable of a node precedes those of its children (ordered)",
-                ));
-            }
+        let (Some(below_low), Some(below_high)) = (self.get(low), self.get(high)) else {
+            return Err(MISSING);
+        };
+        if low >= id || high >= id {
+            return Err(MISSING);
         }
-        Ok(children.into_iter().take(2))
+        if var >= u32::from(below_low.test().min(below_high.test())) {
+            return Err(DiagramError::defect(
+                "the variable of a node precedes those of its children (ordered)",
+            ));
+        }
+        Ok(stored)
     }
 }
 

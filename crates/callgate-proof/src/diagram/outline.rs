@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
-use super::literals::{Conjunctions, Literals};
+use super::conjunctions::Conjunctions;
 use super::node_set::NodeSet;
 use super::pieces::{PieceTable, Pieces, Side};
 use super::{DiagramError, Func, Pred, Store, VARS, Var};
@@ -232,10 +232,9 @@ impl StateFuncs {
             links.push(link);
             next = link.next;
         }
-        if let Some(values) = links.iter().map(Link::value).collect() {
-            let mut conjunction = Conjunctions::default();
-            conjunction.add(Literals::of_words(values));
-            return conjunction.select(store, then, otherwise);
+        let values: Option<Vec<(Word, u32)>> = links.iter().map(Link::value).collect();
+        if let Some(values) = values {
+            return Conjunctions::of_words(&values).select(store, then, otherwise);
         }
         let mut all = Pred::ALWAYS;
         for Link { condition, holds, .. } in links.into_iter().rev() {

@@ -1,6 +1,7 @@
 //! The store: hash-consed nodes.
 //!
 //! Invariants, which [`Store::check`] verifies for the nodes of a proof:
+//! - older: the children of a node exist before it;
 //! - ordered: the variable of a node precedes those of its children;
 //! - reduced: the children of a node differ;
 //! - unique: no two nodes have the same variable and children.
