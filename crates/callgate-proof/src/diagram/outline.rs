@@ -17,7 +17,6 @@ use super::conjunctions::Conjunctions;
 use super::node_set::NodeSet;
 use super::pieces::{PieceTable, Pieces, Side};
 use super::{DiagramError, Func, Pred, Store, VARS, Var};
-use crate::policy::Cmp;
 use callgate_bpf::data::Word;
 
 /// The function of a state of a program.
@@ -50,23 +49,11 @@ struct Joined {
     funcs: [Func; 2],
 }
 
-/// A comparison of several that must all hold, or must not hold if `holds` is false; and the number of the next one.
+/// One of several words that must have certain values, and the number of the next one.
 #[derive(Clone, Copy, Debug)]
 struct Link {
-    condition: BranchCondition,
-    holds: bool,
+    value: (Word, u32),
     next: Option<usize>,
-}
-
-impl Link {
-    /// The word and its only value for which the comparison is as it must be.
-    fn value(&self) -> Option<(Word, u32)> {
-        match (self.condition, self.holds) {
-            (BranchCondition::Split(word, Split::Equal(k)), true) => Some((word, k)),
-            (BranchCondition::Split(word, Split::AtLeast(1)), false) => Some((word, 0)),
-            _ => None,
-        }
-    }
 }
 
 /// The functions of the states of a program, computed from the last state to the first.
@@ -190,7 +177,7 @@ impl StateFuncs {
         let is_same = |meaning: StateFunc| matches!(meaning, StateFunc::Outline(of, _) | StateFunc::OutlinePieces(of, _) | StateFunc::Branch(of, ..) | StateFunc::Joined(of, ..) if of == word);
         let [then, otherwise] = sides;
         if !is_same(self.of(then)?) && !is_same(self.of(otherwise)?) {
-            if let Some(joined) = self.joined(store, word, condition, sides)? {
+            if let Some(joined) = self.joined(condition, sides)? {
                 return Ok(StateFunc::Joined(word, joined));
             }
             if let BranchCondition::Split(_, split) = condition {
@@ -217,44 +204,32 @@ impl StateFuncs {
         Ok(StateFunc::Outline(word, store.branch_func(condition, outlines)?))
     }
 
-    /// The function `then` where some comparisons are as they must be, `otherwise` elsewhere. No predicate is needed if
-    /// each comparison holds for a single value of a word.
+    /// The function `then` where all joined comparisons hold, `otherwise` elsewhere.
     fn joined_func(
         &self,
         store: &mut Store,
         first: usize,
         [then, otherwise]: [Func; 2],
     ) -> Result<Func, DiagramError> {
-        let mut links = Vec::new();
+        let mut values = Vec::new();
         let mut next = Some(first);
         while let Some(number) = next {
-            let link = *self.links.get(number).ok_or(MISSING_LINK)?;
-            links.push(link);
+            let link = self.links.get(number).ok_or(MISSING_LINK)?;
+            values.push(link.value);
             next = link.next;
         }
-        let values: Option<Vec<(Word, u32)>> = links.iter().map(Link::value).collect();
-        if let Some(values) = values {
-            return Conjunctions::of_words(&values).select(store, then, otherwise);
-        }
-        let mut all = Pred::ALWAYS;
-        for Link { condition, holds, .. } in links.into_iter().rev() {
-            let condition = store.predicate_of(condition)?;
-            let condition = if holds { condition } else { store.not(condition)? };
-            all = store.and(condition, all)?;
-        }
-        store.select(all, then, otherwise)
+        Conjunctions::of_words(&values).select(store, then, otherwise)
     }
 
-    /// A comparison together with those of a successor that decides between the other successor and another function. They
-    /// hold for a single value each, or the other successor tests this word or an earlier one.
+    /// A comparison together with those of a successor that decides between the other successor and another function. Each
+    /// of them holds for a single value of its word.
     fn joined(
         &mut self,
-        store: &Store,
-        word: Word,
         condition: BranchCondition,
         sides: [usize; 2],
     ) -> Result<Option<Joined>, DiagramError> {
         for (inner, other, holds) in [(sides[0], sides[1], true), (sides[1], sides[0], false)] {
+            let Some(value) = condition.value(holds) else { continue };
             let other = match self.of(other)? {
                 StateFunc::Whole(func) => Some(func),
                 StateFunc::Outline(of, outline) => self.filled.get(&(of, outline)).copied(),
@@ -264,22 +239,13 @@ impl StateFuncs {
                 _ => None,
             };
             let Some(other) = other else { continue };
-            let is_early = store.var(other) <= var_of(word, 0);
-            let fits = |link: &Link| is_early || link.value().is_some();
-            let link = Link { condition, holds, next: None };
-            if !fits(&link) {
-                continue;
-            }
             let (next, then) = match self.of(inner)? {
                 StateFunc::Branch(_, condition, [then, otherwise])
                     if then == other || otherwise == other =>
                 {
                     let holds = otherwise == other;
-                    let inner = Link { condition, holds, next: None };
-                    if !fits(&inner) {
-                        continue;
-                    }
-                    self.links.push(inner);
+                    let Some(value) = condition.value(holds) else { continue };
+                    self.links.push(Link { value, next: None });
                     (self.links.len() - 1, if holds { then } else { otherwise })
                 }
                 StateFunc::Joined(_, Joined { first, funcs: [then, otherwise], .. })
@@ -289,7 +255,7 @@ impl StateFuncs {
                 }
                 _ => continue,
             };
-            self.links.push(Link { next: Some(next), ..link });
+            self.links.push(Link { value, next: Some(next) });
             let first = self.links.len() - 1;
             return Ok(Some(Joined { condition, sides, first, funcs: [then, other] }));
         }
@@ -408,6 +374,17 @@ pub(super) enum BranchCondition {
     Other(Option<Word>, Pred),
 }
 
+impl BranchCondition {
+    /// The word and its only value for which the condition holds, or does not hold.
+    fn value(self, holds: bool) -> Option<(Word, u32)> {
+        match (self, holds) {
+            (BranchCondition::Split(word, Split::Equal(k)), true) => Some((word, k)),
+            (BranchCondition::Split(word, Split::AtLeast(1)), false) => Some((word, 0)),
+            _ => None,
+        }
+    }
+}
+
 /// The support of predicates with more nodes is not computed.
 const MAX_PREDICATE_NODES: usize = 256;
 
@@ -433,19 +410,6 @@ impl Store {
             }
         }
         Some(word)
-    }
-
-    /// The predicate of a condition.
-    fn predicate_of(&mut self, condition: BranchCondition) -> Result<Pred, DiagramError> {
-        match condition {
-            BranchCondition::Split(word, Split::Equal(k)) => {
-                self.compare_word(word, u32::MAX, Cmp::Eq, k)
-            }
-            BranchCondition::Split(word, Split::AtLeast(k)) => {
-                self.compare_word(word, u32::MAX, Cmp::Ge, k)
-            }
-            BranchCondition::Other(_, condition) => Ok(condition),
-        }
     }
 
     /// The first function where a condition holds, the second elsewhere.
