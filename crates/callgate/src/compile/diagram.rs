@@ -1,6 +1,6 @@
 //! The diagram of a policy, with an error that names the syscalls that need most nodes.
 
-use super::error::CompileError;
+use super::error::{CompileError, CompileErrorKind};
 use super::too_complex::TooComplex;
 use callgate_proof::diagram::{Func, Store};
 use callgate_proof::policy::Policy;
@@ -10,11 +10,34 @@ use callgate_proof::policy::Policy;
 /// # Errors
 /// If it exceeds the budget of the store.
 pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError> {
-    let mut parts = Vec::new();
-    let mut created = |token, nr, nodes| parts.push((token, nr, nodes));
-    store.policy_by_syscall(policy, &mut created).map_err(|limit| {
-        if limit.exceeds_budget() { TooComplex::new(limit, parts).into() } else { limit.into() }
-    })
+    let mut parts = Parts::default();
+    parts.diagram(store, policy).map_err(|error| parts.named(error))
+}
+
+/// The nodes of each group of syscalls with the same rules.
+#[derive(Default)]
+pub(super) struct Parts(Vec<(u32, u32, usize)>);
+
+impl Parts {
+    /// As [`diagram`].
+    pub(super) fn diagram(
+        &mut self,
+        store: &mut Store,
+        policy: &Policy,
+    ) -> Result<Func, CompileError> {
+        let mut created = |token, nr, nodes| self.0.push((token, nr, nodes));
+        store.policy_by_syscall(policy, &mut created).map_err(CompileError::from)
+    }
+
+    /// The error of this step or a later one; if the budget is exceeded, it names the syscalls that need most nodes.
+    pub(super) fn named(self, error: CompileError) -> CompileError {
+        match error.0 {
+            CompileErrorKind::Diagram(limit) if limit.exceeds_budget() => {
+                TooComplex::new(limit, self.0).into()
+            }
+            kind => CompileError(kind),
+        }
+    }
 }
 
 #[cfg(test)]

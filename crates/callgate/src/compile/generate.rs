@@ -1,6 +1,6 @@
 //! From a description to a proved program.
 
-use super::diagram::diagram;
+use super::diagram::Parts;
 use super::error::{CompileError, CompileErrorKind};
 use super::expected::expected_insns;
 use super::options::{Compiled, CompiledTemplate, Options, Phase, Stats};
@@ -35,11 +35,15 @@ pub fn compile_observed(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    let build = |store: &mut Store| diagram(store, policy);
-    let mut meaning = Meaning::build(options.budget, policy.endian(), build)?;
-    let arches: Vec<Arch> = policy.arches().collect();
-    let plain = || plain_program(policy).ok().map(Program::into_insns);
-    generate(&mut meaning, &arches, options, &plain, observe)
+    let mut parts = Parts::default();
+    let build = |store: &mut Store| parts.diagram(store, policy);
+    let compiled =
+        Meaning::build(options.budget, policy.endian(), build).and_then(|mut meaning| {
+            let arches: Vec<Arch> = policy.arches().collect();
+            let plain = || plain_program(policy).ok().map(Program::into_insns);
+            generate(&mut meaning, &arches, options, &plain, observe)
+        });
+    compiled.map_err(|error| parts.named(error))
 }
 
 /// Compiles a program anew from its meaning, proved equal. The syscalls of `arches` have weights.

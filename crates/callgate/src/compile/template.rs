@@ -1,6 +1,6 @@
 //! Compilation of policies with variables.
 
-use super::diagram::diagram;
+use super::diagram::Parts;
 use super::error::{CompileError, CompileErrorKind};
 use super::generate::generate_template;
 use super::options::{CompiledTemplate, Options, Phase};
@@ -58,12 +58,14 @@ pub fn compile_template_observed(
     if !options.instructions.allows(Op::JsetK) && shares_bits(policy) {
         return Err(CompileError(CompileErrorKind::SharedBits));
     }
-    let build = |store: &mut Store| diagram(store, policy);
+    let mut parts = Parts::default();
+    let build = |store: &mut Store| parts.diagram(store, policy);
     let store = Store::with_variables(options.budget, policy.variables().to_vec());
-    let mut meaning = Meaning::build_in(store, policy.endian(), build)?;
-    let arches: Vec<Arch> = policy.arches().collect();
-    let variables = policy.variables();
-    generate_template(&mut meaning, variables, &arches, options, &|| None, observe)
+    let compiled = Meaning::build_in(store, policy.endian(), build).and_then(|mut meaning| {
+        let arches: Vec<Arch> = policy.arches().collect();
+        generate_template(&mut meaning, policy.variables(), &arches, options, &|| None, observe)
+    });
+    compiled.map_err(|error| parts.named(error))
 }
 
 /// Whether a condition compares the bits that an argument shares with a variable.
