@@ -13,7 +13,7 @@ use callgate_bpf::syscalls::Arch;
 /// An entry of `syscalls`. `None` only after an error was reported.
 pub(super) fn entry<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     dialect: Dialect,
     native: Arch,
 ) -> Option<Entry<'n>> {
@@ -24,7 +24,7 @@ pub(super) fn entry<'n>(
 /// was reported.
 pub(super) fn entry_of_resource<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     dialect: Dialect,
     native: Arch,
 ) -> Option<Entry<'n>> {
@@ -33,7 +33,7 @@ pub(super) fn entry_of_resource<'n>(
 
 fn read<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     dialect: Dialect,
     native: Arch,
     is_in_resource: bool,
