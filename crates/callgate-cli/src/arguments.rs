@@ -10,31 +10,36 @@ use clap::{Command, FromArgMatches};
 
 /// Parses the words, the first of which is the name of the program.
 pub(crate) fn parse<P: FromArgMatches>(
-    command: &Command,
+    command: Command,
     words: &[OsString],
 ) -> Result<P, clap::Error> {
-    try_parse(command, words).or_else(|error| {
-        let mut changed = words.to_vec();
-        let end = changed.iter().position(|word| word == "--").unwrap_or(changed.len());
-        let mut has_combination = false;
-        for word in changed.iter_mut().take(end) {
-            if let Some(text) = word.to_str().filter(|text| begins_with_stdin(text)) {
-                *word = format!(" {text}").into();
-                has_combination = true;
-            }
-        }
-        if !has_combination {
-            return Err(error);
-        }
+    let Some(changed) = with_blanks(words) else { return try_parse(command, words) };
+    try_parse(command.clone(), words).or_else(|error| {
         let is_help = |second: &clap::Error| !second.use_stderr();
         try_parse(command, &changed).map_err(|second| if is_help(&second) { second } else { error })
     })
 }
 
-fn try_parse<P: FromArgMatches>(command: &Command, words: &[OsString]) -> Result<P, clap::Error> {
-    let mut command = command.clone();
-    let matches = command.try_get_matches_from_mut(words)?;
-    P::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+/// The words with a blank before each combination that begins with standard input, if there is one.
+fn with_blanks(words: &[OsString]) -> Option<Vec<OsString>> {
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let combination = |word: &OsString| word.to_str().is_some_and(begins_with_stdin);
+    if !words.iter().take(end).any(combination) {
+        return None;
+    }
+    let changed = words.iter().enumerate().map(|(index, word)| match word.to_str() {
+        Some(text) if index < end && begins_with_stdin(text) => format!(" {text}").into(),
+        _ => word.clone(),
+    });
+    Some(changed.collect())
+}
+
+fn try_parse<P: FromArgMatches>(
+    mut command: Command,
+    words: &[OsString],
+) -> Result<P, clap::Error> {
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// Whether a text combines standard input, `-`, with something: an operator between blanks follows.
@@ -63,7 +68,7 @@ mod tests {
 
     fn parsed(words: &[&str]) -> Option<Words> {
         let words: Vec<OsString> = ["x"].iter().chain(words).map(OsString::from).collect();
-        parse(&Words::command(), &words).ok()
+        parse(Words::command(), &words).ok()
     }
 
     #[test]

@@ -92,8 +92,12 @@ struct Cli {
 
 impl FromArgMatches for Cli {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Cli, clap::Error> {
-        let root = Root::from_arg_matches(matches)?;
-        Ok(Cli { root, command: Command::from_arg_matches(matches)? })
+        Cli::from_arg_matches_mut(&mut matches.clone())
+    }
+
+    fn from_arg_matches_mut(matches: &mut ArgMatches) -> std::result::Result<Cli, clap::Error> {
+        let root = Root::from_arg_matches_mut(matches)?;
+        Ok(Cli { root, command: Command::from_arg_matches_mut(matches)? })
     }
 
     fn update_from_arg_matches(
@@ -187,10 +191,10 @@ pub(crate) fn run() -> Result<u8> {
 /// Parses the words, the first of which is the name of the program.
 fn parse(words: &[OsString]) -> std::result::Result<Cli, clap::Error> {
     let subcommand = words.iter().skip(1).find_map(|word| command_of(word.to_str()?));
-    if let Some(Ok(cli)) = subcommand.map(|command| arguments::parse(&command, words)) {
+    if let Some(Ok(cli)) = subcommand.map(|command| arguments::parse(command, words)) {
         return Ok(cli);
     }
-    arguments::parse(&command(), words)
+    arguments::parse(command(), words)
 }
 
 /// The command line with options under headings.

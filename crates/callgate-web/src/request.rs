@@ -97,12 +97,12 @@ pub(crate) fn parse(text: &str) -> Read<Asked> {
     Ok(Asked { view, source: Some(source) })
 }
 
-fn is_true(node: Option<&Node>) -> bool {
+fn is_true(node: Option<&Node<'_>>) -> bool {
     matches!(node.map(|node| &node.kind), Some(NodeKind::Bool(true)))
 }
 
 /// A source: a text or a preset, and settings.
-fn source(node: &Node) -> Read<SourceText> {
+fn source(node: &Node<'_>) -> Read<SourceText> {
     let content = match (node.get("text"), node.get("preset")) {
         (Some(text), None) => text.text().map(|text| SourceContent::Text(text.to_owned())),
         (None, Some(name)) => name.text().map(|name| SourceContent::Preset(name.to_owned())),

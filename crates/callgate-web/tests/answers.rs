@@ -7,16 +7,21 @@ use callgate_web::{MAX_REQUEST, answer};
 
 const VIEWS: [&str; 3] = ["explanation", "findings", "program"];
 
+/// An answer as a tree.
+fn parsed(answer: &str) -> Node<'static> {
+    parse(answer).unwrap().into_owned()
+}
+
 /// The answer to a view of a text, with further fields of the request.
-fn ask(view: &str, text: &str, more: &str) -> Node {
+fn ask(view: &str, text: &str, more: &str) -> Node<'static> {
     let text = Json::from(text);
     let request = format!(
         r#"{{"view": "{view}", "source": {{"text": {text}, "machine": "x86_64", "kernel": "6.18"}}{more}}}"#
     );
-    parse(&answer(&request)).unwrap()
+    parsed(&answer(&request))
 }
 
-fn field<'a>(answer: &'a Node, key: &str) -> &'a str {
+fn field<'a>(answer: &'a Node<'_>, key: &str) -> &'a str {
     answer.get(key).and_then(Node::text).unwrap_or_default()
 }
 
@@ -133,7 +138,7 @@ fn findings_are_those_of_lint() {
         let request = format!(
             r#"{{"request": "lint", "machine": "x86_64", "level": "note", "source": {{"text": {text}, "kernel": "6.18"}}}}"#
         );
-        let lint = parse(&callgate_requests::answer(&request)).unwrap();
+        let lint = parsed(&callgate_requests::answer(&request));
         let found = lint.get("result").and_then(|result| result.get("findings")).unwrap().items();
         let of = |level| found.iter().filter(|one| field(one, "level") == level).count();
         assert_eq!(of("warning") > 0, has_warning, "{lint:?}");
@@ -188,7 +193,7 @@ fn only_what_the_kernel_caches_is_called_cached() {
         let request = format!(
             r#"{{"view": {more}, "source": {{"text": "ret #0x7fff0000", "machine": "x86_64", "arches": "{arches}"}}}}"#
         );
-        let answer = parse(&answer(&request)).unwrap();
+        let answer = parsed(&answer(&request));
         text(field(&answer, "body"))
     };
     for arches in ["x86_64", "x86_64,x32"] {
@@ -207,7 +212,7 @@ fn variables_have_values_and_without_them_other_views() {
         let request = format!(
             r#"{{"view": "explanation", "source": {{"text": "{policy}", "machine": "x86_64"{set}}}}}"#
         );
-        parse(&answer(&request)).unwrap()
+        parsed(&answer(&request))
     };
     let given = of(r#", "set": "log = 0x2""#);
     assert!(field(&given, "body").contains("fd.low == 2"), "{}", text(field(&given, "body")));
@@ -275,7 +280,7 @@ fn a_simulated_syscall_has_its_verdict_and_the_rule() {
 fn invalid_requests_have_messages() {
     for request in ["", "[]", "{", "{}", r#"{"view": "x"}"#, r#"{"view": "findings", "source": 1}"#]
     {
-        let answer = parse(&answer(request)).unwrap();
+        let answer = parsed(&answer(request));
         assert!(field(&answer, "status").starts_with("Error"), "{request}: {answer:?}");
     }
     let args =
@@ -283,6 +288,6 @@ fn invalid_requests_have_messages() {
     assert!(field(&args, "status").contains("not a string"), "{args:?}");
     let long = format!("\"{}\"", "a".repeat(MAX_REQUEST));
     assert!(answer(&long).contains("the maximum is 8388608"));
-    let about = parse(&answer(r#"{"view": "about"}"#)).unwrap();
+    let about = parsed(&answer(r#"{"view": "about"}"#));
     assert!(about.get("arches").is_some_and(|arches| arches.items().len() > 20));
 }

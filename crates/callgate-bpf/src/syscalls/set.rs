@@ -19,7 +19,9 @@ impl SyscallSet {
 
     /// The union of inclusive ranges.
     pub fn from_ranges(ranges: impl IntoIterator<Item = (u32, u32)>) -> SyscallSet {
-        let mut sorted: Vec<(u32, u32)> = ranges.into_iter().filter(|(a, b)| a <= b).collect();
+        let ranges = ranges.into_iter();
+        let mut sorted: Vec<(u32, u32)> = Vec::with_capacity(ranges.size_hint().0);
+        sorted.extend(ranges.filter(|(a, b)| a <= b));
         sorted.sort_unstable();
         let mut ranges: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
         for (first, last) in sorted {

@@ -90,15 +90,21 @@ static ROWS_OF_NAMES: [u16; NAME_SLOTS] = {
     rows
 };
 
-/// The first slot of a name (FNV-1a).
+/// The first slot of a name.
 const fn hash(name: &str) -> usize {
-    let (bytes, mut hash, mut at) = (name.as_bytes(), 0x811c_9dc5_u32, 0);
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
-        at += 1;
+    // An odd number whose bits look random: that of FxHash.
+    const FACTOR: u64 = 0x517c_c1b7_2722_0a95;
+    let (mut rest, mut hash) = (name.as_bytes(), 0u64);
+    while let [a, b, c, d, after @ ..] = rest {
+        hash = (hash ^ u32::from_le_bytes([*a, *b, *c, *d]) as u64).wrapping_mul(FACTOR);
+        rest = after;
+    }
+    while let [byte, after @ ..] = rest {
+        hash = (hash ^ *byte as u64).wrapping_mul(FACTOR);
+        rest = after;
     }
     // The high bits depend on more of the name than the low ones.
-    (hash >> 16) as usize % NAME_SLOTS
+    (hash >> 32) as usize % NAME_SLOTS
 }
 
 fn row_of_name(name: &str) -> Option<usize> {
@@ -148,6 +154,14 @@ static SUB_CALLS: [u16; NUMBERS.len()] = {
 pub struct KnownSyscall(u16);
 
 impl KnownSyscall {
+    /// The number of names in [`known_names`].
+    pub const COUNT: usize = NUMBERS.len();
+
+    /// The index of its name in [`known_names`].
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
+
     /// The syscall with this name.
     pub fn named(name: &str) -> Option<KnownSyscall> {
         Some(KnownSyscall(u16::try_from(row_of_name(name)?).ok()?))

@@ -22,13 +22,13 @@ const ACTIONS: [(&str, bool); 8] = [
 pub(super) struct Variant<'n> {
     pub(super) word: &'static str,
     /// The number, for words that take one.
-    pub(super) number: Option<&'n Node>,
+    pub(super) number: Option<&'n Node<'n>>,
 }
 
 /// One of these words; `true` marks those that take a number. `None` only after an error was reported.
 pub(super) fn variant<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     what: &str,
     words: &[(&'static str, bool)],
 ) -> Option<Variant<'n>> {
@@ -82,7 +82,7 @@ fn form_of(words: &[(&'static str, bool)]) -> String {
 }
 
 /// An action. `None` only after an error was reported.
-pub(super) fn action(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<FilterAction> {
+pub(super) fn action(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<FilterAction> {
     let Variant { word, number } = variant(reader, node, what, &ACTIONS)?;
     let number = match number {
         Some(number) => reader.integer(number, &format!("`{word}`"), u32::MAX.into())? as u32,

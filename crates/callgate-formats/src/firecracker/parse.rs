@@ -23,7 +23,7 @@ const OPERATORS: [(&str, bool); 7] = [
 /// The filters of all threads, in the order of the text. Those with errors are left out.
 pub(super) fn threads<'n>(
     reader: &mut Reader<'_>,
-    document: &'n Node,
+    document: &'n Node<'n>,
     arch: Arch,
 ) -> Vec<ThreadFilter<'n>> {
     let NodeKind::Map(members) = &document.kind else {
@@ -55,7 +55,7 @@ pub(super) fn threads<'n>(
 fn thread<'n>(
     reader: &mut Reader<'_>,
     name: &'n str,
-    node: &'n Node,
+    node: &'n Node<'n>,
     arch: Arch,
 ) -> Option<ThreadFilter<'n>> {
     let known = [
@@ -111,7 +111,7 @@ fn either_action(
     }
 }
 
-fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node, arch: Arch) -> Option<Entry<'n>> {
+fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node<'n>, arch: Arch) -> Option<Entry<'n>> {
     let known = [key("syscall"), key("args"), key("comment")];
     let fields = reader.fields(node, "an entry of `filter`", &known)?;
     comment(reader, &fields);
@@ -143,7 +143,7 @@ fn unknown_syscall(reader: &mut Reader<'_>, at: usize, name: &str, arch: Arch) {
     reader.error(at, message).help = help;
 }
 
-fn conditions(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<ArgCondition>> {
+fn conditions(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<ArgCondition>> {
     let nodes = reader.list(node, "`args`")?;
     if nodes.is_empty() {
         reader.error(node.at, "`args` is empty, but must have at least one condition").help =
@@ -155,7 +155,7 @@ fn conditions(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<ArgCondition>>
     (conditions.len() == nodes.len()).then_some(conditions)
 }
 
-fn condition(reader: &mut Reader<'_>, node: &Node) -> Option<ArgCondition> {
+fn condition(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<ArgCondition> {
     const WHAT: &str = "a condition of `args`";
     /// The largest index of an argument.
     const MAX_INDEX: u64 = 5;
@@ -175,7 +175,7 @@ fn condition(reader: &mut Reader<'_>, node: &Node) -> Option<ArgCondition> {
     Some(ArgCondition { at, index: index? as u8, is_wide: is_wide?, op: op?, value: value? })
 }
 
-fn operator(reader: &mut Reader<'_>, node: &Node) -> Option<Op> {
+fn operator(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Op> {
     let Variant { word, number } = variant(reader, node, "`op`", &OPERATORS)?;
     Some(match (word, number) {
         (_, Some(mask)) => Op::MaskedEq(reader.integer(mask, "the mask", u64::MAX)?),
@@ -194,7 +194,7 @@ fn required<'n>(
     fields: &Fields<'n>,
     key: &str,
     what: &str,
-) -> Option<&'n Node> {
+) -> Option<&'n Node<'n>> {
     let node = fields.get(key);
     if node.is_none() {
         reader.error(fields.at, format!("missing `{key}` in {what}")).help = match key {

@@ -46,12 +46,12 @@ const REGISTRY: &str = "oci://";
 
 /// A base profile in its file.
 pub(super) struct Base {
-    document: Node,
+    document: Node<'static>,
 }
 
 impl Base {
     /// The `spec`. A base profile always has one.
-    pub(super) fn profile(&self) -> &Node {
+    pub(super) fn profile(&self) -> &Node<'static> {
         self.document.get("spec").unwrap_or(&self.document)
     }
 }
@@ -70,8 +70,8 @@ struct Link {
 /// files. `None` only after an error was reported.
 pub(super) fn read_bases(
     reader: &mut Reader<'_>,
-    document: &Node,
-    documents: &[Node],
+    document: &Node<'_>,
+    documents: &[Node<'_>],
     options: &ReadOptions,
     find: &mut Includes<'_>,
 ) -> Option<Vec<Base>> {
@@ -98,7 +98,7 @@ pub(super) fn read_bases(
         let from = chain.last();
         let (document, identity, file) = match find_resource(&siblings, &name) {
             Some(sibling) => (
-                sibling.clone(),
+                sibling.clone().into_owned(),
                 from.and_then(|link| link.identity.clone()),
                 from.and_then(|link| link.file.clone()),
             ),
@@ -131,7 +131,7 @@ pub(super) fn read_bases(
                     Some(document) => document,
                     None => select::choose(reader, &siblings, None, as_base)?,
                 };
-                (document.clone(), identity, Some(file_name))
+                (document.clone().into_owned(), identity, Some(file_name))
             }
         };
         check_resource(reader, &document, options.dialect, at, &shown)?;
@@ -160,8 +160,9 @@ fn as_base(name: &str) -> String {
 }
 
 /// Parses the file of a base profile that is named at this offset. `None` only after an error was reported.
-fn parse_file(reader: &mut Reader<'_>, file: Included, at: usize) -> Option<Vec<Node>> {
-    let parsed = parse_documents(&file.text);
+fn parse_file(reader: &mut Reader<'_>, file: Included, at: usize) -> Option<Vec<Node<'static>>> {
+    let parsed = parse_documents(&file.text)
+        .map(|documents| documents.into_iter().map(Node::into_owned).collect::<Vec<_>>());
     let start = reader.add_text(file.name.clone(), file.text, at);
     match parsed {
         Ok(mut documents) => {
@@ -181,7 +182,7 @@ fn parse_file(reader: &mut Reader<'_>, file: Included, at: usize) -> Option<Vec<
 /// Reports a base profile that is not a resource. `None` only after an error was reported.
 fn check_resource(
     reader: &mut Reader<'_>,
-    document: &Node,
+    document: &Node<'_>,
     dialect: Option<Dialect>,
     at: usize,
     shown: &str,
@@ -210,7 +211,7 @@ fn report_cycle(reader: &mut Reader<'_>, at: usize, name: &str, chain: &[Link]) 
 }
 
 /// `spec.baseProfileName`, after its byte offset; any other type is reported elsewhere.
-fn named_base(document: &Node) -> Option<(usize, String)> {
+fn named_base(document: &Node<'_>) -> Option<(usize, String)> {
     let node = document.get("spec")?.get("baseProfileName")?;
     let name = node.text().filter(|name| !name.is_empty())?;
     Some((node.at, name.to_owned()))

@@ -7,17 +7,17 @@ use crate::syntax::yaml;
 use callgate_bpf::diagnostic::Diagnostic;
 
 /// Parses the documents of a text in either language, at least one.
-pub(super) fn parse_documents(text: &str) -> Result<Vec<Node>, Diagnostic> {
+pub(super) fn parse_documents(text: &str) -> Result<Vec<Node<'_>>, Diagnostic> {
     if is_json(text) { Ok(vec![json::parse(text)?]) } else { parse_yaml(text) }
 }
 
 #[cfg(feature = "yaml")]
-fn parse_yaml(text: &str) -> Result<Vec<Node>, Diagnostic> {
+fn parse_yaml(text: &str) -> Result<Vec<Node<'static>>, Diagnostic> {
     yaml::parse_all(text)
 }
 
 #[cfg(not(feature = "yaml"))]
-fn parse_yaml(_: &str) -> Result<Vec<Node>, Diagnostic> {
+fn parse_yaml(_: &str) -> Result<Vec<Node<'static>>, Diagnostic> {
     Err(Diagnostic::error(None, "the text is not JSON, and YAML support is not compiled in")
         .help("give the profile in JSON, or enable the feature `yaml` of callgate"))
 }

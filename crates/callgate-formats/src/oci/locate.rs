@@ -23,7 +23,7 @@ use crate::syntax::tree::{Member, Node, NodeKind};
 
 /// A profile in a document.
 pub(super) struct Located<'n> {
-    pub(super) profile: &'n Node,
+    pub(super) profile: &'n Node<'n>,
     /// Whether it is the `spec` of a `SeccompProfile` resource.
     pub(super) is_resource: bool,
 }
@@ -50,18 +50,18 @@ struct Found<'n> {
     top: Option<usize>,
     /// An OCI configuration, which may lack a profile.
     configuration: Option<usize>,
-    linux: Option<&'n Node>,
+    linux: Option<&'n Node<'n>>,
     /// `linux.seccomp`.
-    section: Option<&'n Node>,
+    section: Option<&'n Node<'n>>,
     /// A `SeccompProfile` resource, which may lack a profile.
     resource: Option<usize>,
-    spec: Option<&'n Node>,
+    spec: Option<&'n Node<'n>>,
 }
 
 /// Finds the profile that the dialect reads. `None` only after an error was reported.
 pub(super) fn locate<'n>(
     reader: &mut Reader<'_>,
-    document: &'n Node,
+    document: &'n Node<'n>,
     dialect: Option<Dialect>,
 ) -> Option<Located<'n>> {
     if !matches!(document.kind, NodeKind::Map(_)) {
@@ -106,14 +106,14 @@ pub(super) fn locate<'n>(
 /// Finds all profiles of the document. `None` only after an error was reported.
 fn find<'n>(
     reader: &mut Reader<'_>,
-    document: &'n Node,
+    document: &'n Node<'n>,
     top_level_only: bool,
 ) -> Option<Found<'n>> {
-    let is_mark = |member: &Member| MARKS.iter().any(|mark| folds_to(&member.key, mark));
-    let given = |member: &&Member| is_mark(member) && member.value.kind != NodeKind::Null;
+    let is_mark = |member: &Member<'_>| MARKS.iter().any(|mark| folds_to(&member.key, mark));
+    let given = |member: &&Member<'_>| is_mark(member) && member.value.kind != NodeKind::Null;
     let top = document.members().iter().find(given).map(|member| member.key_at);
     // If only the top level is read, errors in other parts do not matter.
-    let mut member = |node: &'n Node, name| match top_level_only {
+    let mut member = |node: &'n Node<'n>, name| match top_level_only {
         true => node.members().iter().find(|member| folds_to(&member.key, name)),
         false => reader.member(node, name),
     };
@@ -136,7 +136,7 @@ fn find<'n>(
         None => spec.map(|spec| spec.key_at),
     };
     let is_something_else = (resource, top) == (None, None) && configuration.is_none();
-    let is_workload = |reader: &mut Reader<'_>, kind: &Member| {
+    let is_workload = |reader: &mut Reader<'_>, kind: &Member<'_>| {
         let name = kind.value.text();
         name.is_some_and(|name| report_workload(reader, document, name, kind.value.at))
     };
@@ -197,7 +197,7 @@ fn is_ambiguous(reader: &mut Reader<'_>, found: &Found<'_>) -> bool {
 
 /// Reports the annotation with a program that crun installs instead of the profile. `None` only after an error was
 /// reported.
-fn bpf_data(reader: &mut Reader<'_>, document: &Node, dialect: Option<Dialect>) -> Option<()> {
+fn bpf_data(reader: &mut Reader<'_>, document: &Node<'_>, dialect: Option<Dialect>) -> Option<()> {
     let annotations = reader.member(document, "annotations");
     if reader.failed() {
         return None;
@@ -220,8 +220,8 @@ fn bpf_data(reader: &mut Reader<'_>, document: &Node, dialect: Option<Dialect>) 
 /// Warns about members outside the profile that look like parts of one.
 fn warn_about_others(
     reader: &mut Reader<'_>,
-    document: &Node,
-    linux: Option<&Node>,
+    document: &Node<'_>,
+    linux: Option<&Node<'_>>,
     located: &Located<'_>,
 ) {
     let profile = located.profile;

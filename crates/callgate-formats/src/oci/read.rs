@@ -75,7 +75,7 @@ pub fn read_with_bases(
 
 fn read_trees(
     text: &str,
-    documents: &[Node],
+    documents: &[Node<'_>],
     options: &ReadOptions,
     find: &mut Includes<'_>,
 ) -> Result<Profile, Diagnostics> {
@@ -125,8 +125,8 @@ fn read_trees(
 }
 
 /// The dialect, from the keys that only one of the formats has.
-fn detect(profile: &Node) -> Dialect {
-    let has = |node: &Node, keys: &[&str]| {
+fn detect(profile: &Node<'_>) -> Dialect {
+    let has = |node: &Node<'_>, keys: &[&str]| {
         keys.iter().any(|key| node.members().iter().any(|member| *member.key == **key))
     };
     let entries = profile.get("syscalls").map_or(&[][..], Node::items);

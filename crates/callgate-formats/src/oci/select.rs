@@ -14,7 +14,7 @@ use crate::syntax::tree::{Node, NodeKind};
 const MAX_LISTED: usize = 10;
 
 /// The resources and other documents of a text: the items of a list stand for themselves.
-pub(super) fn flatten(documents: &[Node]) -> Vec<&Node> {
+pub(super) fn flatten<'n>(documents: &'n [Node<'n>]) -> Vec<&'n Node<'n>> {
     let each = documents.iter().map(|document| {
         let items = document.get("items").filter(|_| is_list(document)).map(Node::items);
         items.unwrap_or(std::slice::from_ref(document))
@@ -24,7 +24,7 @@ pub(super) fn flatten(documents: &[Node]) -> Vec<&Node> {
 
 /// Whether a document is a list of resources. A list without items is none, for a better message; nor is one of profiles
 /// without a kind, which Kubernetes does not know.
-fn is_list(document: &Node) -> bool {
+fn is_list(document: &Node<'_>) -> bool {
     let kind = document.get("kind").and_then(Node::text);
     let items = document.get("items").map_or(&[][..], Node::items);
     let are_resources = !items.is_empty() && items.iter().all(|item| item.get("kind").is_some());
@@ -32,18 +32,19 @@ fn is_list(document: &Node) -> bool {
 }
 
 /// Whether a document is a `SeccompProfile` resource.
-fn is_resource(document: &Node) -> bool {
+fn is_resource(document: &Node<'_>) -> bool {
     document.get("kind").and_then(Node::text) == Some("SeccompProfile")
 }
 
 /// `metadata.name`.
-pub(super) fn resource_name(document: &Node) -> Option<&str> {
+pub(super) fn resource_name<'n>(document: &'n Node<'_>) -> Option<&'n str> {
     document.get("metadata")?.get("name")?.text()
 }
 
 /// The `SeccompProfile` resource with a name. Of several, the first.
-pub(super) fn find_resource<'n>(documents: &'n [Node], name: &str) -> Option<&'n Node> {
-    let is_it = |document: &&Node| is_resource(document) && resource_name(document) == Some(name);
+pub(super) fn find_resource<'n>(documents: &'n [Node<'n>], name: &str) -> Option<&'n Node<'n>> {
+    let is_it =
+        |document: &&Node<'_>| is_resource(document) && resource_name(document) == Some(name);
     flatten(documents).into_iter().find(is_it)
 }
 
@@ -51,10 +52,10 @@ pub(super) fn find_resource<'n>(documents: &'n [Node], name: &str) -> Option<&'n
 /// the resource with a name. `None` only after an error was reported.
 pub(super) fn choose<'n>(
     reader: &mut Reader<'_>,
-    documents: &'n [Node],
+    documents: &'n [Node<'n>],
     wanted: Option<&str>,
     choosing: fn(&str) -> String,
-) -> Option<&'n Node> {
+) -> Option<&'n Node<'n>> {
     let all = flatten(documents);
     match wanted {
         Some(name) => choose_named(reader, &all, name),
@@ -62,9 +63,13 @@ pub(super) fn choose<'n>(
     }
 }
 
-fn choose_named<'n>(reader: &mut Reader<'_>, all: &[&'n Node], name: &str) -> Option<&'n Node> {
-    let resources: Vec<&Node> = all.iter().copied().filter(|one| is_resource(one)).collect();
-    let named: Vec<&Node> =
+fn choose_named<'n>(
+    reader: &mut Reader<'_>,
+    all: &[&'n Node<'n>],
+    name: &str,
+) -> Option<&'n Node<'n>> {
+    let resources: Vec<&'n Node<'n>> = all.iter().copied().filter(|one| is_resource(one)).collect();
+    let named: Vec<&'n Node<'n>> =
         resources.iter().copied().filter(|one| resource_name(one) == Some(name)).collect();
     let shown = shorten(name);
     match (named.as_slice(), resources.as_slice()) {
@@ -98,12 +103,12 @@ fn choose_named<'n>(reader: &mut Reader<'_>, all: &[&'n Node], name: &str) -> Op
 
 fn choose_only<'n>(
     reader: &mut Reader<'_>,
-    all: &[&'n Node],
+    all: &[&'n Node<'n>],
     choosing: fn(&str) -> String,
-) -> Option<&'n Node> {
+) -> Option<&'n Node<'n>> {
     // A document without a kind is a profile as well, or the message about it is the best one.
-    let may_be_profile = |one: &&Node| is_resource(one) || one.get("kind").is_none();
-    let profiles: Vec<&Node> = all.iter().copied().filter(may_be_profile).collect();
+    let may_be_profile = |one: &&Node<'_>| is_resource(one) || one.get("kind").is_none();
+    let profiles: Vec<&'n Node<'n>> = all.iter().copied().filter(may_be_profile).collect();
     match profiles.as_slice() {
         [only] => Some(only),
         [] => all.iter().copied().find(|one| is_workload(one)).or(all.first().copied()),
@@ -130,8 +135,8 @@ fn choose_only<'n>(
 }
 
 /// The names of resources, for messages.
-fn list(resources: &[&Node]) -> String {
-    let name = |one: &&Node| match resource_name(one) {
+fn list(resources: &[&Node<'_>]) -> String {
+    let name = |one: &&Node<'_>| match resource_name(one) {
         Some(name) => shorten(name),
         None if matches!(one.kind, NodeKind::Map(_)) => "one without a name".to_owned(),
         None => one.describe(),

@@ -34,7 +34,7 @@ const SHOWN: usize = 5;
 struct Named<'n> {
     /// A pod or a container, as in messages.
     whose: String,
-    profile: &'n Node,
+    profile: &'n Node<'n>,
 }
 
 impl Named<'_> {
@@ -54,14 +54,14 @@ impl Named<'_> {
 }
 
 /// Whether a resource names profiles.
-pub(super) fn is_workload(document: &Node) -> bool {
+pub(super) fn is_workload(document: &Node<'_>) -> bool {
     text(document, "kind").is_some_and(|kind| path_of(kind).is_some())
 }
 
 /// Reports which profiles a workload names; `false` if a resource of this kind is none.
 pub(super) fn report_workload(
     reader: &mut Reader<'_>,
-    document: &Node,
+    document: &Node<'_>,
     kind: &str,
     at: usize,
 ) -> bool {
@@ -86,7 +86,7 @@ pub(super) fn report_workload(
 }
 
 /// The profiles of a pod and of its containers.
-fn named_in(pod: &Node) -> Vec<Named<'_>> {
+fn named_in<'n>(pod: &'n Node<'n>) -> Vec<Named<'n>> {
     let profile = |node| member(member(node, "securityContext")?, "seccompProfile");
     let of = |node, whose: String| profile(node).map(|profile| Named { whose, profile });
     let keys = ["initContainers", "containers", "ephemeralContainers"];
@@ -97,10 +97,10 @@ fn named_in(pod: &Node) -> Vec<Named<'_>> {
     of(pod, "the pod".to_owned()).into_iter().chain(own).collect()
 }
 
-fn member<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+fn member<'n>(node: &'n Node<'n>, key: &str) -> Option<&'n Node<'n>> {
     node.members().iter().find(|member| *member.key == *key).map(|member| &member.value)
 }
 
-fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+fn text<'n>(node: &'n Node<'_>, key: &str) -> Option<&'n str> {
     member(node, key)?.text()
 }

@@ -1,10 +1,11 @@
 //! Rules that libseccomp accepts or rejects one at a time, as they are added.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::by_syscall::Target;
 use super::comparison::Comparison;
 use super::libseccomp::{ChainNode, InsertError, StepBudget, Tree};
-use super::rule_set::{RuleSet, Target};
+use super::rule_set::RuleSet;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 
@@ -152,9 +153,9 @@ impl IncrementalRules {
 
     /// The rules of each syscall in libseccomp's form, by number.
     pub fn trees(&self) -> Vec<(i32, SyscallTree)> {
-        let mut trees: Vec<_> = self
-            .set
-            .targets()
+        let syscalls: BTreeSet<Target> = self.added.iter().copied().collect();
+        let mut trees: Vec<_> = syscalls
+            .into_iter()
             .filter_map(|syscall| {
                 let nr = match syscall {
                     Target::Number(nr) => nr as i32,

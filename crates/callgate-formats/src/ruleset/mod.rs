@@ -32,6 +32,7 @@
 //! A [`RuleSet`] does not know the default verdict: callers skip rules that have it, because libseccomp rejects
 //! them.
 
+mod by_syscall;
 mod comparison;
 mod incremental;
 mod libseccomp;

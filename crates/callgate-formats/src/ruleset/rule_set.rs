@@ -1,8 +1,8 @@
 //! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::by_syscall::{BySyscall, Target};
 use super::comparison::{Comparison, Conjunction};
 use super::libseccomp::{InsertError, StepBudget, Tree};
 use super::order::Order;
@@ -33,24 +33,40 @@ pub struct RuleSet<O> {
     indices: BTreeMap<Conjunction, usize>,
     /// The index of the condition without comparisons.
     unconditional: Option<usize>,
-    syscalls: BTreeMap<Target, SyscallRules<O>>,
+    syscalls: BySyscall<SyscallRules<O>>,
+    /// The syscalls that have had several rules. Most syscalls have one, which needs no comparison with others.
+    several: BTreeSet<Target>,
 }
 
 /// The rules of one syscall, in the order in which they were added.
 #[derive(Clone, Debug)]
 struct SyscallRules<O> {
-    added: Vec<AddedRule<O>>,
+    added: Added<O>,
     /// Whether one of them is unconditional, and so decides the syscall.
     is_always: bool,
 }
 
-/// The syscall that a rule is for. libseccomp also keeps rules for syscalls that the architecture does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Target {
-    Number(u32),
-    Missing(KnownSyscall),
-    /// A negative number, which libseccomp assigns to syscalls that an architecture does not have.
-    Pseudo(i32),
+/// One rule or more. Most syscalls have one, which needs no memory of its own.
+#[derive(Clone, Debug)]
+enum Added<O> {
+    One([AddedRule<O>; 1]),
+    Several(Vec<AddedRule<O>>),
+}
+
+impl<O: Copy> Added<O> {
+    fn push(&mut self, rule: AddedRule<O>) {
+        match self {
+            Added::One([first]) => *self = Added::Several(vec![*first, rule]),
+            Added::Several(rules) => rules.push(rule),
+        }
+    }
+
+    fn rules(&self) -> &[AddedRule<O>] {
+        match self {
+            Added::One(rule) => rule,
+            Added::Several(rules) => rules,
+        }
+    }
 }
 
 /// A rule of one syscall.
@@ -162,7 +178,8 @@ impl<O: Copy> RuleSet<O> {
             conditions: Vec::new(),
             indices: BTreeMap::new(),
             unconditional: None,
-            syscalls: BTreeMap::new(),
+            syscalls: BySyscall::new(arch),
+            several: BTreeSet::new(),
         }
     }
 
@@ -260,17 +277,19 @@ impl<O: Copy> RuleSet<O> {
         };
         let is_always = self.unconditional == Some(condition);
         let rule = AddedRule { condition, verdict, origin };
-        let rules = match self.syscalls.entry(syscall) {
-            // Most syscalls have one rule.
-            Entry::Vacant(place) => place.insert(SyscallRules { added: vec![rule], is_always }),
-            Entry::Occupied(rules) => {
-                let rules = rules.into_mut();
+        let place = self.syscalls.place(syscall);
+        let rules = match place {
+            None => place.insert(SyscallRules { added: Added::One([rule]), is_always }),
+            Some(rules) => {
+                if let Added::One(_) = rules.added {
+                    self.several.insert(syscall);
+                }
                 rules.added.push(rule);
                 rules.is_always |= is_always;
                 rules
             }
         };
-        &rules.added
+        rules.added.rules()
     }
 
     /// The index of a condition; adds it if necessary.
@@ -290,8 +309,8 @@ impl<O: Copy> RuleSet<O> {
     /// The rules without effect.
     pub fn overridden(&self) -> Vec<Overridden<O>> {
         let covering = self.covering();
-        let several = self.numbers().filter(|(_, rules)| rules.len() > 1);
-        let outcomes = several.map(|(_, rules)| self.outcome(rules, &covering));
+        let outcomes = self.several_rules().filter(|(target, _)| target.number().is_some());
+        let outcomes = outcomes.map(|(_, rules)| self.outcome(rules, &covering));
         outcomes.flat_map(|outcome| outcome.overridden).collect()
     }
 
@@ -300,7 +319,8 @@ impl<O: Copy> RuleSet<O> {
     pub fn contradictions(&self) -> Vec<Conflict<O>> {
         let covering = self.covering();
         let mut conflicts = Vec::new();
-        for (nr, rules) in self.numbers().filter(|(_, rules)| rules.len() > 1) {
+        for (target, rules) in self.several_rules() {
+            let Some(nr) = target.number() else { continue };
             let pairs = self.outcome(rules, &covering).contradicting;
             let conflict = |(earlier, later)| self.conflict(Some(nr), &earlier, &later);
             conflicts.extend(pairs.into_iter().map(conflict));
@@ -314,16 +334,13 @@ impl<O: Copy> RuleSet<O> {
     /// most half of what is left, so that some remain for the others.
     pub fn refused(&self, version: LibseccompVersion, steps: &mut u64) -> Refusals<O> {
         let mut refusals = Refusals { conflicts: Vec::new(), unknown: Vec::new() };
-        for (syscall, SyscallRules { added: rules, .. }) in &self.syscalls {
+        for (syscall, rules) in self.several_rules() {
             // Rules with the same verdict never contradict each other.
             let first = rules.first().map(|rule| rule.verdict);
             if rules.iter().all(|rule| Some(rule.verdict) == first) {
                 continue;
             }
-            let nr = match syscall {
-                Target::Number(nr) => Some(*nr),
-                Target::Missing(_) | Target::Pseudo(_) => None,
-            };
+            let nr = syscall.number();
             let share = *steps / 2;
             let mut left = StepBudget(share);
             let mut tree =
@@ -369,10 +386,13 @@ impl<O: Copy> RuleSet<O> {
 
     /// The rules of the syscalls that the architecture has.
     fn numbers(&self) -> impl Iterator<Item = (u32, &[AddedRule<O>])> {
-        self.syscalls.iter().filter_map(|(syscall, rules)| match syscall {
-            Target::Number(nr) => Some((*nr, rules.added.as_slice())),
-            Target::Missing(_) | Target::Pseudo(_) => None,
-        })
+        self.syscalls.numbers().map(|(nr, rules)| (nr, rules.added.rules()))
+    }
+
+    /// The rules of the syscalls that have several rules.
+    fn several_rules(&self) -> impl Iterator<Item = (Target, &[AddedRule<O>])> {
+        let rules = self.several.iter().map(|syscall| (*syscall, self.rules_of(*syscall)));
+        rules.filter(|(_, rules)| rules.len() > 1)
     }
 
     /// All rules for syscalls that the architecture has, by number and then in the order in which they were added: the
@@ -390,17 +410,12 @@ impl<O: Copy> RuleSet<O> {
 
     /// The rules of one syscall, in the order in which they were added.
     pub(super) fn rules_of(&self, syscall: Target) -> &[AddedRule<O>] {
-        self.syscalls.get(&syscall).map_or(&[], |rules| &rules.added)
-    }
-
-    /// The syscalls that have rules.
-    pub(super) fn targets(&self) -> impl Iterator<Item = Target> {
-        self.syscalls.keys().copied()
+        self.syscalls.get(syscall).map_or(&[], |rules| rules.added.rules())
     }
 
     /// Whether an unconditional rule decides this syscall.
     pub(super) fn is_always(&self, syscall: Target) -> bool {
-        self.syscalls.get(&syscall).is_some_and(|rules| rules.is_always)
+        self.syscalls.get(syscall).is_some_and(|rules| rules.is_always)
     }
 
     /// The comparisons of a condition.
@@ -410,16 +425,15 @@ impl<O: Copy> RuleSet<O> {
 
     /// Removes the rule of a syscall that was added last.
     pub(super) fn remove_last(&mut self, syscall: Target) {
-        let Some(SyscallRules { added, is_always }) = self.syscalls.get_mut(&syscall) else {
-            return;
-        };
-        added.pop();
-        if added.is_empty() {
-            self.syscalls.remove(&syscall);
-            return;
+        let place = self.syscalls.place(syscall);
+        match place {
+            Some(SyscallRules { added: Added::Several(rules), is_always }) if rules.len() > 1 => {
+                rules.pop();
+                let unconditional = self.unconditional;
+                *is_always = rules.iter().any(|rule| Some(rule.condition) == unconditional);
+            }
+            _ => *place = None,
         }
-        let unconditional = self.unconditional;
-        *is_always = added.iter().any(|rule| Some(rule.condition) == unconditional);
     }
 
     fn is_unconditional_rule(&self, rule: &AddedRule<O>) -> bool {
@@ -513,7 +527,8 @@ impl<O: Copy> RuleSet<O> {
     /// precedence.
     fn rules(&self) -> Vec<Rule> {
         let covering = self.covering();
-        let mut always: Vec<(Verdict, Vec<u32>)> = Vec::new();
+        // For each verdict the numbers, as ranges.
+        let mut always: Vec<(Verdict, Vec<(u32, u32)>)> = Vec::new();
         let mut when = Vec::new();
         for (nr, rules) in self.numbers() {
             let outcome;
@@ -535,13 +550,16 @@ impl<O: Copy> RuleSet<O> {
                             verdict,
                         });
                     }
-                    (None, Some((_, numbers))) => numbers.push(nr),
-                    (None, None) => always.push((verdict, vec![nr])),
+                    (None, Some((_, ranges))) => match ranges.last_mut() {
+                        Some((_, last)) if last.checked_add(1) == Some(nr) => *last = nr,
+                        _ => ranges.push((nr, nr)),
+                    },
+                    (None, None) => always.push((verdict, vec![(nr, nr)])),
                 }
             }
         }
-        let always = always.into_iter().map(|(verdict, numbers)| Rule {
-            syscalls: numbers.into_iter().collect(),
+        let always = always.into_iter().map(|(verdict, ranges)| Rule {
+            syscalls: SyscallSet::from_ranges(ranges),
             when: Condition::always(),
             verdict,
         });

@@ -8,6 +8,8 @@
 //! the key `"names\u0000x"` for `names`, and libseccomp takes the syscall name `"read\u0000x"` for `read` in every
 //! runtime. No profile and no recording needs the character.
 
+use std::borrow::Cow;
+
 use hifijson::num::LexWrite as _;
 use hifijson::str::LexAlloc as _;
 use hifijson::token::Lex as _;
@@ -19,7 +21,7 @@ use callgate_bpf::diagnostic::{Diagnostic, Position};
 /// Maximum depth of nested lists and objects.
 const MAX_DEPTH: usize = 512;
 
-/// Maximum number of keys and values in a text. Each takes up to 64 bytes of memory. The largest profiles in use
+/// Maximum number of keys and values in a text. Each takes up to 72 bytes of memory. The largest profiles in use
 /// have 4,000; a recording has up to 250 per distinct syscall.
 pub const MAX_VALUES: usize = 2_000_000;
 
@@ -32,7 +34,7 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 ///
 /// # Errors
 /// The first syntax error, or the limit that the text exceeds.
-pub fn parse(text: &str) -> Result<Node> {
+pub fn parse(text: &str) -> Result<Node<'_>> {
     if text.starts_with('\u{feff}') {
         return Err(Diagnostic::error(
             Some(Position { line: 1, column: 1 }),
@@ -52,12 +54,12 @@ pub fn parse(text: &str) -> Result<Node> {
 }
 
 /// A list or an object whose end has not been reached.
-struct Open {
+struct Open<'t> {
     at: usize,
     /// Length of `items` or `members` when it was opened.
     before: usize,
     /// In an object: the key whose value comes next.
-    key: Option<(Box<str>, usize)>,
+    key: Option<(Cow<'t, str>, usize)>,
     is_map: bool,
 }
 
@@ -77,17 +79,17 @@ enum Next {
 struct Builder<'t> {
     text: &'t str,
     lexer: SliceLexer<'t>,
-    open: Vec<Open>,
+    open: Vec<Open<'t>>,
     /// The items so far of all open lists, those of the innermost list last.
-    items: Vec<Node>,
+    items: Vec<Node<'t>>,
     /// The members so far of all open objects, likewise.
-    members: Vec<Member>,
+    members: Vec<Member<'t>>,
     /// Number of keys and values so far.
     count: usize,
 }
 
 impl<'t> Builder<'t> {
-    fn document(mut self) -> Result<Node> {
+    fn document(mut self) -> Result<Node<'t>> {
         let Some(first) = self.lexer.ws_peek() else {
             return Err(Diagnostic::error(None, "the text is empty; expected a JSON object").help(
                 "give a seccomp profile, for example {\"defaultAction\": …, \"syscalls\": […]}",
@@ -154,7 +156,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Reads the value, or opens the list or object, that starts with this byte.
-    fn value(&mut self, first: u8, done: &mut Option<Node>) -> Result<Next> {
+    fn value(&mut self, first: u8, done: &mut Option<Node<'t>>) -> Result<Next> {
         let at = self.offset();
         let kind = match first {
             b'{' => return self.enter(at, true),
@@ -172,7 +174,7 @@ impl<'t> Builder<'t> {
         Ok(self.place(Node { at, kind }, done))
     }
 
-    fn number(&mut self) -> Result<NodeKind> {
+    fn number(&mut self) -> Result<NodeKind<'t>> {
         let number = self.lexer.num_string().validated();
         let at = self.offset();
         let is_digit = self.lexer.peek_next().is_some_and(|byte| byte.is_ascii_digit());
@@ -184,9 +186,9 @@ impl<'t> Builder<'t> {
     }
 
     /// Reads the string that starts with the quotation mark at this offset.
-    fn string(&mut self, at: usize) -> Result<Box<str>> {
+    fn string(&mut self, at: usize) -> Result<Cow<'t, str>> {
         if let Some(plain) = self.plain_string(at) {
-            return Ok(plain.into());
+            return Ok(Cow::Borrowed(plain));
         }
         self.lexer.take_next();
         let string = self.lexer.str_string().map_err(|error| self.string_error(&error, at))?;
@@ -197,17 +199,15 @@ impl<'t> Builder<'t> {
                 .error(at + nul_escape(raw), message)
                 .help("remove it: programs written in C end the string there, others do not"));
         }
-        Ok(string.into())
+        Ok(string)
     }
 
     /// The same for a string without escapes and errors; reads nothing of others.
     fn plain_string(&mut self, at: usize) -> Option<&'t str> {
-        let start = at + 1;
-        let rest = self.text.as_bytes().get(start..)?;
-        let end = start + rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\'))?;
-        let string = self.text.get(start..end)?;
-        let after = self.text.as_bytes().get(end..)?.strip_prefix(b"\"")?;
-        self.lexer = SliceLexer::new(after);
+        let rest = self.text.get(at + 1..)?;
+        let len = rest.bytes().position(|byte| !IS_PLAIN[usize::from(byte)])?;
+        let (string, after) = rest.split_at_checked(len)?;
+        self.lexer = SliceLexer::new(after.as_bytes().strip_prefix(b"\"")?);
         Some(string)
     }
 
@@ -253,7 +253,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Closes the innermost list or object.
-    fn close(&mut self, done: &mut Option<Node>) -> Next {
+    fn close(&mut self, done: &mut Option<Node<'t>>) -> Next {
         self.lexer.take_next();
         let Some(Open { at, before, is_map, .. }) = self.open.pop() else {
             return Next::CommaOrEnd;
@@ -267,7 +267,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Adds a complete value to the innermost list or object, or makes it the document.
-    fn place(&mut self, value: Node, done: &mut Option<Node>) -> Next {
+    fn place(&mut self, value: Node<'t>, done: &mut Option<Node<'t>>) -> Next {
         match self.open.last_mut() {
             None => *done = Some(value),
             Some(open) => match open.key.take() {
@@ -281,16 +281,16 @@ impl<'t> Builder<'t> {
     /// Counts a key or value that starts here.
     fn counted(&mut self, at: usize) -> Result<()> {
         self.count += 1;
-        if self.count <= MAX_VALUES {
-            return Ok(());
-        }
+        if self.count <= MAX_VALUES { Ok(()) } else { Err(self.too_many(at)) }
+    }
+
+    fn too_many(&self, at: usize) -> Diagnostic {
         let message = format!(
             "the text exceeds the limit of {MAX_VALUES} keys and values within its first {at} of {} bytes",
             self.text.len()
         );
-        Err(self
-            .error(at, message)
-            .help("profiles and recordings are far smaller; check that this is the right file"))
+        self.error(at, message)
+            .help("profiles and recordings are far smaller; check that this is the right file")
     }
 
     fn error(&self, at: usize, message: impl Into<String>) -> Diagnostic {
@@ -349,6 +349,16 @@ impl<'t> Builder<'t> {
     }
 }
 
+/// Whether a byte is a part of a string that means itself: not a control character, a quotation mark or a backslash.
+static IS_PLAIN: [bool; 256] = {
+    let (mut plain, mut byte) = ([true; 256], 0);
+    while byte < plain.len() {
+        plain[byte] = !matches!(byte as u8, 0..0x20 | b'"' | b'\\');
+        byte += 1;
+    }
+    plain
+};
+
 /// Whether a character is white space to other programs, but not in JSON.
 fn is_foreign_space(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'
@@ -372,7 +382,7 @@ fn nul_escape(raw: &str) -> usize {
 /// The elements that were pushed since the stack had this length, without spare capacity.
 fn taken<T>(stack: &mut Vec<T>, since: usize) -> Box<[T]> {
     // The whole stack: no copy needed.
-    if since == 0 { std::mem::take(stack).into() } else { stack.drain(since..).collect() }
+    if since == 0 { std::mem::take(stack).into() } else { stack.split_off(since).into() }
 }
 
 #[cfg(test)]

@@ -46,13 +46,21 @@ pub(crate) const fn foreign_key(name: &'static str, owner: &'static str) -> Know
 pub struct Fields<'n> {
     /// Byte offset of the map.
     pub at: usize,
-    found: Vec<(&'static str, &'n Node)>,
+    found: Vec<Field<'n>>,
+}
+
+/// A member whose key is known.
+struct Field<'n> {
+    name: &'static str,
+    key_at: usize,
+    /// `None` for a value that is null, or that is ignored.
+    value: Option<&'n Node<'n>>,
 }
 
 impl<'n> Fields<'n> {
     /// The value of a key. Null counts as absent.
-    pub fn get(&self, key: &str) -> Option<&'n Node> {
-        self.found.iter().find(|(found, _)| *found == key).map(|(_, node)| *node)
+    pub fn get(&self, key: &str) -> Option<&'n Node<'n>> {
+        self.found.iter().filter(|field| field.name == key).find_map(|field| field.value)
     }
 }
 
@@ -157,7 +165,7 @@ impl<'t> Reader<'t> {
     /// The members of a map. Unknown and foreign keys are warnings, repeated keys are errors.
     pub fn fields<'n>(
         &mut self,
-        node: &'n Node,
+        node: &'n Node<'n>,
         what: &str,
         known: &[KnownKey],
     ) -> Option<Fields<'n>> {
@@ -165,29 +173,43 @@ impl<'t> Reader<'t> {
             self.wrong_type(node, what, "an object");
             return None;
         };
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut found = Vec::new();
+        let mut found: Vec<Field<'n>> = Vec::with_capacity(known.len().min(members.len()));
+        let mut unknown: BTreeMap<&str, usize> = BTreeMap::new();
         for member in members {
             let exact = known.iter().find(|known| *known.name == *member.key);
             let folded = || known.iter().find(|known| folds_to(&member.key, known.name));
             let matching =
                 if self.keys == KeyMatching::Exact { exact } else { exact.or_else(folded) };
             let is_folded = exact.is_none() && matching.is_some();
-            let name = matching.map_or(&*member.key, |known| known.name);
-            if is_folded && self.keys == KeyMatching::Unambiguous {
-                self.disputed_key(member, name);
-            } else if let Some(first) = seen.get(name) {
-                self.given_twice(member, *first);
-                continue;
+            let first = match matching {
+                Some(known) => {
+                    let same = found.iter().rfind(|field| field.name == known.name);
+                    same.map(|field| field.key_at)
+                }
+                None => unknown.get(&*member.key).copied(),
+            };
+            match (matching, first) {
+                (Some(known), _) if is_folded && self.keys == KeyMatching::Unambiguous => {
+                    self.disputed_key(member, known.name);
+                }
+                (_, Some(first)) => {
+                    self.given_twice(member, first);
+                    continue;
+                }
+                _ => {}
             }
-            seen.insert(name, member.key_at);
-            match matching {
-                None => self.unknown_key(&member.key, member.key_at, what, known),
-                Some(KnownKey { name, foreign: Some(owner) }) => {
+            let Some(KnownKey { name, foreign }) = matching else {
+                unknown.insert(&member.key, member.key_at);
+                self.unknown_key(&member.key, member.key_at, what, known);
+                continue;
+            };
+            let value = match foreign {
+                Some(owner) => {
                     let message = format!("`{name}` is ignored: it is a key of {owner}");
                     self.warn(member.key_at, message);
+                    None
                 }
-                Some(KnownKey { name, .. }) => {
+                None => {
                     if is_folded && self.keys == KeyMatching::CaseFolded {
                         let given = escape_key(&member.key);
                         let message = format!(
@@ -196,19 +218,18 @@ impl<'t> Reader<'t> {
                         self.warn(member.key_at, message).help =
                             format!("write `{name}`: other runtimes ignore `{given}`");
                     }
-                    if member.value.kind != NodeKind::Null {
-                        found.push((*name, &member.value));
-                    }
+                    Some(&member.value).filter(|value| value.kind != NodeKind::Null)
                 }
-            }
+            };
+            found.push(Field { name, key_at: member.key_at, value });
         }
         Some(Fields { at: node.at, found })
     }
 
     /// The member with this name in a map whose other members are not read. Null counts as absent. A repeated key
     /// is an error, and so is one that programs match differently.
-    pub fn member<'n>(&mut self, node: &'n Node, name: &str) -> Option<&'n Member> {
-        let mut found: Option<&Member> = None;
+    pub fn member<'n>(&mut self, node: &'n Node<'n>, name: &str) -> Option<&'n Member<'n>> {
+        let mut found: Option<&Member<'n>> = None;
         for member in node.members() {
             let exact = *member.key == *name;
             if !exact && (self.keys == KeyMatching::Exact || !folds_to(&member.key, name)) {
@@ -231,7 +252,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reports which of these keys are repeated in a map whose other members are not read.
-    pub fn no_duplicates(&mut self, node: &Node, keys: &[&str]) {
+    pub fn no_duplicates(&mut self, node: &Node<'_>, keys: &[&str]) {
         for key in keys {
             let mut members = node.members().iter().filter(|member| *member.key == **key);
             let first = members.next().map_or(0, |member| member.key_at);
@@ -239,14 +260,14 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn given_twice(&mut self, member: &Member, first: usize) {
+    fn given_twice(&mut self, member: &Member<'_>, first: usize) {
         let first = self.place(first);
         let message = format!("`{}` is given twice, first at {first}", shorten(&member.key));
         self.error(member.key_at, message).help =
             "remove one: parsers disagree on which of the two counts".to_owned();
     }
 
-    fn disputed_key(&mut self, member: &Member, name: &str) {
+    fn disputed_key(&mut self, member: &Member<'_>, name: &str) {
         let message = format!(
             "programs in Go (Docker, Podman, runc) read `{}` as `{name}`, but crun and Kubernetes do not",
             escape_key(&member.key)
@@ -275,13 +296,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Reports a value of the wrong type.
-    pub fn wrong_type(&mut self, node: &Node, what: &str, expected: &str) {
+    pub fn wrong_type(&mut self, node: &Node<'_>, what: &str, expected: &str) {
         let message = format!("{what} must be {expected}, but is {}", node.describe());
         self.error(node.at, message);
     }
 
     /// The items of a list; any other value is an error.
-    pub fn list<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [Node]> {
+    pub fn list<'n>(&mut self, node: &'n Node<'n>, what: &str) -> Option<&'n [Node<'n>]> {
         match &node.kind {
             NodeKind::List(items) => Some(items),
             _ => {
@@ -292,7 +313,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The text of a string; any other value is an error.
-    pub fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+    pub fn text<'n>(&mut self, node: &'n Node<'n>, what: &str) -> Option<&'n str> {
         match &node.kind {
             NodeKind::Text(text) => Some(text),
             _ => {
@@ -303,16 +324,21 @@ impl<'t> Reader<'t> {
     }
 
     /// The strings of a list with their byte offsets; any other value or item is an error.
-    pub fn texts<'n>(&mut self, node: &'n Node, what: &str) -> Option<Vec<(usize, &'n str)>> {
+    pub fn texts<'n>(&mut self, node: &'n Node<'n>, what: &str) -> Option<Vec<(usize, &'n str)>> {
         let items = self.list(node, what)?;
-        let item = format!("each item of {what}");
-        let texts: Vec<_> =
-            items.iter().filter_map(|node| Some((node.at, self.text(node, &item)?))).collect();
+        let mut texts = Vec::with_capacity(items.len());
+        texts.extend(items.iter().filter_map(|node| match node.text() {
+            Some(text) => Some((node.at, text)),
+            None => {
+                self.wrong_type(node, &format!("each item of {what}"), "a string");
+                None
+            }
+        }));
         (texts.len() == items.len()).then_some(texts)
     }
 
     /// An integer from 0 to `max`; any other value is an error.
-    pub fn integer(&mut self, node: &Node, what: &str, max: u64) -> Option<u64> {
+    pub fn integer(&mut self, node: &Node<'_>, what: &str, max: u64) -> Option<u64> {
         let NodeKind::Number(digits) = &node.kind else {
             self.wrong_type(node, what, "an integer");
             return None;

@@ -1,48 +1,51 @@
 //! A document as a tree in which every key and every value has its byte offset.
 //!
 //! [`json`](super::json) and [`yaml`](super::yaml) build it. Offsets become line and column only when a message
-//! needs them. The parsers bound the depth, so walking and dropping a tree may recurse.
+//! needs them. Strings without escapes are borrowed from the text. The parsers bound the depth, so walking and dropping a
+//! tree may recurse.
+
+use std::borrow::Cow;
 
 use crate::diagnostics::quote::shorten;
 
 /// A value with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct Node<'t> {
     /// Byte offset of its first character.
     pub at: usize,
     /// Its type and content.
-    pub kind: NodeKind,
+    pub kind: NodeKind<'t>,
 }
 
 /// The type of a value, and the value itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NodeKind {
+pub enum NodeKind<'t> {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
     /// A number as written, with all its digits: readers decide which numbers they accept.
-    Number(Box<str>),
+    Number(Cow<'t, str>),
     /// A string, with its escapes decoded.
-    Text(Box<str>),
+    Text(Cow<'t, str>),
     /// A list.
-    List(Box<[Node]>),
+    List(Box<[Node<'t>]>),
     /// Members in the order of the text; the same key may occur twice.
-    Map(Box<[Member]>),
+    Map(Box<[Member<'t>]>),
 }
 
 /// One `key: value` of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct Member<'t> {
     /// The key.
-    pub key: Box<str>,
+    pub key: Cow<'t, str>,
     /// Byte offset of the key.
     pub key_at: usize,
     /// The value.
-    pub value: Node,
+    pub value: Node<'t>,
 }
 
-impl Node {
+impl<'t> Node<'t> {
     /// A description for a message: `the number 5`, `a list`.
     pub fn describe(&self) -> String {
         match &self.kind {
@@ -57,7 +60,7 @@ impl Node {
 
     /// The value of the first member with this key, if this is a map that has one. Null counts as absent, as
     /// it does in every program that reads these formats.
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&Node<'t>> {
         self.members()
             .iter()
             .find(|member| *member.key == *key)
@@ -83,8 +86,31 @@ impl Node {
         }
     }
 
+    /// The same tree, which borrows nothing from the text.
+    pub fn into_owned(self) -> Node<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        let kind = match self.kind {
+            NodeKind::Null => NodeKind::Null,
+            NodeKind::Bool(value) => NodeKind::Bool(value),
+            NodeKind::Number(digits) => NodeKind::Number(owned(digits)),
+            NodeKind::Text(text) => NodeKind::Text(owned(text)),
+            NodeKind::List(items) => {
+                NodeKind::List(items.into_iter().map(Node::into_owned).collect())
+            }
+            NodeKind::Map(members) => {
+                let member = |Member { key, key_at, value }| Member {
+                    key: owned(key),
+                    key_at,
+                    value: value.into_owned(),
+                };
+                NodeKind::Map(members.into_iter().map(member).collect())
+            }
+        };
+        Node { at: self.at, kind }
+    }
+
     /// The members of a map; empty for any other value.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[Member<'t>] {
         match &self.kind {
             NodeKind::Map(members) => members,
             _ => &[],
@@ -92,7 +118,7 @@ impl Node {
     }
 
     /// The items of a list; empty for any other value.
-    pub fn items(&self) -> &[Node] {
+    pub fn items(&self) -> &[Node<'t>] {
         match &self.kind {
             NodeKind::List(items) => items,
             _ => &[],

@@ -13,7 +13,7 @@ use crate::source::settings::{named, unknown};
 const COMPILING: &[&str] = &["model", "optimize", "instructions", "weights"];
 
 /// Reads the options.
-pub(super) fn compiling(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<Compiling> {
+pub(super) fn compiling(reader: &mut Reader<'_>, node: Option<&Node<'_>>) -> Option<Compiling> {
     let mut compiling = Compiling::default();
     let Some(node) = node else { return Some(compiling) };
     let known: Vec<KnownKey> = COMPILING.iter().map(|name| key(name)).collect();

@@ -74,7 +74,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, Vec<Diagnostic>> {
     request.ok_or_else(|| reader.finish())
 }
 
-fn request(reader: &mut Reader<'_>, document: &Node) -> Option<Request> {
+fn request(reader: &mut Reader<'_>, document: &Node<'_>) -> Option<Request> {
     if !matches!(document.kind, NodeKind::Map(_)) {
         reader.wrong_type(document, "a request", "an object");
         return None;
@@ -158,7 +158,7 @@ fn required<'n>(
     reader: &mut Reader<'_>,
     fields: &Fields<'n>,
     key: &'static str,
-) -> Option<&'n Node> {
+) -> Option<&'n Node<'n>> {
     let node = fields.get(key);
     if node.is_none() {
         reader.error(fields.at, format!("missing key `{key}`"));
@@ -240,7 +240,7 @@ fn recorded(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Recorded> {
 }
 
 /// Names or numbers.
-fn words(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Vec<String>> {
+fn words(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Vec<String>> {
     let items = reader.list(node, what)?;
     let item = format!("each item of {what}");
     items.iter().map(|node| word(reader, node, &item)).collect()

@@ -33,7 +33,7 @@ const KEYS: &[KnownKey] = &[
 /// Reads a source; `what` is its key, which is its name unless it has another.
 pub(super) fn source(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     what: &str,
     machine: Arch,
 ) -> Option<SourceText> {
@@ -83,7 +83,7 @@ fn content(reader: &mut Reader<'_>, fields: &Fields<'_>, what: &str) -> Option<S
 }
 
 /// Instructions as lists of their fields.
-fn insns(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<RawInsn>> {
+fn insns(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<RawInsn>> {
     let items = reader.list(node, "`insns`")?;
     let mut insns = Vec::new();
     for item in items {
@@ -103,7 +103,7 @@ fn insns(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<RawInsn>> {
 }
 
 /// Bytes as hexadecimal digits.
-fn bytes(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<u8>> {
+fn bytes(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Vec<u8>> {
     let digits = reader.text(node, "`hex`")?.as_bytes();
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let (pairs, rest) = digits.as_chunks::<2>();
@@ -117,7 +117,7 @@ fn bytes(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<u8>> {
 }
 
 /// Texts by name.
-fn files(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<BTreeMap<String, String>> {
+fn files(reader: &mut Reader<'_>, node: Option<&Node<'_>>) -> Option<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     let Some(node) = node else { return Some(files) };
     if !matches!(node.kind, NodeKind::Map(_)) {
@@ -137,7 +137,7 @@ fn files(reader: &mut Reader<'_>, node: Option<&Node>) -> Option<BTreeMap<String
 /// Values by the names of their variables.
 fn values_of_variables(
     reader: &mut Reader<'_>,
-    node: Option<&Node>,
+    node: Option<&Node<'_>>,
 ) -> Option<Vec<(String, Value)>> {
     let mut values = Vec::new();
     let Some(node) = node else { return Some(values) };

@@ -9,7 +9,7 @@ use crate::source::settings;
 /// The value of a text at a node; an error of the function has the position of the node.
 pub(super) fn of_text<T>(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     what: &str,
     value: impl FnOnce(&str) -> Result<T, Diagnostic>,
 ) -> Option<T> {
@@ -25,7 +25,7 @@ pub(super) fn of_text<T>(
 /// A name out of a list.
 pub(super) fn named<T: Copy>(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     what: &str,
     known: &[(&str, T)],
 ) -> Option<T> {
@@ -33,12 +33,12 @@ pub(super) fn named<T: Copy>(
 }
 
 /// An architecture, by any of its names.
-pub(super) fn arch(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Arch> {
+pub(super) fn arch(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<Arch> {
     of_text(reader, node, what, |given| settings::arch(what, given))
 }
 
 /// A boolean.
-pub(super) fn boolean(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<bool> {
+pub(super) fn boolean(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<bool> {
     match node.kind {
         NodeKind::Bool(value) => Some(value),
         _ => {
@@ -49,7 +49,7 @@ pub(super) fn boolean(reader: &mut Reader<'_>, node: &Node, what: &str) -> Optio
 }
 
 /// A name, or a number as written.
-pub(super) fn word(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<String> {
+pub(super) fn word(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<String> {
     match &node.kind {
         NodeKind::Text(text) => Some(text.to_string()),
         NodeKind::Number(digits) => Some(digits.to_string()),

@@ -14,7 +14,7 @@ pub(super) fn message(line: &str) -> Option<String> {
     if let Some(text) = message.text() {
         return Some(text.to_owned() + "\n");
     }
-    let byte = |item: &Node| match &item.kind {
+    let byte = |item: &Node<'_>| match &item.kind {
         callgate_formats::syntax::tree::NodeKind::Number(digits) => {
             integer(digits).and_then(|byte| u8::try_from(byte).ok())
         }

@@ -37,12 +37,12 @@ pub(super) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
 }
 
 /// The map that is the profile: the one with the default action.
-fn profile<'n>(input: &Input<'_>, documents: &'n [Node]) -> Option<&'n Node> {
+fn profile<'n>(input: &Input<'_>, documents: &'n [Node<'n>]) -> Option<&'n Node<'n>> {
     let maps = entries::maps(documents);
-    let with_default: Vec<&Node> =
+    let with_default: Vec<&Node<'_>> =
         maps.into_iter().filter(|map| member(map, "defaultAction").is_some()).collect();
     let default = input.default_at();
-    let has_default = |map: &&&Node| {
+    let has_default = |map: &&&Node<'_>| {
         let found = member(map, "defaultAction");
         found.is_some_and(|found| Some(found.value.at) == default || Some(found.key_at) == default)
     };
@@ -53,7 +53,7 @@ fn profile<'n>(input: &Input<'_>, documents: &'n [Node]) -> Option<&'n Node> {
 }
 
 /// Whether an entry allows its syscalls always, everywhere.
-fn is_plain(entry: &Node) -> bool {
+fn is_plain(entry: &Node<'_>) -> bool {
     let is_set = |key| {
         entry.get(key).is_some_and(|node| !node.items().is_empty() || !node.members().is_empty())
     };
@@ -62,13 +62,13 @@ fn is_plain(entry: &Node) -> bool {
 }
 
 /// The name at the end of the first list of names that are always allowed.
-fn appended(input: &Input<'_>, items: &[Node]) -> Option<Edit> {
+fn appended(input: &Input<'_>, items: &[Node<'_>]) -> Option<Edit> {
     let entry = items.iter().find(|entry| is_plain(entry) && !names(entry).is_empty())?;
     entries::append_string(input.text, names(entry), &input.wanted.name)
 }
 
 /// A new entry.
-fn new_entry(input: &Input<'_>, profile: &Node, items: &[Node]) -> Option<Edit> {
+fn new_entry(input: &Input<'_>, profile: &Node<'_>, items: &[Node<'_>]) -> Option<Edit> {
     let name = &input.wanted.name;
     // Docker's first format has one name per entry.
     let is_single = items.iter().any(|entry| member(entry, "name").is_some())
@@ -109,9 +109,12 @@ fn new_entry(input: &Input<'_>, profile: &Node, items: &[Node]) -> Option<Edit> 
 }
 
 /// The entries that deny the syscall, with their indices and those of the name in their lists.
-fn denying<'n>(input: &Input<'_>, items: &'n [Node]) -> Vec<(usize, &'n Node, BTreeSet<usize>)> {
+fn denying<'n>(
+    input: &Input<'_>,
+    items: &'n [Node<'n>],
+) -> Vec<(usize, &'n Node<'n>, BTreeSet<usize>)> {
     let at = input.denying();
-    let is_here = |node: &Node| at.contains(&node.at);
+    let is_here = |node: &Node<'_>| at.contains(&node.at);
     let mut found = Vec::new();
     for (index, entry) in items.iter().enumerate() {
         let names = names(entry).iter().enumerate();
@@ -124,12 +127,12 @@ fn denying<'n>(input: &Input<'_>, items: &'n [Node]) -> Vec<(usize, &'n Node, BT
     found
 }
 
-fn names(entry: &Node) -> &[Node] {
+fn names<'n>(entry: &'n Node<'n>) -> &'n [Node<'n>] {
     entry.get("names").map_or(&[][..], Node::items)
 }
 
 /// The name removed from the entries that deny it; entries without other names are removed. Empty if one cannot be.
-fn removed(input: &Input<'_>, items: &[Node]) -> Vec<Edit> {
+fn removed(input: &Input<'_>, items: &[Node<'_>]) -> Vec<Edit> {
     let (mut edits, mut whole) = (Vec::new(), BTreeSet::new());
     for (index, entry, own) in denying(input, items) {
         let names = names(entry);
@@ -146,7 +149,7 @@ fn removed(input: &Input<'_>, items: &[Node]) -> Vec<Edit> {
 }
 
 /// The action of entries that deny only this syscall, replaced.
-fn permitted(input: &Input<'_>, items: &[Node]) -> Option<Vec<Edit>> {
+fn permitted(input: &Input<'_>, items: &[Node<'_>]) -> Option<Vec<Edit>> {
     let edits = denying(input, items).into_iter().map(|(_, entry, own)| {
         let action = entry.get("action").filter(|_| own.len() >= names(entry).len())?;
         entries::replace_scalar(input.text, action.at, ALLOW)

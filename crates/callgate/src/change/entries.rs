@@ -10,7 +10,7 @@ use callgate_formats::syntax::yaml;
 use super::edit::Edit;
 
 /// The documents of a text.
-pub(super) fn documents(text: &str) -> Vec<Node> {
+pub(super) fn documents(text: &str) -> Vec<Node<'_>> {
     let content = text.trim_start_matches('\u{feff}').trim_start();
     match content.starts_with(['{', '[']) {
         true => json::parse(text).into_iter().collect(),
@@ -22,8 +22,8 @@ pub(super) fn documents(text: &str) -> Vec<Node> {
 }
 
 /// All maps of documents.
-pub(super) fn maps(documents: &[Node]) -> Vec<&Node> {
-    let mut open: Vec<&Node> = documents.iter().rev().collect();
+pub(super) fn maps<'n>(documents: &'n [Node<'n>]) -> Vec<&'n Node<'n>> {
+    let mut open: Vec<&Node<'n>> = documents.iter().rev().collect();
     let mut maps = Vec::new();
     while let Some(node) = open.pop() {
         if !node.members().is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn maps(documents: &[Node]) -> Vec<&Node> {
 }
 
 /// The member of a map with this key.
-pub(super) fn member<'n>(map: &'n Node, key: &str) -> Option<&'n Member> {
+pub(super) fn member<'n>(map: &'n Node<'n>, key: &str) -> Option<&'n Member<'n>> {
     map.members().iter().find(|member| *member.key == *key)
 }
 
@@ -114,7 +114,7 @@ pub(super) fn insert_before(text: &str, at: usize, object: &Object) -> Option<Ed
 }
 
 /// The first item of an empty list in brackets.
-pub(super) fn insert_into_empty(text: &str, list: &Node, object: &Object) -> Option<Edit> {
+pub(super) fn insert_into_empty(text: &str, list: &Node<'_>, object: &Object) -> Option<Edit> {
     let rest = text.get(list.at..)?.strip_prefix('[')?;
     rest.trim_start().starts_with(']').then(|| Edit::insert(list.at + 1, object.json.clone()))
 }
@@ -142,7 +142,7 @@ fn block(line: &str, members: &[String]) -> String {
 }
 
 /// Appends a string to a list of strings, with the separator and the quotes that the list has.
-pub(super) fn append_string(text: &str, items: &[Node], new: &str) -> Option<Edit> {
+pub(super) fn append_string(text: &str, items: &[Node<'_>], new: &str) -> Option<Edit> {
     let last = items.last()?;
     let end = end_of_scalar(text, last.at)?;
     let between = items
@@ -168,7 +168,11 @@ pub(super) fn append_string(text: &str, items: &[Node], new: &str) -> Option<Edi
 
 /// Removes items from a list that keeps others: each run of them with the separators behind it, or, at the end of the list,
 /// before it. `None` if no item stays, and if the end of one is not known.
-pub(super) fn remove(text: &str, items: &[Node], removed: &BTreeSet<usize>) -> Option<Vec<Edit>> {
+pub(super) fn remove(
+    text: &str,
+    items: &[Node<'_>],
+    removed: &BTreeSet<usize>,
+) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     let mut rest = removed.iter().copied().peekable();
     while let Some(first) = rest.next() {

@@ -41,25 +41,25 @@ pub(super) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
 }
 
 /// The indices of the items with rules at these places.
-fn with_rules(items: &[Node], places: &BTreeSet<usize>) -> BTreeSet<usize> {
+fn with_rules(items: &[Node<'_>], places: &BTreeSet<usize>) -> BTreeSet<usize> {
     let items = items.iter().enumerate();
     items.filter(|(_, item)| has_rule(item, places)).map(|(index, _)| index).collect()
 }
 
-fn has_rule(item: &Node, places: &BTreeSet<usize>) -> bool {
+fn has_rule(item: &Node<'_>, places: &BTreeSet<usize>) -> bool {
     places.contains(&item.at)
         || item.members().iter().any(|member| places.contains(&member.value.at))
 }
 
 /// The filter of the thread: the one with the places of the rules, or the only one.
-fn thread<'n>(input: &Input<'_>, documents: &'n [Node]) -> Option<&'n Node> {
-    let filters: Vec<&Node> = entries::maps(documents)
+fn thread<'n>(input: &Input<'_>, documents: &'n [Node<'n>]) -> Option<&'n Node<'n>> {
+    let filters: Vec<&Node<'_>> = entries::maps(documents)
         .into_iter()
         .filter(|map| member(map, "filter").is_some_and(|list| list.value.text().is_none()))
         .collect();
     let default = input.default_at();
     let rules = input.places(&input.statements.rules);
-    let is_here = |map: &&&Node| {
+    let is_here = |map: &&&Node<'_>| {
         let items = map.get("filter").map_or(&[][..], Node::items);
         items.iter().any(|item| has_rule(item, &rules))
             || map.members().iter().any(|member| Some(member.value.at) == default)

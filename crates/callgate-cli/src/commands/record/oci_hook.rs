@@ -96,7 +96,7 @@ impl State {
         })
     }
 
-    fn of(tree: &Node) -> Option<State> {
+    fn of(tree: &Node<'_>) -> Option<State> {
         let id = tree.get("id")?.text()?.to_owned();
         let NodeKind::Number(digits) = &tree.get("pid")?.kind else { return None };
         // An ID becomes a part of a file name.

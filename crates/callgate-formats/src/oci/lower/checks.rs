@@ -1,18 +1,26 @@
 //! Checks of entries that need no other entry: unknown names, actions that runtimes reject, values that are cut.
 
 use crate::oci::dialect::Dialect;
-use crate::oci::model::{Entry, Model};
+use crate::oci::model::{Entry, Model, SyscallName};
 use crate::syntax::reader::Reader;
 use crate::unknown_syscall::report_unknown_syscall;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::{Arch, is_known_name};
+use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Action;
 
 /// Reports syscall names that no architecture has.
 pub(super) fn check_names(reader: &mut Reader<'_>, model: &Model<'_>, strict: bool) {
     let names = model.entries.iter().flat_map(|entry| &entry.names);
-    for (at, name) in names.filter(|(_, name)| !name.is_empty() && !is_known_name(name)) {
-        report_unknown_syscall(reader, name, *at, strict, "it is skipped", &[], None);
+    for unknown in names.filter(|name| !name.name.is_empty() && !name.is_known()) {
+        report_unknown_syscall(
+            reader,
+            unknown.name,
+            unknown.at,
+            strict,
+            "it is skipped",
+            &[],
+            None,
+        );
     }
 }
 
@@ -24,7 +32,7 @@ pub(super) fn check_errnos(reader: &mut Reader<'_>, model: &Model<'_>, entries: 
     let named = |entry: &&&Entry<'_>| {
         entry.action.verdict != model.default.verdict
             && !entry.alternatives.is_empty()
-            && entry.names.iter().any(|(_, name)| is_known_name(name))
+            && entry.names.iter().any(|name| name.is_known())
     };
     let actions = entries.iter().filter(named).map(|entry| &entry.action);
     for action in std::iter::once(&model.default).chain(actions) {
@@ -61,10 +69,10 @@ pub(super) fn check_notify(
     }
     let notifying = entries.iter().filter(|entry| entry.action.name == NOTIFY);
     for entry in notifying.clone() {
-        if let Some((at, _)) = entry.names.iter().find(|(_, name)| *name == "write") {
+        if let Some(write) = entry.names.iter().find(|name| name.name == "write") {
             let message = "SCMP_ACT_NOTIFY for `write` blocks the runtime itself, which needs `write` \
                            to hand over the listener";
-            reader.report(severity, *at, message).help =
+            reader.report(severity, write.at, message).help =
                 "runc rejects it; remove `write` from this entry".to_owned();
         }
     }
@@ -80,7 +88,7 @@ pub(super) fn check_notify(
 pub(super) fn check_wide_values(reader: &mut Reader<'_>, entry: &Entry<'_>, arches: &[Arch]) {
     let Some(narrow) = arches.iter().find(|arch| !arch.is_64bit()) else { return };
     let wide = entry.alternatives.iter().flatten().find(|test| test.value() > u64::from(u32::MAX));
-    if let (Some(wide), Some((at, name))) = (wide, entry.names.first()) {
+    if let (Some(wide), Some(SyscallName { at, name, .. })) = (wide, entry.names.first()) {
         let message = format!(
             "on {narrow}, argument {} of `{name}` is compared with {:#x} instead of {:#x}: only \
              the low 32 bits exist there",

@@ -64,8 +64,7 @@ pub(in crate::oci) fn lower(
         let listed = listed_arches(model, dialect, options, &arches);
         let counts = |arch: Arch| enosys == EnosysAbove::On || listed.contains(&arch);
         let names = entries.iter().flat_map(|entry| &entry.names);
-        let named: Vec<KnownSyscall> =
-            names.filter_map(|(_, name)| KnownSyscall::named(name)).collect();
+        let named: Vec<KnownSyscall> = names.filter_map(|name| name.syscall).collect();
         for section in &mut sections {
             let rule = enosys_above(section, &named, counts);
             if let (Some(stated), Some(rule)) = (&mut stated, rule) {

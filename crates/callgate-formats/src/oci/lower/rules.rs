@@ -1,7 +1,5 @@
 //! The rules of all entries that apply, as one libseccomp rule set per architecture.
 
-use std::collections::BTreeSet;
-
 use super::checks::check_wide_values;
 use crate::oci::model::{Entry, Name};
 use crate::ruleset::RuleSet;
@@ -25,23 +23,27 @@ pub(super) fn combine<'n>(
     let mut sets: Vec<RuleSet<Name<'n>>> = arches.iter().copied().map(RuleSet::new).collect();
     let mut hidden: Vec<(usize, u32, Name<'n>)> = Vec::new();
     let mut count = 0usize;
-    for entry in entries.iter().filter(|entry| entry.action.verdict != default) {
+    // For each syscall, the last entry that names it.
+    let mut named_by: Vec<Option<usize>> = vec![None; KnownSyscall::COUNT];
+    let other = entries.iter().enumerate().filter(|(_, entry)| entry.action.verdict != default);
+    for (index, entry) in other {
         check_wide_values(reader, entry, arches);
-        // Without conditions, a repeated name changes nothing.
-        let mut given = BTreeSet::new();
         let always = entry.alternatives.iter().all(Vec::is_empty);
         let per_name = comparisons(entry).saturating_mul(arches.len());
-        for origin in entry.names.iter().copied() {
+        for name in entry.names.iter().copied() {
             // Names of other architectures' syscalls give no rules, and neither do unknown ones.
-            let Some(syscall) = KnownSyscall::named(origin.1) else { continue };
-            if always && !given.insert(syscall) {
+            let Some(syscall) = name.syscall else { continue };
+            let named_before = named_by.get_mut(syscall.index()).and_then(|by| by.replace(index));
+            // Without conditions, a repeated name changes nothing.
+            if always && named_before == Some(index) {
                 continue;
             }
             count = count.saturating_add(per_name);
             if count > MAX_COMPARISONS {
-                too_many_rules(reader, entries, arches.len(), origin.0);
+                too_many_rules(reader, entries, arches.len(), name.at);
                 return None;
             }
+            let origin = name.origin();
             for comparisons in &entry.alternatives {
                 for (index, set) in sets.iter_mut().enumerate() {
                     let via = set.add_known(syscall, comparisons, entry.action.verdict, origin);

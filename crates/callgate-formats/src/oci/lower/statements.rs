@@ -1,13 +1,13 @@
 //! What a profile states, with the places of its rules.
 
 use crate::capabilities::CapSet;
-use crate::oci::model::{Entry, Model, Name};
+use crate::oci::model::{Entry, Model, Name, SyscallName};
 use crate::oci::options::ReadOptions;
 use crate::ruleset::RuleSet;
 use crate::ruleset_statements::rules_of;
 use crate::statements::{Gated, Inactive, Inactivity, Statements};
 use crate::syntax::reader::Reader;
-use callgate_bpf::syscalls::{Arch, is_known_name};
+use callgate_bpf::syscalls::Arch;
 
 /// What a profile states, whose rules for each architecture are `sets`.
 pub(super) fn statements(
@@ -29,21 +29,21 @@ pub(super) fn statements(
         match reason(entry, model, options) {
             Some(reason) => {
                 let names = entry.names.iter();
-                inactive.extend(names.map(|(at, name)| rule(*at, name, reason.clone())));
+                inactive.extend(names.map(|name| rule(name.at, name.name, reason.clone())));
             }
             None => {
-                for (at, name) in entry.names.iter().filter(|(_, name)| is_known_name(name)) {
+                for name in entry.names.iter().copied().filter(|name| name.is_known()) {
                     let arches = sets.iter().map(RuleSet::arch).filter(|arch| !has(*arch, name));
-                    inactive
-                        .extend(arches.map(|arch| rule(*at, name, Inactivity::MissingOn(arch))));
+                    let rule = |arch| rule(name.at, name.name, Inactivity::MissingOn(arch));
+                    inactive.extend(arches.map(rule));
                 }
             }
         }
         let capabilities = entry.includes.capabilities();
         if capabilities != CapSet::none() {
-            gated.extend(entry.names.iter().map(|(at, name)| Gated {
-                site: reader.site(*at),
-                name: (*name).to_owned(),
+            gated.extend(entry.names.iter().map(|name| Gated {
+                site: reader.site(name.at),
+                name: name.name.to_owned(),
                 verdict,
                 capabilities,
             }));
@@ -59,8 +59,10 @@ pub(super) fn statements(
 }
 
 /// Whether an architecture has a syscall, with a number of its own or behind a multiplexer.
-fn has(arch: Arch, name: &str) -> bool {
-    arch.number(name).is_some() || arch.multiplexed(name).is_some()
+fn has(arch: Arch, name: SyscallName<'_>) -> bool {
+    name.syscall.is_some_and(|syscall| {
+        syscall.number(arch).is_some() || syscall.multiplexed(arch).is_some()
+    })
 }
 
 /// Why an entry does not apply; `None` if it does.

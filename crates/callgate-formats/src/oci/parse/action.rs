@@ -78,7 +78,7 @@ pub(super) fn errno(
 /// An action with its verdict. `None` only after an error was reported.
 pub(super) fn action(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     what: &str,
     errno: Option<(usize, u16)>,
     dialect: Dialect,

@@ -8,7 +8,7 @@ use crate::syntax::tree::Node;
 pub(super) fn arches<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> ProfileArches<'n> {
     let list = fields.get("architectures");
     let map = fields.get("archMap");
-    let given = |node: Option<&Node>| node.is_some_and(|node| !node.items().is_empty());
+    let given = |node: Option<&Node<'_>>| node.is_some_and(|node| !node.items().is_empty());
     if given(list) && given(map) {
         let at = map.map_or(fields.at, |node| node.at);
         reader

@@ -25,7 +25,7 @@ struct Arg {
 /// `None` only after an error was reported.
 pub(super) fn alternatives(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     dialect: Dialect,
     is_in_resource: bool,
 ) -> Option<Vec<Vec<Comparison>>> {
@@ -92,7 +92,7 @@ fn used(reader: &mut Reader<'_>, mut args: Vec<Arg>, dialect: Dialect) -> Vec<Ar
 
 fn arg(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     dialect: Dialect,
     is_in_resource: bool,
 ) -> Option<Arg> {

@@ -31,7 +31,7 @@ pub(super) fn combine(reader: &mut Reader<'_>, entries: &mut [Entry<'_>]) {
         let conditions = *known.entry(&entry.alternatives).or_insert(next);
         let rule = rule(entry, conditions);
         for name in &entry.names {
-            rules.entry(name.1).or_default().push((*name, rule));
+            rules.entry(name.name).or_default().push((name.origin(), rule));
         }
     }
     let mut changed: Vec<[Name<'_>; 2]> = Vec::new();

@@ -5,7 +5,7 @@ use super::args::alternatives;
 use super::gate::gate;
 use crate::oci::dialect::Dialect;
 use crate::oci::gate::Gate;
-use crate::oci::model::{Entry, Name};
+use crate::oci::model::{Entry, SyscallName};
 use crate::syntax::reader::{Fields, Reader, foreign_key, key};
 use crate::syntax::tree::Node;
 use callgate_bpf::syscalls::Arch;
@@ -13,7 +13,7 @@ use callgate_bpf::syscalls::Arch;
 /// An entry of `syscalls`. `None` only after an error was reported.
 pub(super) fn entry<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     dialect: Dialect,
     native: Arch,
 ) -> Option<Entry<'n>> {
@@ -24,7 +24,7 @@ pub(super) fn entry<'n>(
 /// was reported.
 pub(super) fn entry_of_resource<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     dialect: Dialect,
     native: Arch,
 ) -> Option<Entry<'n>> {
@@ -33,7 +33,7 @@ pub(super) fn entry_of_resource<'n>(
 
 fn read<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     dialect: Dialect,
     native: Arch,
     is_in_resource: bool,
@@ -94,7 +94,7 @@ fn read<'n>(
 }
 
 /// `names`, or the older `name`.
-fn names<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Option<Vec<Name<'n>>> {
+fn names<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Option<Vec<SyscallName<'n>>> {
     let names = fields.get("names").map(|node| (node, reader.texts(node, "`names`")));
     let name = fields.get("name").map(|node| (node, reader.text(node, "`name`")));
     let names = match (names, name) {
@@ -138,5 +138,5 @@ fn names<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Option<Vec<Name<'n
             reader.error(*at, "the name of a syscall is empty");
         }
     }
-    Some(names)
+    Some(names.into_iter().map(SyscallName::new).collect())
 }

@@ -11,7 +11,7 @@ use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 
 /// Reads the value of `includes` or `excludes`.
-pub(super) fn gate(reader: &mut Reader<'_>, node: &Node, what: &str, dialect: Dialect) -> Gate {
+pub(super) fn gate(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, dialect: Dialect) -> Gate {
     let version_key = match dialect {
         Dialect::Podman => foreign_key("minKernel", "Docker's profiles"),
         _ => key("minKernel"),
@@ -68,7 +68,7 @@ fn arch(reader: &mut Reader<'_>, at: usize, name: &str, dialect: Dialect) -> Opt
 }
 
 /// The value of `minKernel`: `X.Y`, both decimal.
-fn min_kernel(reader: &mut Reader<'_>, node: &Node) -> Option<KernelVersion> {
+fn min_kernel(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KernelVersion> {
     let text = reader.text(node, "`minKernel`")?;
     let decimal = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let has_form =

@@ -16,7 +16,7 @@ use callgate_bpf::syscalls::Arch;
 /// Reads a profile. `None` only after an error was reported.
 pub(in crate::oci) fn profile<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     dialect: Dialect,
     native: Arch,
 ) -> Option<Model<'n>> {
@@ -29,7 +29,7 @@ pub(in crate::oci) fn profile<'n>(
 }
 
 /// Reports a profile without any member. `None` only after an error was reported.
-pub(super) fn check_not_empty(reader: &mut Reader<'_>, node: &Node) -> Option<()> {
+pub(super) fn check_not_empty(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<()> {
     let is_map = matches!(node.kind, NodeKind::Map(_));
     if is_map && node.members().iter().all(|member| member.value.kind == NodeKind::Null) {
         let message = "an empty profile means no filter: every syscall would be allowed";
@@ -74,7 +74,7 @@ pub(super) struct Entries<'n> {
 pub(super) fn entries<'n>(
     reader: &mut Reader<'_>,
     fields: &Fields<'n>,
-    mut entry: impl FnMut(&mut Reader<'_>, &'n Node) -> Option<Entry<'n>>,
+    mut entry: impl FnMut(&mut Reader<'_>, &'n Node<'n>) -> Option<Entry<'n>>,
 ) -> Entries<'n> {
     let Some(node) = fields.get("syscalls") else { return Entries::default() };
     let Some(nodes) = reader.list(node, "`syscalls`") else {

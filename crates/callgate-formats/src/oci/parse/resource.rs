@@ -17,7 +17,7 @@ use callgate_bpf::syscalls::Arch;
 /// Reads the `spec` of a resource. `None` only after an error was reported.
 pub(in crate::oci) fn resource<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     bases: &'n [Base],
     dialect: Dialect,
     native: Arch,

@@ -26,7 +26,7 @@ const CUT_OFF: &str = "the text is truncated; check that the file is complete";
 ///
 /// # Errors
 /// The first syntax error, unsupported feature, or limit that the text exceeds.
-pub fn parse(text: &str) -> Result<Node, Diagnostic> {
+pub fn parse(text: &str) -> Result<Node<'static>, Diagnostic> {
     documents(text, 1)?.into_iter().next().ok_or_else(no_content)
 }
 
@@ -44,9 +44,9 @@ pub fn parse(text: &str) -> Result<Node, Diagnostic> {
 ///
 /// # Errors
 /// As [`parse`]; also for a text without any content.
-pub fn parse_all(text: &str) -> Result<Vec<Node>, Diagnostic> {
+pub fn parse_all(text: &str) -> Result<Vec<Node<'static>>, Diagnostic> {
     let mut documents = documents(text, MAX_DOCUMENTS)?;
-    let is_null = |document: &Node| document.kind == NodeKind::Null;
+    let is_null = |document: &Node<'_>| document.kind == NodeKind::Null;
     if documents.iter().all(is_null) {
         documents.truncate(1);
     } else {
@@ -61,7 +61,7 @@ fn no_content() -> Diagnostic {
 }
 
 /// Parses a text with at most `most` documents.
-fn documents(text: &str, most: usize) -> Result<Vec<Node>, Diagnostic> {
+fn documents(text: &str, most: usize) -> Result<Vec<Node<'static>>, Diagnostic> {
     if text.len() > MAX_BYTES {
         let message = format!(
             "the text has {} bytes; the limit for YAML is {} bytes ({} MiB)",
@@ -92,9 +92,9 @@ struct Open {
 }
 
 enum Items {
-    List(Vec<Node>),
+    List(Vec<Node<'static>>),
     /// The members so far, and the key whose value comes next.
-    Map(Vec<Member>, Option<(String, usize)>),
+    Map(Vec<Member<'static>>, Option<(String, usize)>),
 }
 
 struct Builder<'t> {
@@ -107,7 +107,7 @@ struct Builder<'t> {
     started: usize,
     /// The end of the last document.
     ended_at: usize,
-    documents: Vec<Node>,
+    documents: Vec<Node<'static>>,
 }
 
 impl<'t> Builder<'t> {
@@ -219,7 +219,7 @@ impl<'t> Builder<'t> {
         }
         let kind = match style {
             ScalarStyle::Plain => resolve(value),
-            _ => NodeKind::Text(value.into()),
+            _ => NodeKind::Text(value.to_owned().into()),
         };
         self.add(Node { at, kind });
         Ok(())
@@ -258,7 +258,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Adds a complete value to the innermost collection, or makes it the document.
-    fn add(&mut self, node: Node) {
+    fn add(&mut self, node: Node<'static>) {
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.documents.push(node),
             Some(Items::List(nodes)) => nodes.push(node),
@@ -271,7 +271,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Reports the first repeated key of a mapping.
-    fn unique(&self, members: &[Member]) -> Result<(), Diagnostic> {
+    fn unique(&self, members: &[Member<'_>]) -> Result<(), Diagnostic> {
         let mut keys: Vec<(&str, usize)> =
             members.iter().map(|member| (&*member.key, member.key_at)).collect();
         keys.sort_unstable();

@@ -3,13 +3,13 @@
 use crate::syntax::tree::NodeKind;
 
 /// The value of a plain scalar.
-pub(super) fn resolve(value: &str) -> NodeKind {
+pub(super) fn resolve(value: &str) -> NodeKind<'static> {
     match value {
         "" | "~" | "null" | "Null" | "NULL" => NodeKind::Null,
         "true" | "True" | "TRUE" => NodeKind::Bool(true),
         "false" | "False" | "FALSE" => NodeKind::Bool(false),
-        number if is_number(number) => NodeKind::Number(number.into()),
-        text => NodeKind::Text(text.into()),
+        number if is_number(number) => NodeKind::Number(number.to_owned().into()),
+        text => NodeKind::Text(text.to_owned().into()),
     }
 }
 

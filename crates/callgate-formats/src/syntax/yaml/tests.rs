@@ -12,7 +12,7 @@ fn message(text: &str) -> String {
 }
 
 /// The value of a plain scalar.
-fn plain(value: &str) -> NodeKind {
+fn plain(value: &str) -> NodeKind<'static> {
     parse(&format!("- {value}\n")).unwrap().items()[0].kind.clone()
 }
 

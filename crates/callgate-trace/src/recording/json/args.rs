@@ -34,7 +34,7 @@ pub(super) fn args(
 /// The values of one argument; `None` if they are not known, or invalid, which is reported.
 fn values(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     count: u64,
     seen: Evidence,
     all: &[Run],
@@ -59,8 +59,8 @@ fn values(
 /// An argument whose values are listed.
 fn listed_values(
     reader: &mut Reader<'_>,
-    node: &Node,
-    list: &Node,
+    node: &Node<'_>,
+    list: &Node<'_>,
     observed: u64,
     seen: Evidence,
     runs: &[Run],
@@ -91,7 +91,7 @@ fn listed_values(
 }
 
 /// An argument of which only bounds are known.
-fn bounds(reader: &mut Reader<'_>, node: &Node) -> Option<Bounds> {
+fn bounds(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Bounds> {
     let bounds = ["min", "max", "ever", "always"].map(|key| {
         let node = required(reader, node, key, "an argument without `values`")?;
         value(reader, node, &format!("`{key}`"))
@@ -107,7 +107,7 @@ fn bounds(reader: &mut Reader<'_>, node: &Node) -> Option<Bounds> {
 }
 
 /// In how many of the runs each value was seen.
-fn seen_in(reader: &mut Reader<'_>, node: &Node, values: usize, runs: u64) -> Option<Vec<u64>> {
+fn seen_in(reader: &mut Reader<'_>, node: &Node<'_>, values: usize, runs: u64) -> Option<Vec<u64>> {
     let items = reader.list(node, "`seen_in`")?;
     one_per_value(reader, node, "`seen_in`", items.len(), values)?;
     let number = |node| Some(reader.integer(node, "each item of `seen_in`", runs)?.max(1));
@@ -117,7 +117,7 @@ fn seen_in(reader: &mut Reader<'_>, node: &Node, values: usize, runs: u64) -> Op
 /// Reports a list that does not have one item per value.
 fn one_per_value(
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &Node<'_>,
     what: &str,
     items: usize,
     values: usize,
@@ -131,7 +131,7 @@ fn one_per_value(
 }
 
 /// A 64-bit value: an integer, or a string with a hexadecimal number.
-fn value(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<u64> {
+fn value(reader: &mut Reader<'_>, node: &Node<'_>, what: &str) -> Option<u64> {
     if let NodeKind::Text(text) = &node.kind {
         let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
         let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());

@@ -19,7 +19,7 @@ pub(crate) struct SyscallEntry<'n> {
     pub(crate) resolved: Result<u32, UnknownSyscall<'n>>,
     /// The number that the item gives.
     pub(super) given_nr: Option<u32>,
-    pub(super) node: &'n Node,
+    pub(super) node: &'n Node<'n>,
 }
 
 /// What the syscall tables do not have, and its offset in the text.
@@ -49,7 +49,7 @@ impl SyscallEntry<'_> {
 }
 
 /// The valid items of `calls`.
-pub(crate) fn entries<'n>(reader: &mut Reader<'_>, tree: &'n Node) -> Vec<SyscallEntry<'n>> {
+pub(crate) fn entries<'n>(reader: &mut Reader<'_>, tree: &'n Node<'n>) -> Vec<SyscallEntry<'n>> {
     let syscalls = required(reader, tree, "calls", "the recording")
         .and_then(|node| reader.list(node, "`calls`"))
         .unwrap_or_default();
@@ -57,7 +57,7 @@ pub(crate) fn entries<'n>(reader: &mut Reader<'_>, tree: &'n Node) -> Vec<Syscal
 }
 
 /// One item; `None` if it is invalid, which is reported.
-fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<SyscallEntry<'n>> {
+fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node<'n>) -> Option<SyscallEntry<'n>> {
     const ITEM: &str = "an item of `calls`";
     if !is_object(reader, node, "each item of `calls`", "an object") {
         return None;

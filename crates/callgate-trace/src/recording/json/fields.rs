@@ -9,7 +9,12 @@ use callgate_formats::syntax::tree::{Node, NodeKind};
 use crate::names::MAX_SUGGESTIONS;
 
 /// Whether a node is an object; otherwise reports that `what` must be `expected`.
-pub(super) fn is_object(reader: &mut Reader<'_>, node: &Node, what: &str, expected: &str) -> bool {
+pub(super) fn is_object(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    what: &str,
+    expected: &str,
+) -> bool {
     let is_object = matches!(node.kind, NodeKind::Map(_));
     if !is_object {
         reader.wrong_type(node, what, expected);
@@ -20,10 +25,10 @@ pub(super) fn is_object(reader: &mut Reader<'_>, node: &Node, what: &str, expect
 /// The value of a key; reports if it is missing.
 pub(super) fn required<'n>(
     reader: &mut Reader<'_>,
-    node: &'n Node,
+    node: &'n Node<'n>,
     key: &str,
     what: &str,
-) -> Option<&'n Node> {
+) -> Option<&'n Node<'n>> {
     let found = node.get(key);
     if found.is_none() {
         reader.error(node.at, format!("missing `{key}` in {what}")).help =
@@ -33,7 +38,7 @@ pub(super) fn required<'n>(
 }
 
 /// An architecture by its name.
-pub(super) fn arch(reader: &mut Reader<'_>, node: &Node) -> Option<Arch> {
+pub(super) fn arch(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Arch> {
     let given = reader.text(node, "`arch`")?;
     let arch = Arch::from_name(given);
     if arch.is_none() {

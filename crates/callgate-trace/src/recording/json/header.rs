@@ -10,7 +10,7 @@ use super::fields::required;
 pub(super) const VERSION: u64 = 1;
 
 /// The tree of a recording in a supported version; reports why there is none.
-pub(crate) fn parse(text: &str, reader: &mut Reader<'_>) -> Option<Node> {
+pub(crate) fn parse<'t>(text: &'t str, reader: &mut Reader<'_>) -> Option<Node<'t>> {
     match json::parse(text) {
         Ok(tree) => check(tree, reader),
         Err(error) => {
@@ -21,12 +21,12 @@ pub(crate) fn parse(text: &str, reader: &mut Reader<'_>) -> Option<Node> {
 }
 
 /// Whether a tree claims to be a recording.
-pub(super) fn is_recording(tree: &Node) -> bool {
+pub(super) fn is_recording(tree: &Node<'_>) -> bool {
     tree.get("callgate").and_then(Node::text) == Some("recording")
 }
 
 /// Returns the tree if it is a recording in a supported version; reports why it is not.
-pub(super) fn check(tree: Node, reader: &mut Reader<'_>) -> Option<Node> {
+pub(super) fn check<'t>(tree: Node<'t>, reader: &mut Reader<'_>) -> Option<Node<'t>> {
     reader.no_duplicates(&tree, &["callgate", "version", "calls"]);
     if !is_recording(&tree) {
         let given = tree.get("callgate").unwrap_or(&tree);

@@ -16,7 +16,12 @@ pub(super) fn seen(reader: &mut Reader<'_>, entry: &SyscallEntry<'_>, all: &[Run
 }
 
 /// The runs in a list of their places, or null; reports invalid places.
-pub(super) fn evidence(reader: &mut Reader<'_>, node: &Node, runs: u64, all: &[Run]) -> Evidence {
+pub(super) fn evidence(
+    reader: &mut Reader<'_>,
+    node: &Node<'_>,
+    runs: u64,
+    all: &[Run],
+) -> Evidence {
     if matches!(node.kind, NodeKind::Null) {
         return Evidence::of(runs);
     }

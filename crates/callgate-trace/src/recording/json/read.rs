@@ -67,8 +67,8 @@ pub(crate) fn read(
 }
 
 /// A recording in a supported version.
-struct Document {
-    tree: Node,
+struct Document<'t> {
+    tree: Node<'t>,
     is_truncated: bool,
 }
 
@@ -78,8 +78,9 @@ fn truncated_document(
     reader: &mut Reader<'_>,
     mut error: Diagnostic,
     partial: bool,
-) -> Option<Document> {
-    let complete = truncated::complete_part(text).and_then(|part| json::parse(&part).ok());
+) -> Option<Document<'static>> {
+    let complete = truncated::complete_part(text)
+        .and_then(|part| json::parse(&part).ok().map(Node::into_owned));
     let tree = complete.filter(is_recording);
     let syscalls = tree.as_ref().and_then(|tree| tree.get("calls"));
     let count = match syscalls.map(|syscalls| &syscalls.kind) {

@@ -27,7 +27,7 @@ const KEYS: [&str; 13] = [
 ];
 
 /// The valid items of `runs`, at most [`MAX_RUNS`]; more are an error.
-pub(super) fn runs(reader: &mut Reader<'_>, tree: &Node) -> Vec<Run> {
+pub(super) fn runs(reader: &mut Reader<'_>, tree: &Node<'_>) -> Vec<Run> {
     reader.no_duplicates(tree, &["runs"]);
     let runs = tree.get("runs").and_then(|node| reader.list(node, "`runs`")).unwrap_or_default();
     if let Some(node) = runs.get(MAX_RUNS) {
@@ -39,7 +39,7 @@ pub(super) fn runs(reader: &mut Reader<'_>, tree: &Node) -> Vec<Run> {
 }
 
 /// One item; missing keys mean that the value is not known.
-fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
+fn run(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Run> {
     if !is_object(reader, node, "each item of `runs`", "an object") {
         return None;
     }
@@ -79,7 +79,7 @@ fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
 }
 
 /// An object of strings, at most [`MAX_LABELS`].
-pub(super) fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
+pub(super) fn labels(reader: &mut Reader<'_>, node: &Node<'_>) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
     if !is_object(reader, node, "`labels`", "an object") {
         return labels;
@@ -97,7 +97,7 @@ pub(super) fn labels(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, S
 }
 
 /// The number that distinguishes a run: 16 hexadecimal digits.
-fn run_number(reader: &mut Reader<'_>, node: &Node, key: &str) -> Option<u64> {
+fn run_number(reader: &mut Reader<'_>, node: &Node<'_>, key: &str) -> Option<u64> {
     let node = node.get(key)?;
     let text = reader.text(node, &format!("`{key}`"))?;
     let is_number = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -109,7 +109,7 @@ fn run_number(reader: &mut Reader<'_>, node: &Node, key: &str) -> Option<u64> {
 }
 
 /// One item of `caveats`. An effect of a newer recorder is read as [`Effect::Altered`], which only warns.
-fn caveat(reader: &mut Reader<'_>, node: &Node) -> Option<Caveat> {
+fn caveat(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<Caveat> {
     if !is_object(reader, node, "each item of `caveats`", "an object") {
         return None;
     }
