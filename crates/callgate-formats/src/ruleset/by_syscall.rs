@@ -1,6 +1,6 @@
-//! Map from the syscalls of an architecture to values.
+//! Map from the syscalls of an architecture to indices.
 //!
-//! Numbers near the first one of the architecture, which are nearly all that rules are for, are indices of a list, and so
+//! Numbers near the first one of the architecture, which are nearly all that rules are for, are places in a list, and so
 //! are the syscalls that the architecture does not have. A search tree has all others.
 
 use std::collections::BTreeMap;
@@ -29,49 +29,49 @@ impl Target {
 /// The number of numbers that are near the first one: more than any architecture has in a row.
 const NEAR: u32 = 1024;
 
-/// Map from syscalls to values. A place without a value is the same as no place.
+/// Map from syscalls to indices. A place without an index is the same as no place.
 #[derive(Clone, Debug)]
-pub(super) struct BySyscall<T> {
+pub(super) struct BySyscall {
     first: u32,
-    /// The values of the numbers from `first` on.
-    near: Vec<Option<T>>,
-    /// The values of the syscalls that the architecture does not have.
-    missing: Vec<Option<T>>,
-    /// The values of all other numbers.
-    far: BTreeMap<Target, Option<T>>,
+    /// The places of the numbers from `first` on.
+    near: Vec<Option<u32>>,
+    /// The places of the syscalls that the architecture does not have.
+    missing: Vec<Option<u32>>,
+    /// The places of all other numbers.
+    far: BTreeMap<Target, Option<u32>>,
 }
 
-impl<T> BySyscall<T> {
+impl BySyscall {
     /// An empty map for the syscalls of an architecture.
-    pub(super) fn new(arch: Arch) -> BySyscall<T> {
+    pub(super) fn new(arch: Arch) -> BySyscall {
         let first = arch.first_number();
         BySyscall { first, near: Vec::new(), missing: Vec::new(), far: BTreeMap::new() }
     }
 
-    /// The index of a number in `near`, if it has one.
-    fn index(&self, nr: u32) -> Option<usize> {
-        let index = nr.checked_sub(self.first)?;
-        (index < NEAR).then_some(index as usize)
+    /// The position of a number in `near`, if it has one.
+    fn position(&self, nr: u32) -> Option<usize> {
+        let position = nr.checked_sub(self.first)?;
+        (position < NEAR).then_some(position as usize)
     }
 
-    /// The value of a syscall.
-    pub(super) fn get(&self, syscall: Target) -> Option<&T> {
+    /// The index of a syscall.
+    pub(super) fn get(&self, syscall: Target) -> Option<usize> {
         let place = match syscall {
-            Target::Number(nr) => match self.index(nr) {
-                Some(index) => self.near.get(index),
+            Target::Number(nr) => match self.position(nr) {
+                Some(position) => self.near.get(position),
                 None => self.far.get(&syscall),
             },
             Target::Missing(known) => self.missing.get(known.index()),
             Target::Pseudo(_) => self.far.get(&syscall),
         };
-        place?.as_ref()
+        place.copied().flatten().map(|index| index as usize)
     }
 
-    /// The place for the value of a syscall.
-    pub(super) fn place(&mut self, syscall: Target) -> &mut Option<T> {
+    /// The place for the index of a syscall.
+    pub(super) fn place(&mut self, syscall: Target) -> &mut Option<u32> {
         let place = match syscall {
-            Target::Number(nr) => match self.index(nr) {
-                Some(index) => place_in(&mut self.near, index),
+            Target::Number(nr) => match self.position(nr) {
+                Some(position) => place_in(&mut self.near, position),
                 None => None,
             },
             Target::Missing(known) => place_in(&mut self.missing, known.index()),
@@ -83,23 +83,23 @@ impl<T> BySyscall<T> {
         }
     }
 
-    /// The values of all numbers, in the order of the numbers.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = (u32, &T)> {
+    /// All numbers with an index, in their order.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = (u32, usize)> {
         let first = Target::Number(self.first);
-        let below =
-            self.far.range(..first).filter_map(|(syscall, place)| Some((syscall.number()?, place)));
-        let above =
-            self.far.range(first..).filter_map(|(syscall, place)| Some((syscall.number()?, place)));
-        let places = below.chain((self.first..).zip(&self.near)).chain(above);
-        places.filter_map(|(nr, place)| Some((nr, place.as_ref()?)))
+        let near = (self.first..).zip(self.near.iter().copied());
+        let number = |(syscall, place): (&Target, &Option<u32>)| Some((syscall.number()?, *place));
+        let below = self.far.range(..first).filter_map(number);
+        let above = self.far.range(first..).filter_map(number);
+        let places = below.chain(near).chain(above);
+        places.filter_map(|(nr, place)| Some((nr, place? as usize)))
     }
 }
 
 /// A place in a list, which is extended if necessary.
-fn place_in<T>(list: &mut Vec<Option<T>>, index: usize) -> Option<&mut Option<T>> {
-    if index >= list.len() {
+fn place_in(list: &mut Vec<Option<u32>>, position: usize) -> Option<&mut Option<u32>> {
+    if position >= list.len() {
         // Few steps, and little memory for few rules.
-        list.resize_with((index + 1).next_power_of_two().max(64), || None);
+        list.resize((position + 1).next_power_of_two().max(64), None);
     }
-    list.get_mut(index)
+    list.get_mut(position)
 }

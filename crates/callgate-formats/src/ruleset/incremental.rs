@@ -100,7 +100,8 @@ impl IncrementalRules {
         if self.set.is_always(syscall) {
             return Ok(());
         }
-        let rules = self.set.add_to(syscall, comparisons, verdict, ());
+        self.set.add_to(syscall, comparisons, verdict, ());
+        let rules = self.set.rules_of(syscall);
         // Rules with the same verdict never contradict each other, and have no tree.
         let is_uniform = rules.iter().all(|rule| rule.verdict == verdict);
         self.added.push(syscall);

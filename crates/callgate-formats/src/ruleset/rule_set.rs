@@ -33,7 +33,9 @@ pub struct RuleSet<O> {
     indices: BTreeMap<Conjunction, usize>,
     /// The index of the condition without comparisons.
     unconditional: Option<usize>,
-    syscalls: BySyscall<SyscallRules<O>>,
+    /// The rules of each syscall, in the order of its first rule, and where they are.
+    syscalls: Vec<SyscallRules<O>>,
+    by_syscall: BySyscall,
     /// The syscalls that have had several rules. Most syscalls have one, which needs no comparison with others.
     several: BTreeSet<Target>,
 }
@@ -178,7 +180,8 @@ impl<O: Copy> RuleSet<O> {
             conditions: Vec::new(),
             indices: BTreeMap::new(),
             unconditional: None,
-            syscalls: BySyscall::new(arch),
+            syscalls: Vec::new(),
+            by_syscall: BySyscall::new(arch),
             several: BTreeSet::new(),
         }
     }
@@ -263,33 +266,34 @@ impl<O: Copy> RuleSet<O> {
         through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())
     }
 
-    /// Adds a rule, and returns all rules of its syscall.
+    /// Adds a rule.
     pub(super) fn add_to(
         &mut self,
         syscall: Target,
         comparisons: &[Comparison],
         verdict: Verdict,
         origin: O,
-    ) -> &[AddedRule<O>] {
+    ) {
         let condition = match (comparisons, self.unconditional) {
             ([], Some(known)) => known,
             _ => self.condition(Conjunction::new(comparisons, self.arch.is_64bit())),
         };
         let is_always = self.unconditional == Some(condition);
         let rule = AddedRule { condition, verdict, origin };
-        let place = self.syscalls.place(syscall);
-        let rules = match place {
-            None => place.insert(SyscallRules { added: Added::One([rule]), is_always }),
+        let place = self.by_syscall.place(syscall);
+        match place.and_then(|index| self.syscalls.get_mut(index as usize)) {
             Some(rules) => {
                 if let Added::One(_) = rules.added {
                     self.several.insert(syscall);
                 }
                 rules.added.push(rule);
                 rules.is_always |= is_always;
-                rules
             }
-        };
-        rules.added.rules()
+            None => {
+                *place = u32::try_from(self.syscalls.len()).ok();
+                self.syscalls.push(SyscallRules { added: Added::One([rule]), is_always });
+            }
+        }
     }
 
     /// The index of a condition; adds it if necessary.
@@ -386,7 +390,8 @@ impl<O: Copy> RuleSet<O> {
 
     /// The rules of the syscalls that the architecture has.
     fn numbers(&self) -> impl Iterator<Item = (u32, &[AddedRule<O>])> {
-        self.syscalls.numbers().map(|(nr, rules)| (nr, rules.added.rules()))
+        let numbers = self.by_syscall.numbers();
+        numbers.filter_map(|(nr, index)| Some((nr, self.syscalls.get(index)?.added.rules())))
     }
 
     /// The rules of the syscalls that have several rules.
@@ -408,14 +413,18 @@ impl<O: Copy> RuleSet<O> {
         })
     }
 
+    fn rules_if_any(&self, syscall: Target) -> Option<&SyscallRules<O>> {
+        self.syscalls.get(self.by_syscall.get(syscall)?)
+    }
+
     /// The rules of one syscall, in the order in which they were added.
     pub(super) fn rules_of(&self, syscall: Target) -> &[AddedRule<O>] {
-        self.syscalls.get(syscall).map_or(&[], |rules| rules.added.rules())
+        self.rules_if_any(syscall).map_or(&[], |rules| rules.added.rules())
     }
 
     /// Whether an unconditional rule decides this syscall.
     pub(super) fn is_always(&self, syscall: Target) -> bool {
-        self.syscalls.get(syscall).is_some_and(|rules| rules.is_always)
+        self.rules_if_any(syscall).is_some_and(|rules| rules.is_always)
     }
 
     /// The comparisons of a condition.
@@ -423,16 +432,22 @@ impl<O: Copy> RuleSet<O> {
         self.conditions.get(condition).map_or(&[], Conjunction::comparisons)
     }
 
-    /// Removes the rule of a syscall that was added last.
+    /// Removes the rule that was added last, which is one of this syscall.
     pub(super) fn remove_last(&mut self, syscall: Target) {
-        let place = self.syscalls.place(syscall);
-        match place {
+        let place = self.by_syscall.place(syscall);
+        let rules = place.and_then(|index| self.syscalls.get_mut(index as usize));
+        match rules {
             Some(SyscallRules { added: Added::Several(rules), is_always }) if rules.len() > 1 => {
                 rules.pop();
                 let unconditional = self.unconditional;
                 *is_always = rules.iter().any(|rule| Some(rule.condition) == unconditional);
             }
-            _ => *place = None,
+            // No syscall got its first rule later.
+            Some(_) => {
+                *place = None;
+                self.syscalls.pop();
+            }
+            None => {}
         }
     }
 
