@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "aaccb21dd1107dd4c7bf2524bd97ce9e7879627fc5632d951b474b375e343772"
+const ModuleSHA256 = "168154d10445cf6d14c29cb6aebb51951e4ab878d2c6aa97a887b1791b2d1a2c"
