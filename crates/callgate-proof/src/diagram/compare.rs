@@ -183,17 +183,32 @@ impl Store {
         then: Func,
         otherwise: Func,
     ) -> Result<Func, DiagramError> {
-        let (cmp, k, after) = match split {
-            Split::Equal(k) => (Cmp::Eq, k, k.checked_add(1)),
-            Split::AtLeast(k) => (Cmp::Ge, k, None),
+        let (k, after) = match split {
+            Split::Equal(k) => (k, k.checked_add(1)),
+            Split::AtLeast(k) => (k, None),
         };
         let mut places = Vec::with_capacity(3);
         places.extend((k > 0).then_some((0, 1)));
         places.push((k, 0));
         places.extend(after.map(|after| (after, 1)));
-        if let Some(id) = self.join_below(word, &places, vec![then.id(), otherwise.id()])? {
-            return Ok(self.handle(id));
+        match self.join_below(word, &places, vec![then.id(), otherwise.id()])? {
+            Some(id) => Ok(self.handle(id)),
+            None => self.split_by_predicate(word, split, then, otherwise),
         }
+    }
+
+    /// As [`Store::split`], with if-then-else.
+    pub(super) fn split_by_predicate(
+        &mut self,
+        word: Word,
+        split: Split,
+        then: Func,
+        otherwise: Func,
+    ) -> Result<Func, DiagramError> {
+        let (cmp, k) = match split {
+            Split::Equal(k) => (Cmp::Eq, k),
+            Split::AtLeast(k) => (Cmp::Ge, k),
+        };
         let condition = self.compare_word(word, u32::MAX, cmp, k)?;
         self.select(condition, then, otherwise)
     }

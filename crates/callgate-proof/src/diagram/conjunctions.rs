@@ -191,6 +191,8 @@ impl Selection<'_> {
         if let Some(known) = self.known.get(&key[..]) {
             return Ok(*known);
         }
+        // Nodes are charged when they are made, and the entries of `known` here.
+        store.charge()?;
         let mut stored = nodes.map(|node| store.stored_at(node));
         // Where one child of a node is known at once, only the other one is followed: the variables, whether that is the
         // high child, and the known one.

@@ -94,6 +94,9 @@ impl Store {
                 let mut conjunctions = Conjunctions::default();
                 let mut any = Pred::NEVER;
                 for part in parts {
+                    if conjunctions.are_full() {
+                        any = conjunctions.select(self, Pred::ALWAYS, any)?;
+                    }
                     if !values.add(part) && !conjunctions.add(part, self.layout()) {
                         let part = self.condition(part)?;
                         any = self.or(any, part)?;

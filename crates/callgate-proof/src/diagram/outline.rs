@@ -443,9 +443,9 @@ mod tests {
             for value in 0..60u32 {
                 let allow = store.verdict(Verdict::errno((value % exits) as u16)).unwrap();
                 let at_least = Split::AtLeast(value % exits + 1);
-                let next = store.split(high, at_least, deny, allow).unwrap();
+                let next = store.split_by_predicate(high, at_least, deny, allow).unwrap();
                 let split = Split::Equal(value * 7);
-                one_by_one = store.split(low, split, next, one_by_one).unwrap();
+                one_by_one = store.split_by_predicate(low, split, next, one_by_one).unwrap();
                 // State 120 is the last one; each comparison has two states before the existing ones.
                 let (state, then) = (118 - 2 * value as usize, 119 - 2 * value as usize);
                 funcs.set_whole(then, next).unwrap();
@@ -481,7 +481,7 @@ mod tests {
                 let order = |of: [usize; 2]| if then_is_rule { [of[1], of[0]] } else { of };
                 let sides = order([state, rule]);
                 let [then, otherwise] = if then_is_rule { [failed, func] } else { [func, failed] };
-                func = store.split(word, split, then, otherwise).unwrap();
+                func = store.split_by_predicate(word, split, then, otherwise).unwrap();
                 state -= 1;
                 let condition = BranchCondition::Split(word, split);
                 funcs.set_branch(&mut store, state, condition, sides).unwrap();

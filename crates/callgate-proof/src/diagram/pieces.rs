@@ -186,7 +186,7 @@ mod tests {
             let (then, then_func) = sides[step * 13 % sides.len()];
             let (otherwise, otherwise_func) = sides[step * 31 % sides.len()];
             let pieces = table.branch(&mut store, split, [then, otherwise]).unwrap().unwrap();
-            let func = store.split(word, split, then_func, otherwise_func).unwrap();
+            let func = store.split_by_predicate(word, split, then_func, otherwise_func).unwrap();
             assert_eq!(table.func(&mut store, word, pieces).unwrap(), func, "{step}");
             sides.push((Side::Pieces(pieces), func));
         }
@@ -214,7 +214,10 @@ mod tests {
             for (k, (leaf, leaf_func)) in (1..).zip(sides.clone()) {
                 let split = Split::AtLeast(k * 3);
                 let pieces = table.branch(&mut store, split, [leaf, all.0]).unwrap().unwrap();
-                all = (Side::Pieces(pieces), store.split(low, split, leaf_func, all.1).unwrap());
+                all = (
+                    Side::Pieces(pieces),
+                    store.split_by_predicate(low, split, leaf_func, all.1).unwrap(),
+                );
                 assert_eq!(table.filled(&mut store, low, pieces).unwrap(), all.1, "{k}");
             }
             let values = [0, 1, 2, 3, 7, 8, 100, 1 << 31, u32::MAX - 1, u32::MAX];
@@ -225,7 +228,7 @@ mod tests {
                 let (then, then_func) = sides[step * 13 % sides.len()];
                 let (otherwise, otherwise_func) = sides[step * 31 % sides.len()];
                 let pieces = table.branch(&mut store, split, [then, otherwise]).unwrap().unwrap();
-                let func = store.split(low, split, then_func, otherwise_func).unwrap();
+                let func = store.split_by_predicate(low, split, then_func, otherwise_func).unwrap();
                 assert_eq!(table.filled(&mut store, low, pieces).unwrap(), func, "{step}");
                 placeholders += usize::from(store.var(func) < var_of(low, 31));
                 sides.push((Side::Pieces(pieces), func));
