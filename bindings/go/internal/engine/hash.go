@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "168154d10445cf6d14c29cb6aebb51951e4ab878d2c6aa97a887b1791b2d1a2c"
+const ModuleSHA256 = "5f7ccffeead6bd841f04994046dd79f39c93d4c7f66818ea132c5fec3e5ca052"
