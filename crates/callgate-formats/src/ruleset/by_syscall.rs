@@ -103,3 +103,39 @@ fn place_in(list: &mut Vec<Option<u32>>, position: usize) -> Option<&mut Option<
     }
     list.get_mut(position)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers near the first one of an architecture, below it and far above, and syscalls that it does not have.
+    #[test]
+    fn every_syscall_has_its_own_place() {
+        for arch in [Arch::X86_64, Arch::Mips64, Arch::Arm] {
+            let first = arch.first_number();
+            let numbers = [first, first + 1, first + NEAR - 1, first + NEAR, u32::MAX];
+            let below = first.checked_sub(1);
+            let numbers = numbers.into_iter().chain(below).map(Target::Number);
+            let missing = ["arm_sync_file_range", "spu_run"].map(KnownSyscall::named);
+            let missing = missing.into_iter().flatten().map(Target::Missing);
+            let targets: Vec<Target> =
+                numbers.chain(missing).chain([-1, -10].map(Target::Pseudo)).collect();
+            let mut map = BySyscall::new(arch);
+            assert!(targets.iter().all(|target| map.get(*target).is_none()));
+            for (index, target) in (0..).zip(&targets) {
+                *map.place(*target) = Some(index);
+            }
+            for (index, target) in targets.iter().enumerate() {
+                assert_eq!(map.get(*target), Some(index), "{target:?}");
+            }
+            let mut sorted: Vec<u32> =
+                targets.iter().filter_map(|target| target.number()).collect();
+            sorted.sort_unstable();
+            let found: Vec<u32> = map.numbers().map(|(nr, _)| nr).collect();
+            assert_eq!(found, sorted);
+            *map.place(targets[0]) = None;
+            assert_eq!(map.get(targets[0]), None);
+            assert_eq!(map.numbers().count(), sorted.len() - 1);
+        }
+    }
+}
