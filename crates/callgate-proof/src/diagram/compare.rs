@@ -253,7 +253,7 @@ impl Store {
                 if is_terminal {
                     last = node;
                 }
-                // Of a path, not every node is remembered, but so many that it is not followed often.
+                // Remembering every 16th node of a path is enough: paths that meet are walked twice for at most 16 nodes.
                 if (is_terminal || step % REMEMBERED == 0) && !seen.insert(node) {
                     break;
                 }

@@ -476,8 +476,14 @@ mod tests {
             for step in 0..3 + number % 2 {
                 let word = words[(number * 5 + step * (1 + number / 3 % 2)) % 3];
                 let k = (number * 7 + step) as u32 % 5;
-                let split = if number % 4 == 0 { Split::AtLeast(k + 1) } else { Split::Equal(k) };
-                let then_is_rule = (number + step) % 3 == 0;
+                // Of every fifth rule, the words must be 0, as programs test it.
+                let is_zero = number % 5 == 3;
+                let split = match number % 4 {
+                    _ if is_zero => Split::AtLeast(1),
+                    0 => Split::AtLeast(k + 1),
+                    _ => Split::Equal(k),
+                };
+                let then_is_rule = is_zero || (number + step) % 3 == 0;
                 let order = |of: [usize; 2]| if then_is_rule { [of[1], of[0]] } else { of };
                 let sides = order([state, rule]);
                 let [then, otherwise] = if then_is_rule { [failed, func] } else { [func, failed] };
