@@ -6,7 +6,8 @@ use super::by_syscall::{BySyscall, Target};
 use super::comparison::{Comparison, Conjunction};
 use super::libseccomp::{InsertError, StepBudget, Tree};
 use super::order::Order;
-use callgate_bpf::syscalls::{Arch, KnownSyscall, is_known_name, nearest_name};
+use super::unknown::UnknownSyscall;
+use callgate_bpf::syscalls::{Arch, KnownSyscall, is_known_name};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
@@ -128,40 +129,6 @@ pub struct Refusals<O> {
     /// the syscall.
     pub unknown: Vec<(O, usize)>,
 }
-
-/// A name that no syscall has, on any architecture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownSyscall {
-    name: String,
-}
-
-impl UnknownSyscall {
-    fn new(name: &str) -> UnknownSyscall {
-        UnknownSyscall { name: name.to_owned() }
-    }
-
-    /// The name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The known name that is most alike, when there is one.
-    pub fn nearest(&self) -> Option<&'static str> {
-        nearest_name(&self.name)
-    }
-}
-
-impl std::fmt::Display for UnknownSyscall {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "unknown syscall {:?}", self.name)?;
-        match self.nearest() {
-            Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for UnknownSyscall {}
 
 /// The effect of the rules of one syscall.
 struct Outcome<O> {
