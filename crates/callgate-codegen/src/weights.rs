@@ -111,10 +111,20 @@ impl Weights {
 
     /// All known syscalls of these architectures with their weights under a filter, sorted by token and number.
     pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedSyscall> {
-        let mut syscalls = Vec::new();
-        for (index, arch) in arches.iter().enumerate() {
+        let numbers = arches.iter().map(|arch| arch.syscall_numbers().size_hint().1.unwrap_or(0));
+        let mut syscalls = Vec::with_capacity(numbers.sum());
+        let mut of_token: Option<(u32, ByNumber<'_>)> = None;
+        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
+        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
+        by_token.dedup_by_key(|(_, arch)| *arch);
+        for (index, arch) in by_token {
             let token = arch.token();
-            let mut cofactors = ByNumber::new(store, store.follow(filter, Word::ARCH, token));
+            // x32 has the token of x86_64.
+            let (_, cofactors) = match &mut of_token {
+                Some(known) if known.0 == token => known,
+                other => other
+                    .insert((token, ByNumber::new(store, store.follow(filter, Word::ARCH, token)))),
+            };
             // Consecutive numbers often have the same cofactor.
             let mut last = None;
             let mut always_allowed = |nr| {
@@ -128,7 +138,6 @@ impl Weights {
                     }
                 }
             };
-            syscalls.reserve(arch.syscall_numbers().size_hint().1.unwrap_or(0));
             match &self.0 {
                 WeightSource::Uniform => syscalls.extend(arch.syscall_numbers().map(|nr| {
                     let always_allowed = always_allowed(nr);
@@ -142,7 +151,7 @@ impl Weights {
                             .get(name)
                             .into_iter()
                             .flatten()
-                            .filter(|(of, _)| of.map_or(index == 0, |of| of == *arch))
+                            .filter(|(of, _)| of.map_or(index == 0, |of| of == arch))
                             .map(|(_, share)| share)
                             .sum();
                         WeightedSyscall { token, nr, weight, always_allowed }
@@ -150,10 +159,7 @@ impl Weights {
                 }
             }
         }
-        let key = |syscall: &WeightedSyscall| (syscall.token, syscall.nr);
-        if !syscalls.is_sorted_by_key(key) {
-            syscalls.sort_by_key(key);
-        }
+        debug_assert!(syscalls.is_sorted_by_key(|syscall| (syscall.token, syscall.nr)));
         syscalls
     }
 }

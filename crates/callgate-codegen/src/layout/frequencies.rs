@@ -163,13 +163,13 @@ impl Counts {
 
     /// Adds syscalls with these weights that all take this path.
     fn add(&mut self, path: &[(CodeId, bool)], weights: &[f64]) {
-        // One after the other: nodes that the same syscalls reach have exactly the same sums.
-        let sum = |sum: f64| weights.iter().fold(sum, |sum, weight| sum + weight);
+        // Nodes that the same syscalls reach have exactly the same sums: these are always added together.
+        let sum: f64 = weights.iter().sum();
         for (id, holds) in path {
             let at = id.0 as usize;
-            self.reached[at] = sum(self.reached[at]);
+            self.reached[at] += sum;
             if *holds {
-                self.then[at] = sum(self.then[at]);
+                self.then[at] += sum;
             }
         }
     }

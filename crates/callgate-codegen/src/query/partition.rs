@@ -32,7 +32,7 @@ pub(crate) fn partition_within(
     mask: u32,
     limit: usize,
 ) -> Option<Vec<Interval>> {
-    let mut intervals: Vec<Interval> = Vec::new();
+    let mut intervals: Vec<Interval> = Vec::with_capacity(128.min(limit));
     // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
     let mut stack = Vec::with_capacity(33);
     stack.push((func, 0u32, 32u32));

@@ -30,7 +30,10 @@ impl RangeSearch {
             choice @ (Choice::Split(_) | Choice::CheapestSplit) => {
                 let at = match choice {
                     Choice::Split(at) => low + usize::from(at),
-                    _ => self.costs.start_of_cheapest_split(low, high),
+                    _ => {
+                        let (first, last) = self.costs.units(low, high);
+                        self.starts[self.costs.start_of_cheapest_split(first, last)]
+                    }
                 };
                 let left = (low..at).filter(|interval| holes.contains(*interval)).count();
                 let otherwise = self.emit((low, at - 1, left), tree);

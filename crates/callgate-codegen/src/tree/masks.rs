@@ -164,8 +164,8 @@ fn mask_after_singles_of(
     let mut widest = u32::MAX;
     // The bits that at least one, two and three single values of the class `clear` have.
     let (mut in_one, mut in_two, mut in_three) = (0, 0, 0);
-    for (at, interval) in intervals.iter().take(16).enumerate() {
-        let own = 1 << at;
+    let mut own = 1;
+    for interval in intervals {
         match interval.is_single() {
             true if interval.class == set => sets |= own,
             true if interval.class != clear => others |= own,
@@ -181,6 +181,7 @@ fn mask_after_singles_of(
             }
             false => {}
         }
+        own <<= 1;
     }
     // The members that share no bit with a mask, or have a value that does not.
     let without_bit = |of: u16, mask: u32| {
@@ -242,9 +243,12 @@ fn mask_after_singles_of(
 }
 
 /// The members of a set, in order.
-pub(super) fn members(set: u16) -> impl Iterator<Item = usize> {
-    let rest = std::iter::successors(Some(set), |set| Some(set & set.wrapping_sub(1)));
-    rest.take_while(|set| *set != 0).map(|set| set.trailing_zeros() as usize)
+pub(super) fn members(mut set: u16) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = set.trailing_zeros();
+        set &= set.checked_sub(1)?;
+        Some(first as usize)
+    })
 }
 
 /// The subsets with at most two members: the empty one, then by the first member; those with only that member last.

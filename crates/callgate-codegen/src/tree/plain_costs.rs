@@ -76,13 +76,12 @@ impl PlainCosts {
         least_sum(left, right)
     }
 
-    /// The first interval with which the upper part of a cheapest split begins.
-    pub(super) fn start_of_cheapest_split(&self, low: usize, high: usize) -> usize {
-        let at_least = |at: &usize| self.get(low, *at) + self.get(*at, high + 1);
-        let is_boundary = |at: &usize| self.ceil[*at] == self.floor[*at];
-        let splits = (low + 1..=high).filter(is_boundary);
-        let least = splits.min_by(|a, b| at_least(a).total_cmp(&at_least(b)));
-        least.unwrap_or(high)
+    /// The first unit with which the upper part of a cheapest split of a range begins.
+    pub(super) fn start_of_cheapest_split(&self, first: usize, last: usize) -> usize {
+        let (left, right) = self.parts(first, last);
+        let sums = left.iter().zip(right).take(last - first).map(|(left, right)| left + right);
+        let least = sums.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
+        least.map_or(last, |(at, _)| first + 1 + at)
     }
 }
 
@@ -169,7 +168,7 @@ fn least_sum(left: &[f64], right: &[f64]) -> f64 {
     let mut least = [f64::INFINITY; LANES];
     for (left, right) in left.chunks_exact(LANES).zip(right.chunks_exact(LANES)) {
         for lane in 0..LANES {
-            least[lane] = lesser(left[lane] + right[lane], least[lane]);
+            least[lane] = lesser(least[lane], left[lane] + right[lane]);
         }
     }
     least.into_iter().fold(f64::INFINITY, lesser)

@@ -85,11 +85,20 @@ pub(super) struct Heaviest {
 }
 
 impl Heaviest {
-    /// Adds the interval before the range.
+    /// That of a single interval.
+    pub(super) fn of(at: usize, interval: &WeightedInterval) -> Heaviest {
+        if interval.is_single() && interval.weight > 0.0 {
+            Heaviest { at: Some(at), weight: interval.weight }
+        } else {
+            Heaviest::default()
+        }
+    }
+
+    /// Adds the intervals before the range.
     #[inline(always)]
-    pub(super) fn add(&mut self, at: usize, interval: &WeightedInterval) {
-        if interval.is_single() && interval.weight >= self.weight && interval.weight > 0.0 {
-            *self = Heaviest { at: Some(at), weight: interval.weight };
+    pub(super) fn add(&mut self, before: Heaviest) {
+        if before.weight >= self.weight {
+            *self = before;
         }
     }
 }

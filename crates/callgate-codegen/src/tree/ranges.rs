@@ -68,36 +68,43 @@ impl RangeSearch {
     }
 
     fn solve(&mut self) {
-        let starts = Rc::clone(&self.starts);
-        for last in 0..starts.len() {
-            let end = starts.get(last + 1).copied().unwrap_or(self.intervals.len());
+        let units = self.units();
+        let bitset = if self.price.bitset_tests { bitset::MAX_VALUES } else { 0 };
+        for (last, end) in units.iter().map(|unit| unit.end).enumerate() {
+            let (before_end, last_value) = (self.before[end], self.intervals[end - 1].last);
             let mut heaviest = Heaviest::default();
-            let mut seen = end;
-            for (first, low) in starts.iter().copied().enumerate().take(last + 1).rev() {
-                for at in (low..seen).rev() {
-                    heaviest.add(at, &self.intervals[at]);
-                }
-                seen = low;
-                if self.is_only_split(low, end - 1, heaviest.weight) {
-                    let test = self.weight(low, end - 1) + self.price.size;
+            for (first, unit) in units[..=last].iter().enumerate().rev() {
+                heaviest.add(unit.heaviest);
+                let weight = before_end - unit.before;
+                // Too long for anything but an order test.
+                let is_only_split = end - unit.low > MAX_MASKED
+                    && end > unit.chain_end + 1
+                    && !self.is_heavy(heaviest.weight, weight)
+                    && last_value - unit.first >= bitset;
+                if is_only_split {
+                    let test = weight + self.price.size;
                     self.costs.set(first, last, self.costs.cheapest_split(first, last) + test);
                 } else {
-                    let (cost, choice) = self.best_plain(low, end - 1, heaviest);
+                    let (cost, choice) = self.best_plain(unit.low, end - 1, heaviest);
                     self.costs.set(first, last, cost);
-                    self.choices[first * starts.len() + last] = choice;
+                    self.choices[first * units.len() + last] = choice;
                 }
             }
         }
     }
 
-    /// Whether a range without holes is too long for anything but an order test.
-    #[inline(always)]
-    fn is_only_split(&self, low: usize, high: usize, heaviest: f64) -> bool {
-        high - low >= MAX_MASKED
-            && high > self.chain_end[low]
-            && !self.is_heavy(heaviest, self.weight(low, high))
-            && !(self.price.bitset_tests
-                && self.intervals[high].last - self.intervals[low].first < bitset::MAX_VALUES)
+    /// What the dynamic program needs of each unit, the intervals from one start to the next.
+    fn units(&self) -> Vec<Unit> {
+        let ends = self.starts.iter().skip(1).copied().chain([self.intervals.len()]);
+        let unit = |(low, end): (usize, usize)| {
+            let mut heaviest = Heaviest::default();
+            for (at, interval) in self.intervals[low..end].iter().enumerate().rev() {
+                heaviest.add(Heaviest::of(low + at, interval));
+            }
+            let (before, chain_end) = (self.before[low], self.chain_end[low]);
+            Unit { low, end, first: self.intervals[low].first, before, chain_end, heaviest }
+        };
+        self.starts.iter().copied().zip(ends).map(unit).collect()
     }
 
     /// Moves the end of the range from an interval on.
@@ -165,6 +172,20 @@ impl RangeSearch {
         }
         best
     }
+}
+
+/// Consecutive intervals that no order test separates.
+struct Unit {
+    /// The first interval, and the one after the last.
+    low: usize,
+    end: usize,
+    /// The first value.
+    first: u32,
+    /// The sum of the weights before the unit.
+    before: f64,
+    /// The last interval of the longest chain from the first one.
+    chain_end: usize,
+    heaviest: Heaviest,
 }
 
 /// Per interval, the last one of the longest range from there that may be a chain.
