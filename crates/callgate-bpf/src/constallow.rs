@@ -9,6 +9,7 @@
 //! makes the verdict not constant, and so does any return value other than `SECCOMP_RET_ALLOW` without
 //! data.
 
+use super::alu::{Source, slack_within};
 use super::insn::Insn;
 use super::op::Op;
 use super::program::LongProgram;
@@ -34,60 +35,109 @@ use crate::verdict::Verdict;
 /// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 pub fn is_constant_allow(program: &LongProgram, arch_token: u32, nr: u32) -> bool {
-    let insns = program.insns();
-    insns
-        .get(emulate(insns, arch_token, nr))
-        .is_some_and(|insn| insn.op == Op::RetK && insn.k == Verdict::ALLOW.0)
+    Emulator::new(program.insns()).is_constant_allow(arch_token, nr)
 }
 
-/// The index of the instruction at which the emulation of a syscall ends: a return, or an instruction that
-/// the emulator does not support.
-pub fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
-    emulate_observed(insns, arch_token, nr, |_, _| ())
+/// The emulation of a syscall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emulation {
+    /// The index of the instruction at which it ends: a return, or an instruction that the emulator does not support.
+    pub end: usize,
+    /// The number of instructions up to that one, included.
+    pub executed: usize,
+    /// All numbers of the arch from the emulated one up to this one take the same path.
+    pub last: u32,
 }
 
-/// As [`emulate`]; `observe` gets each instruction before the last one, and A before it.
-#[inline(always)]
-pub fn emulate_observed(
-    insns: &[Insn],
-    arch_token: u32,
-    nr: u32,
-    mut observe: impl FnMut(Insn, u32),
-) -> usize {
+/// Emulates a program for many syscalls. Consecutive numbers of an arch mostly take the same path, which is followed
+/// once.
+///
+/// ```
+/// use callgate_bpf::{Emulator, Insn, Op};
+///
+/// let insns = [Insn::new(Op::LdWordAbs, 0), Insn::branch(Op::JgeK, 39, 0, 1), Insn::new(Op::RetK, 0x7fff_0000)];
+/// let mut emulator = Emulator::new(&insns);
+/// assert_eq!(emulator.emulate(0xc000_003e, 7).last, 38, "all below 39 do the same");
+/// assert!((39..100).all(|nr| emulator.is_constant_allow(0xc000_003e, nr)));
+/// ```
+pub struct Emulator<'p> {
+    insns: &'p [Insn],
+    /// The last syscall that was emulated.
+    known: Option<(u32, u32, Emulation)>,
+}
+
+impl<'p> Emulator<'p> {
+    /// For these instructions.
+    pub fn new(insns: &'p [Insn]) -> Emulator<'p> {
+        Emulator { insns, known: None }
+    }
+
+    /// As [`is_constant_allow`].
+    pub fn is_constant_allow(&mut self, arch_token: u32, nr: u32) -> bool {
+        self.insns
+            .get(self.emulate(arch_token, nr).end)
+            .is_some_and(|insn| insn.op == Op::RetK && insn.k == Verdict::ALLOW.0)
+    }
+
+    /// The emulation of a syscall.
+    pub fn emulate(&mut self, arch_token: u32, nr: u32) -> Emulation {
+        match self.known {
+            Some((token, first, known))
+                if token == arch_token && (first..=known.last).contains(&nr) =>
+            {
+                known
+            }
+            _ => {
+                let emulation = emulate(self.insns, arch_token, nr);
+                self.known = Some((arch_token, nr, emulation));
+                emulation
+            }
+        }
+    }
+}
+
+fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> Emulation {
     // Equal in both byte orders.
     const NR: u32 = Word::NR.offset(Endian::Little);
     const ARCH: u32 = Word::ARCH.offset(Endian::Little);
-    let mut index = 0usize;
+    let (mut index, mut executed) = (0usize, 1);
     let mut a = 0u32;
+    // How far the number may increase without another path, if A depends on it.
+    let (mut slack, mut is_number) = (u32::MAX, false);
     while let Some(insn) = insns.get(index) {
-        let (k, before) = (insn.k, a);
-        let branch = |holds| usize::from(if holds { insn.jt } else { insn.jf });
-        let skipped = match insn.op {
-            Op::Ja => k as usize,
-            Op::JeqK => branch(a == k),
-            Op::JgtK => branch(a > k),
-            Op::JgeK => branch(a >= k),
-            Op::JsetK => branch(a & k != 0),
-            op => {
-                match op {
-                    Op::LdWordAbs if k == NR => a = nr,
-                    Op::LdWordAbs if k == ARCH => a = arch_token,
-                    Op::AndK => a &= k,
-                    _ => break,
-                }
-                0
+        let k = insn.k;
+        let (further, skipped) = match (insn.op, insn.comparison()) {
+            (_, Some((relation, Source::K(_)))) => {
+                let skipped = if relation.holds(a, k) { insn.jt } else { insn.jf };
+                (relation.slack(a, k), usize::from(skipped))
             }
+            (Op::Ja, _) => (u32::MAX, k as usize),
+            (Op::LdWordAbs, _) if k == NR || k == ARCH => {
+                is_number = k == NR;
+                a = if is_number { nr } else { arch_token };
+                (u32::MAX, 0)
+            }
+            (Op::AndK, _) => {
+                // What is masked increases like the number.
+                let further = slack_within(a, k.trailing_ones());
+                a &= k;
+                (further, 0)
+            }
+            _ => break,
         };
-        observe(*insn, before);
+        slack = if is_number { slack.min(further) } else { slack };
+        executed += 1;
         index = index.saturating_add(1).saturating_add(skipped);
     }
-    index
+    Emulation { end: index, executed, last: nr.saturating_add(slack) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Insn;
     use super::*;
+    use crate::data::SeccompData;
+    use crate::random::Rng;
 
     const ALLOW: Insn = Insn::new(Op::RetK, Verdict::ALLOW.0);
     const NR: Insn = Insn::new(Op::LdWordAbs, 0);
@@ -148,5 +198,46 @@ mod tests {
         assert!(!cached(&[Insn::new(Op::St, 0), Insn::new(Op::LdMem, 0), ALLOW], 0, 0));
         let after = [NR, Insn::branch(Op::JeqK, 1, 1, 0), Insn::new(Op::LdWordAbs, 16), ALLOW];
         assert!(cached(&after, 0, 1) && !cached(&after, 0, 2), "only on the path of that syscall");
+    }
+
+    /// Comparisons of the arch and the number, masked or not, in any order.
+    #[test]
+    fn all_numbers_of_an_emulation_take_the_same_path() {
+        let mut rng = Rng::new(1);
+        let (mut constant, mut numbers) = (0, 0);
+        for _ in 0..500 {
+            let mut insns = vec![Insn::new(Op::LdWordAbs, 0)];
+            for left in (2..20).rev() {
+                let k = rng.below(40) as u32;
+                let [jt, jf] = [(); 2].map(|()| rng.below(left) as u8);
+                insns.push(match rng.below(9) {
+                    0 => Insn::new(Op::LdWordAbs, [0, 4, 4, 16][k as usize % 4]),
+                    1 => Insn::new(Op::AndK, k),
+                    _ => {
+                        let op = rng.pick(&[Op::JeqK, Op::JgtK, Op::JgeK, Op::JsetK]).unwrap();
+                        Insn::branch(op, k, jt, jf)
+                    }
+                });
+            }
+            insns.extend([0, 1].map(|value| Insn::new(Op::RetK, value)));
+            let program = LongProgram::new(insns).unwrap();
+            let mut emulator = Emulator::new(program.insns());
+            for nr in 0..48 {
+                let emulation = emulate(program.insns(), 9, nr);
+                let known = emulator.emulate(9, nr);
+                assert_eq!((known.end, known.executed), (emulation.end, emulation.executed));
+                if program.insns()[emulation.end].op != Op::RetK {
+                    continue;
+                }
+                constant += 1;
+                for same in (nr..=emulation.last).take_while(|nr| *nr < 64) {
+                    let data = SeccompData { arch: 9, nr: same, ..SeccompData::default() };
+                    let run = program.run(&data, Endian::NATIVE);
+                    assert_eq!(run.executed, emulation.executed, "{same} as {nr}: {program:?}");
+                    numbers += 1;
+                }
+            }
+        }
+        assert!(constant > 5_000 && numbers > 2 * constant, "{constant} {numbers}");
     }
 }

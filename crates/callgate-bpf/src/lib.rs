@@ -73,7 +73,7 @@ mod width;
 
 pub use alu::{Alu, Relation, Source, slack_within};
 pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF};
-pub use constallow::{emulate, emulate_observed, is_constant_allow};
+pub use constallow::{Emulation, Emulator, is_constant_allow};
 pub use data::{Endian, SeccompData, Word};
 pub use error::{ProgramError, Violation};
 pub use filter_flags::FilterFlags;

@@ -181,10 +181,10 @@ fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> V
     let (Some((start, ..)), Some((_, end, _))) = (intervals.first(), intervals.last()) else {
         return Vec::new();
     };
-    let here = weights.iter().filter(|(value, _)| (start..=end).contains(&value));
-    let total: f64 = here.clone().map(|(_, weight)| weight).sum();
-    let mut frequent =
-        here.filter(|(_, weight)| *weight > FREQUENT * total).map(|(value, _)| *value).peekable();
+    let here = between(weights, *start, *end);
+    let total: f64 = here.iter().map(|(_, weight)| weight).sum();
+    let frequent = here.iter().filter(|(_, weight)| *weight > FREQUENT * total);
+    let mut frequent = frequent.map(|(value, _)| *value).peekable();
     let mut split = Vec::with_capacity(intervals.len());
     for (first, last, to) in intervals.iter().copied() {
         let mut rest = Some(first);
@@ -198,6 +198,14 @@ fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> V
         split.extend(rest.map(|first| (first, last, to)));
     }
     split
+}
+
+/// The weights of the values from `first` to `last`, of weights in the order of their values.
+fn between(weights: &[(u32, f64)], first: u32, last: u32) -> &[(u32, f64)] {
+    let start = weights.partition_point(|(value, _)| *value < first);
+    let rest = weights.get(start..).unwrap_or_default();
+    let len = rest.partition_point(|(value, _)| *value <= last);
+    rest.get(..len).unwrap_or_default()
 }
 
 /// Intervals with weights and classes, among them each frequent number; and the targets of the classes.
@@ -218,7 +226,7 @@ fn classify(
 ) -> Vec<WeightedInterval> {
     let mut class_of: HashMap<Target, usize> = HashMap::default();
     let start = intervals.first().map_or(0, |(first, ..)| *first);
-    let mut weights = weights.iter().skip_while(|(value, _)| *value < start).peekable();
+    let mut weights = between(weights, start, u32::MAX);
     intervals
         .iter()
         .map(|(first, last, to)| {
@@ -227,8 +235,11 @@ fn classify(
                 targets.len() - 1
             });
             let mut weight = 0.0;
-            while let Some((_, w)) = weights.next_if(|(value, _)| value <= last) {
+            while let Some(((_, w), rest)) =
+                weights.split_first().filter(|((value, _), _)| value <= last)
+            {
                 weight += w;
+                weights = rest;
             }
             WeightedInterval { first: *first, last: *last, class, weight }
         })

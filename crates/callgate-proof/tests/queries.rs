@@ -102,13 +102,13 @@ fn an_execution_has_the_states_of_each_instruction() {
     let mut store = Store::default();
     let program = LongProgram::from(program);
     let execution = Execution::explore(&mut store, &program, Endian::Little).unwrap();
-    let counts: Vec<usize> = (0..8).map(|pc| execution.states_at(pc).len()).collect();
+    let counts: Vec<usize> = (0..8).map(|pc| execution.states_at(pc).count()).collect();
     assert_eq!(counts, [1, 1, 1, 2, 2, 2, 2, 0]);
     assert_eq!((execution.len(), execution.is_empty()), (11, false));
     assert!(execution.state(10).is_ok() && execution.state(11).is_err());
     assert!(execution.step_of(11).is_err());
     // Division by X returns 0 where X is 0.
-    let divided = execution.states_at(5).iter().map(|state| execution.step_of(*state).unwrap());
+    let divided = execution.states_at(5).map(|state| execution.step_of(state).unwrap());
     let by_zero = divided.filter(|step| matches!(step, Step::Branch { otherwise: Next::Zero, .. }));
     assert_eq!(by_zero.count(), 2);
 }

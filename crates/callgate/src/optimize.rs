@@ -9,7 +9,7 @@
 use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
-use callgate_bpf::{LongProgram, Program, is_constant_allow};
+use callgate_bpf::{Emulator, LongProgram, Program};
 use callgate_codegen::{Aim, Model, WeightedSyscall};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{Func, Store};
@@ -170,7 +170,8 @@ fn unchanged(program: Program, before: Figures, why: Unchanged) -> Optimized {
 /// The number of known syscalls that the kernel finds constant allow.
 fn constant_allow(program: &LongProgram, arches: &[Arch]) -> usize {
     let syscalls = arches.iter().flat_map(|arch| arch.syscalls().map(|(nr, _)| (arch.token(), nr)));
-    syscalls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
+    let mut emulator = Emulator::new(program.insns());
+    syscalls.filter(|(token, nr)| emulator.is_constant_allow(*token, *nr)).count()
 }
 
 /// The mean number of executed instructions with the weights of a model.
@@ -183,8 +184,9 @@ fn executed(
     model: Model,
 ) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
+    let mut emulator = Emulator::new(program.insns());
     for syscall in syscalls.iter().filter(|syscall| syscall.weight > 0.0) {
-        let cached = is_constant_allow(program, syscall.token, syscall.nr);
+        let cached = emulator.is_constant_allow(syscall.token, syscall.nr);
         let share = if cached { model.constant_allow_weight() } else { 1.0 };
         let numbers = store.follow(meaning, Word::ARCH, syscall.token);
         let rest = store.follow(numbers, Word::NR, syscall.nr);

@@ -79,7 +79,8 @@ pub(super) fn postorder(
         visited[end.0 as usize] = true;
         order.push(*end);
     }
-    let mut stack = vec![(root, false)];
+    let mut stack = Vec::with_capacity(64);
+    stack.push((root, false));
     while let Some((id, expanded)) = stack.pop() {
         if expanded {
             order.push(id);

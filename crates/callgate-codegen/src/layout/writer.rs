@@ -176,25 +176,12 @@ impl Writer<'_> {
 
     /// A conditional jump, after the trampolines for targets out of reach.
     fn branch(&mut self, id: CodeId, then: CodeId, otherwise: CodeId) -> Insn {
-        // A trampoline for one target increases the displacement of the other by one. So the nearer target is
-        // checked last; its own trampoline keeps the first within reach.
-        let (near, far) = if self.distance(then) < self.distance(otherwise) {
-            (then, otherwise)
-        } else {
-            (otherwise, then)
-        };
-        for target in [far, near] {
-            if self.distance(target) > MAX_DISPLACEMENT {
-                self.trampoline((id, target));
-            }
+        let mut sides = [then, otherwise].map(|target| self.distance(target));
+        let farthest = sides[0].max(sides[1]);
+        if farthest > MAX_DISPLACEMENT || !self.copies.for_branches.is_empty() {
+            self.approach(id, then, otherwise);
+            sides = [then, otherwise].map(|target| self.distance(target).min(MAX_DISPLACEMENT));
         }
-        // A copy that is to be the next instruction.
-        for target in [far, near] {
-            if self.distance(target) > 0 && self.copies.for_branches.contains(&(id, target)) {
-                self.trampoline((id, target));
-            }
-        }
-        let sides = [then, otherwise].map(|target| self.distance(target).min(MAX_DISPLACEMENT));
         let next = Next::of(sides[0], sides[1]);
         let forms = self.forms;
         // Every branch has a form; no program contains the other instruction.
@@ -216,6 +203,29 @@ impl Writer<'_> {
         self.follow(then, all[0], weighted[0]);
         self.follow(otherwise, all[1], weighted[1]);
         insn
+    }
+
+    /// Emits the trampolines, and the copies to be the next instruction, of a branch.
+    #[cold]
+    fn approach(&mut self, id: CodeId, then: CodeId, otherwise: CodeId) {
+        // A trampoline for one target increases the displacement of the other by one. So the nearer target is
+        // checked last; its own trampoline keeps the first within reach.
+        let (near, far) = if self.distance(then) < self.distance(otherwise) {
+            (then, otherwise)
+        } else {
+            (otherwise, then)
+        };
+        for target in [far, near] {
+            if self.distance(target) > MAX_DISPLACEMENT {
+                self.trampoline((id, target));
+            }
+        }
+        // A copy that is to be the next instruction.
+        for target in [far, near] {
+            if self.distance(target) > 0 && self.copies.for_branches.contains(&(id, target)) {
+                self.trampoline((id, target));
+            }
+        }
     }
 
     /// Adds what a branch of this cost would save with another next side.

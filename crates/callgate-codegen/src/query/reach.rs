@@ -113,7 +113,7 @@ fn reach_insn(
 ) -> Result<(), DiagramError> {
     let merges = reach.stopped.is_none();
     let [mut entered, mut failing, mut holding] = [Pred::NEVER; 3];
-    for number in execution.states_at(index).iter().copied() {
+    for number in execution.states_at(index) {
         let here = *reached_by.get(number).ok_or(BAD_STATE)?;
         if here == Pred::NEVER {
             continue;

@@ -8,7 +8,10 @@ pub(super) type Range = (usize, usize, usize);
 /// and these have few; the latest of several for the same range applies.
 pub(super) struct HoledRanges<T> {
     /// By [number](super::plain_costs::PlainCosts::number) of the range, the number of the solution that was found last, from 1.
+    /// Empty until one is found.
     last: Vec<u32>,
+    /// The number of ranges.
+    ranges: usize,
     solutions: Vec<Solution<T>>,
 }
 
@@ -22,12 +25,12 @@ struct Solution<T> {
 impl<T: Copy> HoledRanges<T> {
     /// No solutions, for this number of ranges.
     pub(super) fn new(ranges: usize) -> HoledRanges<T> {
-        HoledRanges { last: vec![0; ranges], solutions: Vec::new() }
+        HoledRanges { last: Vec::new(), ranges, solutions: Vec::new() }
     }
 
     #[inline(always)]
     pub(super) fn get(&self, range: usize, holes: usize) -> Option<(f64, Option<T>)> {
-        let mut number = self.last[range];
+        let mut number = self.last.get(range).copied().unwrap_or(0);
         while let Some(at) = number.checked_sub(1) {
             let solution = &self.solutions[at as usize];
             if solution.holes == holes as u32 {
@@ -39,6 +42,7 @@ impl<T: Copy> HoledRanges<T> {
     }
 
     pub(super) fn insert(&mut self, range: usize, holes: usize, found: (f64, Option<T>)) {
+        self.last.resize(self.ranges, 0);
         let last = &mut self.last[range];
         self.solutions.push(Solution { holes: holes as u32, before: *last, found });
         *last = self.solutions.len() as u32;

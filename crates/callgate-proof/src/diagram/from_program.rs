@@ -71,6 +71,15 @@ pub enum Step {
 
 type Memory = [Value; SCRATCH_WORDS];
 
+/// The states of an instruction, of which most have one or two: the numbers of the first and the last one, and how many
+/// there are.
+#[derive(Clone, Copy, Default)]
+struct StateList {
+    first: usize,
+    last: usize,
+    len: usize,
+}
+
 /// All states that a program can be in, with the values of its registers as functions of the syscall.
 pub struct Execution {
     /// The values that states refer to.
@@ -81,8 +90,10 @@ pub struct Execution {
     live: Vec<Registers>,
     /// All states, each with the index of its instruction.
     states: Vec<(usize, State)>,
-    /// Per instruction, the numbers of its states.
-    at: Vec<Vec<usize>>,
+    /// Per state, the number of the next one of the same instruction; the last one has its own.
+    after: Vec<usize>,
+    /// Per instruction, its states.
+    at: Vec<StateList>,
     index: HashMap<(usize, State), usize>,
     /// Per state, how the program continues.
     steps: Vec<Option<Step>>,
@@ -152,8 +163,9 @@ impl Execution {
             memories: vec![empty],
             memory_index: HashMap::from_iter([(empty, 0)]),
             live: liveness(insns),
-            states: Vec::new(),
-            at: vec![Vec::new(); insns.len()],
+            states: Vec::with_capacity(insns.len() * 2),
+            after: Vec::with_capacity(insns.len() * 2),
+            at: vec![StateList::default(); insns.len()],
             index: HashMap::default(),
             steps: Vec::with_capacity(insns.len() * 2),
             symbols: HashMap::default(),
@@ -165,8 +177,11 @@ impl Execution {
         execution.enter(0, State { a: ZERO, x: ZERO, memory: 0 })?;
         for (pc, insn) in insns.iter().enumerate() {
             // Executing an instruction adds states only to later instructions.
-            for index in 0..execution.states_at(pc).len() {
-                let number = *execution.states_at(pc).get(index).ok_or(BAD_STATE)?;
+            let StateList { first, len, .. } = execution.list_at(pc);
+            let mut next = first;
+            for _ in 0..len {
+                let number = next;
+                next = *execution.after.get(number).ok_or(BAD_STATE)?;
                 store.charge_state(execution.states.len())?;
                 let step = execution.step(store, pc, *insn, number, endian)?;
                 if execution.steps.len() <= number {
@@ -178,9 +193,15 @@ impl Execution {
         Ok(execution)
     }
 
-    /// The numbers of the states of an instruction.
-    pub fn states_at(&self, pc: usize) -> &[usize] {
-        self.at.get(pc).map_or(&[], Vec::as_slice)
+    /// The numbers of the states of an instruction, in the order of discovery.
+    pub fn states_at(&self, pc: usize) -> impl Iterator<Item = usize> {
+        let StateList { first, len, .. } = self.list_at(pc);
+        let after = |number: &usize| self.after.get(*number).copied();
+        std::iter::successors(Some(first), after).take(len)
+    }
+
+    fn list_at(&self, pc: usize) -> StateList {
+        self.at.get(pc).copied().unwrap_or_default()
     }
 
     /// The number of states.
@@ -238,10 +259,10 @@ impl Execution {
         }
         // Most instructions have one or two states; a list is searched up to this length, then an index.
         const MAX_LIST: usize = 8;
-        let here = self.at.get(pc).ok_or(BAD_INSN)?;
+        let here = *self.at.get(pc).ok_or(BAD_INSN)?;
         let is_same = |number: &usize| self.states.get(*number).is_some_and(|(_, s)| *s == state);
-        let found = if here.len() <= MAX_LIST {
-            here.iter().copied().find(is_same)
+        let found = if here.len <= MAX_LIST {
+            self.states_at(pc).find(is_same)
         } else {
             self.index.get(&(pc, state)).copied()
         };
@@ -250,14 +271,24 @@ impl Execution {
         }
         let number = self.states.len();
         self.states.push((pc, state));
-        let here = self.at.get_mut(pc).ok_or(BAD_INSN)?;
-        here.push(number);
-        if here.len() == MAX_LIST + 1 {
-            for number in here.iter() {
-                let state = *self.states.get(*number).ok_or(BAD_STATE)?;
-                self.index.insert(state, *number);
+        self.after.push(number);
+        let first = match here.len {
+            0 => number,
+            _ => {
+                *self.after.get_mut(here.last).ok_or(BAD_STATE)? = number;
+                here.first
             }
-        } else if here.len() > MAX_LIST {
+        };
+        let now = StateList { first, last: number, len: here.len + 1 };
+        *self.at.get_mut(pc).ok_or(BAD_INSN)? = now;
+        if now.len == MAX_LIST + 1 {
+            let mut number = first;
+            for _ in 0..now.len {
+                let state = *self.states.get(number).ok_or(BAD_STATE)?;
+                self.index.insert(state, number);
+                number = *self.after.get(number).ok_or(BAD_STATE)?;
+            }
+        } else if now.len > MAX_LIST {
             self.index.insert((pc, state), number);
         }
         Ok(number)
@@ -375,7 +406,7 @@ impl Execution {
             Next::State(number) => number,
             Next::Zero => zero,
         };
-        for number in self.at.iter().rev().flatten().copied() {
+        for number in (0..self.at.len()).rev().flat_map(|pc| self.states_at(pc)) {
             match self.step_of(number)? {
                 Step::Goto(state) => funcs.continues_at(number, state)?,
                 Step::Return(Value::Constant(value)) => {

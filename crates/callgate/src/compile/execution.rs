@@ -2,7 +2,7 @@
 
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
-use callgate_bpf::{LongProgram, Program, is_constant_allow};
+use callgate_bpf::{Emulator, LongProgram, Program};
 use callgate_codegen::{WeightedSyscall, query};
 use callgate_proof::diagram::{Func, Store};
 
@@ -103,9 +103,10 @@ impl Execution {
         endian: Endian,
     ) -> Execution {
         let for_the_kernel = Program::try_from(program.clone()).ok();
-        let is_recognized = |syscall: &WeightedSyscall| {
-            let program = for_the_kernel.as_ref();
-            program.is_some_and(|program| is_constant_allow(program, syscall.token, syscall.nr))
+        let mut emulator = for_the_kernel.as_ref().map(|program| Emulator::new(program.insns()));
+        let mut is_recognized = |syscall: &WeightedSyscall| {
+            let emulator = emulator.as_mut();
+            emulator.is_some_and(|emulator| emulator.is_constant_allow(syscall.token, syscall.nr))
         };
         let weighted: Vec<WeightedSyscall> = weighted
             .iter()

@@ -10,7 +10,7 @@ use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::template::{Template, Variable};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program, is_constant_allow};
+use callgate_bpf::{Emulator, Insn, LongProgram, MAX_INSNS, Program};
 use callgate_codegen::{Aim, Effort, Program as Unproved, WeightedSyscall};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{Comparison, DiagramError, Func, Store};
@@ -284,8 +284,9 @@ fn prove(
     let template = Template::new(program, variables.to_vec(), patches)
         .map_err(|error| CompileError(CompileErrorKind::Patches(error)))?;
     meaning.prove_template(&template)?;
+    let mut emulator = Emulator::new(template.program().insns());
     for syscall in syscalls.iter().filter(|syscall| syscall.always_allowed) {
-        if !is_constant_allow(template.program(), syscall.token, syscall.nr) {
+        if !emulator.is_constant_allow(syscall.token, syscall.nr) {
             let WeightedSyscall { token, nr, .. } = *syscall;
             return Err(CompileError(CompileErrorKind::NotConstantAllow { token, nr }));
         }

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::{Arch, list_syscalls};
-use callgate_bpf::{Insn, MAX_INSNS, Op, emulate};
+use callgate_bpf::{Emulator, Insn, MAX_INSNS, Op};
 use callgate_codegen::WeightedSyscall;
 use callgate_proof::diagram::{Func, Store};
 use callgate_proof::policy::SyscallSet;
@@ -159,13 +159,14 @@ fn entries(
         }
     }
     tokens.truncate(MAX_TOKENS);
+    let mut emulator = Emulator::new(insns);
     let mut found: HashMap<usize, Vec<Numbers>> = HashMap::default();
     for token in tokens {
         let numbers = store.follow(meaning, Word::ARCH, token);
         for interval in callgate_codegen::query::partition(store, numbers, Word::NR, MAX_INTERVALS)
             .unwrap_or_default()
         {
-            let parts = found.entry(emulate(insns, token, interval.first)).or_default();
+            let parts = found.entry(emulator.emulate(token, interval.first).end).or_default();
             match parts.last_mut().filter(|(last, _)| *last == token) {
                 Some((_, ranges)) => ranges.push((interval.first, interval.last)),
                 None => parts.push((token, vec![(interval.first, interval.last)])),

@@ -1,6 +1,6 @@
 //! Filters that cost more than necessary, with figures.
 
-use callgate_bpf::{Arch, Verdict, is_constant_allow};
+use callgate_bpf::{Arch, Emulator, Verdict};
 
 use crate::compile::Options;
 use crate::error::Result;
@@ -27,9 +27,10 @@ fn not_cached(view: &mut View<'_>, findings: &mut Findings, filter: usize) -> Re
     };
     let Some(own) = view.own.get(filter).copied() else { return Ok(()) };
     for arch in view.arches.iter().copied().filter(|arch| *arch != Arch::X32) {
+        let mut emulator = Emulator::new(program.insns());
         let is_slow = |(nr, _): &(u32, &'static str)| {
             let verdict = view.store.as_verdict(view.call_in(own, arch, *nr));
-            verdict == Some(Verdict::ALLOW) && !is_constant_allow(program, arch.token(), *nr)
+            verdict == Some(Verdict::ALLOW) && !emulator.is_constant_allow(arch.token(), *nr)
         };
         let slow: Vec<_> = arch.syscalls().filter(is_slow).collect();
         let Some((nr, _)) = slow.first() else { continue };
