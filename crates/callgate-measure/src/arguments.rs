@@ -149,7 +149,7 @@ pub(crate) fn check(
 
 /// The arguments that are pointers.
 fn pointers(name: &str) -> impl Iterator<Item = usize> {
-    let args = facts(name).map_or(&[][..], |facts| facts.args);
+    let args = facts(name).map(|facts| facts.args).unwrap_or_default();
     // Two types of pointers have a name (include/uapi/linux/capability.h).
     let is_pointer = |ctype: &str| ctype.contains('*') || ctype.contains("cap_user_");
     let pointers = args.iter().enumerate().filter(move |(_, arg)| is_pointer(arg.ctype));
@@ -427,7 +427,7 @@ mod tests {
         for call in MeasurableSyscall::all() {
             let Rule::Numbers = special(call.name) else { continue };
             let pointers: Vec<usize> = pointers(call.name).collect();
-            let args = facts(call.name).map_or(&[][..], |facts| facts.args);
+            let args = facts(call.name).map(|facts| facts.args).unwrap_or_default();
             let others = args.iter().enumerate().filter(|(slot, _)| !pointers.contains(slot));
             for (_, arg) in others {
                 assert!(NUMBERS.contains(&arg.ctype), "{}: {}", call.name, arg.ctype);

@@ -20,7 +20,7 @@ pub(super) fn of_arch(arch: Arch) -> Vec<Known> {
     let is_known = |name: &&str| arch.number(name_in_table(arch, name)).is_some();
     let known = |name| {
         let table = name_in_table(arch, name);
-        let arguments = facts(table).map_or(&[][..], |facts| facts.args);
+        let arguments = facts(table).map(|facts| facts.args).unwrap_or_default();
         let has_place = |name: &&str| arch.argument(table, name).is_ok();
         Known { name, arguments: arguments.iter().map(|arg| arg.name).filter(has_place).collect() }
     };

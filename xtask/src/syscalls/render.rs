@@ -131,25 +131,24 @@ pub(super) fn facts(
             sources.manpage_version, sources.formats_version
         ),
     );
-    text += "use crate::syscalls::facts::{SyscallFacts, known, unknown, w32, w64};\n\n";
-    text += "/// In the order of `NUMBERS`.\n#[rustfmt::skip]\n";
-    writeln!(text, "pub(crate) static FACTS: [SyscallFacts; {}] = [", tables.calls.len()).unwrap();
+    text += "/// In the order of `NUMBERS`; `SyscallFacts::read` describes the form.\n#[rustfmt::skip]\n";
+    writeln!(text, "pub(crate) static FACTS: [&str; {}] = [", tables.calls.len()).unwrap();
     for name in tables.calls.keys() {
-        let since = versions.get(name).map_or("", String::as_str);
+        let since = versions.get(name).map_or("-", String::as_str);
         let entry = match prototypes.get(name) {
-            None => format!("unknown({name:?}, {since:?})"),
+            None => format!("{name} {since}"),
             Some(arguments) => {
                 let arguments: Vec<String> = arguments
                     .iter()
                     .map(|argument| {
                         let Argument { name, ctype, bits } = argument;
-                        format!("w{bits}({name:?}, {ctype:?})")
+                        format!("{name}: {bits} {ctype}")
                     })
                     .collect();
-                format!("known({name:?}, {since:?}, &[{}])", arguments.join(", "))
+                format!("{name} {since} ({})", arguments.join(", "))
             }
         };
-        writeln!(text, "    {entry},").unwrap();
+        writeln!(text, "    {entry:?},").unwrap();
     }
     Ok(text + "];\n")
 }

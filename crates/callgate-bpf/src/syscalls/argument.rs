@@ -37,9 +37,9 @@ pub struct ArgumentError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    NoName { name: String, known: &'static SyscallFacts },
+    NoName { name: String, known: SyscallFacts },
     Unknown { name: String },
-    NoNumber { index: u32, known: Option<&'static SyscallFacts> },
+    NoNumber { index: u32, known: Option<SyscallFacts> },
     TwoWords { name: String },
     Pointer { name: String },
     Order { name: String },
@@ -48,11 +48,11 @@ enum Kind {
 impl std::fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ArgumentError { syscall, arch, kind } = self;
-        let has = |f: &mut std::fmt::Formatter<'_>, facts: &SyscallFacts| match facts.args {
-            [] => write!(f, "; {syscall}(2) has no arguments"),
-            args => {
-                let names: Vec<&str> = args.iter().map(|arg| arg.name).collect();
-                write!(f, "; {syscall}(2) has {}", names.join(", "))
+        let has = |f: &mut std::fmt::Formatter<'_>, facts: &SyscallFacts| {
+            let names: Vec<&str> = facts.args.iter().map(|arg| arg.name).collect();
+            match names.is_empty() {
+                true => write!(f, "; {syscall}(2) has no arguments"),
+                false => write!(f, "; {syscall}(2) has {}", names.join(", ")),
             }
         };
         match kind {
@@ -181,7 +181,7 @@ impl Arch {
 }
 
 /// Whether an argument is a value of 64 bits on every architecture.
-fn is_two_words(arg: &super::ArgFacts) -> bool {
+fn is_two_words(arg: super::ArgFacts) -> bool {
     matches!(arg.ctype, "loff_t" | "u64" | "__u64")
 }
 

@@ -20,7 +20,7 @@ pub struct SyscallFacts {
     /// pad word), and their oldest syscalls take a pointer to the arguments (`mmap`, `select` of
     /// x86). `clone` takes `tls` before `child_tidptr` on x86, arm, aarch64, mips, ppc and others,
     /// and its first two arguments are swapped on s390 and s390x.
-    pub args: &'static [ArgFacts],
+    pub args: Args,
     /// Whether the arguments are known; true for a syscall without arguments.
     pub args_known: bool,
 }
@@ -39,32 +39,58 @@ pub struct ArgFacts {
     pub bits: u8,
 }
 
-/// A 32-bit argument.
-pub(crate) const fn w32(name: &'static str, ctype: &'static str) -> ArgFacts {
-    ArgFacts { name, ctype, bits: 32 }
+/// The arguments of a syscall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Args(&'static str);
+
+impl Args {
+    /// The arguments, in their order.
+    pub fn iter(self) -> impl Iterator<Item = ArgFacts> + Clone {
+        self.0.split(", ").filter_map(ArgFacts::read)
+    }
+
+    /// An argument by its index.
+    pub fn get(self, index: usize) -> Option<ArgFacts> {
+        self.iter().nth(index)
+    }
+
+    /// The number of arguments.
+    pub fn len(self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
 }
 
-/// A 64-bit argument.
-pub(crate) const fn w64(name: &'static str, ctype: &'static str) -> ArgFacts {
-    ArgFacts { name, ctype, bits: 64 }
+impl SyscallFacts {
+    /// Reads a row of the table. It is a text because that needs one pointer, which the loader of a program relocates,
+    /// instead of two for each argument: `accept 2.0 (fd: 32 int, upeer_sockaddr: 64 struct sockaddr *)`. Without a version
+    /// it has `-`, and without parentheses the arguments are unknown.
+    pub(super) fn read(row: &'static str) -> Option<SyscallFacts> {
+        let (name, rest) = row.split_once(' ')?;
+        let (since, args) = match rest.split_once(' ') {
+            Some((since, args)) => (since, args.strip_prefix('(')?.strip_suffix(')')),
+            None => (rest, None),
+        };
+        let since = if since == "-" { "" } else { since };
+        Some(SyscallFacts {
+            name,
+            introduced: KernelVersion::read(since),
+            since,
+            args: Args(args.unwrap_or_default()),
+            args_known: args.is_some(),
+        })
+    }
 }
 
-/// A syscall with known arguments.
-pub(crate) const fn known(
-    name: &'static str,
-    since: &'static str,
-    args: &'static [ArgFacts],
-) -> SyscallFacts {
-    SyscallFacts { name, introduced: KernelVersion::read(since), since, args, args_known: true }
-}
-
-/// A syscall whose arguments are unknown.
-pub(crate) const fn unknown(name: &'static str, since: &'static str) -> SyscallFacts {
-    SyscallFacts {
-        name,
-        introduced: KernelVersion::read(since),
-        since,
-        args: &[],
-        args_known: false,
+impl ArgFacts {
+    /// Reads `fd: 32 int`.
+    fn read(text: &'static str) -> Option<ArgFacts> {
+        let (name, rest) = text.split_once(": ")?;
+        let (bits, ctype) = rest.split_once(' ')?;
+        Some(ArgFacts { name, ctype, bits: bits.parse().ok()? })
     }
 }

@@ -15,8 +15,8 @@
 //!
 //! let openat2 = facts("openat2").ok_or("no such syscall")?;
 //! assert!(openat2.introduced > "5.5".parse().ok());
-//! assert_eq!(openat2.args[0].name, "dfd");
-//! assert_eq!(openat2.args[0].bits, 32);
+//! let first = openat2.args.get(0).ok_or("no argument")?;
+//! assert_eq!((first.name, first.ctype, first.bits), ("dfd", "int", 32));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -31,7 +31,7 @@ mod version;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use argument::{Argument, ArgumentError};
-pub use facts::{ArgFacts, SyscallFacts};
+pub use facts::{ArgFacts, Args, SyscallFacts};
 pub use list::list_syscalls;
 pub use set::SyscallSet;
 pub use table::KnownSyscall;

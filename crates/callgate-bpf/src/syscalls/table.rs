@@ -200,8 +200,8 @@ fn name_of_row(row: u16) -> Option<&'static str> {
 }
 
 /// Facts about the syscall with this name, on any architecture.
-pub fn facts(name: &str) -> Option<&'static SyscallFacts> {
-    FACTS.get(row_of_name(name)?)
+pub fn facts(name: &str) -> Option<SyscallFacts> {
+    SyscallFacts::read(FACTS.get(row_of_name(name)?)?)
 }
 
 /// Whether this is the name of a syscall: one of [`known_names`], or one of other architectures than

@@ -14,6 +14,11 @@ const HEAVY: f64 = 0.2;
 /// The same in a range whose order tests are only tried at some intervals: there, it would mostly save nothing.
 const HEAVY_AMONG_MANY: f64 = 0.34;
 
+/// The minimum share for a search in which order tests are tried at so many of the intervals.
+pub(super) fn heavy(starts: usize, intervals: usize) -> f64 {
+    if starts == intervals { HEAVY } else { HEAVY_AMONG_MANY }
+}
+
 /// By which share a bound of ranges with holes is raised, because the bound from their pieces is not rigorous.
 const SLACK: f64 = 0.1;
 
@@ -26,9 +31,7 @@ impl RangeSearch {
     /// Whether a single value of this weight is tested for equality first in a range of this weight.
     #[inline(always)]
     pub(super) fn is_heavy(&self, single: f64, weight: f64) -> bool {
-        let is_full = self.starts.len() == self.intervals.len();
-        let share = if is_full { HEAVY } else { HEAVY_AMONG_MANY };
-        single >= share * weight && single > 0.0
+        single >= self.heavy * weight && single > 0.0
     }
 
     /// The holes of a range.

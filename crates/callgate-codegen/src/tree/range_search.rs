@@ -38,6 +38,8 @@ pub(super) struct RangeSearch {
     pub(super) price: Price,
     /// The intervals at which order tests may split ranges, and the first one.
     pub(super) starts: Rc<[usize]>,
+    /// The minimum share of the weight of a single value that is tested for equality first.
+    pub(super) heavy: f64,
     pub(super) exact: SubsetSearch,
     /// Per interval, the sum of the weights before it.
     pub(super) before: Vec<f64>,

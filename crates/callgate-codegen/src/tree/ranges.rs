@@ -12,7 +12,7 @@
 use std::rc::Rc;
 
 use super::bitset;
-use super::equality::above;
+use super::equality::{above, heavy};
 use super::holed::HoledRanges;
 use super::holes::Holes;
 use super::interval::WeightedInterval;
@@ -51,6 +51,7 @@ impl RangeSearch {
             ranks: Ranks::new(&intervals),
             holed: HoledRanges::new(starts.len() * starts.len()),
             starts: starts.into(),
+            heavy: heavy(starts.len(), n),
             intervals,
         };
         let mut first_wide = n;

@@ -330,7 +330,8 @@ impl Resolver<'_, '_> {
             .syscall
             .filter(|_| parameters.is_none())
             .and_then(facts)
-            .map_or(&[][..], |facts| facts.args);
+            .map(|facts| facts.args)
+            .unwrap_or_default();
         let mut known: Vec<&str> =
             parameters.unwrap_or_default().iter().map(|one| sources.text(*one)).collect();
         known.extend(own.iter().map(|arg| arg.name));

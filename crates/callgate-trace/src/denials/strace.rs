@@ -61,8 +61,8 @@ fn values(arch: Arch, name: &str, args: Vec<&str>) -> [Option<u64>; 6] {
 /// although they take two registers.
 fn in_one_register(arch: Arch, name: &str) -> usize {
     const WIDE: [&str; 2] = ["loff_t", "__u64"];
-    let args = facts(name).filter(|_| !arch.has_wide_registers()).map_or(&[][..], |one| one.args);
-    args.iter().position(|arg| WIDE.contains(&arg.ctype)).unwrap_or(6)
+    let args = facts(name).filter(|_| !arch.has_wide_registers()).map(|one| one.args);
+    args.unwrap_or_default().iter().position(|arg| WIDE.contains(&arg.ctype)).unwrap_or(6)
 }
 
 /// The bits of an argument that the kernel reads. strace prints only these, so the others are not known.

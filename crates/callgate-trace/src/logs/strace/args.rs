@@ -1,7 +1,7 @@
 //! Parses the arguments of a syscall as strace prints them.
 
 use super::text::split_once;
-use callgate_bpf::syscalls::{Arch, ArgFacts};
+use callgate_bpf::syscalls::{Arch, Args};
 use memchr::memchr2;
 
 /// Whether an argument is printed with its name, as in `flags=CLONE_VM`.
@@ -122,11 +122,7 @@ impl ParsedArgs {
     }
 
     /// The values of the arguments of a syscall with these arguments, if known.
-    pub(super) fn values(
-        &self,
-        arch: Arch,
-        facts: &'static [ArgFacts],
-    ) -> impl Iterator<Item = Option<u64>> {
+    pub(super) fn values(&self, arch: Arch, facts: Args) -> impl Iterator<Item = Option<u64>> {
         // strace prints 64-bit arguments of 32-bit ABIs as one, and those of clone in another order.
         let is_exact = arch.is_64bit() && !self.has_name || self.is_raw;
         let known = if is_exact { self.is_number } else { 0 };

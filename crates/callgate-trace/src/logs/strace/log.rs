@@ -14,7 +14,7 @@ use super::unfinished::{
 use crate::names::{not_on_arch, unknown_name};
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::diagnostic::{Position, Severity};
-use callgate_bpf::syscalls::{self, Arch};
+use callgate_bpf::syscalls::{self, Arch, Args};
 use callgate_formats::diagnostics::messages::Messages;
 use memchr::memchr;
 use memchr::memmem::Finder;
@@ -288,7 +288,7 @@ impl StraceLog {
         if let Some(digits) = name.strip_prefix("syscall_0x") {
             if let Ok(nr) = u32::from_str_radix(digits, 16) {
                 let index = self.syscalls.index(SyscallId::new(arch, nr));
-                return Some(ResolvedName { index, facts: &[] });
+                return Some(ResolvedName { index, facts: Args::default() });
             }
         }
         if self.reported_names.contains(arch, name) {

@@ -1,7 +1,7 @@
 //! Names of syscalls in a log: resolved once, then found by one look-up.
 
 use super::super::syscalls::SyscallIndex;
-use callgate_bpf::syscalls::{Arch, ArgFacts};
+use callgate_bpf::syscalls::{Arch, Args};
 use rustc_hash::FxHashMap;
 
 /// How many bytes of a name are kept. The longest name in the kernel is `sched_rr_get_interval_time64`.
@@ -18,7 +18,7 @@ pub(super) struct ResolvedName {
     /// Where the syscall is counted; `None` if it is lost, because there are too many different ones.
     pub(super) index: Option<SyscallIndex>,
     /// Its arguments.
-    pub(super) facts: &'static [ArgFacts],
+    pub(super) facts: Args,
 }
 
 /// The names per architecture; a log has few architectures. Only names from the syscall tables are kept, so their

@@ -100,8 +100,8 @@ struct Own {
 
 /// The syscall's own name of an argument, if Kafel's tables have the same.
 fn own(arch: Arch, syscall: &str, index: u8) -> Option<Own> {
-    let known = facts(syscall)?.args.iter().filter(|known| has_argument(syscall, known.name));
-    let found = known.into_iter().find_map(|known| {
+    let mut known = facts(syscall)?.args.iter().filter(|known| has_argument(syscall, known.name));
+    let found = known.find_map(|known| {
         let argument = arch.argument(syscall, known.name).ok()?;
         (argument.index == index).then_some((known.name, argument.bits))
     });
@@ -111,7 +111,7 @@ fn own(arch: Arch, syscall: &str, index: u8) -> Option<Own> {
 
 /// Names for the arguments up to an index.
 fn parameters(syscall: Option<&str>, last: u8) -> (BTreeMap<u8, Own>, String) {
-    let known = syscall.and_then(facts).map_or(&[][..], |facts| facts.args);
+    let known = syscall.and_then(facts).map(|facts| facts.args).unwrap_or_default();
     let mut names = BTreeMap::new();
     for index in 0..=last {
         let name = known.get(usize::from(index)).map(|arg| arg.name).filter(|name| is_free(name));

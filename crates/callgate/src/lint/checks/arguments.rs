@@ -18,7 +18,7 @@ struct Place {
     arch: Arch,
     nr: u32,
     name: &'static str,
-    arg: &'static ArgFacts,
+    arg: ArgFacts,
     index: u8,
     low: Word,
     high: Word,
@@ -35,7 +35,7 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
             }
             let permitted = view.permits(func)?;
             let words = query::support(&view.store, permitted);
-            for (index, arg) in (0..).zip(facts.args) {
+            for (index, arg) in (0..).zip(facts.args.iter()) {
                 // `facts` have the order of x86-64, which the first two arguments of `clone` do not have everywhere.
                 let Ok(place) = arch.argument(name, arg.name) else { continue };
                 if place.index != index {
