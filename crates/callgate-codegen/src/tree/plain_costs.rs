@@ -166,7 +166,7 @@ const LANES: usize = 8;
 fn least_sum(left: &[f64], right: &[f64]) -> f64 {
     let lesser = |a: f64, b: f64| if a < b { a } else { b };
     let mut least = [f64::INFINITY; LANES];
-    for (left, right) in left.as_chunks::<LANES>().0.iter().zip(right.as_chunks::<LANES>().0) {
+    for (left, right) in left.chunks_exact(LANES).zip(right.chunks_exact(LANES)) {
         for lane in 0..LANES {
             least[lane] = lesser(least[lane], left[lane] + right[lane]);
         }

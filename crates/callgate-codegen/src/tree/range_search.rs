@@ -78,29 +78,3 @@ impl RangeSearch {
         self.before[high + 1] - self.before[low]
     }
 }
-
-/// The heaviest single value of a range, the first of several, and its weight; `None` if no single value has a weight.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Heaviest {
-    pub(super) at: Option<usize>,
-    pub(super) weight: f64,
-}
-
-impl Heaviest {
-    /// That of a single interval.
-    pub(super) fn of(at: usize, interval: &WeightedInterval) -> Heaviest {
-        if interval.is_single() && interval.weight > 0.0 {
-            Heaviest { at: Some(at), weight: interval.weight }
-        } else {
-            Heaviest::default()
-        }
-    }
-
-    /// Adds the intervals before the range.
-    #[inline(always)]
-    pub(super) fn add(&mut self, before: Heaviest) {
-        if before.weight >= self.weight {
-            *self = before;
-        }
-    }
-}

@@ -19,7 +19,7 @@ use super::interval::WeightedInterval;
 use super::mask_bounds::{MAX_MASKED, MaskBounds};
 use super::plain_costs::PlainCosts;
 use super::price::Price;
-use super::range_search::{Choice, End, Heaviest, ROUNDED_DOWN, RangeSearch};
+use super::range_search::{Choice, End, ROUNDED_DOWN, RangeSearch};
 use super::ranks::Ranks;
 use super::subsets::{Subset, SubsetSearch};
 
@@ -73,14 +73,15 @@ impl RangeSearch {
         let bitset = if self.price.bitset_tests { bitset::MAX_VALUES } else { 0 };
         for (last, end) in units.iter().map(|unit| unit.end).enumerate() {
             let (before_end, last_value) = (self.before[end], self.intervals[end - 1].last);
-            let mut heaviest = Heaviest::default();
-            for (first, unit) in units[..=last].iter().enumerate().rev() {
-                heaviest.add(unit.heaviest);
+            let mut heaviest = 0.0_f64;
+            for first in (0..last + 1).rev() {
+                let unit = &units[first];
+                heaviest = if unit.heaviest > heaviest { unit.heaviest } else { heaviest };
                 let weight = before_end - unit.before;
                 // Too long for anything but an order test.
                 let is_only_split = end - unit.low > MAX_MASKED
                     && end > unit.chain_end + 1
-                    && !self.is_heavy(heaviest.weight, weight)
+                    && !self.is_heavy(heaviest, weight)
                     && last_value - unit.first >= bitset;
                 if is_only_split {
                     let test = weight + self.price.size;
@@ -98,10 +99,8 @@ impl RangeSearch {
     fn units(&self) -> Vec<Unit> {
         let ends = self.starts.iter().skip(1).copied().chain([self.intervals.len()]);
         let unit = |(low, end): (usize, usize)| {
-            let mut heaviest = Heaviest::default();
-            for (at, interval) in self.intervals[low..end].iter().enumerate().rev() {
-                heaviest.add(Heaviest::of(low + at, interval));
-            }
+            let singles = self.intervals[low..end].iter().filter(|interval| interval.is_single());
+            let heaviest = singles.fold(0.0, |heaviest: f64, single| heaviest.max(single.weight));
             let (before, chain_end) = (self.before[low], self.chain_end[low]);
             Unit { low, end, first: self.intervals[low].first, before, chain_end, heaviest }
         };
@@ -125,7 +124,7 @@ impl RangeSearch {
     }
 
     /// The best choice for a range without holes, from those of all its parts.
-    fn best_plain(&mut self, low: usize, high: usize, heaviest: Heaviest) -> (f64, Choice) {
+    fn best_plain(&mut self, low: usize, high: usize, heaviest: f64) -> (f64, Choice) {
         if low == high {
             return (0.0, Choice::Leaf);
         }
@@ -144,11 +143,10 @@ impl RangeSearch {
         best
     }
 
-    fn best_of_many(&mut self, low: usize, high: usize, heaviest: Heaviest) -> (f64, Choice) {
+    fn best_of_many(&mut self, low: usize, high: usize, heaviest: f64) -> (f64, Choice) {
         self.extend_to(low, high);
         let weight = self.weight(low, high);
         let test = weight + self.price.size;
-        let Heaviest { at: heaviest, weight: heaviest_weight } = heaviest;
         let (first, last) = self.costs.units(low, high);
         let mut best = (self.costs.cheapest_split(first, last) + test, Choice::CheapestSplit);
         if self.chain_end[low] >= high {
@@ -156,13 +154,15 @@ impl RangeSearch {
                 best = (cost, if cost > 0.0 { Choice::Chain } else { Choice::Leaf });
             }
         }
-        if let Some(cost) = self.masked_cost(low, high, heaviest_weight, best.0) {
+        if let Some(cost) = self.masked_cost(low, high, heaviest, best.0) {
             best = (cost, Choice::Masked);
         }
-        if let Some(single) = heaviest.filter(|_| self.is_heavy(heaviest_weight, weight)) {
+        let is_heavy = self.is_heavy(heaviest, weight);
+        let single = if is_heavy { self.ranks.singles(low, high).next() } else { None };
+        if let Some(single) = single {
             let parts = self.costs.get(low, single) + self.costs.get(single + 1, high + 1);
             let left = self.before[single] - self.before[low];
-            let right = weight - left - heaviest_weight;
+            let right = weight - left - heaviest;
             if (parts + test + left.min(right)) * ROUNDED_DOWN < best.0 {
                 let holes = Holes::NONE.and(single);
                 let cost = self.solve_holed((low, high, 1), &holes, above(best.0 - test)) + test;
@@ -186,7 +186,8 @@ struct Unit {
     before: f64,
     /// The last interval of the longest chain from the first one.
     chain_end: usize,
-    heaviest: Heaviest,
+    /// The largest weight of a single value; 0 without one.
+    heaviest: f64,
 }
 
 /// Per interval, the last one of the longest range from there that may be a chain.
