@@ -10,14 +10,14 @@ pub(super) type Bound = (u64, u32);
 
 impl Store {
     /// The node that maps a number to nodes by interval: `first` from `base`, and from each bound on the node next to it.
-    /// The number has the bits `vars`, least significant first; its other bits are those of `base`. Bounds are sorted, above
-    /// `base`, and within the values.
+    /// The number has the bits `vars`, least significant first; a bit without a variable is zero, and its other bits are those
+    /// of `base`. Bounds are sorted, above `base`, and within the values of all these bits.
     ///
     /// The nodes test only variables after those of the number; or, if it is the value of `word`, none before that, and only
     /// the values of their intervals count. The recursion depth is the number of bits.
     pub(super) fn by_interval(
         &mut self,
-        vars: &[Var],
+        vars: &[Option<Var>],
         word: Option<Word>,
         (first, bounds): (u32, &[Bound]),
         base: u64,
@@ -36,7 +36,7 @@ impl Store {
         };
         if let Some((at, nodes)) = compared {
             if !nodes.iter().any(|node| self.tests_word(*node, word)) {
-                return self.around(vars.iter().copied().map(Some), at, nodes);
+                return self.around(vars.iter().copied(), at, nodes);
             }
         }
         let middle = base | 1 << lower.len();
@@ -46,6 +46,7 @@ impl Store {
             _ => (below.last().map_or(first, |(_, then)| *then), above),
         };
         let low = self.by_interval(lower, word, (first, below), base)?;
+        let Some(var) = var else { return Ok(low) };
         let high = self.by_interval(lower, word, in_middle, middle)?;
         self.node(*var, low, high)
     }

@@ -20,14 +20,14 @@ pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
     }
 }
 
-/// The variables of the bits of a word, least significant first.
-pub(super) fn vars_of_word(word: Word) -> [Var; 32] {
-    std::array::from_fn(|bit| var_of(word, bit as u32))
+/// The variables of these bits of a word, least significant first; the others have none.
+pub(super) fn vars_of_word(word: Word, mask: u32) -> [Option<Var>; 32] {
+    std::array::from_fn(|bit| (mask >> bit & 1 == 1).then(|| var_of(word, bit as u32)))
 }
 
 /// The variables of the bits of a field, least significant first.
-pub(super) fn vars_of_field(field: Field) -> Vec<Var> {
-    (0..field.bits()).map(|bit| var_of_field(field, bit)).collect()
+pub(super) fn vars_of_field(field: Field) -> Vec<Option<Var>> {
+    (0..field.bits()).map(|bit| Some(var_of_field(field, bit))).collect()
 }
 
 /// The variables of the bits that a test compares.
@@ -109,8 +109,7 @@ impl Store {
         cmp: Cmp,
         value: u32,
     ) -> Result<Pred, DiagramError> {
-        let vars: [Option<Var>; 32] =
-            std::array::from_fn(|bit| (mask >> bit & 1 == 1).then(|| var_of(word, bit as u32)));
+        let vars = vars_of_word(word, mask);
         self.compare(&vars, cmp, u64::from(value), [Pred::ALWAYS, Pred::NEVER])
     }
 

@@ -44,7 +44,7 @@ impl Store {
     ) -> Result<Func, DiagramError> {
         self.check_layout(Layout::Seccomp)?;
         let mut func = self.verdict(policy.bad_arch())?;
-        let by_number = vars_of_word(Word::NR);
+        let by_number = vars_of_word(Word::NR, u32::MAX);
         for section in policy.sections() {
             let mut created = |first, nodes| created(section.token(), first, nodes);
             let section_func =
@@ -141,7 +141,7 @@ impl Store {
         &mut self,
         rules: &[Rule],
         default: Verdict,
-        selector: &[Var],
+        selector: &[Option<Var>],
         created: &mut dyn FnMut(u32, usize),
     ) -> Result<Func, DiagramError> {
         let largest = u32::MAX >> (32 - selector.len());

@@ -16,7 +16,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::outline::{BranchCondition, StateFuncs};
+use super::branch::BranchCondition;
+use super::outline::StateFuncs;
 use super::symbolic::{Value, ValueTable};
 use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::cfg::{Registers, Successors, liveness};
@@ -421,8 +422,9 @@ impl Execution {
                         funcs.continues_at(number, index(taken))?;
                         continue;
                     }
-                    let condition = match plain_split(relation, a, b) {
-                        Some((word, split)) => BranchCondition::Split(word, split),
+                    let condition = match split_of(relation, a, b) {
+                        Some((word, u32::MAX, split)) => BranchCondition::Split(word, split),
+                        Some((word, mask, split)) => BranchCondition::Masked(word, mask, split),
                         None => {
                             let condition = self.values.relation(store, relation, a, b)?;
                             let word = match (a, b) {
@@ -451,13 +453,14 @@ fn right(source: Source, state: State) -> Value {
     }
 }
 
-/// A comparison of a whole word with a constant.
-fn plain_split(relation: Relation, a: Value, b: Value) -> Option<(Word, Split)> {
-    let (Value::Masked(word, u32::MAX), Value::Constant(k)) = (a, b) else { return None };
-    match relation {
-        Relation::Equal => Some((word, Split::Equal(k))),
-        Relation::AtLeast => Some((word, Split::AtLeast(k))),
-        Relation::Greater => k.checked_add(1).map(|k| (word, Split::AtLeast(k))),
-        Relation::Shares => None,
-    }
+/// A comparison of bits of a word with a constant, and which bits.
+fn split_of(relation: Relation, a: Value, b: Value) -> Option<(Word, u32, Split)> {
+    let (Value::Masked(word, mask), Value::Constant(k)) = (a, b) else { return None };
+    let split = match relation {
+        Relation::Equal => Split::Equal(k),
+        Relation::AtLeast => Split::AtLeast(k),
+        Relation::Greater => Split::AtLeast(k.checked_add(1)?),
+        Relation::Shares => return None,
+    };
+    Some((word, mask, split))
 }

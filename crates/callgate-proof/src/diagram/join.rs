@@ -17,18 +17,20 @@ const NODES_PER_STEP: usize = 4;
 const NO_INTERVAL: DiagramError = DiagramError::defect("the intervals of a word begin at 0");
 
 impl Store {
-    /// The node that decides between nodes that test no earlier word: from each value of the word on, the node next to it,
-    /// up to the next value. The first value is 0. Of a node that tests the word itself, only the values of its interval
-    /// count.
+    /// The node that decides between nodes by the bits `mask` of a word, with the others zero: from each value on, the node
+    /// next to it, up to the next value. The first value is 0. The nodes test only later variables; or, if the mask has all
+    /// bits, no earlier ones, and of a node that tests the word itself only the values of its interval count.
     pub(super) fn join(
         &mut self,
         word: Word,
+        mask: u32,
         intervals: impl Iterator<Item = (u32, u32)>,
     ) -> Result<u32, DiagramError> {
         let mut bounds: Vec<Bound> = intervals.map(|(at, node)| (u64::from(at), node)).collect();
         bounds.dedup_by_key(|(_, node)| *node);
         let ((_, first), bounds) = bounds.split_first().ok_or(NO_INTERVAL)?;
-        self.by_interval(&vars_of_word(word), Some(word), (*first, bounds), 0)
+        let tested = (mask == u32::MAX).then_some(word);
+        self.by_interval(&vars_of_word(word, mask), tested, (*first, bounds), 0)
     }
 
     /// The same for nodes that may test earlier words. Next to each value is the place of a node in the list. `None` if there
@@ -125,7 +127,7 @@ impl Joining<'_> {
             return Ok(*node);
         }
         let interval = |(at, place): &(u32, usize)| Some((*at, *nodes.get(*place)?));
-        let node = store.join(self.word, self.places.iter().filter_map(interval))?;
+        let node = store.join(self.word, u32::MAX, self.places.iter().filter_map(interval))?;
         self.joined.insert(nodes, node);
         Ok(node)
     }

@@ -29,6 +29,7 @@
 //! # Ok::<(), callgate_proof::diagram::DiagramError>(())
 //! ```
 
+mod branch;
 mod by_interval;
 mod choice;
 mod compare;

@@ -11,12 +11,11 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::Split;
+use super::branch::BranchCondition;
 use super::compare::var_of;
 use super::conjunctions::Conjunctions;
-use super::node_set::NodeSet;
 use super::pieces::{PieceTable, Pieces, Side};
-use super::{DiagramError, Func, Pred, Store, VARS, Var};
+use super::{DiagramError, Func, Split, Store, Var};
 use callgate_bpf::data::Word;
 
 /// The function of a state of a program.
@@ -32,6 +31,8 @@ enum StateFunc {
     Outline(Word, Func),
     /// Comparisons of this word, after which no earlier word is tested.
     Pieces(Word, Pieces),
+    /// Comparisons of these bits of this word, after which no word up to it is tested.
+    MaskedPieces((Word, u32), Pieces),
     /// Comparisons of this word, with placeholders for functions that test an earlier one.
     OutlinePieces(Word, Pieces),
 }
@@ -121,7 +122,12 @@ impl StateFuncs {
                 Ok(func)
             }
             StateFunc::Pieces(word, pieces) => {
-                let func = self.pieces.func(store, word, pieces)?;
+                let func = self.pieces.func(store, (word, u32::MAX), pieces)?;
+                self.set_whole(state, func)?;
+                Ok(func)
+            }
+            StateFunc::MaskedPieces(masked, pieces) => {
+                let func = self.pieces.func(store, masked, pieces)?;
                 self.set_whole(state, func)?;
                 Ok(func)
             }
@@ -152,8 +158,15 @@ impl StateFuncs {
         condition: BranchCondition,
         sides: [usize; 2],
     ) -> Result<(), DiagramError> {
+        let mut condition = condition;
+        if let BranchCondition::Masked(word, mask, split) = condition {
+            if let Some(pieces) = self.masked_pieces(store, (word, mask), split, sides)? {
+                return self.set(state, StateFunc::MaskedPieces((word, mask), pieces));
+            }
+            condition = BranchCondition::Other(Some(word), store.masked_split(word, mask, split)?);
+        }
         let word = match condition {
-            BranchCondition::Split(word, _) => Some(word),
+            BranchCondition::Split(word, _) | BranchCondition::Masked(word, ..) => Some(word),
             BranchCondition::Other(word, _) => word,
         };
         let meaning = match word {
@@ -288,6 +301,32 @@ impl StateFuncs {
         }
     }
 
+    /// The pieces of a branch on these bits of a word, unless a side tests the word or an earlier one, or there are too many.
+    fn masked_pieces(
+        &mut self,
+        store: &mut Store,
+        masked: (Word, u32),
+        split: Split,
+        states: [usize; 2],
+    ) -> Result<Option<Pieces>, DiagramError> {
+        let mut side = |state| {
+            if let StateFunc::MaskedPieces(of, pieces) = self.of(state)? {
+                if of == masked {
+                    return Ok(Some(Side::Pieces(pieces)));
+                }
+            }
+            let func = self.whole(store, state)?;
+            Ok((store.var(func) > var_of(masked.0, 0)).then_some(Side::Func(func)))
+        };
+        match states.map(&mut side) {
+            [Ok(Some(then)), Ok(Some(otherwise))] => {
+                self.pieces.branch(store, split, [then, otherwise])
+            }
+            [Err(error), _] | [_, Err(error)] => Err(error),
+            _ => Ok(None),
+        }
+    }
+
     /// The pieces of a branch, with placeholders for functions that test an earlier word; `None` if there are too many, or if
     /// a successor has an outline.
     fn outline_pieces(
@@ -340,7 +379,7 @@ impl StateFuncs {
         match self.of(state)? {
             StateFunc::Outline(of, outline) if of == word => Ok(outline),
             StateFunc::OutlinePieces(of, pieces) if of == word => {
-                let outline = self.pieces.func(store, word, pieces)?;
+                let outline = self.pieces.func(store, (word, u32::MAX), pieces)?;
                 self.set(state, StateFunc::Outline(word, outline))?;
                 Ok(outline)
             }
@@ -362,65 +401,6 @@ impl StateFuncs {
                 let [func, _] = store.with_placeholders(first, [func, func])?;
                 Ok(func)
             }
-        }
-    }
-}
-
-/// The condition of a branch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum BranchCondition {
-    Split(Word, Split),
-    /// A predicate, with its word if its support is a single word.
-    Other(Option<Word>, Pred),
-}
-
-impl BranchCondition {
-    /// The word and its only value for which the condition holds, or does not hold.
-    fn value(self, holds: bool) -> Option<(Word, u32)> {
-        match (self, holds) {
-            (BranchCondition::Split(word, Split::Equal(k)), true) => Some((word, k)),
-            (BranchCondition::Split(word, Split::AtLeast(1)), false) => Some((word, 0)),
-            _ => None,
-        }
-    }
-}
-
-/// The support of predicates with more nodes is not computed.
-const MAX_PREDICATE_NODES: usize = 256;
-
-impl Store {
-    /// The first word that a predicate tests; `None` for a constant.
-    pub(super) fn first_word(&self, pred: Pred) -> Option<Word> {
-        Word::from_index(usize::from(self.var(pred) / 32))
-    }
-
-    /// The support of a small predicate, if it is a single word.
-    pub(super) fn single_word(&self, pred: Pred) -> Option<Word> {
-        let word = self.first_word(pred)?;
-        let mut seen = NodeSet::new(self.len());
-        let mut nodes = 0;
-        let mut stack = vec![pred];
-        while let Some(node) = stack.pop() {
-            if self.var(node) < VARS && seen.insert(node) {
-                nodes += 1;
-                if self.var(node) > var_of(word, 0) || nodes > MAX_PREDICATE_NODES {
-                    return None;
-                }
-                stack.extend(<[Pred; 2]>::from(self.children(node)));
-            }
-        }
-        Some(word)
-    }
-
-    /// The first function where a condition holds, the second elsewhere.
-    fn branch_func(
-        &mut self,
-        condition: BranchCondition,
-        [then, otherwise]: [Func; 2],
-    ) -> Result<Func, DiagramError> {
-        match condition {
-            BranchCondition::Split(word, split) => self.split(word, split, then, otherwise),
-            BranchCondition::Other(_, condition) => self.select(condition, then, otherwise),
         }
     }
 }
@@ -499,15 +479,44 @@ mod tests {
         assert!(joined > 20, "{joined}");
     }
 
+    /// Comparisons of some bits of a word: over functions of later words they are pieces, over functions of the word or of an
+    /// earlier one they are not.
     #[test]
-    fn the_support_of_a_predicate_of_one_word_is_that_word() {
+    fn masked_comparisons_equal_predicates_applied_one_by_one() {
+        let [earlier, word, later] =
+            [Word::ARCH, Word::arg_low(0).unwrap(), Word::arg_low(1).unwrap()];
         let mut store = Store::default();
-        let [high, low] = [Word::arg_high(0).unwrap(), Word::arg_low(0).unwrap()];
-        let one = store.any_bit(low, 0x8001).unwrap();
-        let other = store.any_bit(high, 2).unwrap();
-        let both = store.and(one, other).unwrap();
-        assert_eq!(store.single_word(one), Some(low));
-        assert_eq!(store.single_word(both), None);
-        assert_eq!(store.single_word(Pred::ALWAYS), None);
+        let [deny, allow] = [1, 2].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
+        let tests = [earlier, word, later].map(|word| {
+            let bit = store.any_bit(word, 1 << 30).unwrap();
+            store.select(bit, allow, deny).unwrap()
+        });
+        let mut pieces = 0;
+        for leaf in [deny, tests[0], tests[1], tests[2]] {
+            // From the last state to the first; state 0 has no successor that is not known.
+            let states = 60;
+            let mut funcs = StateFuncs::new(states);
+            let mut expected = vec![deny; states];
+            for (state, func) in [(states - 1, leaf), (states - 2, allow)] {
+                funcs.set_whole(state, func).unwrap();
+                expected[state] = func;
+            }
+            for state in (0..states - 2).rev() {
+                let k = state as u32 * 37 % 97 + (state as u32 % 2 << 30);
+                let mask = if state % 5 == 0 { 0xff } else { 0xbfff_ffff };
+                let split = if state % 3 == 0 { Split::Equal(k) } else { Split::AtLeast(k) };
+                let sides = [state + 1 + state % 2, (state + 2 + state % 7).min(states - 1)];
+                let holds = store.masked_split(word, mask, split).unwrap();
+                expected[state] =
+                    store.select(holds, expected[sides[0]], expected[sides[1]]).unwrap();
+                let condition = BranchCondition::Masked(word, mask, split);
+                funcs.set_branch(&mut store, state, condition, sides).unwrap();
+                pieces += usize::from(matches!(funcs.of(state), Ok(StateFunc::MaskedPieces(..))));
+            }
+            for (state, func) in expected.iter().enumerate() {
+                assert_eq!(funcs.whole(&mut store, state).unwrap(), *func, "{state}");
+            }
+        }
+        assert!((60..200).contains(&pieces), "{pieces}");
     }
 }

@@ -114,18 +114,19 @@ impl PieceTable {
         }
     }
 
-    /// The function of pieces of a word.
+    /// The function of pieces of the bits `mask` of a word, with the others zero. Unless these are all bits, the functions of
+    /// the pieces test no word up to this one.
     ///
     /// # Errors
     /// If the diagram exceeds its budget.
     pub(super) fn func(
         &self,
         store: &mut Store,
-        word: Word,
+        (word, mask): (Word, u32),
         pieces: Pieces,
     ) -> Result<Func, DiagramError> {
         let pieces = self.0.get(pieces.start..pieces.end).unwrap_or_default();
-        let id = store.join(word, pieces.iter().map(|(at, func)| (*at, func.id())))?;
+        let id = store.join(word, mask, pieces.iter().map(|(at, func)| (*at, func.id())))?;
         Ok(store.handle(id))
     }
 
@@ -152,7 +153,7 @@ impl PieceTable {
         match store.join_below(word, &places, funcs)? {
             Some(func) => Ok(store.handle(func)),
             None => {
-                let outline = self.func(store, word, pieces)?;
+                let outline = self.func(store, (word, u32::MAX), pieces)?;
                 store.fill_in(outline, word)
             }
         }
@@ -163,6 +164,7 @@ impl PieceTable {
 mod tests {
     use super::super::compare::var_of;
     use super::*;
+    use crate::policy::Cmp;
     use callgate_bpf::verdict::Verdict;
 
     /// Chains and trees of comparisons over functions that test the word themselves, or do not.
@@ -187,8 +189,39 @@ mod tests {
             let (otherwise, otherwise_func) = sides[step * 31 % sides.len()];
             let pieces = table.branch(&mut store, split, [then, otherwise]).unwrap().unwrap();
             let func = store.split_by_predicate(word, split, then_func, otherwise_func).unwrap();
-            assert_eq!(table.func(&mut store, word, pieces).unwrap(), func, "{step}");
+            assert_eq!(table.func(&mut store, (word, u32::MAX), pieces).unwrap(), func, "{step}");
             sides.push((Side::Pieces(pieces), func));
+        }
+    }
+
+    /// The same for some bits of the word, over functions that test later words.
+    #[test]
+    fn masked_pieces_equal_comparisons_applied_one_by_one() {
+        let word = Word::arg_low(0).unwrap();
+        let values = [0, 1, 2, 3, 7, 8, 100, 1 << 30, 1 << 31, u32::MAX - 1, u32::MAX];
+        for mask in [0xbfff_ffff, 0x8000_0005, 0xffff_fff0, 0x7, 0] {
+            let mut store = Store::default();
+            let verdicts = [1, 2, 3].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
+            let later = store.any_bit(Word::arg_low(1).unwrap(), 1).unwrap();
+            let later = store.select(later, verdicts[2], verdicts[0]).unwrap();
+            let leaves = [verdicts[0], verdicts[1], verdicts[2], later];
+            let mut table = PieceTable::default();
+            let mut sides: Vec<(Side, Func)> =
+                leaves.iter().map(|func| (Side::Func(*func), *func)).collect();
+            for step in 0..400usize {
+                let k = values[step * 7 % 13 % values.len()];
+                let (split, cmp) = match step % 3 {
+                    0 => (Split::Equal(k), Cmp::Eq),
+                    _ => (Split::AtLeast(k), Cmp::Ge),
+                };
+                let (then, then_func) = sides[step * 13 % sides.len()];
+                let (otherwise, otherwise_func) = sides[step * 31 % sides.len()];
+                let pieces = table.branch(&mut store, split, [then, otherwise]).unwrap().unwrap();
+                let holds = store.compare_word(word, mask, cmp, k).unwrap();
+                let func = store.select(holds, then_func, otherwise_func).unwrap();
+                assert_eq!(table.func(&mut store, (word, mask), pieces).unwrap(), func, "{step}");
+                sides.push((Side::Pieces(pieces), func));
+            }
         }
     }
 
