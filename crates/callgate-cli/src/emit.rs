@@ -4,7 +4,7 @@ mod targets;
 mod variables;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine;
@@ -138,13 +138,24 @@ impl Emit {
 }
 
 impl EmitOptions {
-    /// Writes the program and its figures as the options say.
-    pub(crate) fn deliver(&self, generated: Generated<'_>) -> Result<u8> {
+    /// The form of the program, and the file for it.
+    fn form(&self) -> (Emit, Option<&Path>) {
         let output = self.output.as_deref().filter(|path| path.as_os_str() != "-");
         let emit = self.emit.unwrap_or(match self.format {
             Format::Json if output.is_none() => Emit::Json,
             _ => Emit::Bpf,
         });
+        (emit, output)
+    }
+
+    /// Whether figures are written.
+    pub(crate) fn has_figures(&self) -> bool {
+        self.stats || self.form().0 == Emit::Json
+    }
+
+    /// Writes the program and its figures as the options say.
+    pub(crate) fn deliver(&self, generated: Generated<'_>) -> Result<u8> {
+        let (emit, output) = self.form();
         if self.format == Format::Json && emit != Emit::Json && !self.stats {
             report::warn(
                 "--format only affects --stats",

@@ -73,7 +73,8 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         return run_with_variables(&filter, args);
     }
     let mut stopwatch = Stopwatch::start();
-    let compiled = filter.compile_timed(&args.generating.compiling, &mut stopwatch)?;
+    let GeneratingOptions { compiling, emitting, .. } = &args.generating;
+    let compiled = filter.compile_timed(compiling, emitting.has_figures(), &mut stopwatch)?;
     let source = Side { name: &filter.name, filters: vec![filter.for_smt2()] };
     let program = Side {
         name: "the compiled program",

@@ -46,7 +46,9 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
             report::warn_all(&filter.name, compiled.cache_warning().as_slice());
             Code::Template(compiled.template)
         } else {
-            Code::Program(filter.compile_timed(&generating.compiling, &mut stopwatch)?.program)
+            Code::Program(
+                filter.compile_timed(&generating.compiling, false, &mut stopwatch)?.program,
+            )
         };
         compiled.push((*target, filter.arches(), code));
     }

@@ -209,16 +209,19 @@ impl Filter {
 
     /// Compiles a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
-        self.compile_timed(options, &mut Stopwatch::start())
+        self.compile_timed(options, true, &mut Stopwatch::start())
     }
 
-    /// Like [`Filter::compile`], and measures the phases.
+    /// Like [`Filter::compile`], and measures the phases; with the expected number of executed instructions if that is asked
+    /// for.
     pub(crate) fn compile_timed(
         &self,
         options: &CompileOptions,
+        expected_insns: bool,
         stopwatch: &mut Stopwatch,
     ) -> Result<Compiled> {
         let mut read = options.read(&self.arches(), self.strict)?;
+        read.expected_insns = expected_insns;
         if let Some(weights) = self.weights.as_ref().filter(|_| !options.has_weights()) {
             read.weights = weights.clone();
         }

@@ -81,7 +81,7 @@ pub(super) fn write(
         returns: Vec::new(),
         trampolines: Vec::new(),
         native: 0.0,
-        savings: Vec::new(),
+        savings: Vec::with_capacity(graph.len()),
     };
     for id in order {
         writer.write(*id);

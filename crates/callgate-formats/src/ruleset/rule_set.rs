@@ -147,7 +147,7 @@ impl<O: Copy> RuleSet<O> {
             conditions: Vec::new(),
             indices: BTreeMap::new(),
             unconditional: None,
-            syscalls: Vec::new(),
+            syscalls: Vec::with_capacity(64),
             by_syscall: BySyscall::new(arch),
             several: BTreeSet::new(),
         }

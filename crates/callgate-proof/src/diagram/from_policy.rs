@@ -162,6 +162,7 @@ impl Store {
         let mut folded: HashMap<Vec<usize>, Func> = HashMap::default();
         let (mut from_zero, mut intervals) = (default, Vec::new());
         let mut applying: BTreeSet<usize> = BTreeSet::new();
+        let mut matching: Vec<usize> = Vec::new();
         for group in bounds.chunk_by(|a, b| a.0 == b.0) {
             let mut first = 0;
             for (at, rule, begins) in group {
@@ -172,21 +173,21 @@ impl Store {
                     applying.remove(rule);
                 }
             }
-            let mut matching = Vec::new();
+            matching.clear();
             for index in &applying {
                 matching.push(*index);
                 if rules.get(*index).is_some_and(|rule| rule.when.is_always()) {
                     break;
                 }
             }
-            let func = match folded.get(&matching) {
+            let func = match folded.get(matching.as_slice()) {
                 Some(func) => *func,
                 None => {
                     let before = self.len();
                     let func = self.fold(rules, &matching, default, &mut conditions);
                     created(first, self.len() - before);
                     let func = func?;
-                    folded.insert(matching, func);
+                    folded.insert(matching.clone(), func);
                     func
                 }
             };

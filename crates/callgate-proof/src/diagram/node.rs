@@ -28,6 +28,7 @@ impl StoreId {
     }
 
     /// Whether a node of the store `owner` can be used in this store.
+    #[inline]
     pub(super) fn owns(self, owner: StoreId) -> bool {
         owner == self || owner == StoreId::ANY
     }
@@ -38,14 +39,17 @@ impl StoreId {
 struct Handle(u64);
 
 impl Handle {
+    #[inline]
     const fn new(id: u32, store: StoreId) -> Handle {
         Handle((store.0 as u64) << 32 | id as u64)
     }
 
+    #[inline]
     const fn id(self) -> u32 {
         self.0 as u32
     }
 
+    #[inline]
     const fn store(self) -> StoreId {
         StoreId((self.0 >> 32) as u32)
     }
@@ -59,6 +63,7 @@ impl std::fmt::Debug for Handle {
 
 // The number of the node suffices: a table rarely holds nodes of several stores.
 impl Hash for Handle {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.id().hash(state);
     }
@@ -100,30 +105,36 @@ pub(super) mod sealed {
 }
 
 impl Node for Func {
+    #[inline]
     fn id(self) -> u32 {
         self.0.id()
     }
+    #[inline]
     fn store(self) -> StoreId {
         self.0.store()
     }
 }
 
 impl sealed::FromId for Func {
+    #[inline]
     fn from_id(id: u32, store: StoreId) -> Func {
         Func(Handle::new(id, store))
     }
 }
 
 impl Node for Pred {
+    #[inline]
     fn id(self) -> u32 {
         self.0.id()
     }
+    #[inline]
     fn store(self) -> StoreId {
         self.0.store()
     }
 }
 
 impl sealed::FromId for Pred {
+    #[inline]
     fn from_id(id: u32, store: StoreId) -> Pred {
         Pred(Handle::new(id, if id <= TRUE { StoreId::ANY } else { store }))
     }

@@ -78,7 +78,7 @@ impl StateFuncs {
     pub(super) fn new(states: usize) -> StateFuncs {
         StateFuncs {
             funcs: vec![None; states],
-            pieces: PieceTable::default(),
+            pieces: PieceTable::for_states(states),
             links: Vec::new(),
             filled: HashMap::default(),
             filled_pieces: HashMap::default(),

@@ -46,6 +46,11 @@ type Piece = (u32, Func);
 pub(super) struct PieceTable(Vec<Piece>);
 
 impl PieceTable {
+    /// No lists yet, for a program with this number of states.
+    pub(super) fn for_states(states: usize) -> PieceTable {
+        PieceTable(Vec::with_capacity(states.min(MAX_PIECES)))
+    }
+
     /// The pieces of the first side where a word fulfills a comparison, and of the second elsewhere; `None` if there
     /// are too many.
     ///
