@@ -536,7 +536,11 @@ impl<O: Copy> RuleSet<O> {
                         Some((_, last)) if last.checked_add(1) == Some(nr) => *last = nr,
                         _ => ranges.push((nr, nr)),
                     },
-                    (None, None) => always.push((verdict, vec![(nr, nr)])),
+                    (None, None) => {
+                        let mut ranges = Vec::with_capacity(64);
+                        ranges.push((nr, nr));
+                        always.push((verdict, ranges));
+                    }
                 }
             }
         }
