@@ -9,7 +9,7 @@
 //! makes the verdict not constant, and so does any return value other than `SECCOMP_RET_ALLOW` without
 //! data.
 
-use super::alu::{Source, slack_within};
+use super::alu::{Relation, slack_within};
 use super::insn::Insn;
 use super::op::Op;
 use super::program::LongProgram;
@@ -73,6 +73,7 @@ impl<'p> Emulator<'p> {
     }
 
     /// As [`is_constant_allow`].
+    #[inline]
     pub fn is_constant_allow(&mut self, arch_token: u32, nr: u32) -> bool {
         self.insns
             .get(self.emulate(arch_token, nr).end)
@@ -80,6 +81,7 @@ impl<'p> Emulator<'p> {
     }
 
     /// The emulation of a syscall.
+    #[inline]
     pub fn emulate(&mut self, arch_token: u32, nr: u32) -> Emulation {
         match self.known {
             Some((token, first, known))
@@ -106,18 +108,22 @@ fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> Emulation {
     let (mut slack, mut is_number) = (u32::MAX, false);
     while let Some(insn) = insns.get(index) {
         let k = insn.k;
-        let (further, skipped) = match (insn.op, insn.comparison()) {
-            (_, Some((relation, Source::K(_)))) => {
-                let skipped = if relation.holds(a, k) { insn.jt } else { insn.jf };
-                (relation.slack(a, k), usize::from(skipped))
-            }
-            (Op::Ja, _) => (u32::MAX, k as usize),
-            (Op::LdWordAbs, _) if k == NR || k == ARCH => {
+        let branch = |relation: Relation| {
+            let skipped = if relation.holds(a, k) { insn.jt } else { insn.jf };
+            (relation.slack(a, k), usize::from(skipped))
+        };
+        let (further, skipped) = match insn.op {
+            Op::JeqK => branch(Relation::Equal),
+            Op::JgtK => branch(Relation::Greater),
+            Op::JgeK => branch(Relation::AtLeast),
+            Op::JsetK => branch(Relation::Shares),
+            Op::Ja => (u32::MAX, k as usize),
+            Op::LdWordAbs if k == NR || k == ARCH => {
                 is_number = k == NR;
                 a = if is_number { nr } else { arch_token };
                 (u32::MAX, 0)
             }
-            (Op::AndK, _) => {
+            Op::AndK => {
                 // What is masked increases like the number.
                 let further = slack_within(a, k.trailing_ones());
                 a &= k;

@@ -11,6 +11,10 @@ use callgate_bpf::syscalls::{Arch, KnownSyscall, is_known_name};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
+/// The number of syscalls for which there is memory at once: most profiles of containers name 300 to 450. Pages that are not
+/// used cost nothing.
+const USUAL_SYSCALLS: usize = 512;
+
 /// The rules for one architecture. `O` is the caller's record of where a rule comes from, such as a position.
 ///
 /// ```
@@ -147,7 +151,7 @@ impl<O: Copy> RuleSet<O> {
             conditions: Vec::new(),
             indices: BTreeMap::new(),
             unconditional: None,
-            syscalls: Vec::with_capacity(64),
+            syscalls: Vec::with_capacity(USUAL_SYSCALLS),
             by_syscall: BySyscall::new(arch),
             several: BTreeSet::new(),
         }
