@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "5f7ccffeead6bd841f04994046dd79f39c93d4c7f66818ea132c5fec3e5ca052"
+const ModuleSHA256 = "5ff28ceae9ebd30c3cf1f09767d8022261648d841d3e0a28e8740f2fd0454126"
