@@ -502,7 +502,7 @@ mod tests {
                 expected[state] = func;
             }
             for state in (0..states - 2).rev() {
-                let k = state as u32 * 37 % 97 + (state as u32 % 2 << 30);
+                let k = state as u32 * 37 % 97 + ((state as u32 % 2) << 30);
                 let mask = if state % 5 == 0 { 0xff } else { 0xbfff_ffff };
                 let split = if state % 3 == 0 { Split::Equal(k) } else { Split::AtLeast(k) };
                 let sides = [state + 1 + state % 2, (state + 2 + state % 7).min(states - 1)];
