@@ -79,6 +79,12 @@ impl Apt {
         value.map(str::to_owned).ok_or_else(|| format!("{package}: missing field {name}"))
     }
 
+    /// The names of all packages that begin like this.
+    pub fn names(&self, prefix: &str) -> Result<Vec<String>> {
+        let names = self.run("apt-cache", &["pkgnames", prefix])?;
+        Ok(names.lines().map(str::to_owned).collect())
+    }
+
     /// Runs an apt command with the private configuration; downloads go to the directory.
     fn run(&self, program: &str, arguments: &[&str]) -> Result<String> {
         let set = |key: &str, value: String| ["-o".to_owned(), format!("{key}={value}")];

@@ -34,18 +34,52 @@ fn fetch(guest: &Guest, place: &Path, path: &Path, version: &Path) -> Result<()>
     let _ = fs::remove_file(version);
     remove(&directory)?;
     let apt = Apt::new(&directory, guest.suite, Some(guest.machine.name))?;
-    let depends = apt.field(guest.package, "Depends")?;
-    let Some((package, number)) = newest_kernel(&depends) else {
-        return Err(format!("{} does not depend on a kernel, but on {depends}", guest.package));
-    };
-    apt.download(&[package])?;
+    let (package, number) = download(&apt, guest)?;
     let unpacked = directory.join("unpacked");
-    apt.unpack(package, &unpacked)?;
+    apt.unpack(&package, &unpacked)?;
     let image = image(&unpacked.join("boot"))?;
     let kernel = if guest.machine.unpacks { unpack::vmlinux(&image)? } else { image };
     write(path, kernel)?;
     write(version, format!("{package} {number}\n"))?;
     remove(&directory)
+}
+
+/// Downloads the newest kernel; or an older one of the suite, because a mirror may list a package that it does not have. Returns
+/// its package and version.
+fn download(apt: &Apt, guest: &Guest) -> Result<(String, String)> {
+    let depends = apt.field(guest.package, "Depends")?;
+    let Some((newest, number)) = newest_kernel(&depends) else {
+        return Err(format!("{} does not depend on a kernel, but on {depends}", guest.package));
+    };
+    let error = match apt.download(&[newest]) {
+        Ok(()) => return Ok((newest.to_owned(), number.to_owned())),
+        Err(error) => error,
+    };
+    for package in older_kernels(&apt.names("linux-image-")?, guest.package, newest) {
+        if apt.download(&[&package]).is_ok() {
+            let number = apt.field(&package, "Version")?;
+            return Ok((package, number));
+        }
+    }
+    Err(error)
+}
+
+/// The kernels of the same kind as a metapackage's that are older than the newest one, in descending order.
+fn older_kernels(names: &[String], metapackage: &str, newest: &str) -> Vec<String> {
+    let kind = metapackage.trim_start_matches("linux-image");
+    let version = |name: &str| -> Option<Vec<u32>> {
+        let version = name.strip_prefix("linux-image-")?.strip_suffix(kind)?;
+        let is_version = |c: char| !c.is_ascii_alphabetic() || "deb".contains(c);
+        let numbers = version.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+        let numbers = numbers.map(str::parse).collect::<std::result::Result<Vec<u32>, _>>().ok()?;
+        (version.chars().all(is_version) && !numbers.is_empty()).then_some(numbers)
+    };
+    let Some(newest) = version(newest) else { return Vec::new() };
+    let of = |name: &String| Some((version(name)?, name.clone()));
+    let mut older: Vec<(Vec<u32>, String)> =
+        names.iter().filter_map(of).filter(|(version, _)| *version < newest).collect();
+    older.sort_by(|a, b| b.cmp(a));
+    older.into_iter().map(|(_, name)| name).collect()
 }
 
 /// The package and the version in the dependency of the metapackage of the newest kernel.
@@ -74,5 +108,32 @@ mod tests {
         let depends = "linux-base, linux-image-6.1.0-50-s390x (= 6.1.176-1)";
         assert_eq!(newest_kernel(depends), Some(("linux-image-6.1.0-50-s390x", "6.1.176-1")));
         assert_eq!(newest_kernel("linux-base (>= 4)"), None);
+    }
+
+    #[test]
+    fn older_kernels_are_of_the_same_kind() {
+        let names = [
+            "linux-image-6.12.107+deb13-cloud-amd64",
+            "linux-image-6.12.107+deb13-amd64",
+            "linux-image-6.12.107+deb13-rt-amd64",
+            "linux-image-6.12.107+deb13-amd64-unsigned",
+            "linux-image-6.12.95+deb13-amd64",
+            "linux-image-6.12.117+deb13-amd64",
+            "linux-image-amd64",
+        ]
+        .map(str::to_owned);
+        let newest = "linux-image-6.12.117+deb13-amd64";
+        assert_eq!(
+            older_kernels(&names, "linux-image-amd64", newest),
+            ["linux-image-6.12.107+deb13-amd64", "linux-image-6.12.95+deb13-amd64"]
+        );
+        assert_eq!(
+            older_kernels(
+                &names,
+                "linux-image-cloud-amd64",
+                "linux-image-6.12.117+deb13-cloud-amd64"
+            ),
+            ["linux-image-6.12.107+deb13-cloud-amd64"]
+        );
     }
 }
