@@ -4,7 +4,7 @@ use crate::kernel::Kernel;
 
 /// Debian's kernels: those that interpret programs, then those that compile them to machine code.
 #[rustfmt::skip]
-pub static KERNELS: [Kernel; 9] = [
+pub static KERNELS: [Kernel; 10] = [
     Kernel {
         name: "5.10 amd64, interpreter",
         loads: [18, 18, 18, 18],
@@ -159,6 +159,43 @@ pub static KERNELS: [Kernel; 9] = [
         ands: [12, 12],
         sub: 13,
         tax: 11,
+        constant: 10,
+        shift: 16,
+        ja: 9,
+        returns: [0, 0, 0],
+        jumps: [
+            [
+                [[11, 14], [14, 11], [14, 20]],
+                [[11, 14], [14, 11], [14, 20]],
+                [[11, 14], [14, 11], [14, 20]],
+                [[22, 25], [25, 22], [25, 31]],
+            ],
+            [
+                [[11, 14], [14, 11], [14, 20]],
+                [[11, 14], [14, 11], [14, 20]],
+                [[11, 14], [14, 11], [14, 20]],
+                [[22, 25], [25, 22], [25, 31]],
+            ],
+            [
+                [[11, 14], [14, 11], [14, 20]],
+                [[11, 14], [14, 11], [14, 20]],
+                [[11, 14], [14, 11], [14, 20]],
+                [[22, 25], [25, 22], [25, 31]],
+            ],
+            [
+                [[14, 20], [14, 11], [14, 20]],
+                [[14, 20], [14, 11], [14, 20]],
+                [[14, 20], [14, 11], [14, 20]],
+                [[25, 31], [25, 22], [25, 31]],
+            ],
+        ],
+    },
+    Kernel {
+        name: "6.12 s390x, interpreter",
+        loads: [13, 13, 13, 13],
+        ands: [12, 12],
+        sub: 13,
+        tax: 16,
         constant: 10,
         shift: 16,
         ja: 9,
