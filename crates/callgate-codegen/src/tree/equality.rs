@@ -14,7 +14,7 @@ const HEAVY: f64 = 0.2;
 /// The same in a range whose order tests are only tried at some intervals: there, it would mostly save nothing.
 const HEAVY_AMONG_MANY: f64 = 0.34;
 
-/// The minimum share for a search in which order tests are tried at so many of the intervals.
+/// The minimum share of a search over `intervals`, in which order tests are tried before `starts` of them.
 pub(super) fn heavy(starts: usize, intervals: usize) -> f64 {
     if starts == intervals { HEAVY } else { HEAVY_AMONG_MANY }
 }

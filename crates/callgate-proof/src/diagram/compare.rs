@@ -204,11 +204,7 @@ impl Store {
         then: Func,
         otherwise: Func,
     ) -> Result<Func, DiagramError> {
-        let (cmp, k) = match split {
-            Split::Equal(k) => (Cmp::Eq, k),
-            Split::AtLeast(k) => (Cmp::Ge, k),
-        };
-        let condition = self.compare_word(word, u32::MAX, cmp, k)?;
+        let condition = self.masked_split(word, u32::MAX, split)?;
         self.select(condition, then, otherwise)
     }
 

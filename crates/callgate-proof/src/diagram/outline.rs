@@ -29,10 +29,9 @@ enum StateFunc {
     Joined(Word, Joined),
     /// An outline of this word.
     Outline(Word, Func),
-    /// Comparisons of this word, after which no earlier word is tested.
-    Pieces(Word, Pieces),
-    /// Comparisons of these bits of this word, after which no word up to it is tested.
-    MaskedPieces((Word, u32), Pieces),
+    /// Comparisons of these bits of this word, after which no earlier word is tested; nor the word itself, unless the mask has
+    /// all of its bits.
+    Pieces((Word, u32), Pieces),
     /// Comparisons of this word, with placeholders for functions that test an earlier one.
     OutlinePieces(Word, Pieces),
 }
@@ -121,12 +120,7 @@ impl StateFuncs {
                 self.set_whole(state, func)?;
                 Ok(func)
             }
-            StateFunc::Pieces(word, pieces) => {
-                let func = self.pieces.func(store, (word, u32::MAX), pieces)?;
-                self.set_whole(state, func)?;
-                Ok(func)
-            }
-            StateFunc::MaskedPieces(masked, pieces) => {
+            StateFunc::Pieces(masked, pieces) => {
                 let func = self.pieces.func(store, masked, pieces)?;
                 self.set_whole(state, func)?;
                 Ok(func)
@@ -160,8 +154,8 @@ impl StateFuncs {
     ) -> Result<(), DiagramError> {
         let mut condition = condition;
         if let BranchCondition::Masked(word, mask, split) = condition {
-            if let Some(pieces) = self.masked_pieces(store, (word, mask), split, sides)? {
-                return self.set(state, StateFunc::MaskedPieces((word, mask), pieces));
+            if let Some(pieces) = self.pieces(store, (word, mask), split, sides)? {
+                return self.set(state, StateFunc::Pieces((word, mask), pieces));
             }
             condition = BranchCondition::Other(Some(word), store.masked_split(word, mask, split)?);
         }
@@ -194,8 +188,9 @@ impl StateFuncs {
                 return Ok(StateFunc::Joined(word, joined));
             }
             if let BranchCondition::Split(_, split) = condition {
-                if let Some(pieces) = self.pieces(store, word, split, sides)? {
-                    return Ok(StateFunc::Pieces(word, pieces));
+                let all = (word, u32::MAX);
+                if let Some(pieces) = self.pieces(store, all, split, sides)? {
+                    return Ok(StateFunc::Pieces(all, pieces));
                 }
             }
             let funcs = [self.whole(store, then)?, self.whole(store, otherwise)?];
@@ -275,48 +270,24 @@ impl StateFuncs {
         Ok(None)
     }
 
-    /// The pieces of a branch, unless a side tests an earlier word, or there are too many.
+    /// The pieces of a branch on these bits of a word, unless a side tests an earlier word, or the word itself although the mask
+    /// lacks bits of it, or there are too many.
     fn pieces(
         &mut self,
         store: &mut Store,
-        word: Word,
+        (word, mask): (Word, u32),
         split: Split,
         states: [usize; 2],
     ) -> Result<Option<Pieces>, DiagramError> {
+        let first = if mask == u32::MAX { var_of(word, 31) } else { var_of(word, 0) + 1 };
         let mut side = |state| {
             if let StateFunc::Pieces(of, pieces) = self.of(state)? {
-                if of == word {
+                if of == (word, mask) {
                     return Ok(Some(Side::Pieces(pieces)));
                 }
             }
             let func = self.whole(store, state)?;
-            Ok((store.var(func) >= var_of(word, 31)).then_some(Side::Func(func)))
-        };
-        match states.map(&mut side) {
-            [Ok(Some(then)), Ok(Some(otherwise))] => {
-                self.pieces.branch(store, split, [then, otherwise])
-            }
-            [Err(error), _] | [_, Err(error)] => Err(error),
-            _ => Ok(None),
-        }
-    }
-
-    /// The pieces of a branch on these bits of a word, unless a side tests the word or an earlier one, or there are too many.
-    fn masked_pieces(
-        &mut self,
-        store: &mut Store,
-        masked: (Word, u32),
-        split: Split,
-        states: [usize; 2],
-    ) -> Result<Option<Pieces>, DiagramError> {
-        let mut side = |state| {
-            if let StateFunc::MaskedPieces(of, pieces) = self.of(state)? {
-                if of == masked {
-                    return Ok(Some(Side::Pieces(pieces)));
-                }
-            }
-            let func = self.whole(store, state)?;
-            Ok((store.var(func) > var_of(masked.0, 0)).then_some(Side::Func(func)))
+            Ok((store.var(func) >= first).then_some(Side::Func(func)))
         };
         match states.map(&mut side) {
             [Ok(Some(then)), Ok(Some(otherwise))] => {
@@ -348,7 +319,9 @@ impl StateFuncs {
         state: usize,
     ) -> Result<Option<Side>, DiagramError> {
         let (condition, sides) = match self.of(state)? {
-            StateFunc::Pieces(of, pieces) | StateFunc::OutlinePieces(of, pieces) if of == word => {
+            StateFunc::Pieces((of, u32::MAX), pieces) | StateFunc::OutlinePieces(of, pieces)
+                if of == word =>
+            {
                 return Ok(Some(Side::Pieces(pieces)));
             }
             StateFunc::Outline(of, _) if of == word => return Ok(None),
@@ -511,7 +484,7 @@ mod tests {
                     store.select(holds, expected[sides[0]], expected[sides[1]]).unwrap();
                 let condition = BranchCondition::Masked(word, mask, split);
                 funcs.set_branch(&mut store, state, condition, sides).unwrap();
-                pieces += usize::from(matches!(funcs.of(state), Ok(StateFunc::MaskedPieces(..))));
+                pieces += usize::from(matches!(funcs.of(state), Ok(StateFunc::Pieces(..))));
             }
             for (state, func) in expected.iter().enumerate() {
                 assert_eq!(funcs.whole(&mut store, state).unwrap(), *func, "{state}");
