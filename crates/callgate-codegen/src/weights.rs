@@ -167,6 +167,7 @@ impl Weights {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate_proof::diagram::Split;
 
     #[test]
     fn invalid_counts_are_refused() {
@@ -189,5 +190,25 @@ mod tests {
         assert_eq!(counts(1.0, 1.0), counts(5e-324, 5e-324));
         let twice = [("read".to_string(), f64::MAX), ("read".to_string(), f64::MAX)];
         assert_eq!(Weights::counts(twice), Weights::counts([("read".to_string(), 1.0)]));
+    }
+
+    #[test]
+    fn each_architecture_has_its_own_function_and_is_listed_once() {
+        let mut store = Store::default();
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let is_x86_64 = Split::Equal(Arch::X86_64.token());
+        let filter = store.split(Word::ARCH, is_x86_64, allow, deny).unwrap();
+        let arches = [Arch::X86_64, Arch::X86, Arch::X32, Arch::X86_64];
+        let syscalls = Weights::uniform().resolve(&store, filter, &arches);
+        let known: usize = arches[..3].iter().map(|arch| arch.syscall_numbers().count()).sum();
+        assert_eq!(syscalls.len(), known);
+        assert!(syscalls.is_sorted_by_key(|syscall| (syscall.token, syscall.nr)));
+        for syscall in syscalls {
+            let has_token = syscall.token == Arch::X86_64.token();
+            let is_first = has_token && syscall.nr < Arch::X32.first_number();
+            assert_eq!(syscall.always_allowed, has_token, "{syscall:?}");
+            assert_eq!(syscall.weight, f64::from(u8::from(is_first)), "{syscall:?}");
+        }
     }
 }

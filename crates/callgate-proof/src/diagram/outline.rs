@@ -492,4 +492,31 @@ mod tests {
         }
         assert!((60..200).contains(&pieces), "{pieces}");
     }
+
+    /// A comparison of a word over pieces of some of its bits, beside one that tests an earlier word.
+    #[test]
+    fn pieces_of_a_masked_word_are_not_those_of_the_word() {
+        let [earlier, word] = [Word::ARCH, Word::arg_low(0).unwrap()];
+        let mut store = Store::default();
+        let [deny, allow] = [1, 2].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
+        let bit = store.any_bit(earlier, 1).unwrap();
+        let tests_earlier = store.select(bit, allow, deny).unwrap();
+        let mut funcs = StateFuncs::new(6);
+        for (state, func) in [(5, deny), (4, allow), (3, tests_earlier)] {
+            funcs.set_whole(state, func).unwrap();
+        }
+        let masked = BranchCondition::Masked(word, 0xff, Split::AtLeast(7));
+        let [inner, outer] = [100, 5000].map(|k| BranchCondition::Split(word, Split::AtLeast(k)));
+        funcs.set_branch(&mut store, 2, masked, [4, 5]).unwrap();
+        assert!(matches!(funcs.of(2), Ok(StateFunc::Pieces((_, 0xff), _))));
+        funcs.set_branch(&mut store, 1, inner, [3, 5]).unwrap();
+        funcs.set_branch(&mut store, 0, outer, [2, 1]).unwrap();
+        assert!(matches!(funcs.of(0), Ok(StateFunc::OutlinePieces(..))));
+        let [then, otherwise] = [
+            store.branch_func(masked, [allow, deny]).unwrap(),
+            store.split_by_predicate(word, Split::AtLeast(100), tests_earlier, deny).unwrap(),
+        ];
+        let all = store.split_by_predicate(word, Split::AtLeast(5000), then, otherwise).unwrap();
+        assert_eq!(funcs.whole(&mut store, 0).unwrap(), all);
+    }
 }
