@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "5ff28ceae9ebd30c3cf1f09767d8022261648d841d3e0a28e8740f2fd0454126"
+const ModuleSHA256 = "ca3308eff358a6e947c06b1711e135d457ab765e9bec84028be1f4bda6b89d8a"
