@@ -33,10 +33,10 @@ pub(crate) fn partition_within(
     limit: usize,
 ) -> Option<Vec<Interval>> {
     let mut intervals: Vec<Interval> = Vec::with_capacity(128.min(limit));
-    // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
-    let mut stack = Vec::with_capacity(33);
-    stack.push((func, 0u32, 32u32));
-    while let Some((node, first, bits)) = stack.pop() {
+    // Depth first, low child first; high children wait on a stack: function, first value, number of remaining bits.
+    let mut stack = Vec::with_capacity(32);
+    let mut next = Some((func, 0u32, 32u32));
+    while let Some((node, first, bits)) = next {
         let (var, low, high) = store.branch(node);
         if usize::from(var / 32) != word.index() {
             let last = first | (((1u64 << bits) - 1) as u32 & mask);
@@ -46,16 +46,18 @@ pub(crate) fn partition_within(
                 _ if full => return None,
                 _ => intervals.push(Interval { first, last, then: node }),
             }
+            next = stack.pop();
             continue;
         }
         let bit = 31 - u32::from(var % 32);
         // Free bits above the tested one repeat the pattern below it.
-        let top = 1 << (bits - 1);
-        let (low, high) = if bit + 1 < bits { (node, node) } else { (low, high) };
+        let bits = bits - 1;
+        let (low, high) = if bit < bits { (node, node) } else { (low, high) };
+        let top = 1 << bits;
         if mask & top != 0 {
-            stack.push((high, first | top, bits - 1));
+            stack.push((high, first | top, bits));
         }
-        stack.push((low, first, bits - 1));
+        next = Some((low, first, bits));
     }
     Some(intervals)
 }

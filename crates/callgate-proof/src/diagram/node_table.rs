@@ -52,6 +52,12 @@ impl Stored {
         mix(self.low, self.high, self.var)
     }
 
+    /// The number of the node after the newer child; 0 for a terminal.
+    #[inline]
+    fn after_children(self) -> u32 {
+        if self.var < VERDICT { self.low.max(self.high).wrapping_add(1) } else { 0 }
+    }
+
     #[inline]
     pub(super) fn tests(self, var: Var) -> bool {
         self.var == u32::from(var) && self.var < VERDICT
@@ -66,13 +72,26 @@ pub(super) fn mix(a: u32, b: u32, c: u32) -> usize {
     (h.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
+/// Where a node is or belongs.
+pub(super) enum Place {
+    /// It is the node with this number, right after its newer child.
+    Found(u32),
+    /// It does not exist, and belongs right after its newer child, at the end.
+    New,
+    /// The index knows.
+    Unknown,
+}
+
 pub(super) struct NodeTable {
     nodes: Vec<Stored>,
     /// The hash index of `nodes`, with open addressing. 0 marks an empty slot (node 0, a truth value, is never
-    /// looked up). It has `slots` elements; or none, in a copy that has not been searched yet.
+    /// looked up). It has `slots` elements; or none, in a copy that has not been searched yet. A node that comes right after its
+    /// newer child is not in it, because it is found there: most nodes are made bottom-up, so that the index stays small.
     unique: Vec<u32>,
     /// A power of two, of which at most half are used.
     slots: usize,
+    /// The number of used slots.
+    used: usize,
 }
 
 impl NodeTable {
@@ -80,12 +99,13 @@ impl NodeTable {
     pub(super) fn new([never, always]: [u32; 2]) -> NodeTable {
         let mut nodes = Vec::with_capacity(FIRST_SLOTS / 2);
         nodes.extend([Stored::terminal(TRUTH, never), Stored::terminal(TRUTH, always)]);
-        NodeTable { nodes, unique: vec![0; FIRST_SLOTS], slots: FIRST_SLOTS }
+        NodeTable { nodes, unique: vec![0; FIRST_SLOTS], slots: FIRST_SLOTS, used: 0 }
     }
 
     /// A copy without an index: a reader needs none.
     pub(super) fn copy(&self) -> NodeTable {
-        NodeTable { nodes: self.nodes.clone(), unique: Vec::new(), slots: self.slots }
+        let NodeTable { slots, used, .. } = *self;
+        NodeTable { nodes: self.nodes.clone(), unique: Vec::new(), slots, used }
     }
 
     /// Makes the index, if there is none yet.
@@ -105,36 +125,53 @@ impl NodeTable {
         self.nodes.get(id as usize).copied()
     }
 
-    /// The slot of a node in the hash index, which exists, with its number; or the empty slot where it belongs, with 0.
+    /// Where a node is or belongs, as far as that is known without the index.
     #[inline]
-    pub(super) fn slot_of(&self, stored: Stored) -> (usize, u32) {
+    pub(super) fn after_children(&self, stored: Stored) -> Place {
+        let after = stored.after_children();
+        match self.nodes.get(after as usize) {
+            Some(node) if *node == stored => Place::Found(after),
+            // No node is older than its children, so the newest one is not a child yet.
+            None => Place::New,
+            Some(_) => Place::Unknown,
+        }
+    }
+
+    /// The number of a node that is not right after its newer child, or the empty slot of the index where it belongs.
+    #[inline]
+    pub(super) fn find(&self, stored: Stored) -> Result<u32, usize> {
         let mask = self.slots - 1;
         let mut slot = stored.hash() & mask;
         // At most half of the slots are used, so there is an empty one.
         while let Some(id) = self.unique.get(slot).copied().filter(|id| *id != 0) {
             if self.nodes.get(id as usize).is_some_and(|node| *node == stored) {
-                return (slot, id);
+                return Ok(id);
             }
             slot = (slot + 1) & mask;
         }
-        (slot, 0)
+        Err(slot)
     }
 
-    /// Adds a node at the empty slot where it belongs. Returns its number, and the new size of the hash index if
-    /// it grew.
-    pub(super) fn insert(&mut self, slot: usize, stored: Stored) -> (u32, Option<usize>) {
+    /// Adds a node right after its newer child. Returns its number.
+    #[inline]
+    pub(super) fn push(&mut self, stored: Stored) -> u32 {
         let id = self.nodes.len() as u32;
         self.nodes.push(stored);
+        id
+    }
+
+    /// Adds any other node, with the empty slot where it belongs. Returns its number.
+    pub(super) fn insert(&mut self, slot: usize, stored: Stored) -> u32 {
+        let id = self.push(stored);
         if let Some(slot) = self.unique.get_mut(slot) {
             *slot = id;
         }
-        let is_full = self.nodes.len() * 2 > self.slots;
-        let grown = is_full.then(|| {
+        self.used += 1;
+        if self.used * 2 > self.slots {
             self.slots *= 4;
             self.fill();
-            self.slots
-        });
-        (id, grown)
+        }
+        id
     }
 
     /// Makes the hash index anew.
@@ -145,6 +182,9 @@ impl NodeTable {
         let mask = self.slots - 1;
         // No two nodes are the same, so each belongs into the first empty slot.
         for (id, stored) in (0..).zip(&self.nodes).skip(2) {
+            if stored.after_children() == id {
+                continue;
+            }
             let mut slot = stored.hash() & mask;
             while unique.get(slot).is_some_and(|id| *id != 0) {
                 slot = (slot + 1) & mask;
@@ -164,28 +204,26 @@ impl NodeTable {
     pub(super) fn check(&mut self, root: u32) -> Result<(), DiagramError> {
         self.index();
         // A bit for each reachable node that is not yet verified, from the oldest to the newest. The newest is verified
-        // first: all nodes that lead to another one come before it.
-        let mut pending = vec![0u64; root as usize / 64 + 1];
-        if let Some(bits) = pending.last_mut() {
-            *bits = 1 << (root % 64);
-        }
-        while let Some(bits) = pending.last_mut() {
-            let Some(bit) = bits.checked_ilog2() else {
-                pending.pop();
-                continue;
-            };
-            *bits ^= 1 << bit;
-            let id = (pending.len() as u32 - 1) * 64 + bit;
-            let Stored { var, low, high } = self.check_node(id)?;
-            if var < VERDICT {
+        // first: all nodes that lead to another one come before it. `bits` are the last ones.
+        let mut older = vec![0u64; root as usize / 64];
+        let mut bits = 1u64 << (root % 64);
+        loop {
+            while let Some(bit) = bits.checked_ilog2() {
+                bits ^= 1 << bit;
+                let Stored { var, low, high } = self.check_node(older.len() as u32 * 64 + bit)?;
+                if var >= VERDICT {
+                    continue;
+                }
                 for child in [low, high] {
-                    if let Some(bits) = pending.get_mut(child as usize / 64) {
-                        *bits |= 1 << (child % 64);
-                    }
+                    let of_child = older.get_mut(child as usize / 64).unwrap_or(&mut bits);
+                    *of_child |= 1 << (child % 64);
                 }
             }
+            match older.pop() {
+                Some(before) => bits = before,
+                None => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     /// Verifies a node of a function, without those below its children.
@@ -195,7 +233,15 @@ impl NodeTable {
             DiagramError::defect("the children of a node exist, and are older");
         let stored = self.get(id).ok_or(MISSING)?;
         let Stored { var, low, high } = stored;
-        if self.slot_of(stored).1 != id {
+        if var < VERDICT && low.max(high) >= id {
+            return Err(MISSING);
+        }
+        let found = match self.after_children(stored) {
+            Place::Found(found) => Some(found),
+            Place::New => None,
+            Place::Unknown => self.find(stored).ok(),
+        };
+        if found != Some(id) {
             return Err(DiagramError::defect("no two nodes are the same (unique)"));
         }
         if var >= VERDICT {
@@ -210,9 +256,6 @@ impl NodeTable {
         let (Some(below_low), Some(below_high)) = (self.get(low), self.get(high)) else {
             return Err(MISSING);
         };
-        if low >= id || high >= id {
-            return Err(MISSING);
-        }
         if var >= u32::from(below_low.test().min(below_high.test())) {
             return Err(DiagramError::defect(
                 "the variable of a node precedes those of its children (ordered)",
@@ -229,8 +272,11 @@ mod tests {
     /// Adds a node without a check of the invariants.
     fn add(table: &mut NodeTable, var: u32, low: u32, high: u32) -> u32 {
         let stored = Stored { var, low, high };
-        let (slot, _) = table.slot_of(stored);
-        table.insert(slot, stored).0
+        match table.after_children(stored) {
+            Place::Found(_) => panic!("it exists"),
+            Place::New => table.push(stored),
+            Place::Unknown => table.insert(table.find(stored).unwrap_err(), stored),
+        }
     }
 
     /// The error for a function of two variables that `change` breaks; it gets the table, the root, and its low
@@ -267,9 +313,9 @@ mod tests {
         copy.index();
         for table in [&table, &copy] {
             for (value, id) in (0..).zip(&ids) {
-                assert_eq!(table.slot_of(Stored::terminal(VERDICT, value)).1, *id);
+                assert_eq!(table.find(Stored::terminal(VERDICT, value)), Ok(*id));
             }
-            assert_eq!(table.slot_of(Stored::terminal(VERDICT, 20_000)).1, 0);
+            assert!(table.find(Stored::terminal(VERDICT, 20_000)).is_err());
         }
         assert!(table.unique.len() >= 2 * table.nodes.len());
         assert!(table.unique.len() <= 16 * table.nodes.len());
@@ -277,8 +323,8 @@ mod tests {
 
     /// Makes the hash index find the changed node, so that only the other invariant is broken.
     fn index(table: &mut NodeTable, id: usize) {
-        let (slot, found) = table.slot_of(table.nodes[id]);
-        if found == 0 {
+        let stored = table.nodes[id];
+        if let (Place::Unknown, Err(slot)) = (table.after_children(stored), table.find(stored)) {
             table.unique[slot] = id as u32;
         }
     }

@@ -1,7 +1,7 @@
 //! The cache of results of if-then-else: direct mapped and lossy. Filters without conditions on arguments hardly need it: it
 //! grows with the number of its results, because fresh pages of memory cost more than a small cache saves.
 
-use super::node_table::{FIRST_SLOTS, mix};
+use super::node_table::mix;
 
 /// The maximum number of entries.
 const MAX_ENTRIES: usize = 1 << 20;
@@ -22,21 +22,16 @@ pub(super) struct OperationCache {
 
 impl OperationCache {
     pub(super) fn new() -> OperationCache {
-        OperationCache::of_size(OperationCache::entries(FIRST_SLOTS))
+        OperationCache::of_size(FIRST_ENTRIES)
     }
 
     fn of_size(size: usize) -> OperationCache {
         OperationCache { entries: Vec::new(), size, results: 0 }
     }
 
-    /// The number of entries for a table of nodes with this number of slots.
-    fn entries(slots: usize) -> usize {
-        (slots / 4).min(MAX_ENTRIES)
-    }
-
-    /// Lets the cache grow as far as is useful for a table of nodes with this number of slots.
-    pub(super) fn allow(&mut self, slots: usize) {
-        self.size = OperationCache::entries(slots);
+    /// Lets the cache grow as far as is useful for this number of nodes.
+    pub(super) fn allow(&mut self, nodes: usize) {
+        self.size = nodes.next_power_of_two().clamp(FIRST_ENTRIES, MAX_ENTRIES);
     }
 
     /// An empty cache that may grow as far as this one.
@@ -123,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_grows_with_its_results_to_a_quarter_of_the_slots_of_the_table() {
+    fn a_cache_grows_with_its_results_up_to_the_number_of_nodes() {
         let mut cache = OperationCache::new();
-        cache.allow(1 << 16);
+        cache.allow((1 << 13) + 1);
         assert_eq!((cache.entries.len(), cache.size), (0, 1 << 14));
         let mut lengths = Vec::new();
         for (result, operation) in (0..).zip(operations(100_000)) {

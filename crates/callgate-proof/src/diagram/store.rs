@@ -22,7 +22,7 @@ use super::comparison::Comparison;
 use super::error::{Budget, DiagramError};
 use super::node::sealed::FromId;
 use super::node::{FALSE, Func, Node, StoreId, TRUE};
-use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
+use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Place, Stored, VERDICT, Var};
 use super::operation_cache::OperationCache;
 use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
@@ -342,19 +342,36 @@ impl Store {
         self.intern(Stored { var: u32::from(var), low, high })
     }
 
+    #[inline]
     fn intern(&mut self, stored: Stored) -> Result<u32, DiagramError> {
         self.charge()?;
-        self.nodes.index();
-        let (slot, found) = self.nodes.slot_of(stored);
-        if found != 0 {
-            return Ok(found);
+        match self.nodes.after_children(stored) {
+            Place::Found(found) => Ok(found),
+            Place::New => self.add(None, stored),
+            Place::Unknown => self.intern_indexed(stored),
         }
+    }
+
+    /// As [`Store::intern`], for a node that is not right after its newer child.
+    fn intern_indexed(&mut self, stored: Stored) -> Result<u32, DiagramError> {
+        self.nodes.index();
+        match self.nodes.find(stored) {
+            Ok(found) => Ok(found),
+            Err(slot) => self.add(Some(slot), stored),
+        }
+    }
+
+    /// Adds a node, which does not exist: right after its newer child, or with its slot of the index.
+    fn add(&mut self, slot: Option<usize>, stored: Stored) -> Result<u32, DiagramError> {
         if self.nodes.len() >= self.budget.nodes {
             return Err(DiagramError::nodes(self.budget.nodes));
         }
-        let (id, grown) = self.nodes.insert(slot, stored);
-        if let Some(slots) = grown {
-            self.cache.allow(slots);
+        let id = match slot {
+            Some(slot) => self.nodes.insert(slot, stored),
+            None => self.nodes.push(stored),
+        };
+        if id.is_power_of_two() {
+            self.cache.allow(id as usize);
         }
         Ok(id)
     }
