@@ -208,6 +208,60 @@ fn comparisons_of_computed_values() {
     }
 }
 
+/// Sums of a whole word and constants, and constants shifted by them, as bitset tests compute them: compared, used in
+/// further arithmetic, and returned.
+#[test]
+fn sums_of_a_word_and_shifted_constants() {
+    use Op::*;
+    let sums: [&[Insn]; 6] = [
+        &[],
+        &[Insn::new(SubK, 0x5401)],
+        &[Insn::new(AddK, u32::MAX)],
+        &[Insn::new(AddK, 7), Insn::new(SubK, 7)],
+        &[Insn::new(SubK, 3), Insn::new(AddK, 0x8000_0000), Insn::new(SubK, 30)],
+        &[Insn::new(AndK, 0xff3f)],
+    ];
+    let shift = |op, k| vec![Insn::new(Tax, 0), Insn::new(LdImm, k), Insn::new(op, 0)];
+    let uses = [
+        vec![],
+        shift(RshX, 0x8421_90f7),
+        shift(LshX, 0x8421_90f7),
+        shift(LshX, 1),
+        [shift(RshX, u32::MAX), vec![Insn::new(AddK, 5)]].concat(),
+        vec![Insn::new(AndK, 0x1f)],
+        vec![Insn::new(Neg, 0)],
+        vec![Insn::new(Tax, 0), Insn::new(SubX, 0)],
+    ];
+    let low = (0..40).chain([63, 0x5401, 0x5420, u32::MAX]);
+    let words: Vec<u32> =
+        low.flat_map(|low| [low, low.wrapping_add(0x5400), !low, low | 0xa5a5_0000]).collect();
+    let mut end = vec![vec![Insn::new(AndK, 0xfff), Insn::new(RetA, 0)]];
+    for op in [JeqK, JgtK, JgeK, JsetK] {
+        for k in [0, 1, 5, 0x5403, 0x8000_0000, u32::MAX - 1] {
+            end.push(vec![Insn::branch(op, k, 0, 1), Insn::new(RetK, 1), Insn::new(RetK, 2)]);
+        }
+    }
+    for sum in sums {
+        for used in &uses {
+            for end in &end {
+                let load = vec![Insn::new(LdWordAbs, 16)];
+                let insns = [&load[..], sum, used, end].concat();
+                let program = Program::new(insns).unwrap();
+                let mut store = Store::default();
+                let func = store.program(&program, Endian::Little).unwrap();
+                store.check(func).unwrap();
+                for word in &words {
+                    let args = [(*word).into(), 0, 0, 0, 0, 0];
+                    let data = SeccompData { args, ..SeccompData::default() };
+                    let wanted = program.run(&data, Endian::Little).verdict;
+                    let found = store.evaluate(func, &data).unwrap();
+                    assert_eq!(found, wanted, "{word:#x} {:?}", program.insns());
+                }
+            }
+        }
+    }
+}
+
 /// Each load, store and move sets its register or scratch word and leaves the others as they were.
 #[test]
 fn loads_stores_and_moves() {

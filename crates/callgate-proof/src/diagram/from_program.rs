@@ -429,7 +429,7 @@ impl Execution {
                             let condition = self.values.relation(store, relation, a, b)?;
                             let word = match (a, b) {
                                 // It tests no other word.
-                                (Value::Masked(..), Value::Constant(_)) => {
+                                (Value::Masked(..) | Value::Shifted(_), Value::Constant(_)) => {
                                     store.first_word(condition)
                                 }
                                 _ => store.single_word(condition),

@@ -1,12 +1,14 @@
 //! Symbolic values: the contents of a register as a function of the syscall, or of another input.
 //!
-//! Most registers of real filters hold a constant or some bits of one word; these have compact forms.
-//! Every other value is 32 predicates, one per bit, on which arithmetic works as in a circuit.
-//! The form is canonical: equal functions of the syscall are equal [`Value`]s.
+//! Most registers of real filters hold a constant, some bits of one word, or what a [bitset test](super::shifted) computes;
+//! these have compact forms. Every other value is 32 predicates, one per bit, on which arithmetic works as in a circuit.
+//! Equal [`Value`]s are equal functions of the syscall. The reverse holds for all forms but [`Value::Sum`] and
+//! [`Value::Shifted`].
 
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
+use super::shifted::{LOW_BITS, Shifted};
 use super::{Comparison, DiagramError, Func, Pred, Store};
 use crate::policy::Cmp;
 use callgate_bpf::data::{Endian, Word};
@@ -22,6 +24,10 @@ pub enum Value {
     Constant(u32),
     /// `word & mask`, with a mask that is not zero.
     Masked(Word, u32),
+    /// `word + k` modulo 2^32, with a constant that is not zero.
+    Sum(Word, u32),
+    /// The shifted constant with this number in [`ValueTable`].
+    Shifted(u32),
     /// The bits with this number in [`ValueTable`].
     Bits(u32),
     /// The symbol with this number in [`ValueTable`]: half of a value that depends on a variable.
@@ -39,6 +45,8 @@ const MAX_RETURN_BITS: u32 = 12;
 pub struct ValueTable {
     table: Vec<Bits>,
     index: HashMap<Bits, u32>,
+    shifted: Vec<Shifted>,
+    shifted_index: HashMap<Shifted, u32>,
     symbols: Vec<(Symbol, Half)>,
 }
 
@@ -87,16 +95,22 @@ impl ValueTable {
     fn bits(&self, store: &mut Store, value: Value) -> Result<Bits, DiagramError> {
         let mut bits = [Pred::NEVER; 32];
         match value {
-            Value::Constant(k) => {
-                for (i, bit) in bits.iter_mut().enumerate() {
-                    *bit = Pred::constant(k >> i & 1 == 1);
-                }
-            }
+            Value::Constant(k) => bits = constant(k),
             Value::Masked(word, mask) => {
                 for (i, bit) in bits.iter_mut().enumerate() {
                     if mask >> i & 1 == 1 {
                         *bit = store.make(var_of(word, i as u32), Pred::NEVER, Pred::ALWAYS)?;
                     }
+                }
+            }
+            Value::Sum(word, k) => {
+                let whole = self.bits(store, ValueTable::word(word))?;
+                bits = add(store, &whole, &constant(k), Pred::NEVER)?;
+            }
+            Value::Shifted(number) => {
+                let shifted = self.shifted(number)?;
+                for (i, bit) in (0..).zip(bits.iter_mut()) {
+                    *bit = shifted.pred(store, |value| value >> i & 1 == 1)?;
                 }
             }
             Value::Bits(number) => {
@@ -157,6 +171,9 @@ impl ValueTable {
             let mask = mask & k;
             return Ok(if mask == 0 { Value::Constant(0) } else { Value::Masked(word, mask) });
         }
+        if let Some(value) = self.compact(op, a, b) {
+            return Ok(value);
+        }
         let (x, y) = (self.bits(store, a)?, self.bits(store, b)?);
         let bits = match op {
             Alu::And => each(store, &x, &y, Store::and)?,
@@ -174,6 +191,38 @@ impl ValueTable {
             Alu::Rsh => shift(store, &x, &y, |i, by| Some(i + by))?,
         };
         self.value(store, bits)
+    }
+
+    /// The compact form of `a op b`, if it is a sum or a shifted constant.
+    fn compact(&mut self, op: Alu, a: Value, b: Value) -> Option<Value> {
+        if let (Alu::Lsh | Alu::Rsh, Value::Constant(constant)) = (op, a) {
+            let (word, added) = match b {
+                Value::Masked(word, mask) if mask & LOW_BITS == LOW_BITS => (word, 0),
+                Value::Sum(word, k) => (word, k & LOW_BITS),
+                _ => return None,
+            };
+            let shifted = Shifted { constant, op, word, added };
+            let next = self.shifted.len() as u32;
+            let number = *self.shifted_index.entry(shifted).or_insert(next);
+            if number == next {
+                self.shifted.push(shifted);
+            }
+            return Some(Value::Shifted(number));
+        }
+        let (word, before, k) = match (a, b) {
+            (Value::Masked(word, u32::MAX), Value::Constant(k)) => (word, 0, k),
+            (Value::Sum(word, before), Value::Constant(k)) => (word, before, k),
+            _ => return None,
+        };
+        match op.apply(before, k).filter(|_| matches!(op, Alu::Add | Alu::Sub))? {
+            0 => Some(ValueTable::word(word)),
+            sum => Some(Value::Sum(word, sum)),
+        }
+    }
+
+    fn shifted(&self, number: u32) -> Result<Shifted, DiagramError> {
+        let unknown = DiagramError::defect("a shifted constant is in the table");
+        self.shifted.get(number as usize).copied().ok_or(unknown)
     }
 
     /// `a relation b`.
@@ -194,6 +243,9 @@ impl ValueTable {
                 Relation::AtLeast => store.compare_word(word, mask, Cmp::Ge, k),
                 Relation::Shares => store.any_bit(word, mask & k),
             };
+        }
+        if let (Value::Shifted(number), Value::Constant(k)) = (a, b) {
+            return self.shifted(number)?.pred(store, |value| relation.holds(value, k));
         }
         if let Value::Symbol(number) = b {
             let (word, mask) = match a {
@@ -274,6 +326,11 @@ impl ValueTable {
         }
         funcs.first().copied().ok_or(DiagramError::defect("a returned value has a verdict"))
     }
+}
+
+/// The bits of a constant.
+fn constant(k: u32) -> Bits {
+    std::array::from_fn(|i| Pred::constant(k >> i & 1 == 1))
 }
 
 fn each(
