@@ -244,7 +244,7 @@ fn sums_of_a_word_and_shifted_constants() {
     for sum in sums {
         for used in &uses {
             for end in &end {
-                let load = vec![Insn::new(LdWordAbs, 16)];
+                let load = [Insn::new(LdWordAbs, 16)];
                 let insns = [&load[..], sum, used, end].concat();
                 let program = Program::new(insns).unwrap();
                 let mut store = Store::default();
