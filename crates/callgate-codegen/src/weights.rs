@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::query::ByNumber;
+use crate::query::{ByNumber, Interval};
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -126,16 +126,14 @@ impl Weights {
                     .insert((token, ByNumber::new(store, store.follow(filter, Word::ARCH, token)))),
             };
             // Consecutive numbers often have the same cofactor.
-            let mut last = None;
-            let mut always_allowed = |nr| {
-                let cofactor = cofactors.cofactor(nr);
-                match last {
-                    Some((same, allows)) if same == cofactor => allows,
-                    _ => {
-                        let allows = store.as_verdict(cofactor) == Some(Verdict::ALLOW);
-                        last = Some((cofactor, allows));
-                        allows
-                    }
+            let mut known: Option<(Interval, bool)> = None;
+            let mut always_allowed = |nr| match known {
+                Some((around, allows)) if around.first <= nr && nr <= around.last => allows,
+                _ => {
+                    let around = cofactors.interval(nr);
+                    let allows = store.as_verdict(around.then) == Some(Verdict::ALLOW);
+                    known = Some((around, allows));
+                    allows
                 }
             };
             match &self.0 {

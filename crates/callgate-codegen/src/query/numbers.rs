@@ -26,17 +26,21 @@ impl<'a> ByNumber<'a> {
 
     /// The cofactor for a number, as [`Store::follow`] finds it.
     pub fn cofactor(&mut self, nr: u32) -> Func {
+        self.interval(nr).then
+    }
+
+    /// An interval of numbers around this one that have the same cofactor.
+    pub fn interval(&mut self, nr: u32) -> Interval {
         if self.intervals.get(self.at).is_none_or(|interval| nr < interval.first) {
             self.at = 0;
         }
         let rest = self.intervals.get(self.at..).unwrap_or_default();
-        match rest.iter().position(|interval| nr <= interval.last) {
-            Some(steps) => self.at += steps,
-            None => return self.store.follow(self.func, Word::NR, nr),
+        if let Some(steps) = rest.iter().position(|interval| nr <= interval.last) {
+            self.at += steps;
         }
         match self.intervals.get(self.at) {
-            Some(interval) => interval.then,
-            None => self.store.follow(self.func, Word::NR, nr),
+            Some(interval) if nr <= interval.last => *interval,
+            _ => Interval { first: nr, last: nr, then: self.store.follow(self.func, Word::NR, nr) },
         }
     }
 }
@@ -63,6 +67,10 @@ mod tests {
             let mut numbers = ByNumber::new(&store, func);
             for nr in (0..120).chain([u32::MAX, 4, 5, 3, 99, 100, 0]) {
                 assert_eq!(numbers.cofactor(nr), store.follow(func, Word::NR, nr), "{nr}");
+                let Interval { first, last, then } = numbers.interval(nr);
+                assert!((first..=last).contains(&nr), "{nr}");
+                let ends = [first, last].map(|nr| store.follow(func, Word::NR, nr));
+                assert_eq!(ends, [then; 2], "{nr}");
             }
         }
     }

@@ -196,7 +196,7 @@ impl Selection<'_> {
         let mut stored = nodes.map(|node| store.stored_at(node));
         // Where one child of a node is known at once, only the other one is followed: the variables, whether that is the
         // high child, and the known one.
-        let mut path: Vec<(Var, bool, u32)> = Vec::new();
+        let mut path: Vec<(Var, bool, u32)> = Vec::with_capacity(32);
         let mut selected = loop {
             let list = self.all.get(range.clone()).unwrap_or_default();
             let [then, otherwise] = nodes;

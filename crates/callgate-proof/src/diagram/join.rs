@@ -70,7 +70,7 @@ impl Joining<'_> {
     fn node(&mut self, store: &mut Store, nodes: Vec<u32>) -> Result<Option<u32>, DiagramError> {
         let mut nodes = nodes;
         // Where all nodes have the same child on one side, only the other one is followed.
-        let mut path: Vec<Step> = Vec::new();
+        let mut path: Vec<Step> = Vec::with_capacity(32);
         let mut joined = loop {
             if let Some(node) = only(nodes.iter().copied()) {
                 break node;
