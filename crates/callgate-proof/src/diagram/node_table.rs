@@ -215,8 +215,10 @@ impl NodeTable {
                     continue;
                 }
                 for child in [low, high] {
-                    let of_child = older.get_mut(child as usize / 64).unwrap_or(&mut bits);
-                    *of_child |= 1 << (child % 64);
+                    match older.get_mut(child as usize / 64) {
+                        Some(bits) => *bits |= 1 << (child % 64),
+                        None => bits |= 1 << (child % 64),
+                    }
                 }
             }
             match older.pop() {
@@ -256,7 +258,8 @@ impl NodeTable {
         let (Some(below_low), Some(below_high)) = (self.get(low), self.get(high)) else {
             return Err(MISSING);
         };
-        if var >= u32::from(below_low.test().min(below_high.test())) {
+        // The kinds of terminals are greater than all variables.
+        if var >= below_low.var.min(below_high.var) {
             return Err(DiagramError::defect(
                 "the variable of a node precedes those of its children (ordered)",
             ));

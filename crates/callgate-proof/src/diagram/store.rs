@@ -353,6 +353,7 @@ impl Store {
     }
 
     /// As [`Store::intern`], for a node that is not right after its newer child.
+    #[inline(never)]
     fn intern_indexed(&mut self, stored: Stored) -> Result<u32, DiagramError> {
         self.nodes.index();
         match self.nodes.find(stored) {
