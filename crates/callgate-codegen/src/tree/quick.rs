@@ -157,7 +157,8 @@ impl Quick<'_> {
                 found_kind(&mut found, Kind::Mask, f64::from(mask_insns) * (weight + size));
             }
             // A chain of two tests is the least where no mask applies.
-            let least = weight + size * if is_separable { 1.0 } else { 2.0 };
+            let tests = chain.least_tests().max(if is_separable { 1 } else { 2 });
+            let least = weight + size * tests as f64;
             if (!is_separable || mask_insns > 1) && before + least < found.cost {
                 if let Some((rest, cost)) = chain.cost(weight, size) {
                     found_kind(&mut found, Kind::Chain { rest }, cost);
@@ -314,6 +315,11 @@ impl Chain {
         // Without other intervals, single values of one class need no test.
         let most = if self.wide.is_some() { self.most } else { 2 * self.most + 1 };
         self.is_impossible |= self.count > most;
+    }
+
+    /// A lower bound of the number of tests.
+    fn least_tests(&self) -> usize {
+        if self.wide.is_some() { self.count } else { 1 }
     }
 
     /// The class of the rest, and the cost of the tests before it in a part of this weight.
