@@ -119,8 +119,8 @@ pub(super) struct Conjunction(Box<[Comparison]>);
 
 impl Conjunction {
     pub(super) fn new(comparisons: &[Comparison], is_64bit: bool) -> Conjunction {
-        let on_abi = |comparison: &Comparison| comparison.on(is_64bit);
-        let mut tests: Vec<Comparison> = comparisons.iter().filter_map(on_abi).collect();
+        let mut tests = Vec::with_capacity(comparisons.len());
+        tests.extend(comparisons.iter().filter_map(|comparison| comparison.on(is_64bit)));
         // Inside a condition the lower argument comes first, although the higher one takes precedence.
         tests.sort_by_key(|test| (test.arg, test.key()));
         tests.dedup();

@@ -37,6 +37,7 @@ mod comparison;
 mod incremental;
 mod libseccomp;
 mod order;
+mod outcome;
 mod rule_set;
 mod unknown;
 

@@ -1,11 +1,11 @@
 //! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::by_syscall::{BySyscall, Target};
 use super::comparison::{Comparison, Conjunction};
 use super::libseccomp::{InsertError, StepBudget, Tree};
-use super::order::Order;
 use super::unknown::UnknownSyscall;
 use callgate_bpf::syscalls::{Arch, KnownSyscall, is_known_name};
 use callgate_bpf::verdict::Verdict;
@@ -34,10 +34,10 @@ const USUAL_SYSCALLS: usize = 512;
 pub struct RuleSet<O> {
     arch: Arch,
     /// The distinct conditions; rules refer to them by index.
-    conditions: Vec<Conjunction>,
-    indices: BTreeMap<Conjunction, usize>,
+    pub(super) conditions: Vec<Conjunction>,
+    pub(super) indices: BTreeMap<Conjunction, usize>,
     /// The index of the condition without comparisons.
-    unconditional: Option<usize>,
+    pub(super) unconditional: Option<usize>,
     /// The rules of each syscall, in the order of its first rule, and where they are.
     syscalls: Vec<SyscallRules<O>>,
     by_syscall: BySyscall,
@@ -81,7 +81,7 @@ impl<O: Copy> Added<O> {
 pub(super) struct AddedRule<O> {
     pub(super) condition: usize,
     pub(super) verdict: Verdict,
-    origin: O,
+    pub(super) origin: O,
 }
 
 /// Two rules that contradict each other.
@@ -132,15 +132,6 @@ pub struct Refusals<O> {
     /// The syscalls for which the steps did not suffice: the rule at which they ran out, and the number of rules of
     /// the syscall.
     pub unknown: Vec<(O, usize)>,
-}
-
-/// The effect of the rules of one syscall.
-struct Outcome<O> {
-    /// The rules that have an effect, in order of precedence.
-    live: Vec<AddedRule<O>>,
-    overridden: Vec<Overridden<O>>,
-    /// Pairs of rules with the same condition that no other rule decides.
-    contradicting: Vec<(AddedRule<O>, AddedRule<O>)>,
 }
 
 impl<O: Copy> RuleSet<O> {
@@ -269,16 +260,17 @@ impl<O: Copy> RuleSet<O> {
 
     /// The index of a condition; adds it if necessary.
     fn condition(&mut self, tests: Conjunction) -> usize {
-        if let Some(index) = self.indices.get(&tests) {
-            return *index;
+        match self.indices.entry(tests) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let index = self.conditions.len();
+                if new.key().is_empty() {
+                    self.unconditional = Some(index);
+                }
+                self.conditions.push(new.key().clone());
+                *new.insert(index)
+            }
         }
-        let index = self.conditions.len();
-        if tests.is_empty() {
-            self.unconditional = Some(index);
-        }
-        self.conditions.push(tests.clone());
-        self.indices.insert(tests, index);
-        index
     }
 
     /// The rules without effect.
@@ -422,93 +414,6 @@ impl<O: Copy> RuleSet<O> {
         }
     }
 
-    fn is_unconditional_rule(&self, rule: &AddedRule<O>) -> bool {
-        Some(rule.condition) == self.unconditional
-    }
-
-    /// For each condition, the conditions that consist of some of its comparisons, and so hold wherever it holds.
-    /// Conditions with more comparisons than a rule of libseccomp can have get none.
-    fn covering(&self) -> Vec<Vec<usize>> {
-        let lengths =
-            self.conditions.iter().fold(0u64, |set, tests| set | 1 << tests.len().min(63));
-        let some = |tests: &Conjunction| {
-            let all = 1u32.checked_shl(tests.len() as u32).filter(|_| tests.len() <= ARGS);
-            let is_length = |subset: &u32| lengths >> subset.count_ones() & 1 == 1;
-            let subsets = (1..all.unwrap_or(1).saturating_sub(1)).filter(is_length);
-            subsets.filter_map(|bits| self.indices.get(&tests.subset(bits)).copied()).collect()
-        };
-        self.conditions.iter().map(some).collect()
-    }
-
-    fn outcome(&self, rules: &[AddedRule<O>], covering: &[Vec<usize>]) -> Outcome<O> {
-        let mut outcome =
-            Outcome { live: Vec::new(), overridden: Vec::new(), contradicting: Vec::new() };
-        let overridden = |loser: &AddedRule<O>, winner: &AddedRule<O>| Overridden {
-            loser: loser.origin,
-            winner: winner.origin,
-            verdict: winner.verdict,
-        };
-        if let Some(always) = rules.iter().find(|rule| self.is_unconditional_rule(rule)) {
-            let losers = rules.iter().filter(|rule| rule.verdict != always.verdict);
-            outcome.overridden.extend(losers.map(|loser| overridden(loser, always)));
-            outcome.live.push(*always);
-            return outcome;
-        }
-        let mut first: BTreeMap<usize, AddedRule<O>> = BTreeMap::new();
-        for rule in rules {
-            first.entry(rule.condition).or_insert(*rule);
-        }
-        let precedence = |left: &usize, right: &usize| {
-            let tests = |index: &usize| self.conditions.get(*index);
-            match (tests(left), tests(right)) {
-                (Some(left), Some(right)) => left.precedence(right),
-                _ => left.cmp(right),
-            }
-        };
-        let mut live = BTreeSet::new();
-        for (index, rule) in rules.iter().enumerate() {
-            let shorter = covering.get(rule.condition).into_iter().flatten();
-            let winner = shorter.filter(|index| first.contains_key(index));
-            if let Some(winner) = winner.min_by(|a, b| precedence(a, b)).and_then(|w| first.get(w))
-            {
-                if winner.verdict != rule.verdict {
-                    outcome.overridden.push(overridden(rule, winner));
-                }
-                continue;
-            }
-            match first.get_mut(&rule.condition) {
-                Some(same) if same.verdict != rule.verdict => {
-                    outcome.contradicting.push((*same, *rule));
-                }
-                _ => {}
-            }
-            live.insert(index);
-        }
-        let first = rules.first().map(|rule| rule.verdict);
-        let is_uniform = rules.iter().all(|rule| Some(rule.verdict) == first);
-        let order = if is_uniform { (0..rules.len()).collect() } else { self.order(rules) };
-        let mut seen = BTreeSet::new();
-        let decides = order.iter().filter(|index| live.contains(index));
-        let decides = decides.filter_map(|index| rules.get(*index));
-        outcome.live.extend(decides.filter(|rule| seen.insert(rule.condition)).copied());
-        if is_uniform {
-            outcome.live.sort_by(|a, b| precedence(&a.condition, &b.condition));
-        }
-        outcome
-    }
-
-    /// The indices of the rules of one syscall in order of precedence. Each is inserted, also one whose condition another
-    /// rule has: libseccomp may find it an earlier place.
-    fn order(&self, rules: &[AddedRule<O>]) -> Vec<usize> {
-        let mut order = Order::new(self.arch.is_64bit());
-        for (index, rule) in rules.iter().enumerate() {
-            if let Some(tests) = self.conditions.get(rule.condition) {
-                order.add(tests, index);
-            }
-        }
-        order.rules()
-    }
-
     /// The rules of a section: unconditional ones grouped by verdict, then conditional ones by syscall and
     /// precedence.
     fn rules(&self) -> Vec<Rule> {
@@ -556,9 +461,6 @@ impl<O: Copy> RuleSet<O> {
         always.chain(when).collect()
     }
 }
-
-/// The number of syscall arguments, and so the maximum number of comparisons in a rule of libseccomp.
-const ARGS: usize = 6;
 
 /// The sections of rule sets, one per arch token.
 ///

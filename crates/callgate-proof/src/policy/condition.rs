@@ -57,8 +57,11 @@ impl Condition {
 
     /// Holds if all parts do.
     pub fn all(parts: impl IntoIterator<Item = Condition>) -> Condition {
+        let mut parts = parts.into_iter();
+        let Some(first) = parts.next() else { return Condition::always() };
+        let Some(second) = parts.next() else { return first };
         let mut flat = Vec::new();
-        for part in parts {
+        for part in [first, second].into_iter().chain(parts) {
             match part.0 {
                 Shape::All(inner) => flat.extend(inner),
                 Shape::Any(inner) if inner.is_empty() => return Condition::never(),
