@@ -101,11 +101,9 @@ impl IncrementalRules {
             return Ok(());
         }
         self.set.add_to(syscall, comparisons, verdict, ());
-        let rules = self.set.rules_of(syscall);
-        // Rules with the same verdict never contradict each other, and have no tree.
-        let is_uniform = rules.iter().all(|rule| rule.verdict == verdict);
         self.added.push(syscall);
-        let accepted = is_uniform || self.is_accepted(syscall);
+        // Rules with the same verdict never contradict each other, and have no tree.
+        let accepted = self.set.is_uniform(syscall) || self.is_accepted(syscall);
         if accepted { Ok(()) } else { Err(self.refuse()) }
     }
 

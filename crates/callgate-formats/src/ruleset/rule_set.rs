@@ -51,6 +51,8 @@ struct SyscallRules<O> {
     added: Added<O>,
     /// Whether one of them is unconditional, and so decides the syscall.
     is_always: bool,
+    /// Whether all of them have the same verdict, so that they cannot contradict each other.
+    is_uniform: bool,
 }
 
 /// One rule or more. Most syscalls have one, which needs no memory of its own.
@@ -248,12 +250,15 @@ impl<O: Copy> RuleSet<O> {
                 if let Added::One(_) = rules.added {
                     self.several.insert(syscall);
                 }
+                let first = rules.added.rules().first();
+                rules.is_uniform &= first.is_none_or(|first| first.verdict == verdict);
                 rules.added.push(rule);
                 rules.is_always |= is_always;
             }
             None => {
                 *place = u32::try_from(self.syscalls.len()).ok();
-                self.syscalls.push(SyscallRules { added: Added::One([rule]), is_always });
+                let added = Added::One([rule]);
+                self.syscalls.push(SyscallRules { added, is_always, is_uniform: true });
             }
         }
     }
@@ -302,9 +307,7 @@ impl<O: Copy> RuleSet<O> {
     pub fn refused(&self, version: LibseccompVersion, steps: &mut u64) -> Refusals<O> {
         let mut refusals = Refusals { conflicts: Vec::new(), unknown: Vec::new() };
         for (syscall, rules) in self.several_rules() {
-            // Rules with the same verdict never contradict each other.
-            let first = rules.first().map(|rule| rule.verdict);
-            if rules.iter().all(|rule| Some(rule.verdict) == first) {
+            if self.is_uniform(syscall) {
                 continue;
             }
             let nr = syscall.number();
@@ -390,6 +393,11 @@ impl<O: Copy> RuleSet<O> {
         self.rules_if_any(syscall).is_some_and(|rules| rules.is_always)
     }
 
+    /// Whether all rules of a syscall have the same verdict.
+    pub(super) fn is_uniform(&self, syscall: Target) -> bool {
+        self.rules_if_any(syscall).is_none_or(|rules| rules.is_uniform)
+    }
+
     /// The comparisons of a condition.
     pub(super) fn comparisons(&self, condition: usize) -> &[Comparison] {
         self.conditions.get(condition).map_or(&[], Conjunction::comparisons)
@@ -400,10 +408,14 @@ impl<O: Copy> RuleSet<O> {
         let place = self.by_syscall.place(syscall);
         let rules = place.and_then(|index| self.syscalls.get_mut(index as usize));
         match rules {
-            Some(SyscallRules { added: Added::Several(rules), is_always }) if rules.len() > 1 => {
+            Some(SyscallRules { added: Added::Several(rules), is_always, is_uniform })
+                if rules.len() > 1 =>
+            {
                 rules.pop();
                 let unconditional = self.unconditional;
                 *is_always = rules.iter().any(|rule| Some(rule.condition) == unconditional);
+                let first = rules.first().map(|rule| rule.verdict);
+                *is_uniform = rules.iter().all(|rule| Some(rule.verdict) == first);
             }
             // No syscall got its first rule later.
             Some(_) => {
