@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "ca3308eff358a6e947c06b1711e135d457ab765e9bec84028be1f4bda6b89d8a"
+const ModuleSHA256 = "37ec9f097ef1ea842990dc647a4ab7b1c8390740a02b221757d1cb2623d92069"

@@ -55,21 +55,23 @@ impl<O: Copy> RuleSet<O> {
             outcome.live = self.uniform(rules, covering);
             return outcome;
         }
-        let mut first: BTreeMap<usize, AddedRule<O>> = BTreeMap::new();
-        for rule in rules {
-            first.entry(rule.condition).or_insert(*rule);
+        let mut first: BTreeMap<usize, usize> = BTreeMap::new();
+        for (place, rule) in rules.iter().enumerate() {
+            first.entry(rule.condition).or_insert(place);
         }
+        let first_with = |condition: &usize| first.get(condition).and_then(|at| rules.get(*at));
         let mut live = BTreeSet::new();
         for (index, rule) in rules.iter().enumerate() {
-            let shorter = shorter(rule, covering).iter().filter(|index| first.contains_key(index));
-            let winner = shorter.min_by(|a, b| self.precedence(**a, **b));
-            if let Some(winner) = winner.and_then(|winner| first.get(winner)) {
+            let shorter = shorter(rule.condition, covering);
+            let shorter = shorter.iter().filter(|index| first.contains_key(index));
+            let winner = shorter.min_by(|a, b| precedence(&self.conditions, **a, **b));
+            if let Some(winner) = winner.and_then(first_with) {
                 if winner.verdict != rule.verdict {
                     outcome.overridden.push(overridden(rule, winner));
                 }
                 continue;
             }
-            match first.get_mut(&rule.condition) {
+            match first_with(&rule.condition) {
                 Some(same) if same.verdict != rule.verdict => {
                     outcome.contradicting.push((*same, *rule));
                 }
@@ -87,25 +89,9 @@ impl<O: Copy> RuleSet<O> {
 
     /// The rules with an effect, of conditional rules that have the same verdict.
     fn uniform(&self, rules: &[AddedRule<O>], covering: &[Vec<usize>]) -> Vec<AddedRule<O>> {
-        let mut live = rules.to_vec();
-        if live.iter().any(|rule| !shorter(rule, covering).is_empty()) {
-            let conditions: BTreeSet<usize> = rules.iter().map(|rule| rule.condition).collect();
-            let is_covered = |rule: &AddedRule<O>| {
-                shorter(rule, covering).iter().any(|other| conditions.contains(other))
-            };
-            live.retain(|rule| !is_covered(rule));
-        }
-        live.sort_by(|a, b| self.precedence(a.condition, b.condition));
-        live.dedup_by_key(|rule| rule.condition);
-        live
-    }
-
-    /// The order in which two conditions decide; equal only for the same condition.
-    fn precedence(&self, left: usize, right: usize) -> Ordering {
-        match (self.conditions.get(left), self.conditions.get(right)) {
-            (Some(left), Some(right)) => left.precedence(right),
-            _ => left.cmp(&right),
-        }
+        let conditions: Vec<usize> = rules.iter().map(|rule| rule.condition).collect();
+        let places = deciding(&self.conditions, &conditions, covering);
+        places.into_iter().filter_map(|place| rules.get(place)).copied().collect()
     }
 
     /// The indices of the rules of one syscall in order of precedence. Each is inserted, also one whose condition another
@@ -121,7 +107,31 @@ impl<O: Copy> RuleSet<O> {
     }
 }
 
-/// The conditions that hold wherever that of a rule holds.
-fn shorter<'c, O>(rule: &AddedRule<O>, covering: &'c [Vec<usize>]) -> &'c [usize] {
-    covering.get(rule.condition).map_or(&[], Vec::as_slice)
+/// The places of the conditions that decide, in order of precedence: each condition once, if no other one holds wherever it
+/// holds.
+fn deciding(all: &[Conjunction], conditions: &[usize], covering: &[Vec<usize>]) -> Vec<usize> {
+    let mut places: Vec<(usize, usize)> =
+        conditions.iter().enumerate().map(|(place, condition)| (*condition, place)).collect();
+    if conditions.iter().any(|condition| !shorter(*condition, covering).is_empty()) {
+        let known: BTreeSet<usize> = conditions.iter().copied().collect();
+        let is_covered =
+            |condition| shorter(condition, covering).iter().any(|of| known.contains(of));
+        places.retain(|(condition, _)| !is_covered(*condition));
+    }
+    places.sort_by(|(a, _), (b, _)| precedence(all, *a, *b));
+    places.dedup_by_key(|(condition, _)| *condition);
+    places.into_iter().map(|(_, place)| place).collect()
+}
+
+/// The order in which two conditions decide; equal only for the same condition.
+fn precedence(all: &[Conjunction], left: usize, right: usize) -> Ordering {
+    match (all.get(left), all.get(right)) {
+        (Some(left), Some(right)) => left.precedence(right),
+        _ => left.cmp(&right),
+    }
+}
+
+/// The conditions that hold wherever this one holds.
+fn shorter(condition: usize, covering: &[Vec<usize>]) -> &[usize] {
+    covering.get(condition).map_or(&[], Vec::as_slice)
 }
