@@ -238,12 +238,12 @@ impl NodeTable {
         if var < VERDICT && low.max(high) >= id {
             return Err(MISSING);
         }
-        let found = match self.after_children(stored) {
-            Place::Found(found) => Some(found),
-            Place::New => None,
-            Place::Unknown => self.find(stored).ok(),
+        let is_found = match self.after_children(stored) {
+            Place::Found(found) => found == id,
+            Place::New => false,
+            Place::Unknown => self.find(stored).is_ok_and(|found| found == id),
         };
-        if found != Some(id) {
+        if !is_found {
             return Err(DiagramError::defect("no two nodes are the same (unique)"));
         }
         if var >= VERDICT {
