@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "37ec9f097ef1ea842990dc647a4ab7b1c8390740a02b221757d1cb2623d92069"
+const ModuleSHA256 = "474193ae6ed1d1ccb29cd047106bb3f20bf73286598ec91ded0a10772d68278c"
