@@ -213,13 +213,14 @@ fn comparisons_of_computed_values() {
 #[test]
 fn sums_of_a_word_and_shifted_constants() {
     use Op::*;
-    let sums: [&[Insn]; 6] = [
+    let sums: [&[Insn]; 7] = [
         &[],
         &[Insn::new(SubK, 0x5401)],
         &[Insn::new(AddK, u32::MAX)],
         &[Insn::new(AddK, 7), Insn::new(SubK, 7)],
         &[Insn::new(SubK, 3), Insn::new(AddK, 0x8000_0000), Insn::new(SubK, 30)],
         &[Insn::new(AndK, 0xff3f)],
+        &[Insn::new(AndK, 0x0b)],
     ];
     let shift = |op, k| vec![Insn::new(Tax, 0), Insn::new(LdImm, k), Insn::new(op, 0)];
     let uses = [
@@ -229,6 +230,11 @@ fn sums_of_a_word_and_shifted_constants() {
         shift(LshX, 1),
         [shift(RshX, u32::MAX), vec![Insn::new(AddK, 5)]].concat(),
         vec![Insn::new(AndK, 0x1f)],
+        vec![Insn::new(OrK, 5)],
+        vec![Insn::new(XorK, 5)],
+        vec![Insn::new(MulK, 3)],
+        vec![Insn::new(LshK, 3)],
+        vec![Insn::new(RshK, 3)],
         vec![Insn::new(Neg, 0)],
         vec![Insn::new(Tax, 0), Insn::new(SubX, 0)],
     ];

@@ -11,7 +11,7 @@ const MAX_INTERVALS: usize = 4096;
 pub struct ByNumber<'a> {
     store: &'a Store,
     func: Func,
-    /// None if there are too many.
+    /// Empty if there are too many.
     intervals: Vec<Interval>,
     /// The interval of the last number that was asked for.
     at: usize,
@@ -35,12 +35,15 @@ impl<'a> ByNumber<'a> {
             self.at = 0;
         }
         let rest = self.intervals.get(self.at..).unwrap_or_default();
-        if let Some(steps) = rest.iter().position(|interval| nr <= interval.last) {
-            self.at += steps;
-        }
-        match self.intervals.get(self.at) {
-            Some(interval) if nr <= interval.last => *interval,
-            _ => Interval { first: nr, last: nr, then: self.store.follow(self.func, Word::NR, nr) },
+        let found = rest.iter().position(|interval| nr <= interval.last);
+        match found.and_then(|steps| Some((steps, *rest.get(steps)?))) {
+            Some((steps, interval)) => {
+                self.at += steps;
+                interval
+            }
+            None => {
+                Interval { first: nr, last: nr, then: self.store.follow(self.func, Word::NR, nr) }
+            }
         }
     }
 }

@@ -156,7 +156,7 @@ impl Quick<'_> {
             if is_separable {
                 found_kind(&mut found, Kind::Mask, f64::from(mask_insns) * (weight + size));
             }
-            // A chain of two tests is the least where no mask applies.
+            // Where no mask applies, a chain is tried only if it beats an estimate of at least two tests.
             let tests = chain.least_tests().max(if is_separable { 1 } else { 2 });
             let least = weight + size * tests as f64;
             if (!is_separable || mask_insns > 1) && before + least < found.cost {
@@ -317,7 +317,7 @@ impl Chain {
         self.is_impossible |= self.count > most;
     }
 
-    /// A lower bound of the number of tests.
+    /// A lower bound of the number of tests: with a wide interval, each single value of another class needs one.
     fn least_tests(&self) -> usize {
         if self.wide.is_some() { self.count } else { 1 }
     }

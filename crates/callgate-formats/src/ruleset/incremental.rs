@@ -218,6 +218,7 @@ mod tests {
         // The high words of argument 0 are the same comparison.
         assert_eq!(rules.add(1, &[test(0, Op::Gt, 9)], Verdict::KILL_PROCESS), Err(Refused));
         assert_eq!((rules.trees(), sections([rules.set()], ERRNO, ERRNO)), before);
+        assert_eq!(rules.add(1, &[test(2, Op::Eq, 7)], Verdict::ALLOW), Err(Refused));
         rules.add(1, &[test(3, Op::Eq, 7)], Verdict::LOG).unwrap();
         assert_eq!(rules.len(), 3);
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::Conjunction;
 use super::order::Order;
-use super::rule_set::{AddedRule, Overridden, RuleSet};
+use super::rule_set::{AddedRule, Overridden, RuleSet, have_one_verdict};
 
 /// The number of syscall arguments, and so the maximum number of comparisons in a rule of libseccomp.
 const ARGS: usize = 6;
@@ -50,20 +50,20 @@ impl<O: Copy> RuleSet<O> {
             outcome.live.push(*always);
             return outcome;
         }
-        let first = rules.first().map(|rule| rule.verdict);
-        if rules.iter().all(|rule| Some(rule.verdict) == first) {
+        if have_one_verdict(rules) {
             outcome.live = self.uniform(rules, covering);
             return outcome;
         }
-        let mut first: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut first_rules: BTreeMap<usize, usize> = BTreeMap::new();
         for (place, rule) in rules.iter().enumerate() {
-            first.entry(rule.condition).or_insert(place);
+            first_rules.entry(rule.condition).or_insert(place);
         }
-        let first_with = |condition: &usize| first.get(condition).and_then(|at| rules.get(*at));
+        let first_with =
+            |condition: &usize| first_rules.get(condition).and_then(|at| rules.get(*at));
         let mut live = BTreeSet::new();
         for (index, rule) in rules.iter().enumerate() {
             let shorter = shorter(rule.condition, covering);
-            let shorter = shorter.iter().filter(|index| first.contains_key(index));
+            let shorter = shorter.iter().filter(|index| first_rules.contains_key(index));
             let winner = shorter.min_by(|a, b| precedence(&self.conditions, **a, **b));
             if let Some(winner) = winner.and_then(first_with) {
                 if winner.verdict != rule.verdict {
@@ -87,7 +87,7 @@ impl<O: Copy> RuleSet<O> {
         outcome
     }
 
-    /// The rules with an effect, of conditional rules that have the same verdict.
+    /// The rules with an effect among conditional rules with one verdict.
     fn uniform(&self, rules: &[AddedRule<O>], covering: &[Vec<usize>]) -> Vec<AddedRule<O>> {
         let conditions: Vec<usize> = rules.iter().map(|rule| rule.condition).collect();
         let places = deciding(&self.conditions, &conditions, covering);
@@ -107,8 +107,8 @@ impl<O: Copy> RuleSet<O> {
     }
 }
 
-/// The places of the conditions that decide, in order of precedence: each condition once, if no other one holds wherever it
-/// holds.
+/// The indices of the conditions that decide, in order of precedence: each condition once, and none that implies another one.
+/// Independent of the origin of rules, so that it is compiled once.
 fn deciding(all: &[Conjunction], conditions: &[usize], covering: &[Vec<usize>]) -> Vec<usize> {
     let mut places: Vec<(usize, usize)> =
         conditions.iter().enumerate().map(|(place, condition)| (*condition, place)).collect();
@@ -131,7 +131,30 @@ fn precedence(all: &[Conjunction], left: usize, right: usize) -> Ordering {
     }
 }
 
-/// The conditions that hold wherever this one holds.
+/// The conditions that this one implies.
 fn shorter(condition: usize, covering: &[Vec<usize>]) -> &[usize] {
     covering.get(condition).map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::by_syscall::Target;
+    use super::super::comparison::{Comparison, Op};
+    use super::*;
+    use callgate_bpf::{Arch, Verdict};
+
+    #[test]
+    fn of_rules_with_one_verdict_those_that_imply_or_repeat_another_have_no_effect() {
+        let test = |arg, value| Comparison::new(arg, Op::Eq, value).unwrap();
+        let conditions: [&[Comparison]; 4] =
+            [&[test(0, 5)], &[test(0, 5), test(1, 7)], &[test(0, 5)], &[test(1, 9)]];
+        let mut set = RuleSet::new(Arch::X86_64);
+        for (origin, comparisons) in conditions.into_iter().enumerate() {
+            set.add(1, comparisons, Verdict::ALLOW, origin);
+        }
+        let outcome = set.outcome(set.rules_of(Target::Number(1)), &set.covering());
+        let live: Vec<usize> = outcome.live.iter().map(|rule| rule.origin).collect();
+        assert_eq!(live, [3, 0]);
+        assert!(outcome.overridden.is_empty() && outcome.contradicting.is_empty());
+    }
 }

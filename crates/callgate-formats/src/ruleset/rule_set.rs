@@ -86,6 +86,11 @@ pub(super) struct AddedRule<O> {
     pub(super) origin: O,
 }
 
+/// Whether all rules have the same verdict.
+pub(super) fn have_one_verdict<O>(rules: &[AddedRule<O>]) -> bool {
+    rules.first().is_none_or(|first| rules.iter().all(|rule| rule.verdict == first.verdict))
+}
+
 /// Two rules that contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict<O> {
@@ -414,8 +419,7 @@ impl<O: Copy> RuleSet<O> {
                 rules.pop();
                 let unconditional = self.unconditional;
                 *is_always = rules.iter().any(|rule| Some(rule.condition) == unconditional);
-                let first = rules.first().map(|rule| rule.verdict);
-                *is_uniform = rules.iter().all(|rule| Some(rule.verdict) == first);
+                *is_uniform = have_one_verdict(rules);
             }
             // No syscall got its first rule later.
             Some(_) => {

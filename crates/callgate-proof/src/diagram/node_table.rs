@@ -24,7 +24,7 @@ pub(super) const FOREIGN: u32 = VERDICT + 3;
 
 /// The first size of the hash index. Small filters need few nodes, and fresh pages of memory would cost more than all
 /// other work on them.
-pub(super) const FIRST_SLOTS: usize = 1 << 8;
+const FIRST_SLOTS: usize = 1 << 8;
 
 /// A node as it is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,15 +78,16 @@ pub(super) enum Place {
     Found(u32),
     /// It does not exist, and belongs right after its newer child, at the end.
     New,
-    /// The index knows.
+    /// Only the index can tell.
     Unknown,
 }
 
 pub(super) struct NodeTable {
     nodes: Vec<Stored>,
     /// The hash index of `nodes`, with open addressing. 0 marks an empty slot (node 0, a truth value, is never
-    /// looked up). It has `slots` elements; or none, in a copy that has not been searched yet. A node that comes right after its
-    /// newer child is not in it, because it is found there: most nodes are made bottom-up, so that the index stays small.
+    /// looked up). It has `slots` elements; or none, in a copy that has not been searched yet. A node whose number follows
+    /// that of its newer child is not in the index: it is found by that number. Most nodes are created bottom-up, so the index
+    /// stays small.
     unique: Vec<u32>,
     /// A power of two, of which at most half are used.
     slots: usize,
@@ -127,11 +128,11 @@ impl NodeTable {
 
     /// Where a node is or belongs, as far as that is known without the index.
     #[inline]
-    pub(super) fn after_children(&self, stored: Stored) -> Place {
+    pub(super) fn place_of(&self, stored: Stored) -> Place {
         let after = stored.after_children();
         match self.nodes.get(after as usize) {
             Some(node) if *node == stored => Place::Found(after),
-            // No node is older than its children, so the newest one is not a child yet.
+            // Children are older than their node. The newer child is the newest node, so no node has it as a child yet.
             None => Place::New,
             Some(_) => Place::Unknown,
         }
@@ -204,7 +205,7 @@ impl NodeTable {
     pub(super) fn check(&mut self, root: u32) -> Result<(), DiagramError> {
         self.index();
         // A bit for each reachable node that is not yet verified, from the oldest to the newest. The newest is verified
-        // first: all nodes that lead to another one come before it. `bits` are the last ones.
+        // first: all nodes that lead to another one come before it. `bits` is the current word, `older` has those before it.
         let mut older = vec![0u64; root as usize / 64];
         let mut bits = 1u64 << (root % 64);
         loop {
@@ -238,7 +239,7 @@ impl NodeTable {
         if var < VERDICT && low.max(high) >= id {
             return Err(MISSING);
         }
-        let is_found = match self.after_children(stored) {
+        let is_found = match self.place_of(stored) {
             Place::Found(found) => found == id,
             Place::New => false,
             Place::Unknown => self.find(stored).is_ok_and(|found| found == id),
@@ -275,7 +276,7 @@ mod tests {
     /// Adds a node without a check of the invariants.
     fn add(table: &mut NodeTable, var: u32, low: u32, high: u32) -> u32 {
         let stored = Stored { var, low, high };
-        match table.after_children(stored) {
+        match table.place_of(stored) {
             Place::Found(_) => panic!("it exists"),
             Place::New => table.push(stored),
             Place::Unknown => table.insert(table.find(stored).unwrap_err(), stored),
@@ -290,7 +291,10 @@ mod tests {
         let deny = add(&mut table, VERDICT, 8, 8);
         let low = add(&mut table, 40, allow, deny);
         add(&mut table, 41, allow, deny);
-        let root = add(&mut table, 33, low, deny);
+        // The root and a node below it belong to a later word of bits than the other nodes.
+        (100..200).for_each(|value| _ = add(&mut table, VERDICT, value, value));
+        let above = add(&mut table, 36, low, deny);
+        let root = add(&mut table, 33, above, low);
         table.check(root).unwrap();
         change(&mut table, root as usize, low as usize);
         table.check(root).unwrap_err().to_string()
@@ -324,10 +328,27 @@ mod tests {
         assert!(table.unique.len() <= 16 * table.nodes.len());
     }
 
+    #[test]
+    fn nodes_right_after_their_newer_child_are_not_in_the_index() {
+        let mut table = NodeTable::new([0, 1]);
+        let deny = add(&mut table, VERDICT, 8, 8);
+        let mut node = add(&mut table, VERDICT, 7, 7);
+        for var in (0..500).rev() {
+            node = add(&mut table, var, node, deny);
+        }
+        let mut copy = table.copy();
+        copy.index();
+        for table in [&table, &copy] {
+            let used = table.unique.iter().filter(|id| **id != 0).count();
+            assert_eq!((used, table.used, table.slots), (2, 2, FIRST_SLOTS));
+        }
+        copy.check(node).unwrap();
+    }
+
     /// Makes the hash index find the changed node, so that only the other invariant is broken.
     fn index(table: &mut NodeTable, id: usize) {
         let stored = table.nodes[id];
-        if let (Place::Unknown, Err(slot)) = (table.after_children(stored), table.find(stored)) {
+        if let (Place::Unknown, Err(slot)) = (table.place_of(stored), table.find(stored)) {
             table.unique[slot] = id as u32;
         }
     }
@@ -346,6 +367,14 @@ mod tests {
             index(table, root);
         });
         assert!(reduced.contains("reduced"), "{reduced}");
+        let below_two = broken(|table, _, low| table.nodes[low].low = table.nodes[low].high);
+        assert!(below_two.contains("reduced"), "{below_two}");
+        let shared = broken(|table, _, low| {
+            let deny = table.nodes[low].high as usize;
+            table.nodes[deny] = Stored::terminal(PLACEHOLDER, 8);
+            index(table, deny);
+        });
+        assert!(shared.contains("verdicts"), "{shared}");
         let ordered = broken(|table, root, _| {
             table.nodes[root].var = 41;
             index(table, root);

@@ -345,7 +345,7 @@ impl Store {
     #[inline]
     fn intern(&mut self, stored: Stored) -> Result<u32, DiagramError> {
         self.charge()?;
-        match self.nodes.after_children(stored) {
+        match self.nodes.place_of(stored) {
             Place::Found(found) => Ok(found),
             Place::New => self.add(None, stored),
             Place::Unknown => self.intern_indexed(stored),
@@ -371,6 +371,7 @@ impl Store {
             Some(slot) => self.nodes.insert(slot, stored),
             None => self.nodes.push(stored),
         };
+        // The number of nodes has doubled.
         if id.is_power_of_two() {
             self.cache.allow(id as usize);
         }

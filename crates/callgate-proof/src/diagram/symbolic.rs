@@ -1,7 +1,7 @@
 //! Symbolic values: the contents of a register as a function of the syscall, or of another input.
 //!
-//! Most registers of real filters hold a constant, some bits of one word, or what a [bitset test](super::shifted) computes;
-//! these have compact forms. Every other value is 32 predicates, one per bit, on which arithmetic works as in a circuit.
+//! Most registers of real filters hold a constant, some bits of one word, or what a bitset test computes (`shifted`); these
+//! have compact forms. Every other value is 32 predicates, one per bit, on which arithmetic works as in a circuit.
 //! Equal [`Value`]s are equal functions of the syscall. The reverse holds for all forms but [`Value::Sum`] and
 //! [`Value::Shifted`].
 
@@ -40,7 +40,7 @@ type Bits = [Pred; 32];
 /// The maximum number of bits of a computed return value that depend on the syscall.
 const MAX_RETURN_BITS: u32 = 12;
 
-/// The values that have no compact form.
+/// What [`Value`]s refer to by number: values without a compact form, shifted constants, and symbols.
 #[derive(Default)]
 pub struct ValueTable {
     table: Vec<Bits>,
@@ -196,6 +196,10 @@ impl ValueTable {
     /// The compact form of `a op b`, if it is a sum or a shifted constant.
     fn compact(&mut self, op: Alu, a: Value, b: Value) -> Option<Value> {
         if let (Alu::Lsh | Alu::Rsh, Value::Constant(constant)) = (op, a) {
+            // Zero stays zero, and a constant has only one form.
+            if constant == 0 {
+                return Some(a);
+            }
             let (word, added) = match b {
                 Value::Masked(word, mask) if mask & LOW_BITS == LOW_BITS => (word, 0),
                 Value::Sum(word, k) => (word, k & LOW_BITS),
@@ -419,4 +423,29 @@ fn shift(
         }
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bitset_test_makes_no_circuit() {
+        let (mut store, mut values) = (Store::default(), ValueTable::default());
+        let (nr, bits) = (ValueTable::word(Word::NR), Value::Constant(0x8421_90f7));
+        let sum = values.alu(&mut store, Alu::Sub, nr, Value::Constant(3)).unwrap();
+        assert_eq!(sum, Value::Sum(Word::NR, 3u32.wrapping_neg()));
+        for (number, by) in [(0, sum), (1, nr)] {
+            let shifted = values.alu(&mut store, Alu::Rsh, bits, by).unwrap();
+            assert_eq!(shifted, Value::Shifted(number));
+            // The same value has the same number.
+            assert_eq!(values.alu(&mut store, Alu::Rsh, bits, by), Ok(shifted));
+        }
+        let zero = Value::Constant(0);
+        assert_eq!(values.alu(&mut store, Alu::Rsh, zero, sum), Ok(zero));
+        assert!(store.is_empty());
+        let one = Value::Constant(1);
+        values.relation(&mut store, Relation::Shares, Value::Shifted(0), one).unwrap();
+        assert!(store.len() <= 2 + 31);
+    }
 }
