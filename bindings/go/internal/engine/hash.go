@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "474193ae6ed1d1ccb29cd047106bb3f20bf73286598ec91ded0a10772d68278c"
+const ModuleSHA256 = "1ba1e0df10a08e97bfa51a80553db2c273b597f2f0578f10673dfd0323fa253a"
