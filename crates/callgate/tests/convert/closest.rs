@@ -3,7 +3,7 @@
 use callgate::convert::{Target, convert};
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, Dialect};
-use callgate::policy::Policy;
+use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData, Verdict};
 
@@ -88,4 +88,25 @@ fn systemd_decides_about_the_architectures_of_its_build_only() {
     let converted = convert(&policy, &closest_options(Target::Systemd)).unwrap();
     assert!(converted.losses.iter().any(|loss| loss.why.contains("does not know")));
     assert!(converted.text.contains("SystemCallErrorNumber=EPERM\n"), "{}", converted.text);
+}
+
+/// systemd reads `ENOSYS` for the main architecture: 89 on MIPS, where 38 has no such name.
+#[test]
+fn systemd_gets_enosys_of_the_main_architecture() {
+    for (errno, written) in [(38, "38"), (89, "ENOSYS"), (1, "EPERM")] {
+        let section = |arch, nr| {
+            let syscalls = SyscallSet::one(nr);
+            let verdict = Verdict::errno(errno);
+            let rule = Rule { syscalls, when: Condition::always(), verdict };
+            Section::new(arch, vec![rule], Verdict::ALLOW)
+        };
+        // shmat, which is also reached through ipc on the second one.
+        let sections = vec![section(Arch::Mips64, 5029), section(Arch::Mips, 4397)];
+        let policy = Policy::new(sections, Verdict::KILL_THREAD).unwrap();
+        let converted = convert(&policy, &closest_options(Target::Systemd)).unwrap();
+        let expected = format!("SystemCallErrorNumber={written}\nSystemCallFilter=~shmat\n");
+        assert!(converted.text.ends_with(&expected), "{}", converted.text);
+        let lost: Vec<_> = converted.losses.iter().flat_map(|loss| &loss.syscalls).collect();
+        assert_eq!(lost, [&(Arch::Mips, "ipc")]);
+    }
 }

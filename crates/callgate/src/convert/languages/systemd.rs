@@ -128,13 +128,14 @@ fn text(
     version: SystemdVersion,
 ) -> String {
     let mut text = String::from("[Service]\n");
+    let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
     if !local.iter().all(|arch| fit.arches.contains(arch)) {
         let others = fit.arches.iter().filter_map(|arch| arch_name(*arch));
         let names: Vec<&str> = std::iter::once("native").chain(others.skip(1)).collect();
         let _ = writeln!(text, "SystemCallArchitectures={}", names.join(" "));
     }
     if let Action::Errno(errno) = list.denied.action() {
-        let _ = writeln!(text, "SystemCallErrorNumber={}", errno_text(errno));
+        let _ = writeln!(text, "SystemCallErrorNumber={}", errno_text(errno, main));
     }
     let permitted: BTreeSet<&str> =
         verdicts.iter().filter(|(_, verdict)| verdict.permits()).map(|(name, _)| *name).collect();
@@ -153,7 +154,7 @@ fn text(
         let is_listed = !list.allows && *verdict == list.denied;
         if !verdict.permits() && *verdict != list.unlisted(Some(name)) && !is_listed {
             let action = match verdict.action() {
-                Action::Errno(errno) => errno_text(errno),
+                Action::Errno(errno) => errno_text(errno, main),
                 _ => "kill".to_owned(),
             };
             own.push(format!("{name}:{action}"));
@@ -174,8 +175,11 @@ fn lines(text: &mut String, key: &str, sign: &str, words: &[String]) {
     }
 }
 
-/// An errno by name, if the name means the same on all architectures.
-fn errno_text(errno: u16) -> String {
-    let name = errno_name(errno).filter(|_| errno <= 34 || errno == 38);
+/// An errno by name, if the name means the same everywhere or, as ENOSYS, on the main architecture, for which systemd reads it.
+fn errno_text(errno: u16, main: Arch) -> String {
+    if errno == main.enosys() {
+        return "ENOSYS".to_owned();
+    }
+    let name = errno_name(errno).filter(|_| errno <= 34);
     name.map_or_else(|| errno.to_string(), str::to_owned)
 }
