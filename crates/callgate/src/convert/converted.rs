@@ -81,7 +81,13 @@ pub fn convert_diagram(
         }
         fit.store.reset_steps();
         let arches = fit.arches.clone();
-        let written = read_back(fit.store, &text, options, &arches)?;
+        let written = match read_back(fit.store, &text, options, &arches) {
+            Err(error) if error.is_about_multiplexers() => {
+                drop_multiplexers(&mut fit, error, options)?;
+                continue;
+            }
+            read => read?,
+        };
         if written == fit.func {
             break (text, written);
         }
@@ -126,13 +132,38 @@ fn drop_differing(
             example.unwrap_or_default()
         )));
     };
-    let why = format!("libseccomp also applies rules to socketcall and ipc of {first}");
+    let why = of_multiplexers(*first);
     if Some(*first) == main {
         if options.closest {
             return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
         }
         return fit.note_difference(written, &why);
     }
+    drop_arches(fit, &dropped, &why)
+}
+
+/// Drops the architectures with `socketcall` and `ipc`, because libseccomp rejects the rules that it applies to them.
+fn drop_multiplexers(
+    fit: &mut Fit<'_>,
+    rejected: ConvertError,
+    options: &ConvertOptions,
+) -> Result<(), ConvertError> {
+    let arches = fit.arches.iter().copied();
+    let dropped: Vec<Arch> = arches.filter(|arch| arch.has_multiplexers()).collect();
+    match dropped.first().filter(|_| options.target.is_profile()) {
+        None => Err(rejected),
+        Some(first) if fit.arches.first() == Some(first) => {
+            Err(ConvertError(ConvertErrorKind::Unsupported(of_multiplexers(*first))))
+        }
+        Some(first) => drop_arches(fit, &dropped, &of_multiplexers(*first)),
+    }
+}
+
+fn of_multiplexers(arch: Arch) -> String {
+    format!("libseccomp also applies rules to socketcall and ipc of {arch}")
+}
+
+fn drop_arches(fit: &mut Fit<'_>, dropped: &[Arch], why: &str) -> Result<(), ConvertError> {
     fit.arches.retain(|arch| !dropped.contains(arch));
     fit.set_others(BAD_ARCH, &format!("{why}, so this is not an architecture of the profile"))
 }

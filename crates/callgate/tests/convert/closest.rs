@@ -3,7 +3,7 @@
 use callgate::convert::{Target, convert};
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, Dialect};
-use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData, Verdict};
 
@@ -109,4 +109,22 @@ fn systemd_gets_enosys_of_the_main_architecture() {
         let lost: Vec<_> = converted.losses.iter().flat_map(|loss| &loss.syscalls).collect();
         assert_eq!(lost, [&(Arch::Mips, "ipc")]);
     }
+}
+
+/// `recvmmsg` and the `socketcall` behind which it is get rules of both conditions, with different verdicts.
+#[test]
+fn no_profile_has_rules_that_contradict_each_other_behind_socketcall() {
+    let rule = |numbers, arg, mask, value, verdict| {
+        let test = Test { mask, ..Test::new(Field::arg(arg).unwrap(), Cmp::Ne, value) };
+        let syscalls = SyscallSet::from_ranges([numbers]);
+        Rule { syscalls, when: Condition::test(test), verdict }
+    };
+    let rules = vec![
+        rule((0, 357), 0, !2, 0x9d8f_70f9, Verdict::ALLOW),
+        rule((8, 0x183e_d30f), 1, 1024, 0x16ab_9335, Verdict::LOG),
+    ];
+    let section = Section::new(Arch::S390x, rules, Verdict::errno(1));
+    let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
+    let error = convert(&policy, &closest_options(Target::Podman)).unwrap_err().to_string();
+    assert!(error.starts_with("libseccomp also applies rules to socketcall"), "{error}");
 }

@@ -31,4 +31,5 @@ mod systemd_multiplexers;
 mod systemd_words;
 mod write;
 
+pub(super) use multiplexers::MULTIPLEXERS;
 pub(super) use write::write;

@@ -15,7 +15,7 @@ use callgate_proof::policy::Policy;
 pub(super) const MULTIPLEXED: &str = "libseccomp also applies rules to socketcall and ipc";
 
 /// The multiplexers.
-pub(super) const MULTIPLEXERS: [&str; 2] = ["socketcall", "ipc"];
+pub(in crate::convert) const MULTIPLEXERS: [&str; 2] = ["socketcall", "ipc"];
 
 /// Whether a syscall stands for several others.
 pub(super) fn is_multiplexer(name: &str) -> bool {
