@@ -128,3 +128,15 @@ fn no_profile_has_rules_that_contradict_each_other_behind_socketcall() {
     let error = convert(&policy, &closest_options(Target::Podman)).unwrap_err().to_string();
     assert!(error.starts_with("libseccomp also applies rules to socketcall"), "{error}");
 }
+
+/// Minijail's default action may be USER_NOTIF, which permits more than the errno of all other syscalls.
+#[test]
+fn the_default_action_of_minijail_permits_no_more_than_that_of_the_filter() {
+    let when = Condition::always();
+    let rule = Rule { syscalls: SyscallSet::one(220), when, verdict: Verdict::user_notif(0) };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(0));
+    let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
+    let converted = convert(&policy, &closest_options(Target::Minijail)).unwrap();
+    assert!(converted.text.contains("\n@default kill-process\n"), "{}", converted.text);
+    assert!(converted.text.contains("\nsemtimedop: user-notify\n"), "{}", converted.text);
+}

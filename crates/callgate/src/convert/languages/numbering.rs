@@ -53,9 +53,10 @@ impl Numbering {
         let mut candidates: BTreeSet<Verdict> =
             unnamed.iter().filter_map(|one| fit.store.as_verdict(one.func)).collect();
         let all = unnamed.iter().flat_map(|one| fit.store.verdicts(one.func));
-        candidates.insert(strictest(all));
+        let strictest = strictest(all);
+        candidates.insert(strictest);
         candidates.retain(|verdict| (language.can_be_default)(*verdict));
-        if candidates.iter().all(|verdict| verdict.permits()) {
+        if !candidates.iter().any(|verdict| is_as_strict(*verdict, strictest)) {
             candidates.insert(language.fallback);
         }
         let mut best: Option<((bool, u64, usize), Numbering)> = None;
