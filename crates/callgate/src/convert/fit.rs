@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::alternatives::{Conjunction, alternatives};
 use super::error::{ConvertError, Stop};
-use super::loss::{Loss, Losses};
+use super::loss::{Example, Loss, Losses};
 use super::strictness::{is_as_strict, laxer, strictest};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
@@ -317,17 +317,44 @@ impl<'s> Fit<'s> {
         self.losses.is_empty()
     }
 
-    /// The losses. An example may have changed several times, so its verdicts are those of the filter and of the result.
-    pub(super) fn into_losses(self) -> Result<Vec<Loss>, ConvertError> {
-        let mut losses = self.losses.finish();
-        for example in losses.iter_mut().filter_map(|loss| loss.example.as_mut()) {
+    /// The losses. An example may have changed several times, so its verdicts are those of the filter and of the result; if
+    /// it changed back, another one is looked for.
+    pub(super) fn into_losses(mut self) -> Result<Vec<Loss>, ConvertError> {
+        let mut losses = std::mem::take(&mut self.losses).finish();
+        for loss in &mut losses {
+            let Some(example) = &mut loss.example else { continue };
             example.source = self.store.evaluate(self.source, &example.data)?;
             let written = self.store.evaluate(self.func, &example.data)?;
             if written != example.source {
                 example.written = written;
+            } else if example.written == written {
+                if let Some(other) = self.changed(&loss.syscalls)? {
+                    *example = other;
+                }
             }
         }
         Ok(losses)
+    }
+
+    /// An example of these syscalls whose verdict changes.
+    fn changed(
+        &mut self,
+        syscalls: &[(Arch, &'static str)],
+    ) -> Result<Option<Example>, ConvertError> {
+        for (arch, name) in syscalls {
+            let Some(nr) = arch.number(name) else { continue };
+            let data = SeccompData { arch: arch.token(), nr, ..SeccompData::default() };
+            let [old, new] = [self.source, self.func].map(|func| {
+                let numbers = self.store.follow(func, Word::ARCH, arch.token());
+                self.store.follow(numbers, Word::NR, nr)
+            });
+            if let Some(data) = self.store.witness(old, new, data)? {
+                let source = self.store.evaluate(self.source, &data)?;
+                let written = self.store.evaluate(self.func, &data)?;
+                return Ok(Some(Example { data, source, written }));
+            }
+        }
+        Ok(None)
     }
 
     fn start(&self) -> SeccompData {

@@ -1,8 +1,9 @@
 //! What each language cannot express: the reason, the syscalls, and an example.
 
-use callgate::convert::Target;
+use callgate::convert::{ConvertOptions, Target, convert};
 use callgate::formats::oci;
-use callgate::{Arch, SeccompData, Verdict, arg, instruction_pointer};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate::{Arch, ErrorKind, SeccompData, Verdict, arg, instruction_pointer};
 
 use super::support::losses;
 
@@ -246,5 +247,25 @@ fn conditions_that_overlap_on_x32_have_the_order_of_the_entries() {
         let args = [first, 0, 0, 0, 0, 0];
         let data = SeccompData { nr, arch: Arch::X86_64.token(), args, ..SeccompData::default() };
         assert_eq!(written.evaluate(&data), Verdict::trace(7), "{nr:#x} {first:#x}");
+    }
+}
+
+/// What libseccomp makes of `ipc` changes the verdict of the first example back.
+#[test]
+fn the_example_of_a_loss_has_another_verdict_in_the_end() {
+    let when = Condition::test(Test::new(Field::arg(1).unwrap(), Cmp::Gt, 0));
+    let rule = Rule { syscalls: SyscallSet::one(4117), when, verdict: Verdict::trap(0) };
+    let sections = vec![
+        Section::new(Arch::Mips64, Vec::new(), Verdict::errno(0)),
+        Section::new(Arch::Mips, vec![rule], Verdict::errno(0)),
+    ];
+    let policy = Policy::new(sections, Verdict::KILL_THREAD).unwrap();
+    let error = convert(&policy, &ConvertOptions::new(Target::Systemd)).unwrap_err();
+    let ErrorKind::Convert(error) = error.kind() else { panic!("{error}") };
+    assert!(error.losses().iter().any(|loss| loss.syscalls == [(Arch::Mips, "ipc")]));
+    for loss in error.losses() {
+        let example = loss.example.unwrap();
+        assert_eq!(example.source, policy.evaluate(&example.data));
+        assert_ne!(example.source, example.written, "{}", loss.why);
     }
 }
