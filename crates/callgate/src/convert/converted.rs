@@ -82,7 +82,7 @@ pub fn convert_diagram(
         fit.store.reset_steps();
         let arches = fit.arches.clone();
         let written = match read_back(fit.store, &text, options, &arches) {
-            Err(error) if error.is_about_multiplexers() => {
+            Err(error) if is_about_multiplexers(&error) => {
                 drop_multiplexers(&mut fit, error, options)?;
                 continue;
             }
@@ -157,6 +157,12 @@ fn drop_multiplexers(
         }
         Some(first) => drop_arches(fit, &dropped, &of_multiplexers(*first)),
     }
+}
+
+/// Whether the reader of the target rejects rules for `socketcall` or `ipc` that contradict those of syscalls behind them.
+fn is_about_multiplexers(error: &ConvertError) -> bool {
+    let ConvertErrorKind::Refused { messages, .. } = &error.0 else { return false };
+    languages::MULTIPLEXERS.iter().any(|name| messages.contains(&format!("(through `{name}` on ")))
 }
 
 fn of_multiplexers(arch: Arch) -> String {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::languages::MULTIPLEXERS;
 use super::limits::MAX_ALTERNATIVES;
 use super::loss::Loss;
 use super::target::Target;
@@ -54,16 +53,6 @@ impl ConvertError {
                 ConvertErrorKind::TooManyAlternatives { given, syscall: syscall() }
             }
         })
-    }
-
-    /// Whether the reader of the target rejects rules for `socketcall` or `ipc` that contradict those of syscalls behind them.
-    pub(super) fn is_about_multiplexers(&self) -> bool {
-        match &self.0 {
-            ConvertErrorKind::Refused { messages, .. } => {
-                MULTIPLEXERS.iter().any(|name| messages.contains(&format!("(through `{name}` on ")))
-            }
-            _ => false,
-        }
     }
 
     /// What the target cannot express, if that is the reason; each with an example.
