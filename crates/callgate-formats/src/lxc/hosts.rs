@@ -15,7 +15,7 @@ pub fn compat_arches(native: Arch) -> &'static [Arch] {
 }
 
 /// The architecture of a host whose programs have this architecture: kernels have no x32 or n32 of their own.
-pub(super) fn host_of(arch: Arch) -> Arch {
+pub fn host_of(arch: Arch) -> Arch {
     match arch {
         Arch::X32 => Arch::X86_64,
         Arch::Mips64n32 => Arch::Mips64,

@@ -28,6 +28,6 @@ mod parse;
 mod read;
 mod scan;
 
-pub use hosts::compat_arches;
+pub use hosts::{compat_arches, host_of};
 pub use options::ReadOptions;
 pub use read::read;

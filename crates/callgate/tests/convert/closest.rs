@@ -140,3 +140,16 @@ fn the_default_action_of_minijail_permits_no_more_than_that_of_the_filter() {
     assert!(converted.text.contains("\n@default kill-process\n"), "{}", converted.text);
     assert!(converted.text.contains("\nsemtimedop: user-notify\n"), "{}", converted.text);
 }
+
+/// No host has x32 alone: LXC's rules are for x86-64, too.
+#[test]
+fn a_filter_for_x32_becomes_a_profile_of_lxc_for_its_host() {
+    let when = Condition::always();
+    let syscalls = SyscallSet::one(Arch::X32.number("read").unwrap());
+    let rule = Rule { syscalls, when, verdict: Verdict::ALLOW };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+    let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
+    let converted = convert(&policy, &closest_options(Target::Lxc)).unwrap();
+    assert_eq!(converted.arches, [Arch::X86_64, Arch::X86, Arch::X32]);
+    assert_eq!(converted.text, "2\nallowlist errno 1\n[all]\n");
+}

@@ -11,7 +11,7 @@ use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict};
-use callgate_formats::lxc::compat_arches;
+use callgate_formats::lxc::{compat_arches, host_of};
 use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{Comparison, Op};
 
@@ -24,7 +24,7 @@ const OTHERS: &str = "LXC's filters kill syscalls of other architectures (KILL_T
 /// Writes a profile: version 2, whose rules are for all architectures of the host, or version 1 with the numbers that one
 /// architecture permits.
 pub(super) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
-    let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
+    let main = host_of(fit.arches.first().copied().unwrap_or(Arch::X86_64));
     let compat = compat_arches(main);
     if !compat.is_empty() && !compat.iter().any(|arch| fit.arches.contains(arch)) {
         return numbers(fit, main);
