@@ -18,8 +18,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod cases;
 pub mod diagram;
 mod meaning;
 pub mod policy;
 
+pub use cases::{Cases, Clause, Literal, NumberInterval, SectionCases, WordTest};
 pub use meaning::{Meaning, NotProved};

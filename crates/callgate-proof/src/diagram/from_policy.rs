@@ -7,8 +7,6 @@
 //! Tests that precede everything after them in the order of variables become nodes without if-then-else.
 //! Then the intervals are combined bit by bit.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::{vars_of_field, vars_of_word};
@@ -16,7 +14,9 @@ use super::conjunctions::Conjunctions;
 use super::node::Node;
 use super::value_sets::ValueSets;
 use super::{DiagramError, Func, Pred, Split, Store, Var};
-use crate::policy::{Condition, Field, Policy, RequestPolicy, Rule, Shape, Test};
+use crate::policy::{
+    Condition, Field, Policy, RequestPolicy, Rule, Shape, Test, for_each_interval,
+};
 use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
 use callgate_bpf::io_uring::Member;
@@ -145,49 +145,19 @@ impl Store {
         created: &mut dyn FnMut(u32, usize),
     ) -> Result<Func, DiagramError> {
         let largest = u32::MAX >> (32 - selector.len());
-        // Where each rule begins and ceases to apply.
-        let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
-        for (rule, numbers) in rules.iter().map(|rule| &rule.syscalls).enumerate() {
-            for (first, last) in numbers.ranges() {
-                bounds.push((*first, rule, true));
-                if *last < largest {
-                    bounds.push((last + 1, rule, false));
-                }
-            }
-        }
-        bounds.sort_unstable();
-
         let default = self.verdict(default)?;
         let mut conditions: HashMap<usize, Pred> = HashMap::default();
         let mut folded: HashMap<Vec<usize>, Func> = HashMap::default();
         let (mut from_zero, mut intervals) = (default, Vec::new());
-        let mut applying: BTreeSet<usize> = BTreeSet::new();
-        let mut matching: Vec<usize> = Vec::new();
-        for group in bounds.chunk_by(|a, b| a.0 == b.0) {
-            let mut first = 0;
-            for (at, rule, begins) in group {
-                first = *at;
-                if *begins {
-                    applying.insert(*rule);
-                } else {
-                    applying.remove(rule);
-                }
-            }
-            matching.clear();
-            for index in &applying {
-                matching.push(*index);
-                if rules.get(*index).is_some_and(|rule| rule.when.is_always()) {
-                    break;
-                }
-            }
-            let func = match folded.get(matching.as_slice()) {
+        for_each_interval(rules, largest, |first, matching| {
+            let func = match folded.get(matching) {
                 Some(func) => *func,
                 None => {
                     let before = self.len();
-                    let func = self.fold(rules, &matching, default, &mut conditions);
+                    let func = self.fold(rules, matching, default, &mut conditions);
                     created(first, self.len() - before);
                     let func = func?;
-                    folded.insert(matching.clone(), func);
+                    folded.insert(matching.to_vec(), func);
                     func
                 }
             };
@@ -196,7 +166,8 @@ impl Store {
             } else if intervals.last().map_or(from_zero.id(), |(_, func)| *func) != func.id() {
                 intervals.push((u64::from(first), func.id()));
             }
-        }
+            Ok(())
+        })?;
         let id = self.by_interval(selector, None, (from_zero.id(), &intervals), 0)?;
         Ok(self.handle(id))
     }

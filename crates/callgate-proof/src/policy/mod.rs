@@ -12,6 +12,7 @@
 
 mod condition;
 mod error;
+mod intervals;
 mod requests;
 mod rules;
 mod section;
@@ -23,6 +24,7 @@ mod variable_test;
 pub use callgate_bpf::syscalls::SyscallSet;
 pub use condition::{Condition, Shape};
 pub use error::PolicyError;
+pub(crate) use intervals::for_each_interval;
 pub use requests::{RequestPolicy, RequestRule};
 pub use rules::Policy;
 pub use section::{Rule, Section};

@@ -1,0 +1,269 @@
+//! What is known about the words of a syscall on a path.
+//!
+//! Everything here is an upper bound of the values that a word may have: an interval, bits with known values, and
+//! comparisons that failed.
+
+use callgate_bpf::data::Word;
+
+use super::word_test::{Literal, WordTest};
+
+/// The number of words of a syscall.
+const WORDS: usize = 16;
+
+/// What is known about a word: it is within an interval, and some of its bits are known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Known {
+    min: u32,
+    max: u32,
+    mask: u32,
+    /// The values of the bits in the mask.
+    bits: u32,
+}
+
+const NOTHING: Known = Known { min: 0, max: u32::MAX, mask: 0, bits: 0 };
+
+impl Known {
+    /// Whether all other bits than these are known.
+    fn fixes_all_but(self, mask: u32) -> bool {
+        !mask & !self.mask == 0
+    }
+
+    /// The least and the greatest possible value of some bits.
+    fn bounds(self, mask: u32) -> (u32, u32) {
+        let least = self.bits & mask;
+        let most = least | mask & !self.mask;
+        if !self.fixes_all_but(mask) {
+            return (least, most);
+        }
+        // The other bits are constant. Among words with these constant bits, the compared bits are ordered as the words are.
+        let others = self.bits & !mask;
+        let is_among = |word: u32| word & !mask == others;
+        (
+            if is_among(self.min) { least.max(self.min & mask) } else { least },
+            if is_among(self.max) { most.min(self.max & mask) } else { most },
+        )
+    }
+}
+
+/// What is known about all words.
+#[derive(Debug)]
+pub(super) struct Knowledge {
+    words: [Known; WORDS],
+    /// The bits `mask` of a word do not have this value.
+    excluded: Vec<(Word, u32, u32)>,
+    /// What was known before each change.
+    before: Vec<(usize, Known)>,
+}
+
+/// A state to return to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    excluded: usize,
+    before: usize,
+}
+
+impl Knowledge {
+    /// Nothing is known.
+    pub(super) fn nothing() -> Knowledge {
+        Knowledge { words: [NOTHING; WORDS], excluded: Vec::new(), before: Vec::new() }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { excluded: self.excluded.len(), before: self.before.len() }
+    }
+
+    /// Forgets what was learnt since the mark.
+    pub(super) fn return_to(&mut self, mark: Mark) {
+        self.excluded.truncate(mark.excluded);
+        while self.before.len() > mark.before {
+            let Some((word, known)) = self.before.pop() else { return };
+            if let Some(current) = self.words.get_mut(word) {
+                *current = known;
+            }
+        }
+    }
+
+    fn known(&self, word: Word) -> Known {
+        self.words.get(word.index()).copied().unwrap_or(NOTHING)
+    }
+
+    /// The result of a test for all values that the word may have; `None` if it is not known.
+    pub(super) fn decide(&self, test: WordTest) -> Option<bool> {
+        let WordTest { word, mask, is_order, value } = test;
+        let known = self.known(word);
+        let (least, most) = known.bounds(mask);
+        if is_order {
+            return match () {
+                () if least >= value => Some(true),
+                () if most < value => Some(false),
+                () => None,
+            };
+        }
+        if value < least || value > most {
+            return Some(false);
+        }
+        if value & !mask != 0 || (value ^ known.bits) & known.mask & mask != 0 {
+            return Some(false);
+        }
+        if mask & !known.mask == 0 {
+            return Some(true);
+        }
+        let is_excluded = self.excluded.iter().any(|(of, bits, not)| {
+            *of == word && bits & !mask == 0 && value & bits == *not
+        });
+        is_excluded.then_some(false)
+    }
+
+    /// Whether a literal holds for all values that its word may have; `None` if it is not known.
+    pub(super) fn decide_literal(&self, literal: Literal) -> Option<bool> {
+        self.decide(literal.test).map(|result| result == literal.holds)
+    }
+
+    /// Adds that the words are in this interval.
+    pub(super) fn learn_interval(&mut self, word: Word, first: u32, last: u32) {
+        let known = self.known(word);
+        self.change(word, Known { min: known.min.max(first), max: known.max.min(last), ..known });
+    }
+
+    /// Adds the result of a test that is not [decided](Self::decide).
+    pub(super) fn learn(&mut self, Literal { test, holds }: Literal) {
+        let WordTest { word, mask, is_order, value } = test;
+        let known = self.known(word);
+        let (others, unknown) = (known.bits & !mask, mask & !known.mask);
+        let is_ordered = known.fixes_all_but(mask);
+        match (is_order, holds) {
+            (true, true) if is_ordered => self.learn_interval(word, value | others, u32::MAX),
+            // A test with the value 0 is decided. If a value less than `value` shared a bit with the others, their union could
+            // be less than a possible word.
+            (true, false) if is_ordered && value.saturating_sub(1) & others == 0 => {
+                self.learn_interval(word, 0, value.saturating_sub(1) | others);
+            }
+            // Nothing is known then, which is safe.
+            (true, _) => {}
+            (false, true) => {
+                let (mask, bits) = (known.mask | mask, known.bits | value);
+                self.change(word, Known { mask, bits, ..known });
+            }
+            // The known bits are those of the value, so the only other one differs.
+            (false, false) if unknown.is_power_of_two() => {
+                let (mask, bits) = (known.mask | unknown, known.bits | unknown & !value);
+                self.change(word, Known { mask, bits, ..known });
+            }
+            (false, false) => {
+                self.excluded.push((word, mask, value));
+                if is_ordered && value | others == known.min {
+                    self.learn_interval(word, known.min.saturating_add(1), u32::MAX);
+                } else if is_ordered && value | others == known.max {
+                    self.learn_interval(word, 0, known.max.saturating_sub(1));
+                }
+            }
+        }
+    }
+
+    /// Replaces what is known about a word. The interval and the bits add to each other.
+    fn change(&mut self, word: Word, mut to: Known) {
+        let Some(known) = self.words.get_mut(word.index()) else { return };
+        to.min = to.min.max(to.bits);
+        to.max = to.max.min(to.bits | !to.mask);
+        // The leading bits that are equal at both ends are those of all values between.
+        let varying = u32::MAX.checked_shr((to.min ^ to.max).leading_zeros()).unwrap_or(0);
+        to.bits |= to.min & !varying;
+        to.mask |= !varying;
+        self.before.push((word.index(), *known));
+        *known = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::data::Word;
+
+    struct Rng(u64);
+
+    impl Rng {
+        fn below(&mut self, limit: u32) -> u32 {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (self.0 >> 33) as u32 % limit
+        }
+    }
+
+    /// Bits of a value of six bits at the positions of a word where comparisons are different: the ends and the middle.
+    fn spread(value: u32) -> u32 {
+        const AT: [u32; 6] = [0, 1, 2, 17, 30, 31];
+        (0..6).filter(|bit| value >> bit & 1 == 1).map(|bit| 1 << AT[bit as usize]).sum()
+    }
+
+    /// For every value that agrees with all that was learnt, whatever is decided is true. Much is decided.
+    #[test]
+    fn what_is_decided_is_true_for_all_possible_values() {
+        let mut rng = Rng(5);
+        let word = Word::arg_low(3).unwrap();
+        let (mut decided, mut asked, mut exact) = (0, 0, 0);
+        for _ in 0..30_000 {
+            let mut knowledge = Knowledge::nothing();
+            let mut possible: Vec<u32> = (0..64).map(spread).collect();
+            // The other bits are 0.
+            let others = WordTest::equal(word, !spread(63), 0);
+            knowledge.learn(Literal { test: others, holds: true });
+            for _ in 0..6 {
+                let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64)) };
+                let value = spread(rng.below(64)).wrapping_add(rng.below(3)).wrapping_sub(1);
+                let test = WordTest { word, mask, is_order: rng.below(2) == 0, value };
+                let (yes, no): (Vec<u32>, Vec<u32>) =
+                    possible.iter().partition(|value| test.holds(**value));
+                asked += 1;
+                match knowledge.decide(test) {
+                    Some(true) => assert_eq!(no, [0; 0], "{test:x?} {knowledge:x?}"),
+                    Some(false) => assert_eq!(yes, [0; 0], "{test:x?} {knowledge:x?}"),
+                    None => {
+                        let holds = rng.below(2) == 0;
+                        let mark = knowledge.mark();
+                        let before = format!("{knowledge:?}");
+                        knowledge.learn(Literal { test, holds: !holds });
+                        knowledge.return_to(mark);
+                        assert_eq!(format!("{knowledge:?}"), before);
+                        knowledge.learn(Literal { test, holds });
+                        possible = if holds { yes } else { no };
+                        continue;
+                    }
+                }
+                decided += 1;
+                exact += usize::from(yes.is_empty() != no.is_empty());
+            }
+        }
+        println!("{decided} of {asked} decided, {exact} of them about possible values");
+        assert!(exact * 4 > asked, "{exact} of {asked}");
+    }
+
+    /// What the proof learns from a comparison with a whole word, or from the equality of some bits, it knows afterwards,
+    /// unless no value is possible.
+    #[test]
+    fn what_was_learnt_is_decided() {
+        let mut rng = Rng(9);
+        for _ in 0..30_000 {
+            let mut knowledge = Knowledge::nothing();
+            let mut possible: Vec<u32> = (0..64).map(spread).collect();
+            for _ in 0..8 {
+                let is_order = rng.below(3) == 0;
+                let mask = if is_order { u32::MAX } else { spread(rng.below(64)) };
+                let value = spread(rng.below(64)) & mask;
+                let test = WordTest { word: Word::NR, mask, is_order, value };
+                if knowledge.decide(test).is_none() {
+                    let of = |holds| {
+                        let agrees = |value: &&u32| test.holds(**value) == holds;
+                        possible.iter().filter(agrees).copied().collect::<Vec<u32>>()
+                    };
+                    let mut holds = rng.below(2) == 0;
+                    holds ^= of(holds).is_empty();
+                    possible = of(holds);
+                    if possible.is_empty() {
+                        break;
+                    }
+                    knowledge.learn(Literal { test, holds });
+                    assert_eq!(knowledge.decide(test), Some(holds), "{test:x?} {knowledge:x?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The proof by cases beside that by MTBDD.
+
+use callgate_bpf::data::{Endian, SeccompData, Word};
+use callgate_bpf::syscalls::{Arch, SyscallSet};
+use callgate_bpf::verdict::Verdict;
+use callgate_bpf::{Insn, Op, Program};
+
+use super::Cases;
+use crate::Meaning;
+use crate::diagram::Budget;
+use crate::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+
+const TOKEN: u32 = Arch::X86_64.token();
+const CMPS: [Cmp; 6] = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge];
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len())]
+    }
+}
+
+const VALUES: [u64; 8] =
+    [0, 1, 2, 5, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0005, 0xffff_ffff_ffff_ffff];
+
+fn test(rng: &mut Rng) -> Test {
+    let index = rng.below(2) as u8;
+    let field = rng.of(&[Field::arg(index), Field::arg_low(index)]).unwrap();
+    let test = Test::new(field, rng.of(&CMPS), rng.of(&VALUES));
+    let is_masked = matches!(test.cmp, Cmp::Eq | Cmp::Ne) && rng.below(2) == 0;
+    let mask = rng.of(&[6, 1, 0xffff_ffff, 0x1_0000_0005]);
+    if is_masked { Test { mask: mask & field.full_mask(), ..test } } else { test }
+}
+
+fn policy(rng: &mut Rng) -> Policy {
+    let verdicts = [Verdict::ALLOW, Verdict::errno(1), Verdict::LOG];
+    let rule = |rng: &mut Rng| {
+        let all = |rng: &mut Rng| {
+            let tests = 1 + rng.below(3);
+            Condition::all((0..tests).map(|_| Condition::test(test(rng))))
+        };
+        let when = match rng.below(4) {
+            0 => Condition::always(),
+            1 => Condition::any((0..2).map(|_| all(rng))),
+            _ => all(rng),
+        };
+        let first = rng.below(6) as u32;
+        let last = first + rng.below(3) as u32;
+        Rule { syscalls: SyscallSet::range(first, last), when, verdict: rng.of(&verdicts) }
+    };
+    let rules = (0..4).map(|_| rule(rng)).collect();
+    let section = Section::new(Arch::X86_64, rules, rng.of(&verdicts));
+    Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+}
+
+/// A program that tests one literal after the other: arch, number, and the clauses of its list.
+fn program(cases: &Cases) -> Program {
+    let mut insns: Vec<Insn> = Vec::new();
+    // From the last instruction to the first; distances are those to the end.
+    let push = |insns: &mut Vec<Insn>, insn: Insn| insns.push(insn);
+    let word = |insns: &mut Vec<Insn>, word: Word| {
+        push(insns, Insn::new(Op::LdWordAbs, word.offset(Endian::Little)));
+    };
+    let jump = |insns: &mut Vec<Insn>, op, k, then: usize, otherwise: usize| {
+        let here = insns.len();
+        // A `ja` for each side, because displacements are small.
+        push(insns, Insn::new(Op::Ja, (here - otherwise) as u32));
+        push(insns, Insn::new(Op::Ja, (here + 1 - then) as u32));
+        push(insns, Insn::branch(op, k, 0, 1));
+    };
+    push(&mut insns, Insn::new(Op::RetK, cases.bad_arch().0));
+    let mut other_arch = insns.len();
+    for section in cases.sections() {
+        // Numbers from the last interval to the first, each with its clauses.
+        let mut next_interval = other_arch;
+        for interval in section.intervals.iter().rev() {
+            let clauses: Vec<_> = cases.list(interval.list).collect();
+            let mut next = other_arch;
+            for clause in clauses.iter().rev() {
+                push(&mut insns, Insn::new(Op::RetK, clause.verdict.0));
+                let mut holds = insns.len();
+                for literal in clause.literals.iter().rev() {
+                    let op = if literal.test.is_order { Op::JgeK } else { Op::JeqK };
+                    let [then, otherwise] =
+                        if literal.holds { [holds, next] } else { [next, holds] };
+                    jump(&mut insns, op, literal.test.value, then, otherwise);
+                    push(&mut insns, Insn::new(Op::AndK, literal.test.mask));
+                    word(&mut insns, literal.test.word);
+                    holds = insns.len();
+                }
+                next = holds;
+            }
+            jump(&mut insns, Op::JgtK, interval.last, next_interval, next);
+            word(&mut insns, Word::NR);
+            next_interval = insns.len();
+        }
+        jump(&mut insns, Op::JeqK, section.token, next_interval, other_arch);
+        word(&mut insns, Word::ARCH);
+        other_arch = insns.len();
+    }
+    insns.reverse();
+    Program::new(insns).unwrap()
+}
+
+/// Programs that are right are proved, and programs with a changed instruction only if the MTBDD agrees.
+#[test]
+fn what_is_proved_by_cases_is_proved_by_mtbdd() {
+    let mut rng = Rng(3);
+    let (mut proved, mut refused, mut equal) = (0, 0, 0);
+    for _ in 0..400 {
+        let policy = policy(&mut rng);
+        let cases = Cases::of_policy(&policy).unwrap();
+        let program = program(&cases);
+        let mut meaning = Meaning::of_policy(&policy, Budget::default()).unwrap();
+        assert!(meaning.prove(&program).is_ok(), "{policy:?}");
+        assert!(cases.prove(&program), "{policy:?}");
+        proved += 1;
+        for _ in 0..20 {
+            let mut insns = program.insns().to_vec();
+            let at = rng.below(insns.len());
+            match rng.below(4) {
+                0 => insns[at].k ^= 1 << rng.below(32),
+                1 => insns[at].k = insns[at].k.wrapping_add(1),
+                2 => (insns[at].jt, insns[at].jf) = (insns[at].jf, insns[at].jt),
+                _ if insns[at].op.is_branch() => insns[at].op = Op::JsetK,
+                _ => insns[at].k = 0,
+            }
+            let Ok(changed) = Program::new(insns) else { continue };
+            match (cases.prove(&changed), meaning.prove(&changed).is_ok()) {
+                (true, true) => equal += 1,
+                (false, false) => refused += 1,
+                (true, false) => panic!("{policy:?}\n{:?}", changed.insns()),
+                (false, true) => {}
+            }
+        }
+    }
+    println!("{proved} proved, {equal} of the changed ones, {refused} refused");
+    assert!(equal > 500 && refused > 3000, "{equal} {refused}");
+}
+
+/// The clauses of the number of a syscall have its verdict.
+#[test]
+fn clauses_have_the_verdicts_of_the_rules() {
+    let mut rng = Rng(8);
+    for _ in 0..2000 {
+        let policy = policy(&mut rng);
+        let cases = Cases::of_policy(&policy).unwrap();
+        let [section] = cases.sections() else { panic!("one section") };
+        for _ in 0..50 {
+            let args = [rng.of(&VALUES), rng.of(&VALUES), 0, 0, 0, 0];
+            let nr = rng.below(10) as u32;
+            let data = SeccompData { arch: TOKEN, nr, args, ..SeccompData::default() };
+            let interval = section.intervals.iter().find(|interval| nr <= interval.last).unwrap();
+            let holds = |literals: &[super::Literal]| {
+                literals.iter().all(|literal| literal.is_true_for(data.word(literal.test.word)))
+            };
+            let clause = cases.list(interval.list).find(|clause| holds(&clause.literals));
+            assert_eq!(clause.unwrap().verdict, policy.evaluate(&data), "{data:?} {policy:?}");
+        }
+    }
+}
+
+/// A program may decide a number before it looks at the arch, or test something that does not matter.
+#[test]
+fn the_order_of_tests_does_not_matter() {
+    let deny = Rule {
+        syscalls: SyscallSet::one(59),
+        when: Condition::test(Test::eq(Field::arg(0).unwrap(), 7)),
+        verdict: Verdict::KILL_PROCESS,
+    };
+    let section = Section::new(Arch::X86_64, vec![deny], Verdict::ALLOW);
+    let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+    let cases = Cases::of_policy(&policy).unwrap();
+    let program = |low: u32| {
+        Program::new(vec![
+            Insn::new(Op::LdWordAbs, 24), // A = the low half of argument 1
+            Insn::branch(Op::JeqK, low, 0, 0),
+            Insn::new(Op::LdWordAbs, 20),
+            Insn::branch(Op::JsetK, 0xffff_ffff, 4, 0),
+            Insn::new(Op::LdWordAbs, 16),
+            Insn::branch(Op::JeqK, low, 0, 2),
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, 59, 2, 0),
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, TOKEN, 1, 0),
+            Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+        ])
+        .unwrap()
+    };
+    assert!(cases.prove(&program(7)));
+    assert!(!cases.prove(&program(8)));
+}
+
+#[test]
+fn what_has_no_cases_is_not_proved_by_them() {
+    let arg = Field::arg(0).unwrap();
+    let ordered = Test { mask: 0xff, ..Test::new(arg, Cmp::Ge, 3) };
+    let nested = Condition::any([Condition::all([
+        Condition::any([1, 2].map(|value| Condition::test(Test::eq(arg, value)))),
+        Condition::test(Test::eq(Field::arg(1).unwrap(), 1)),
+    ])]);
+    for when in [Condition::test(ordered), nested] {
+        let rule = Rule { syscalls: SyscallSet::one(1), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        assert_eq!(Cases::of_policy(&policy), None);
+    }
+}
