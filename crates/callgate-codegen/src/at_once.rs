@@ -7,7 +7,7 @@ use super::code::{CodeId, Held};
 use super::lower::{Guards, Lowering};
 use crate::limits::MAX_INTERVALS;
 use crate::query::{self, Interval};
-use crate::tree::{ARGUMENT_WHOLE, Price, search_tree};
+use crate::tree::{ARGUMENT_WHOLE, Price, search_tree, tree_code};
 use crate::word::{FEW_INTERVALS, charge_search, is_scattered, weighted};
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Func};
@@ -76,6 +76,7 @@ impl Lowering<'_> {
             }
         }
         let [(held, codes), (_, codes_without_a)] = codes;
-        Ok(self.tree(&tree, &codes, &codes_without_a, held))
+        let (graph, instructions) = (&mut self.graph, self.instructions);
+        Ok(tree_code(graph, instructions, &tree, &codes, &codes_without_a, held))
     }
 }

@@ -1,14 +1,16 @@
 //! Dispatch trees: search trees for arch and syscall number, weighted by the expected syscalls.
 
-use crate::query;
+use std::hash::Hash;
+
+use crate::query::{self, Interval};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::Aim;
-use super::code::{Code, CodeId, Held};
+use super::code::{Code, CodeId, Graph, Held};
 use super::limits::MAX_INTERVALS;
 use super::lower::Lowering;
 use super::reuse::{self, Reuse, Target, TargetInterval};
-use super::tree::{Price, Tree, WeightedInterval, search_tree};
+use super::tree::{Price, Tree, WeightedInterval, search_tree, tree_code};
+use super::{Aim, Instructions};
 use callgate_bpf::data::Word;
 use callgate_bpf::{Layout, Op};
 use callgate_proof::diagram::{DiagramError, Func};
@@ -20,9 +22,35 @@ const MAX_REUSE_SHARE: f64 = 0.2;
 const NO_EXIT: DiagramError = DiagramError::defect("each class of a search tree has an exit");
 
 /// A search tree, and the targets of its classes.
-struct Search {
+struct Search<E> {
     tree: Tree,
-    targets: Vec<Target>,
+    targets: Vec<Target<E>>,
+}
+
+/// Where arches and numbers continue.
+pub(super) trait Exits {
+    /// An exit.
+    type Exit: Copy + Eq + Hash;
+
+    /// The code graph.
+    fn graph(&mut self) -> &mut Graph;
+
+    /// The code of an exit, which loads what it tests.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    fn exit(&mut self, exit: Self::Exit) -> Result<CodeId, DiagramError>;
+
+    /// What the program is for.
+    fn settings(&self) -> Settings;
+}
+
+/// What a program is for.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) aim: Aim,
+    pub(super) instructions: Instructions,
+    pub(super) layout: Layout,
 }
 
 impl Lowering<'_> {
@@ -44,123 +72,161 @@ impl Lowering<'_> {
         } else {
             std::mem::take(&mut self.arches)
         };
-        let is_reusable = |bit| self.aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
-        // Only syscalls have numbers of several ABIs.
-        let found = if layout == Layout::Seccomp { reuse::find(&intervals) } else { None };
-        let reuse = found.filter(|reuse| is_reusable(reuse.bit));
-        if let Some(reuse) = reuse.as_ref().filter(|_| self.aim != Aim::Size) {
-            return self.search_with_reuse(word, reuse, &weights).map(Some);
-        }
-        let separated = match &reuse {
-            Some(reuse) => Some(self.search_separated(word, reuse, &weights)?),
-            None => None,
-        };
-        let intervals: Vec<TargetInterval> = intervals
-            .iter()
-            .map(|interval| (interval.first, interval.last, Target::Exit(interval.then)))
-            .collect();
-        let classified = classified(&intervals, &weights);
-        // The search takes the most memory.
-        drop((intervals, weights));
-        let search = self.tree_of(classified);
-        let code = self.searched(word, &search, &[])?;
-        // Without the separation, more tests may be equal.
-        let is_shorter = |other: &CodeId| self.graph.insns(*other) < self.graph.insns(code);
-        Ok(Some(separated.filter(is_shorter).unwrap_or(code)))
+        dispatch(self, word, intervals, weights).map(Some)
+    }
+}
+
+impl Exits for Lowering<'_> {
+    type Exit = Func;
+
+    fn graph(&mut self) -> &mut Graph {
+        &mut self.graph
     }
 
-    fn tree_over(&self, intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Search {
-        self.tree_of(classified(intervals, weights))
+    fn exit(&mut self, func: Func) -> Result<CodeId, DiagramError> {
+        self.entry(func)
     }
 
-    fn tree_of(&self, (intervals, targets): (Vec<WeightedInterval>, Vec<Target>)) -> Search {
-        let price = Price::of_number(self.aim, self.instructions);
-        // The kernel must only recognize constant allow in seccomp filters.
-        let bitset_tests =
-            self.store.layout() != Layout::Seccomp && self.instructions.allows_bitset_tests();
-        let price = Price { bitset_tests, ..price };
-        Search { tree: search_tree(&intervals, price), targets }
+    fn settings(&self) -> Settings {
+        let layout = self.store.layout();
+        Settings { aim: self.aim, instructions: self.instructions, layout }
     }
+}
 
-    /// The code of a search; `codes_of` has the code of targets that are not functions.
-    fn searched(
-        &mut self,
-        word: Word,
-        search: &Search,
-        codes_of: &[(Target, CodeId)],
-    ) -> Result<CodeId, DiagramError> {
-        let mut codes = Vec::with_capacity(search.targets.len());
-        for target in &search.targets {
-            codes.push(match target {
-                Target::Exit(func) => self.entry(*func)?,
-                // A class that no value here has needs some code, too.
-                _ => match codes_of.iter().find(|(to, _)| to == target) {
-                    Some((_, code)) => *code,
-                    None => *codes.first().ok_or(NO_EXIT)?,
-                },
-            });
-        }
-        // Exits load their words; the others need the number.
-        let without_a = search.targets.iter().zip(&codes).map(|(target, code)| match target {
-            Target::Exit(_) => *code,
-            _ => self.graph.add(Code::Load { word, next: *code }),
+/// The code that finds the exit of the value of a word, which A holds. The intervals cover all values, in order; the weights
+/// of values are in order, too.
+pub(super) fn dispatch<X: Exits>(
+    exits: &mut X,
+    word: Word,
+    intervals: Vec<Interval<X::Exit>>,
+    weights: Vec<(u32, f64)>,
+) -> Result<CodeId, DiagramError> {
+    let Settings { aim, layout, .. } = exits.settings();
+    let is_reusable = |bit| aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
+    // Only syscalls have numbers of several ABIs.
+    let found = if layout == Layout::Seccomp { reuse::find(&intervals) } else { None };
+    let reuse = found.filter(|reuse| is_reusable(reuse.bit));
+    if let Some(reuse) = reuse.as_ref().filter(|_| aim != Aim::Size) {
+        return search_with_reuse(exits, word, reuse, &weights);
+    }
+    let separated = match &reuse {
+        Some(reuse) => Some(search_separated(exits, word, reuse, &weights)?),
+        None => None,
+    };
+    let intervals: Vec<TargetInterval<X::Exit>> = intervals
+        .iter()
+        .map(|interval| (interval.first, interval.last, Target::Exit(interval.then)))
+        .collect();
+    let classified = classified(&intervals, &weights);
+    // The search takes the most memory.
+    drop((intervals, weights));
+    let search = tree_of(exits.settings(), classified);
+    let code = searched(exits, word, &search, &[])?;
+    // Without the separation, more tests may be equal.
+    let is_shorter = |other: &CodeId| exits.graph().insns(*other) < exits.graph().insns(code);
+    Ok(separated.filter(is_shorter).unwrap_or(code))
+}
+
+fn tree_over<E: Copy + Eq + Hash>(
+    settings: Settings,
+    intervals: &[TargetInterval<E>],
+    weights: &[(u32, f64)],
+) -> Search<E> {
+    tree_of(settings, classified(intervals, weights))
+}
+
+fn tree_of<E>(
+    Settings { aim, instructions, layout }: Settings,
+    (intervals, targets): (Vec<WeightedInterval>, Vec<Target<E>>),
+) -> Search<E> {
+    let price = Price::of_number(aim, instructions);
+    // The kernel must only recognize constant allow in seccomp filters.
+    let bitset_tests = layout != Layout::Seccomp && instructions.allows_bitset_tests();
+    let price = Price { bitset_tests, ..price };
+    Search { tree: search_tree(&intervals, price), targets }
+}
+
+/// The code of a search; `codes_of` has the code of targets that are not exits.
+fn searched<X: Exits>(
+    exits: &mut X,
+    word: Word,
+    search: &Search<X::Exit>,
+    codes_of: &[(Target<X::Exit>, CodeId)],
+) -> Result<CodeId, DiagramError> {
+    let mut codes = Vec::with_capacity(search.targets.len());
+    for target in &search.targets {
+        codes.push(match target {
+            Target::Exit(exit) => exits.exit(*exit)?,
+            // A class that no value here has needs some code, too.
+            _ => match codes_of.iter().find(|(to, _)| to == target) {
+                Some((_, code)) => *code,
+                None => *codes.first().ok_or(NO_EXIT)?,
+            },
         });
-        let without_a: Vec<CodeId> = without_a.collect();
-        let held = Held { word, mask: self.store.layout().mask(word) };
-        Ok(self.tree(&search.tree, &codes, &without_a, held))
     }
+    let Settings { instructions, layout, .. } = exits.settings();
+    let graph = exits.graph();
+    // Exits load their words; the others need the number.
+    let without_a = search.targets.iter().zip(&codes).map(|(target, code)| match target {
+        Target::Exit(_) => *code,
+        _ => graph.add(Code::Load { word, next: *code }),
+    });
+    let without_a: Vec<CodeId> = without_a.collect();
+    let held = Held { word, mask: layout.mask(word) };
+    Ok(tree_code(graph, instructions, &search.tree, &codes, &without_a, held))
+}
 
-    /// The code of a search in which numbers with a bit reuse the tree of those without it.
-    fn search_with_reuse(
-        &mut self,
-        word: Word,
-        reuse: &Reuse,
-        weights: &[(u32, f64)],
-    ) -> Result<CodeId, DiagramError> {
-        let bit = reuse.bit;
-        let with = self.tree_over(&reuse.with, weights);
-        // The numbers with the bit are found within the tree of all numbers. Those that reuse it without the bit
-        // repeat the tests on that path.
-        let all = self.tree_over(&reuse.all, weights);
-        let never =
-            all.targets.iter().position(|target| *target == Target::WithBit).unwrap_or(usize::MAX);
-        let tree = reuse::restrict_below(&all.tree, bit, never);
-        let without = self.searched(word, &Search { tree, targets: all.targets.clone() }, &[])?;
-        let with = self.with_bit(word, &with, bit, without)?;
-        self.searched(word, &all, &[(Target::WithBit, with)])
-    }
+/// The code of a search in which numbers with a bit reuse the tree of those without it.
+fn search_with_reuse<X: Exits>(
+    exits: &mut X,
+    word: Word,
+    reuse: &Reuse<X::Exit>,
+    weights: &[(u32, f64)],
+) -> Result<CodeId, DiagramError> {
+    let (bit, settings) = (reuse.bit, exits.settings());
+    let with = tree_over(settings, &reuse.with, weights);
+    // The numbers with the bit are found within the tree of all numbers. Those that reuse it without the bit
+    // repeat the tests on that path.
+    let all = tree_over(settings, &reuse.all, weights);
+    let never =
+        all.targets.iter().position(|target| *target == Target::WithBit).unwrap_or(usize::MAX);
+    let tree = reuse::restrict_below(&all.tree, bit, never);
+    let without = searched(exits, word, &Search { tree, targets: all.targets.clone() }, &[])?;
+    let with = with_bit(exits, word, &with, bit, without)?;
+    searched(exits, word, &all, &[(Target::WithBit, with)])
+}
 
-    /// The code of a search in which the numbers with a bit are separated first, so that the tree of the others, which they
-    /// reuse, is contiguous.
-    fn search_separated(
-        &mut self,
-        word: Word,
-        reuse: &Reuse,
-        weights: &[(u32, f64)],
-    ) -> Result<CodeId, DiagramError> {
-        let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
-        let at = reuse.all.partition_point(|(first, ..)| *first < bit);
-        let (low, high) = reuse.all.split_at(at);
-        let [low, high, with] =
-            [low, high, &reuse.with].map(|intervals| self.tree_over(intervals, weights));
-        let otherwise = self.searched(word, &low, &[])?;
-        let with = self.with_bit(word, &with, bit, otherwise)?;
-        let then = self.searched(word, &high, &[(Target::WithBit, with)])?;
-        Ok(self.graph.add(Code::Branch { held, op: Op::JgeK, k: bit, then, otherwise }))
-    }
+/// The code of a search in which the numbers with a bit are separated first, so that the tree of the others, which they
+/// reuse, is contiguous.
+fn search_separated<X: Exits>(
+    exits: &mut X,
+    word: Word,
+    reuse: &Reuse<X::Exit>,
+    weights: &[(u32, f64)],
+) -> Result<CodeId, DiagramError> {
+    let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
+    let at = reuse.all.partition_point(|(first, ..)| *first < bit);
+    let (low, high) = reuse.all.split_at(at);
+    let settings = exits.settings();
+    let [low, high, with] =
+        [low, high, &reuse.with].map(|intervals| tree_over(settings, intervals, weights));
+    let otherwise = searched(exits, word, &low, &[])?;
+    let with = with_bit(exits, word, &with, bit, otherwise)?;
+    let then = searched(exits, word, &high, &[(Target::WithBit, with)])?;
+    Ok(exits.graph().add(Code::Branch { held, op: Op::JgeK, k: bit, then, otherwise }))
+}
 
-    /// The code of the search among the numbers with the bit, some of which continue at `without`.
-    fn with_bit(
-        &mut self,
-        word: Word,
-        search: &Search,
-        bit: u32,
-        without: CodeId,
-    ) -> Result<CodeId, DiagramError> {
-        let held = Held { word, mask: u32::MAX };
-        let without = self.graph.add(Code::And { held, mask: !bit, next: without });
-        self.searched(word, search, &[(Target::WithoutBit, without)])
-    }
+/// The code of the search among the numbers with the bit, some of which continue at `without`.
+fn with_bit<X: Exits>(
+    exits: &mut X,
+    word: Word,
+    search: &Search<X::Exit>,
+    bit: u32,
+    without: CodeId,
+) -> Result<CodeId, DiagramError> {
+    let held = Held { word, mask: u32::MAX };
+    let without = exits.graph().add(Code::And { held, mask: !bit, next: without });
+    searched(exits, word, search, &[(Target::WithoutBit, without)])
 }
 
 /// The share of the weight of the numbers from `bit` to the next power of two.
@@ -177,7 +243,10 @@ const FREQUENT: f64 = 0.03;
 
 /// The same intervals, but each frequent number is an interval of its own: it may be cheaper to test it before its
 /// neighbours, although they have the same target.
-fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Vec<TargetInterval> {
+fn split_off_frequent<E: Copy>(
+    intervals: &[TargetInterval<E>],
+    weights: &[(u32, f64)],
+) -> Vec<TargetInterval<E>> {
     let (Some((start, ..)), Some((_, end, _))) = (intervals.first(), intervals.last()) else {
         return Vec::new();
     };
@@ -209,22 +278,22 @@ fn between(weights: &[(u32, f64)], first: u32, last: u32) -> &[(u32, f64)] {
 }
 
 /// Intervals with weights and classes, among them each frequent number; and the targets of the classes.
-fn classified(
-    intervals: &[TargetInterval],
+fn classified<E: Copy + Eq + Hash>(
+    intervals: &[TargetInterval<E>],
     weights: &[(u32, f64)],
-) -> (Vec<WeightedInterval>, Vec<Target>) {
+) -> (Vec<WeightedInterval>, Vec<Target<E>>) {
     let mut targets = Vec::new();
     let intervals = split_off_frequent(intervals, weights);
     (classify(&intervals, weights, &mut targets), targets)
 }
 
 /// Intervals with weights, and classes instead of targets.
-fn classify(
-    intervals: &[TargetInterval],
+fn classify<E: Copy + Eq + Hash>(
+    intervals: &[TargetInterval<E>],
     weights: &[(u32, f64)],
-    targets: &mut Vec<Target>,
+    targets: &mut Vec<Target<E>>,
 ) -> Vec<WeightedInterval> {
-    let mut class_of: HashMap<Target, usize> = HashMap::default();
+    let mut class_of: HashMap<Target<E>, usize> = HashMap::default();
     let start = intervals.first().map_or(0, |(first, ..)| *first);
     let mut weights = between(weights, start, u32::MAX);
     intervals

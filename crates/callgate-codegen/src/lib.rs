@@ -34,6 +34,7 @@
 mod any_bit;
 mod arguments;
 mod at_once;
+mod by_cases;
 mod code;
 mod comparison;
 pub mod cost;
@@ -53,6 +54,7 @@ mod tree;
 mod weights;
 mod word;
 
+pub use by_cases::{generate_by_cases, weighted_syscalls};
 pub use cost::{Aim, Model};
 pub use generate::{Effort, generate};
 pub use instructions::Instructions;

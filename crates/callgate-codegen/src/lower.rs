@@ -10,9 +10,8 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
-use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Graph, Held};
-use super::tree::{Node, Tree};
+use super::tree::tree_code;
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
 use super::{Aim, Instructions};
@@ -20,7 +19,7 @@ use crate::query::{self, Cube, OnlyValue, WordFunc};
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Layout, Op};
-use callgate_proof::diagram::{DiagramError, Func, Split, Store};
+use callgate_proof::diagram::{DiagramError, Func, Store};
 
 pub(super) struct Lowering<'a> {
     pub(super) store: &'a mut Store,
@@ -220,49 +219,6 @@ impl<'a> Lowering<'a> {
         false
     }
 
-    /// The code of a search tree whose classes continue at `exits`; after a test that overwrites A, at
-    /// `exits_without_a`.
-    pub(super) fn tree(
-        &mut self,
-        tree: &Tree,
-        exits: &[CodeId],
-        exits_without_a: &[CodeId],
-        held: Held,
-    ) -> CodeId {
-        let mut ids: Vec<CodeId> = Vec::with_capacity(tree.nodes.len());
-        for node in &tree.nodes {
-            let without_a = |node: usize| match tree.nodes[node] {
-                Node::Leaf { class } => exits_without_a[class],
-                _ => ids[node],
-            };
-            let id = match *node {
-                Node::Leaf { class } => exits[class],
-                Node::Test { split, then, otherwise } => {
-                    let (op, k) = match split {
-                        Split::Equal(k) => (Op::JeqK, k),
-                        Split::AtLeast(k) => (Op::JgeK, k),
-                    };
-                    let (then, otherwise) = (ids[then], ids[otherwise]);
-                    self.graph.add(Code::Branch { held, op, k, then, otherwise })
-                }
-                Node::AnyBit { mask, then, otherwise } => {
-                    let test = AnyBit::new(self.instructions, held.mask, mask);
-                    let (then, otherwise) = match test.keeps_a() {
-                        true => (ids[then], ids[otherwise]),
-                        false => (without_a(then), without_a(otherwise)),
-                    };
-                    test.forgetting().add(&mut self.graph, held.word, then, otherwise)
-                }
-                Node::Bitset { base, bits, then, otherwise } => {
-                    let (then, otherwise) = (without_a(then), without_a(otherwise));
-                    self.graph.add(Code::Bitset { held, base, bits, then, otherwise })
-                }
-            };
-            ids.push(id);
-        }
-        ids[tree.nodes.len() - 1]
-    }
-
     pub(super) fn planned(
         &mut self,
         func: Func,
@@ -341,7 +297,15 @@ impl<'a> Lowering<'a> {
                     codes.push(self.follow_plan(walk, (exit, held), pending)?);
                     codes_without_a.push(self.follow_plan(walk, (exit, 0), pending)?);
                 }
-                self.tree(&tree, &codes, &codes_without_a, holding)
+                let instructions = self.instructions;
+                tree_code(
+                    &mut self.graph,
+                    instructions,
+                    &tree,
+                    &codes,
+                    &codes_without_a,
+                    holding,
+                )
             }
             Plan::AnyBit { mask, then, otherwise } => {
                 let mut test = walk.planner.any_bit(held, mask);

@@ -8,15 +8,15 @@
 
 use super::tree::{Node, Tree};
 use crate::query::Interval;
-use callgate_proof::diagram::{Func, Split};
+use callgate_proof::diagram::Split;
 
 /// The minimum number of intervals that reuse must save, because it needs additional tests.
 const MIN_SAVED: usize = 16;
 
 /// The target of a syscall number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Target {
-    Exit(Func),
+pub(super) enum Target<E> {
+    Exit(E),
     /// The search among the numbers with the bit.
     WithBit,
     /// The target of the same number without the bit.
@@ -24,27 +24,27 @@ pub(super) enum Target {
 }
 
 /// An interval of numbers: first, last, target.
-pub(super) type TargetInterval = (u32, u32, Target);
+pub(super) type TargetInterval<E> = (u32, u32, Target<E>);
 
 /// The numbers from `bit` to `2 * bit - 1` have nearly the same targets as those below `bit`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reuse {
+pub(super) struct Reuse<E> {
     pub(super) bit: u32,
     /// All numbers; those with the bit are a single interval.
-    pub(super) all: Vec<TargetInterval>,
+    pub(super) all: Vec<TargetInterval<E>>,
     /// The numbers with the bit.
-    pub(super) with: Vec<TargetInterval>,
+    pub(super) with: Vec<TargetInterval<E>>,
 }
 
 /// The best reuse for intervals that cover all numbers, if it saves enough.
-pub(super) fn find(intervals: &[Interval]) -> Option<Reuse> {
+pub(super) fn find<E: Copy + Eq>(intervals: &[Interval<E>]) -> Option<Reuse<E>> {
     if intervals.len() < 2 * MIN_SAVED {
         return None;
     }
     (3..32).rev().map(|shift| 1 << shift).find_map(|bit| find_for_bit(intervals, bit))
 }
 
-fn find_for_bit(intervals: &[Interval], bit: u32) -> Option<Reuse> {
+fn find_for_bit<E: Copy + Eq>(intervals: &[Interval<E>], bit: u32) -> Option<Reuse<E>> {
     let within = |first: u32, last: u32| {
         let from = intervals.partition_point(|interval| interval.last < first);
         let to = intervals.partition_point(|interval| interval.first <= last);
@@ -55,7 +55,7 @@ fn find_for_bit(intervals: &[Interval], bit: u32) -> Option<Reuse> {
     if with.len() < MIN_SAVED || without.len() < MIN_SAVED {
         return None;
     }
-    let mut labelled: Vec<TargetInterval> = Vec::new();
+    let mut labelled: Vec<TargetInterval<E>> = Vec::new();
     let mut others = without.iter().peekable();
     for interval in with {
         let mut at = interval.first.max(bit);
@@ -86,7 +86,7 @@ fn find_for_bit(intervals: &[Interval], bit: u32) -> Option<Reuse> {
             (interval.first.max(first), interval.last.min(last), Target::Exit(interval.then))
         })
     };
-    let mut all: Vec<TargetInterval> = outside(0, bit - 1).collect();
+    let mut all: Vec<TargetInterval<E>> = outside(0, bit - 1).collect();
     all.push((bit, last, Target::WithBit));
     if last < u32::MAX {
         all.extend(outside(last + 1, u32::MAX));
@@ -130,7 +130,7 @@ pub(super) fn restrict_below(tree: &Tree, bit: u32, never: usize) -> Tree {
 mod tests {
     use super::*;
     use callgate_bpf::verdict::Verdict;
-    use callgate_proof::diagram::Store;
+    use callgate_proof::diagram::{Func, Store};
 
     /// Numbers less than 64 with some pattern, and the same with bit 6, except for `differ`.
     fn numbers(differ: &[u32]) -> (Vec<Interval>, impl Fn(u32) -> Func) {
@@ -160,7 +160,7 @@ mod tests {
             let (intervals, to) = numbers(differ);
             let Reuse { bit, all, with } = find(&intervals).unwrap();
             assert_eq!(bit, 64);
-            let target_of = |intervals: &[TargetInterval], value: u32| {
+            let target_of = |intervals: &[TargetInterval<Func>], value: u32| {
                 intervals
                     .iter()
                     .find(|(first, last, _)| (*first..=*last).contains(&value))

@@ -111,30 +111,38 @@ impl Weights {
 
     /// All known syscalls of these architectures with their weights under a filter, sorted by token and number.
     pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedSyscall> {
-        let numbers = arches.iter().map(|arch| arch.syscall_numbers().size_hint().1.unwrap_or(0));
-        let mut syscalls = Vec::with_capacity(numbers.sum());
         let mut of_token: Option<(u32, ByNumber<'_>)> = None;
-        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
-        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
-        by_token.dedup_by_key(|(_, arch)| *arch);
-        for (index, arch) in by_token {
-            let token = arch.token();
+        self.resolve_with(arches, &mut |token, nr| {
             // x32 has the token of x86_64.
             let (_, cofactors) = match &mut of_token {
                 Some(known) if known.0 == token => known,
                 other => other
                     .insert((token, ByNumber::new(store, store.follow(filter, Word::ARCH, token)))),
             };
-            // Consecutive numbers often have the same cofactor.
-            let mut known: Option<(Interval, bool)> = None;
+            let Interval { first, last, then } = cofactors.interval(nr);
+            Interval { first, last, then: store.as_verdict(then) == Some(Verdict::ALLOW) }
+        })
+    }
+
+    /// As [`Weights::resolve`]; `allows` returns the interval of numbers around a number for which the filter does the same,
+    /// and whether that is to allow them whatever their arguments are.
+    pub(crate) fn resolve_with(
+        &self,
+        arches: &[Arch],
+        allows: &mut dyn FnMut(u32, u32) -> Interval<bool>,
+    ) -> Vec<WeightedSyscall> {
+        let numbers = arches.iter().map(|arch| arch.syscall_numbers().size_hint().1.unwrap_or(0));
+        let mut syscalls = Vec::with_capacity(numbers.sum());
+        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
+        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
+        by_token.dedup_by_key(|(_, arch)| *arch);
+        for (index, arch) in by_token {
+            let token = arch.token();
+            // Consecutive numbers are often in the same interval.
+            let mut known: Option<Interval<bool>> = None;
             let mut always_allowed = |nr| match known {
-                Some((around, allows)) if around.first <= nr && nr <= around.last => allows,
-                _ => {
-                    let around = cofactors.interval(nr);
-                    let allows = store.as_verdict(around.then) == Some(Verdict::ALLOW);
-                    known = Some((around, allows));
-                    allows
-                }
+                Some(around) if around.first <= nr && nr <= around.last => around.then,
+                _ => known.insert(allows(token, nr)).then,
             };
             match &self.0 {
                 WeightSource::Uniform => syscalls.extend(arch.syscall_numbers().map(|nr| {

@@ -18,11 +18,13 @@
 //! - [`bitset`]: tests of up to 32 values by a constant;
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies. [`rounding`] makes sums of
 //!   weights exact;
-//! - [`quick`]: a good tree in almost linear time, without any of the former.
+//! - [`quick`]: a good tree in almost linear time, without any of the former;
+//! - [`code`]: the code of a tree.
 
 mod bitset;
 mod boundaries;
 mod chain;
+mod code;
 mod dominant;
 mod emit;
 mod equality;
@@ -44,6 +46,7 @@ mod rounding;
 mod search;
 mod subsets;
 
+pub(super) use code::tree_code;
 pub(super) use interval::WeightedInterval;
 pub(super) use node::{Node, Tree};
 pub(super) use pieces::tree_of_pieces;

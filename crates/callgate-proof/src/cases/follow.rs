@@ -2,7 +2,7 @@
 
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, Op, Program, Relation, Source};
+use callgate_bpf::{Insn, Op, Program, Source};
 
 use super::Cases;
 use super::knowledge::{Knowledge, Mark};
@@ -27,10 +27,14 @@ impl Cases {
         };
         let start = paths.knowledge.mark();
         let mut are_proved = |facts: &[Literal], interval: Option<(u32, u32)>, list: &[usize]| {
-            paths.knowledge.return_to(start);
-            facts.iter().for_each(|fact| paths.knowledge.learn(*fact));
-            if let Some((first, last)) = interval {
-                paths.knowledge.learn_interval(Word::NR, first, last);
+            let knowledge = &mut paths.knowledge;
+            knowledge.return_to(start);
+            let (first, last) = interval.unwrap_or((0, u32::MAX));
+            if !knowledge.learn_interval(Word::NR, first, last)
+                || !facts.iter().all(|fact| knowledge.learn(*fact))
+            {
+                // No such syscall exists.
+                return true;
             }
             paths.live.clear();
             paths.live.extend_from_slice(list);
@@ -55,15 +59,26 @@ impl Cases {
     }
 }
 
+/// A path up to an instruction.
+#[derive(Clone, Copy)]
+struct Path {
+    /// The index of the next instruction.
+    at: usize,
+    /// The word and the bits of it that A holds; `None` if A holds anything else.
+    a: Option<(Word, u32)>,
+    /// Where the clauses that may hold start in [`Paths::live`].
+    live: usize,
+}
+
 /// A path that is followed later.
 struct Pending {
-    at: usize,
-    a: Option<(Word, u32)>,
+    path: Path,
     /// What distinguishes it.
     fact: Literal,
+    /// What was known before.
     mark: Mark,
-    /// Where its clauses start in [`Paths::live`], and end.
-    live: (usize, usize),
+    /// Where its clauses end.
+    live_end: usize,
 }
 
 /// The depth-first traversal of the paths of a program for one interval of numbers.
@@ -89,102 +104,92 @@ enum Answer {
 impl Paths<'_> {
     /// Whether every path returns what the clauses demand.
     fn are_proved(&mut self) -> bool {
-        // The word and the bits of it that A holds; `None` if A holds anything else.
-        let mut a: Option<(Word, u32)> = None;
-        let mut at = 0usize;
-        let mut live = 0;
+        let mut path = Path { at: 0, a: None, live: 0 };
         loop {
             self.steps += 1;
-            let Some(insn) = self.insns.get(at).filter(|_| self.steps <= MAX_STEPS) else {
+            let Some(insn) = self.insns.get(path.at).filter(|_| self.steps <= MAX_STEPS) else {
                 return false;
             };
             let k = insn.k;
-            let next = at + 1;
-            match insn.op {
+            let next = path.at + 1;
+            let split = match insn.op {
                 Op::LdWordAbs => {
-                    a = Word::from_offset(k, self.endian).map(|word| (word, u32::MAX));
-                    at = next;
+                    path.a = Word::from_offset(k, self.endian).map(|word| (word, u32::MAX));
+                    path.at = next;
+                    continue;
                 }
                 Op::AndK => {
-                    a = a.map(|(word, mask)| (word, mask & k));
-                    at = next;
+                    path.a = path.a.map(|(word, mask)| (word, mask & k));
+                    path.at = next;
+                    continue;
                 }
-                Op::Ja => at = next.saturating_add(k as usize),
-                Op::RetK => {
-                    let depends = match self.answer(live, Verdict(k)) {
-                        Answer::Differ => return false,
-                        Answer::Agree => None,
-                        Answer::Depends(test) => Some(test),
-                    };
-                    if let Some(test) = depends {
-                        self.assume((at, a), test, false, live);
-                        live = self.learnt(Literal { test, holds: true }, live);
-                        continue;
-                    }
-                    let Some(pending) = self.pending.pop() else { return true };
-                    (at, a) = (pending.at, pending.a);
-                    self.knowledge.return_to(pending.mark);
-                    self.live.truncate(pending.live.1);
-                    live = self.learnt(pending.fact, pending.live.0);
+                Op::Ja => {
+                    path.at = next.saturating_add(k as usize);
+                    continue;
                 }
+                Op::RetK => match self.answer(path.live, Verdict(k)) {
+                    Answer::Differ => return false,
+                    Answer::Agree => None,
+                    Answer::Depends(test) => Some((test, [path.at, path.at])),
+                },
                 _ => {
-                    let (Some((word, mask)), Some((relation, Source::K(k)))) =
-                        (a, insn.comparison())
-                    else {
+                    let targets = [insn.jt, insn.jf].map(|skipped| next + usize::from(skipped));
+                    let comparison = path.a.zip(insn.comparison());
+                    let Some(((word, mask), (relation, Source::K(k)))) = comparison else {
                         return false;
                     };
-                    let [then, otherwise] =
-                        [insn.jt, insn.jf].map(|skipped| next + usize::from(skipped));
-                    at = match self.branch(word, mask, relation, k) {
-                        Ok(true) => then,
-                        Ok(false) => otherwise,
-                        Err(literal) => {
-                            let (taken, other) =
-                                if literal.holds { (then, otherwise) } else { (otherwise, then) };
-                            self.assume((other, a), literal.test, false, live);
-                            live = self.learnt(Literal { holds: true, ..literal }, live);
-                            taken
-                        }
-                    };
+                    let (test, [holds, fails]) =
+                        match WordTest::of_branch(word, mask, relation, k) {
+                            Simplified::Constant(taken) => {
+                                path.at = targets[usize::from(!taken)];
+                                continue;
+                            }
+                            Simplified::Literal(Literal { test, holds: true }) => (test, targets),
+                            Simplified::Literal(Literal { test, holds: false }) => {
+                                let [then, otherwise] = targets;
+                                (test, [otherwise, then])
+                            }
+                        };
+                    if let Some(result) = self.knowledge.decide(test) {
+                        path.at = if result { holds } else { fails };
+                        continue;
+                    }
+                    Some((test, [holds, fails]))
                 }
+            };
+            if let Some((test, [holds, fails])) = split {
+                self.assume(Path { at: fails, ..path }, Literal { test, holds: false });
+                self.assume(Path { at: holds, ..path }, Literal { test, holds: true });
+            }
+            match self.resumed() {
+                Some(next) => path = next,
+                None => return true,
             }
         }
     }
 
-    /// The result of a branch, or the literal that it depends on.
-    fn branch(
-        &self,
-        word: Word,
-        mask: u32,
-        relation: Relation,
-        k: u32,
-    ) -> Result<bool, Literal> {
-        match WordTest::of_branch(word, mask, relation, k) {
-            Simplified::Constant(holds) => Ok(holds),
-            Simplified::Literal(literal) => {
-                self.knowledge.decide_literal(literal).ok_or(literal)
+    /// Adds a path that is followed later, on which a test has this result.
+    fn assume(&mut self, path: Path, fact: Literal) {
+        let (mark, live_end) = (self.knowledge.mark(), self.live.len());
+        self.pending.push(Pending { path, fact, mark, live_end });
+    }
+
+    /// The next path that a syscall may take.
+    fn resumed(&mut self) -> Option<Path> {
+        while let Some(Pending { mut path, fact, mark, live_end }) = self.pending.pop() {
+            self.knowledge.return_to(mark);
+            self.live.truncate(live_end);
+            if self.knowledge.learn(fact) {
+                path.live = self.still_live(fact.test.word, path.live);
+                return Some(path);
             }
         }
+        None
     }
 
-    /// Adds a path that is followed later, where a test has this result.
-    fn assume(
-        &mut self,
-        (at, a): (usize, Option<(Word, u32)>),
-        test: WordTest,
-        holds: bool,
-        live: usize,
-    ) {
-        let fact = Literal { test, holds };
-        let mark = self.knowledge.mark();
-        self.pending.push(Pending { at, a, fact, mark, live: (live, self.live.len()) });
-    }
-
-    /// Learns a fact. Returns where the clauses start that may still hold.
-    fn learnt(&mut self, fact: Literal, live: usize) -> usize {
-        self.knowledge.learn(fact);
-        let word = fact.test.word;
-        if word.argument().is_none() && word != Word::IP_HIGH && word != Word::IP_LOW {
+    /// Where the clauses start that may still hold after something was learnt about a word.
+    fn still_live(&mut self, word: Word, live: usize) -> usize {
+        if word == Word::ARCH || word == Word::NR {
             // The clauses are those of this arch and number.
             return live;
         }
@@ -193,11 +198,8 @@ impl Paths<'_> {
             self.steps += 1;
             let Some(index) = self.live.get(at).copied() else { continue };
             let literals = self.literals(index);
-            let of_word = literals.iter().filter(|literal| literal.test.word == word);
-            let is_possible = of_word
-                .map(|literal| self.knowledge.decide_literal(*literal))
-                .all(|holds| holds != Some(false));
-            if is_possible {
+            let mut of_word = literals.iter().filter(|literal| literal.test.word == word);
+            if of_word.all(|literal| self.knowledge.decide_literal(*literal) != Some(false)) {
                 self.live.push(index);
             }
         }

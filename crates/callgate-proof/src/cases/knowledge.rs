@@ -30,19 +30,45 @@ impl Known {
 
     /// The least and the greatest possible value of some bits.
     fn bounds(self, mask: u32) -> (u32, u32) {
-        let least = self.bits & mask;
-        let most = least | mask & !self.mask;
-        if !self.fixes_all_but(mask) {
-            return (least, most);
+        if self.fixes_all_but(mask) {
+            // The other bits are constant, at both ends as well. Words with the same other bits are ordered as the compared ones.
+            return (self.min & mask, self.max & mask);
         }
-        // The other bits are constant. Among words with these constant bits, the compared bits are ordered as the words are.
-        let others = self.bits & !mask;
-        let is_among = |word: u32| word & !mask == others;
-        (
-            if is_among(self.min) { least.max(self.min & mask) } else { least },
-            if is_among(self.max) { most.min(self.max & mask) } else { most },
-        )
+        let least = self.bits & mask;
+        (least, least | mask & !self.mask)
     }
+
+    /// The same values, so that both ends of the interval have the known bits, and the bits that all values of the interval
+    /// have are known; `None` if there is no value.
+    fn tightened(self) -> Option<Known> {
+        let Known { mask, bits, .. } = self;
+        let min = at_least(self.min, mask, bits)?;
+        // The complement turns the order around.
+        let max = !at_least(!self.max, mask, !bits & mask)?;
+        if min > max {
+            return None;
+        }
+        // The leading bits that are equal at both ends are those of all values between.
+        let varying = u32::MAX.checked_shr((min ^ max).leading_zeros()).unwrap_or(0);
+        Some(Known { min, max, mask: mask | !varying, bits: bits | min & !varying })
+    }
+}
+
+/// The least value of at least `min` whose bits `mask` are `bits`.
+fn at_least(min: u32, mask: u32, bits: u32) -> Option<u32> {
+    let differing = (min ^ bits) & mask;
+    let Some(first) = differing.checked_ilog2() else { return Some(min) };
+    // The leading bits up to one that is raised from 0 to 1, then the least that is possible.
+    let raised = match bits >> first & 1 {
+        1 => first,
+        _ => {
+            let above = u32::MAX.checked_shl(first + 1).unwrap_or(0);
+            let free = !mask & !min & above;
+            (free != 0).then(|| free.trailing_zeros())?
+        }
+    };
+    let leading = u32::MAX.checked_shl(raised + 1).unwrap_or(0);
+    Some(min & leading | 1 << raised | bits & !leading)
 }
 
 /// What is known about all words.
@@ -119,14 +145,15 @@ impl Knowledge {
         self.decide(literal.test).map(|result| result == literal.holds)
     }
 
-    /// Adds that the words are in this interval.
-    pub(super) fn learn_interval(&mut self, word: Word, first: u32, last: u32) {
+    /// Adds that a word is in this interval. Returns whether that is possible; afterwards only [`Knowledge::return_to`] is.
+    pub(super) fn learn_interval(&mut self, word: Word, first: u32, last: u32) -> bool {
         let known = self.known(word);
-        self.change(word, Known { min: known.min.max(first), max: known.max.min(last), ..known });
+        self.change(word, Known { min: known.min.max(first), max: known.max.min(last), ..known })
     }
 
-    /// Adds the result of a test that is not [decided](Self::decide).
-    pub(super) fn learn(&mut self, Literal { test, holds }: Literal) {
+    /// Adds the result of a test that is not [decided](Self::decide). Returns whether it is possible; afterwards only
+    /// [`Knowledge::return_to`] is.
+    pub(super) fn learn(&mut self, Literal { test, holds }: Literal) -> bool {
         let WordTest { word, mask, is_order, value } = test;
         let known = self.known(word);
         let (others, unknown) = (known.bits & !mask, mask & !known.mask);
@@ -136,41 +163,42 @@ impl Knowledge {
             // A test with the value 0 is decided. If a value less than `value` shared a bit with the others, their union could
             // be less than a possible word.
             (true, false) if is_ordered && value.saturating_sub(1) & others == 0 => {
-                self.learn_interval(word, 0, value.saturating_sub(1) | others);
+                self.learn_interval(word, 0, value.saturating_sub(1) | others)
             }
             // Nothing is known then, which is safe.
-            (true, _) => {}
+            (true, _) => true,
             (false, true) => {
                 let (mask, bits) = (known.mask | mask, known.bits | value);
-                self.change(word, Known { mask, bits, ..known });
+                self.change(word, Known { mask, bits, ..known })
             }
             // The known bits are those of the value, so the only other one differs.
             (false, false) if unknown.is_power_of_two() => {
                 let (mask, bits) = (known.mask | unknown, known.bits | unknown & !value);
-                self.change(word, Known { mask, bits, ..known });
+                self.change(word, Known { mask, bits, ..known })
             }
             (false, false) => {
                 self.excluded.push((word, mask, value));
-                if is_ordered && value | others == known.min {
-                    self.learn_interval(word, known.min.saturating_add(1), u32::MAX);
-                } else if is_ordered && value | others == known.max {
-                    self.learn_interval(word, 0, known.max.saturating_sub(1));
+                match value | others {
+                    end if is_ordered && end == known.min => {
+                        self.learn_interval(word, end.saturating_add(1), u32::MAX)
+                    }
+                    end if is_ordered && end == known.max => {
+                        self.learn_interval(word, 0, end.saturating_sub(1))
+                    }
+                    _ => true,
                 }
             }
         }
     }
 
-    /// Replaces what is known about a word. The interval and the bits add to each other.
-    fn change(&mut self, word: Word, mut to: Known) {
-        let Some(known) = self.words.get_mut(word.index()) else { return };
-        to.min = to.min.max(to.bits);
-        to.max = to.max.min(to.bits | !to.mask);
-        // The leading bits that are equal at both ends are those of all values between.
-        let varying = u32::MAX.checked_shr((to.min ^ to.max).leading_zeros()).unwrap_or(0);
-        to.bits |= to.min & !varying;
-        to.mask |= !varying;
+    /// Replaces what is known about a word; returns whether it has a value.
+    fn change(&mut self, word: Word, to: Known) -> bool {
+        let (Some(to), Some(known)) = (to.tightened(), self.words.get_mut(word.index())) else {
+            return false;
+        };
         self.before.push((word.index(), *known));
         *known = to;
+        true
     }
 }
 
@@ -205,7 +233,7 @@ mod tests {
             let mut possible: Vec<u32> = (0..64).map(spread).collect();
             // The other bits are 0.
             let others = WordTest::equal(word, !spread(63), 0);
-            knowledge.learn(Literal { test: others, holds: true });
+            assert!(knowledge.learn(Literal { test: others, holds: true }));
             for _ in 0..6 {
                 let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64)) };
                 let value = spread(rng.below(64)).wrapping_add(rng.below(3)).wrapping_sub(1);
@@ -223,9 +251,12 @@ mod tests {
                         knowledge.learn(Literal { test, holds: !holds });
                         knowledge.return_to(mark);
                         assert_eq!(format!("{knowledge:?}"), before);
-                        knowledge.learn(Literal { test, holds });
                         possible = if holds { yes } else { no };
-                        continue;
+                        if knowledge.learn(Literal { test, holds }) {
+                            continue;
+                        }
+                        assert_eq!(possible, [0; 0], "{test:x?} {knowledge:x?}");
+                        break;
                     }
                 }
                 decided += 1;
@@ -260,8 +291,23 @@ mod tests {
                     if possible.is_empty() {
                         break;
                     }
-                    knowledge.learn(Literal { test, holds });
+                    assert!(knowledge.learn(Literal { test, holds }));
                     assert_eq!(knowledge.decide(test), Some(holds), "{test:x?} {knowledge:x?}");
+                }
+            }
+        }
+    }
+
+    /// The least value with some bits, beside a search.
+    #[test]
+    fn the_least_value_with_known_bits_is_found() {
+        for mask in 0..64 {
+            for bits in (0..64).filter(|bits| bits & !mask == 0) {
+                for min in 0..64 {
+                    let expected = (min..64).find(|value| value & mask == bits).map(spread);
+                    // The other bits are known to be 0, so that no carry leaves the spread ones.
+                    let found = at_least(spread(min), spread(mask) | !spread(63), spread(bits));
+                    assert_eq!(found, expected, "{min} {mask} {bits}");
                 }
             }
         }

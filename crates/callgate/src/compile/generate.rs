@@ -1,5 +1,6 @@
 //! From a description to a proved program.
 
+use super::by_cases::compile_by_cases;
 use super::diagram::Parts;
 use super::error::{CompileError, CompileErrorKind};
 use super::expected::expected_insns;
@@ -35,6 +36,9 @@ pub fn compile_observed(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
+    if let Some(compiled) = compile_by_cases(policy, options, observe) {
+        return Ok(compiled);
+    }
     let mut parts = Parts::default();
     let build = |store: &mut Store| parts.diagram(store, policy);
     let compiled =

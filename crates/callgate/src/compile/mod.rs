@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod by_cases;
 mod diagram;
 mod error;
 mod execution;

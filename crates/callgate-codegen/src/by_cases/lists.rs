@@ -1,0 +1,266 @@
+//! Lists of clauses, and their code.
+
+use callgate_bpf::Op;
+use callgate_bpf::data::Word;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::{Cases, Literal, WordTest};
+use rustc_hash::FxHashMap as HashMap;
+
+use super::partition::partition;
+use crate::any_bit::AnyBit;
+use crate::code::{Code, CodeId, Graph, Held};
+use crate::cost::Aim;
+use crate::tree::{Price, search_tree, tree_code};
+use crate::word::weighted;
+use crate::Instructions;
+
+/// The maximum depth of decisions: each is about a literal of the first clause, or about a word of it.
+const MAX_DEPTH: usize = 48;
+
+/// The maximum number of clauses in all lists. Beyond, the MTBDD takes less time.
+const MAX_LISTED: usize = 1 << 15;
+
+/// The index of a clause.
+pub(super) type ClauseId = u32;
+
+/// A clause, or what remains of it: literals of the words that are not yet tested.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Remaining {
+    pub(super) literals: Vec<Literal>,
+    verdict: Verdict,
+}
+
+/// The code of lists of clauses.
+pub(super) struct Lists<'c> {
+    cases: &'c Cases,
+    pub(super) graph: Graph,
+    instructions: Instructions,
+    price: Price,
+    /// Different clauses.
+    clauses: Vec<Remaining>,
+    index: HashMap<Remaining, ClauseId>,
+    /// The code of lists; with `true`, where A holds the first word that the code tests.
+    codes: HashMap<(Vec<ClauseId>, bool), CodeId>,
+    /// The code of the lists of the cases.
+    of_cases: Vec<Option<CodeId>>,
+    listed: usize,
+}
+
+impl<'c> Lists<'c> {
+    pub(super) fn new(cases: &'c Cases, instructions: Instructions) -> Lists<'c> {
+        // The proof by cases knows no bitset tests.
+        let price = Price::of_argument(Aim::Quick, instructions);
+        Lists {
+            cases,
+            graph: Graph::default(),
+            instructions,
+            price: Price { bitset_tests: false, ..price },
+            clauses: Vec::new(),
+            index: HashMap::default(),
+            codes: HashMap::default(),
+            of_cases: vec![None; cases.lists()],
+            listed: 0,
+        }
+    }
+
+    /// The code of a list of the cases; `None` if that is too much.
+    pub(super) fn code(&mut self, list: usize) -> Option<CodeId> {
+        if let Some(code) = self.of_cases.get(list).copied().flatten() {
+            return Some(code);
+        }
+        let cases = self.cases;
+        let clauses = cases.list(list).map(|clause| {
+            self.clause(Remaining { literals: clause.literals.clone(), verdict: clause.verdict })
+        });
+        let clauses = clauses.collect();
+        let code = self.decided(clauses, None, 0)?;
+        *self.of_cases.get_mut(list)? = Some(code);
+        Some(code)
+    }
+
+    fn clause(&mut self, clause: Remaining) -> ClauseId {
+        if let Some(id) = self.index.get(&clause) {
+            return *id;
+        }
+        let id = self.clauses.len() as ClauseId;
+        self.clauses.push(clause.clone());
+        self.index.insert(clause, id);
+        id
+    }
+
+    pub(super) fn get(&self, id: ClauseId) -> &Remaining {
+        &self.clauses[id as usize]
+    }
+
+    /// The clause without the literals of a word.
+    pub(super) fn without(&mut self, id: ClauseId, word: Word) -> ClauseId {
+        let Remaining { literals, verdict } = self.get(id);
+        let literals = literals.iter().filter(|literal| literal.test.word != word).copied();
+        let clause = Remaining { literals: literals.collect(), verdict: *verdict };
+        self.clause(clause)
+    }
+
+    /// Removes the clauses that have no effect.
+    fn reduce(&self, list: &mut Vec<ClauseId>) {
+        let always = list.iter().position(|id| self.get(*id).literals.is_empty());
+        if let Some(always) = always {
+            list.truncate(always + 1);
+        }
+        let Some(last) = list.pop() else { return };
+        let verdict = self.get(last).verdict;
+        while list.last().is_some_and(|id| self.get(*id).verdict == verdict) {
+            list.pop();
+        }
+        list.push(last);
+    }
+
+    /// The code of a list of clauses, the last of which always holds, where A holds the word `held`.
+    fn decided(
+        &mut self,
+        mut list: Vec<ClauseId>,
+        held: Option<Word>,
+        depth: usize,
+    ) -> Option<CodeId> {
+        self.reduce(&mut list);
+        let first = list.first().map(|id| self.get(*id))?;
+        if first.literals.is_empty() {
+            return Some(self.graph.add(Code::Return(first.verdict)));
+        }
+        let word = self.next_word(&list)?;
+        let key = (list, held == Some(word));
+        if let Some(code) = self.codes.get(&key) {
+            return Some(*code);
+        }
+        let (list, is_held) = key;
+        self.listed += list.len();
+        if depth > MAX_DEPTH || self.listed > MAX_LISTED {
+            return None;
+        }
+        let is_whole = |id: &ClauseId| {
+            let of_word = self.get(*id).literals.iter().filter(|literal| literal.test.word == word);
+            of_word.into_iter().all(|literal| literal.test.mask == u32::MAX)
+        };
+        let next = match list.iter().all(is_whole) {
+            true => self.over_values(&list, word, depth)?,
+            false => self.over_test(&list, word, depth)?,
+        };
+        let code = if is_held { next } else { self.graph.add(Code::Load { word, next }) };
+        self.codes.insert((list, is_held), code);
+        Some(code)
+    }
+
+    /// The word to be tested next: one of the first clause that most clauses test. High halves that must be 0 come last,
+    /// because then all lists share the code that tests them.
+    fn next_word(&self, list: &[ClauseId]) -> Option<Word> {
+        let is_guard = |literal: &Literal| {
+            let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
+            is_high && literal.holds && literal.test == of_zero(literal.test.word)
+        };
+        let mut counts = [0u32; 16];
+        for literal in list.iter().flat_map(|id| &self.get(*id).literals) {
+            counts[literal.test.word.index()] += 1;
+        }
+        let literals = &self.get(*list.first()?).literals;
+        let priority = |literal: &&Literal| {
+            let word = literal.test.word;
+            (is_guard(literal), std::cmp::Reverse(counts[word.index()]), word)
+        };
+        literals.iter().min_by_key(priority).map(|literal| literal.test.word)
+    }
+
+    /// The code of a search tree over the values of a word, which A holds.
+    fn over_values(&mut self, list: &[ClauseId], word: Word, depth: usize) -> Option<CodeId> {
+        let mut intervals = partition(self, list, word)?;
+        let mut codes = Vec::with_capacity(intervals.len());
+        for interval in &mut intervals {
+            let list = std::mem::take(&mut interval.then);
+            codes.push(self.decided(list, None, depth + 1)?);
+        }
+        let intervals = intervals.iter().zip(codes);
+        let mut merged: Vec<crate::query::Interval<CodeId>> = Vec::with_capacity(intervals.len());
+        for (interval, then) in intervals {
+            let (first, last) = (interval.first, interval.last);
+            match merged.last_mut() {
+                Some(before) if before.then == then => before.last = last,
+                _ => merged.push(crate::query::Interval { first, last, then }),
+            }
+        }
+        let (intervals, exits) = weighted(&merged);
+        let tree = search_tree(&intervals, self.price);
+        let held = Held { word, mask: u32::MAX };
+        Some(tree_code(&mut self.graph, self.instructions, &tree, &exits, &exits, held))
+    }
+
+    /// The code that decides the first literal of a word, which A holds.
+    fn over_test(&mut self, list: &[ClauseId], word: Word, depth: usize) -> Option<CodeId> {
+        let first = self.get(*list.first()?).literals.iter();
+        let test = first.map(|literal| literal.test).find(|test| test.word == word)?;
+        let WordTest { mask, is_order, value, .. } = test;
+        let any_bit = AnyBit::new(self.instructions, u32::MAX, mask).forgetting();
+        // The bits that are set where the test holds; `None` if a mask does not decide that.
+        let if_set = match () {
+            () if is_order || mask == u32::MAX => None,
+            () if value == 0 => Some(false),
+            () if mask.is_power_of_two() && value == mask => Some(true),
+            () => None,
+        };
+        let keeps = mask == u32::MAX || if_set.is_some() && any_bit.keeps_a();
+        let held = keeps.then_some(word);
+        let mut sides = [true, false].map(|holds| (holds, Vec::with_capacity(list.len())));
+        for (holds, side) in &mut sides {
+            for id in list {
+                side.extend(self.given(*id, test, *holds));
+            }
+        }
+        let [(_, then), (_, otherwise)] = sides;
+        let otherwise = self.decided(otherwise, held, depth + 1)?;
+        let then = self.decided(then, held, depth + 1)?;
+        let graph = &mut self.graph;
+        let whole = Held { word, mask: u32::MAX };
+        Some(match if_set {
+            Some(true) => any_bit.add(graph, word, then, otherwise),
+            Some(false) => any_bit.add(graph, word, otherwise, then),
+            None => {
+                let op = if is_order { Op::JgeK } else { Op::JeqK };
+                let held = Held { word, mask };
+                let next = graph.add(Code::Branch { held, op, k: value, then, otherwise });
+                match mask {
+                    u32::MAX => next,
+                    _ => graph.add(Code::And { held: whole, mask, next }),
+                }
+            }
+        })
+    }
+
+    /// What remains of a clause if a test has this result; `None` if the clause cannot hold.
+    fn given(&mut self, id: ClauseId, test: WordTest, holds: bool) -> Option<ClauseId> {
+        let Remaining { literals, verdict } = self.get(id);
+        let result = |literal: &Literal| {
+            let of_word = literal.test.word == test.word;
+            let is_value = holds && !test.is_order && test.mask == u32::MAX;
+            match () {
+                () if literal.test == test => Some(holds == literal.holds),
+                () if of_word && is_value => Some(literal.is_true_for(test.value)),
+                () => None,
+            }
+        };
+        let mut open = Vec::with_capacity(literals.len());
+        for literal in literals {
+            match result(literal) {
+                Some(true) => {}
+                Some(false) => return None,
+                None => open.push(*literal),
+            }
+        }
+        if open.len() == literals.len() {
+            return Some(id);
+        }
+        let clause = Remaining { literals: open, verdict: *verdict };
+        Some(self.clause(clause))
+    }
+}
+
+/// The test whether a word is 0.
+fn of_zero(word: Word) -> WordTest {
+    WordTest { word, mask: u32::MAX, is_order: false, value: 0 }
+}
