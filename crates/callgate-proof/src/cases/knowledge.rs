@@ -178,27 +178,41 @@ impl Knowledge {
             }
             (false, false) => {
                 self.excluded.push((word, mask, value));
-                match value | others {
-                    end if is_ordered && end == known.min => {
-                        self.learn_interval(word, end.saturating_add(1), u32::MAX)
-                    }
-                    end if is_ordered && end == known.max => {
-                        self.learn_interval(word, 0, end.saturating_sub(1))
-                    }
-                    _ => true,
+                if is_ordered {
+                    self.excluded.push((word, u32::MAX, value | others));
+                    return self.change(word, known);
                 }
+                true
             }
         }
     }
 
     /// Replaces what is known about a word; returns whether it has a value.
     fn change(&mut self, word: Word, to: Known) -> bool {
-        let (Some(to), Some(known)) = (to.tightened(), self.words.get_mut(word.index())) else {
-            return false;
-        };
-        self.before.push((word.index(), *known));
-        *known = to;
+        let Some(to) = self.without_excluded_ends(word, to) else { return false };
+        if let Some(known) = self.words.get_mut(word.index()) {
+            self.before.push((word.index(), *known));
+            *known = to;
+        }
         true
+    }
+
+    /// What is known, so that neither end of the interval is excluded; `None` if there is no value.
+    fn without_excluded_ends(&self, word: Word, known: Known) -> Option<Known> {
+        let is_excluded = |end: u32| {
+            self.excluded.iter().any(|(of, mask, not)| {
+                *of == word && *mask == u32::MAX && *not == end
+            })
+        };
+        let mut known = known.tightened()?;
+        loop {
+            let next = match known {
+                Known { min, .. } if is_excluded(min) => Known { min: min.checked_add(1)?, ..known },
+                Known { max, .. } if is_excluded(max) => Known { max: max.checked_sub(1)?, ..known },
+                _ => return Some(known),
+            };
+            known = next.tightened()?;
+        }
     }
 }
 
