@@ -54,7 +54,7 @@ mod tree;
 mod weights;
 mod word;
 
-pub use by_cases::{generate_by_cases, weighted_syscalls};
+pub use by_cases::generate_by_cases;
 pub use cost::{Aim, Model};
 pub use generate::{Effort, generate};
 pub use instructions::Instructions;

@@ -17,19 +17,29 @@ const UNLIKELY: f64 = 0.01;
 /// The weights of syscalls in the expected cost: those of all syscalls with a weight are 1 together. Syscalls of the same
 /// architecture follow each other.
 pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Vec<f64> {
+    shares_of_alike(syscalls, |_| 1, model)
+}
+
+/// As [`shares`], where each element stands for a number of syscalls.
+pub(super) fn shares_of_alike(
+    syscalls: &[WeightedSyscall],
+    count: impl Fn(usize) -> u32,
+    model: Model,
+) -> Vec<f64> {
     // x32 has the token of x86_64.
     let arch = |syscall: &WeightedSyscall| (syscall.token, syscall.nr & X32_SYSCALL_BIT);
     let arches = || syscalls.chunk_by(|a, b| arch(a) == arch(b));
     let is_seen = |arch: &[WeightedSyscall]| arch.iter().any(|syscall| syscall.weight > 0.0);
-    let (mut total, mut without) = (0.0, [0u32; 3]);
+    let (mut total, mut without, mut at) = (0.0, [0u32; 3], 0);
     for arch in arches() {
         let unseen = Group::of(is_seen(arch));
         for syscall in arch {
             match (syscall.weight > 0.0, syscall.always_allowed) {
                 (true, _) => total += model.weigh(syscall),
-                (false, true) => without[unseen as usize] += 1,
-                (false, false) => without[Group::Unlikely as usize] += 1,
+                (false, true) => without[unseen as usize] += count(at),
+                (false, false) => without[Group::Unlikely as usize] += count(at),
             }
+            at += 1;
         }
     }
     let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
@@ -38,11 +48,12 @@ pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Vec<f64> {
     let mut shares = Vec::with_capacity(syscalls.len());
     for arch in arches() {
         let unseen = share(Group::of(is_seen(arch)));
-        shares.extend(arch.iter().map(|syscall| {
+        let start = shares.len();
+        shares.extend(arch.iter().enumerate().map(|(at, syscall)| {
             match (syscall.weight > 0.0, syscall.always_allowed) {
                 (true, _) => model.weigh(syscall) * scale,
-                (false, true) => unseen,
-                (false, false) => unlikely,
+                (false, true) => unseen * f64::from(count(start + at)),
+                (false, false) => unlikely * f64::from(count(start + at)),
             }
         }));
     }

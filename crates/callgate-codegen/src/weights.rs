@@ -111,38 +111,30 @@ impl Weights {
 
     /// All known syscalls of these architectures with their weights under a filter, sorted by token and number.
     pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedSyscall> {
+        let numbers = arches.iter().map(|arch| arch.syscall_numbers().size_hint().1.unwrap_or(0));
+        let mut syscalls = Vec::with_capacity(numbers.sum());
         let mut of_token: Option<(u32, ByNumber<'_>)> = None;
-        self.resolve_with(arches, &mut |token, nr| {
+        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
+        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
+        by_token.dedup_by_key(|(_, arch)| *arch);
+        for (index, arch) in by_token {
+            let token = arch.token();
             // x32 has the token of x86_64.
             let (_, cofactors) = match &mut of_token {
                 Some(known) if known.0 == token => known,
                 other => other
                     .insert((token, ByNumber::new(store, store.follow(filter, Word::ARCH, token)))),
             };
-            let Interval { first, last, then } = cofactors.interval(nr);
-            Interval { first, last, then: store.as_verdict(then) == Some(Verdict::ALLOW) }
-        })
-    }
-
-    /// As [`Weights::resolve`]; `allows` returns the interval of numbers around a number for which the filter does the same,
-    /// and whether that is to allow them whatever their arguments are.
-    pub(crate) fn resolve_with(
-        &self,
-        arches: &[Arch],
-        allows: &mut dyn FnMut(u32, u32) -> Interval<bool>,
-    ) -> Vec<WeightedSyscall> {
-        let numbers = arches.iter().map(|arch| arch.syscall_numbers().size_hint().1.unwrap_or(0));
-        let mut syscalls = Vec::with_capacity(numbers.sum());
-        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
-        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
-        by_token.dedup_by_key(|(_, arch)| *arch);
-        for (index, arch) in by_token {
-            let token = arch.token();
-            // Consecutive numbers are often in the same interval.
-            let mut known: Option<Interval<bool>> = None;
+            // Consecutive numbers often have the same cofactor.
+            let mut known: Option<(Interval, bool)> = None;
             let mut always_allowed = |nr| match known {
-                Some(around) if around.first <= nr && nr <= around.last => around.then,
-                _ => known.insert(allows(token, nr)).then,
+                Some((around, allows)) if around.first <= nr && nr <= around.last => allows,
+                _ => {
+                    let around = cofactors.interval(nr);
+                    let allows = store.as_verdict(around.then) == Some(Verdict::ALLOW);
+                    known = Some((around, allows));
+                    allows
+                }
             };
             match &self.0 {
                 WeightSource::Uniform => syscalls.extend(arch.syscall_numbers().map(|nr| {
@@ -153,13 +145,7 @@ impl Weights {
                 WeightSource::Counts(counts) => {
                     syscalls.extend(arch.syscalls().map(|(nr, name)| {
                         let always_allowed = always_allowed(nr);
-                        let weight = counts
-                            .get(name)
-                            .into_iter()
-                            .flatten()
-                            .filter(|(of, _)| of.map_or(index == 0, |of| of == arch))
-                            .map(|(_, share)| share)
-                            .sum();
+                        let weight = counted(counts, name, arch, index == 0);
                         WeightedSyscall { token, nr, weight, always_allowed }
                     }))
                 }
@@ -168,6 +154,79 @@ impl Weights {
         debug_assert!(syscalls.is_sorted_by_key(|syscall| (syscall.token, syscall.nr)));
         syscalls
     }
+}
+
+/// Syscalls of an architecture that a filter treats alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Alike {
+    /// The first of them, with the weight of all.
+    pub(crate) first: WeightedSyscall,
+    /// How many they are.
+    pub(crate) count: u32,
+}
+
+impl Weights {
+    /// As [`Weights::resolve`], but syscalls that are alike are one, unless they have counts. `around` returns the interval of
+    /// numbers around a number of a token for which the filter does the same, and whether that is to allow them whatever their
+    /// arguments are. `number` receives the numbers of all syscalls, in the same order.
+    pub(crate) fn resolve_alike(
+        &self,
+        arches: &[Arch],
+        around: impl Fn(u32, u32) -> Interval<bool>,
+        mut number: impl FnMut(u32),
+    ) -> Vec<Alike> {
+        let mut all: Vec<Alike> = Vec::new();
+        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
+        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
+        by_token.dedup_by_key(|(_, arch)| *arch);
+        for (index, arch) in by_token {
+            let token = arch.token();
+            let mut known: Option<Interval<bool>> = None;
+            let mut add = |nr: u32, weight: f64, is_alike: bool| {
+                number(nr);
+                let is_known = known.is_some_and(|around| nr <= around.last);
+                if let Some(alike) = all.last_mut().filter(|_| is_alike && is_known) {
+                    alike.first.weight += weight;
+                    alike.count += 1;
+                    return;
+                }
+                let always_allowed = match known.filter(|_| is_known) {
+                    Some(around) => around.then,
+                    None => known.insert(around(token, nr)).then,
+                };
+                let first = WeightedSyscall { token, nr, weight, always_allowed };
+                all.push(Alike { first, count: 1 });
+            };
+            match &self.0 {
+                WeightSource::Uniform => {
+                    let weight = f64::from(u8::from(index == 0));
+                    arch.syscall_numbers().for_each(|nr| add(nr, weight, true));
+                }
+                WeightSource::Counts(counts) => {
+                    for (nr, name) in arch.syscalls() {
+                        add(nr, counted(counts, name, arch, index == 0), false);
+                    }
+                }
+            }
+        }
+        if self.0 == WeightSource::Uniform {
+            let denied = all.iter_mut().filter(|alike| !alike.first.always_allowed);
+            denied.for_each(|alike| alike.first.weight = 0.0);
+        }
+        all
+    }
+}
+
+/// The relative count of a syscall.
+fn counted(
+    counts: &BTreeMap<String, Vec<(Option<Arch>, f64)>>,
+    name: &str,
+    arch: Arch,
+    is_first: bool,
+) -> f64 {
+    let of_name = counts.get(name).into_iter().flatten();
+    let of_arch = of_name.filter(|(of, _)| of.map_or(is_first, |of| of == arch));
+    of_arch.map(|(_, share)| share).sum()
 }
 
 #[cfg(test)]

@@ -20,14 +20,40 @@ const MAX_DEPTH: usize = 48;
 /// The maximum number of clauses in all lists. Beyond, the MTBDD takes less time.
 const MAX_LISTED: usize = 1 << 15;
 
-/// The index of a clause.
-pub(super) type ClauseId = u32;
+/// The maximum number of literals of a clause: the halves of six arguments.
+const MAX_LITERALS: usize = 12;
+
+/// The index of a literal.
+type LiteralId = u16;
 
 /// A clause, or what remains of it: literals of the words that are not yet tested.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Remaining {
-    pub(super) literals: Vec<Literal>,
+    /// The literals, and then zeros.
+    literals: [LiteralId; MAX_LITERALS],
+    count: u16,
     verdict: Verdict,
+}
+
+impl Remaining {
+    fn new(verdict: Verdict) -> Remaining {
+        Remaining { literals: [0; MAX_LITERALS], count: 0, verdict }
+    }
+
+    fn ids(&self) -> &[LiteralId] {
+        &self.literals[..usize::from(self.count)]
+    }
+
+    fn is_always(&self) -> bool {
+        self.count == 0
+    }
+
+    /// `None` if there are too many literals.
+    fn push(&mut self, literal: LiteralId) -> Option<()> {
+        *self.literals.get_mut(usize::from(self.count))? = literal;
+        self.count += 1;
+        Some(())
+    }
 }
 
 /// The code of lists of clauses.
@@ -36,11 +62,11 @@ pub(super) struct Lists<'c> {
     pub(super) graph: Graph,
     instructions: Instructions,
     price: Price,
-    /// Different clauses.
-    clauses: Vec<Remaining>,
-    index: HashMap<Remaining, ClauseId>,
+    /// Different literals.
+    literals: Vec<Literal>,
+    index: HashMap<Literal, LiteralId>,
     /// The code of lists; with `true`, where A holds the first word that the code tests.
-    codes: HashMap<(Vec<ClauseId>, bool), CodeId>,
+    codes: HashMap<(Vec<Remaining>, bool), CodeId>,
     /// The code of the lists of the cases.
     of_cases: Vec<Option<CodeId>>,
     listed: usize,
@@ -55,7 +81,7 @@ impl<'c> Lists<'c> {
             graph: Graph::default(),
             instructions,
             price: Price { bitset_tests: false, ..price },
-            clauses: Vec::new(),
+            literals: Vec::new(),
             index: HashMap::default(),
             codes: HashMap::default(),
             of_cases: vec![None; cases.lists()],
@@ -69,61 +95,58 @@ impl<'c> Lists<'c> {
             return Some(code);
         }
         let cases = self.cases;
-        let clauses = cases.list(list).map(|clause| {
-            self.clause(Remaining { literals: clause.literals.clone(), verdict: clause.verdict })
-        });
-        let clauses = clauses.collect();
+        let mut clauses = Vec::new();
+        for clause in cases.list(list) {
+            let mut remaining = Remaining::new(clause.verdict);
+            for literal in &clause.literals {
+                remaining.push(self.literal(*literal)?)?;
+            }
+            clauses.push(remaining);
+        }
         let code = self.decided(clauses, None, 0)?;
         *self.of_cases.get_mut(list)? = Some(code);
         Some(code)
     }
 
-    fn clause(&mut self, clause: Remaining) -> ClauseId {
-        if let Some(id) = self.index.get(&clause) {
-            return *id;
+    /// The index of a literal; `None` if there are too many.
+    fn literal(&mut self, literal: Literal) -> Option<LiteralId> {
+        if let Some(id) = self.index.get(&literal) {
+            return Some(*id);
         }
-        let id = self.clauses.len() as ClauseId;
-        self.clauses.push(clause.clone());
-        self.index.insert(clause, id);
-        id
+        let id = LiteralId::try_from(self.literals.len()).ok()?;
+        self.literals.push(literal);
+        self.index.insert(literal, id);
+        Some(id)
     }
 
-    pub(super) fn get(&self, id: ClauseId) -> &Remaining {
-        &self.clauses[id as usize]
+    /// The literals of a clause.
+    pub(super) fn literals<'l>(
+        &'l self,
+        clause: &'l Remaining,
+    ) -> impl Iterator<Item = &'l Literal> + Clone {
+        clause.ids().iter().map(|id| &self.literals[usize::from(*id)])
     }
 
-    /// The clause without the literals of a word.
-    pub(super) fn without(&mut self, id: ClauseId, word: Word) -> ClauseId {
-        let Remaining { literals, verdict } = self.get(id);
-        let literals = literals.iter().filter(|literal| literal.test.word != word).copied();
-        let clause = Remaining { literals: literals.collect(), verdict: *verdict };
-        self.clause(clause)
-    }
-
-    /// Removes the clauses that have no effect.
-    fn reduce(&self, list: &mut Vec<ClauseId>) {
-        let always = list.iter().position(|id| self.get(*id).literals.is_empty());
-        if let Some(always) = always {
-            list.truncate(always + 1);
+    /// The clause with those literals for which `keep` returns true.
+    pub(super) fn with(&self, clause: &Remaining, keep: impl Fn(&Literal) -> bool) -> Remaining {
+        let mut remaining = Remaining::new(clause.verdict);
+        for id in clause.ids().iter().filter(|id| keep(&self.literals[usize::from(**id)])) {
+            remaining.literals[usize::from(remaining.count)] = *id;
+            remaining.count += 1;
         }
-        let Some(last) = list.pop() else { return };
-        let verdict = self.get(last).verdict;
-        while list.last().is_some_and(|id| self.get(*id).verdict == verdict) {
-            list.pop();
-        }
-        list.push(last);
+        remaining
     }
 
     /// The code of a list of clauses, the last of which always holds, where A holds the word `held`.
     fn decided(
         &mut self,
-        mut list: Vec<ClauseId>,
+        mut list: Vec<Remaining>,
         held: Option<Word>,
         depth: usize,
     ) -> Option<CodeId> {
-        self.reduce(&mut list);
-        let first = list.first().map(|id| self.get(*id))?;
-        if first.literals.is_empty() {
+        reduce(&mut list);
+        let first = list.first()?;
+        if first.is_always() {
             return Some(self.graph.add(Code::Return(first.verdict)));
         }
         let word = self.next_word(&list)?;
@@ -136,40 +159,45 @@ impl<'c> Lists<'c> {
         if depth > MAX_DEPTH || self.listed > MAX_LISTED {
             return None;
         }
-        let is_whole = |id: &ClauseId| {
-            let of_word = self.get(*id).literals.iter().filter(|literal| literal.test.word == word);
-            of_word.into_iter().all(|literal| literal.test.mask == u32::MAX)
+        let is_whole = |clause: &Remaining| {
+            let mut of_word = self.literals(clause).filter(|literal| literal.test.word == word);
+            of_word.all(|literal| literal.test.mask == u32::MAX)
         };
         let next = match list.iter().all(is_whole) {
             true => self.over_values(&list, word, depth)?,
             false => self.over_test(&list, word, depth)?,
         };
-        let code = if is_held { next } else { self.graph.add(Code::Load { word, next }) };
+        let code = match self.graph.get(next) {
+            // All values of the word have the same code.
+            Code::Return(_) | Code::Load { .. } => next,
+            _ if is_held => next,
+            _ => self.graph.add(Code::Load { word, next }),
+        };
         self.codes.insert((list, is_held), code);
         Some(code)
     }
 
     /// The word to be tested next: one of the first clause that most clauses test. High halves that must be 0 come last,
     /// because then all lists share the code that tests them.
-    fn next_word(&self, list: &[ClauseId]) -> Option<Word> {
+    fn next_word(&self, list: &[Remaining]) -> Option<Word> {
         let is_guard = |literal: &Literal| {
             let is_high = literal.test.word.argument().is_some_and(|(_, is_high)| is_high);
             is_high && literal.holds && literal.test == of_zero(literal.test.word)
         };
         let mut counts = [0u32; 16];
-        for literal in list.iter().flat_map(|id| &self.get(*id).literals) {
+        for literal in list.iter().flat_map(|clause| self.literals(clause)) {
             counts[literal.test.word.index()] += 1;
         }
-        let literals = &self.get(*list.first()?).literals;
+        let literals = self.literals(list.first()?);
         let priority = |literal: &&Literal| {
             let word = literal.test.word;
             (is_guard(literal), std::cmp::Reverse(counts[word.index()]), word)
         };
-        literals.iter().min_by_key(priority).map(|literal| literal.test.word)
+        literals.min_by_key(priority).map(|literal| literal.test.word)
     }
 
     /// The code of a search tree over the values of a word, which A holds.
-    fn over_values(&mut self, list: &[ClauseId], word: Word, depth: usize) -> Option<CodeId> {
+    fn over_values(&mut self, list: &[Remaining], word: Word, depth: usize) -> Option<CodeId> {
         let mut intervals = partition(self, list, word)?;
         let mut codes = Vec::with_capacity(intervals.len());
         for interval in &mut intervals {
@@ -192,9 +220,9 @@ impl<'c> Lists<'c> {
     }
 
     /// The code that decides the first literal of a word, which A holds.
-    fn over_test(&mut self, list: &[ClauseId], word: Word, depth: usize) -> Option<CodeId> {
-        let first = self.get(*list.first()?).literals.iter();
-        let test = first.map(|literal| literal.test).find(|test| test.word == word)?;
+    fn over_test(&mut self, list: &[Remaining], word: Word, depth: usize) -> Option<CodeId> {
+        let is_of_word = |literal: &&Literal| literal.test.word == word;
+        let test = self.literals(list.first()?).find(is_of_word)?.test;
         let WordTest { mask, is_order, value, .. } = test;
         let any_bit = AnyBit::new(self.instructions, u32::MAX, mask).forgetting();
         // The bits that are set where the test holds; `None` if a mask does not decide that.
@@ -208,9 +236,7 @@ impl<'c> Lists<'c> {
         let held = keeps.then_some(word);
         let mut sides = [true, false].map(|holds| (holds, Vec::with_capacity(list.len())));
         for (holds, side) in &mut sides {
-            for id in list {
-                side.extend(self.given(*id, test, *holds));
-            }
+            side.extend(list.iter().filter_map(|clause| self.given(clause, test, *holds)));
         }
         let [(_, then), (_, otherwise)] = sides;
         let otherwise = self.decided(otherwise, held, depth + 1)?;
@@ -233,31 +259,30 @@ impl<'c> Lists<'c> {
     }
 
     /// What remains of a clause if a test has this result; `None` if the clause cannot hold.
-    fn given(&mut self, id: ClauseId, test: WordTest, holds: bool) -> Option<ClauseId> {
-        let Remaining { literals, verdict } = self.get(id);
-        let result = |literal: &Literal| {
-            let of_word = literal.test.word == test.word;
-            let is_value = holds && !test.is_order && test.mask == u32::MAX;
-            match () {
-                () if literal.test == test => Some(holds == literal.holds),
-                () if of_word && is_value => Some(literal.is_true_for(test.value)),
-                () => None,
+    fn given(&self, clause: &Remaining, test: WordTest, holds: bool) -> Option<Remaining> {
+        let is_value = holds && !test.is_order && test.mask == u32::MAX;
+        let result = |literal: &Literal| match () {
+            () if literal.test == test => Some(holds == literal.holds),
+            () if is_value && literal.test.word == test.word => {
+                Some(literal.is_true_for(test.value))
             }
+            () => None,
         };
-        let mut open = Vec::with_capacity(literals.len());
-        for literal in literals {
-            match result(literal) {
-                Some(true) => {}
-                Some(false) => return None,
-                None => open.push(*literal),
-            }
-        }
-        if open.len() == literals.len() {
-            return Some(id);
-        }
-        let clause = Remaining { literals: open, verdict: *verdict };
-        Some(self.clause(clause))
+        let is_possible = self.literals(clause).all(|literal| result(literal) != Some(false));
+        is_possible.then(|| self.with(clause, |literal| result(literal).is_none()))
     }
+}
+
+/// Removes the clauses that have no effect.
+fn reduce(list: &mut Vec<Remaining>) {
+    if let Some(always) = list.iter().position(Remaining::is_always) {
+        list.truncate(always + 1);
+    }
+    let Some(last) = list.pop() else { return };
+    while list.last().is_some_and(|clause| clause.verdict == last.verdict) {
+        list.pop();
+    }
+    list.push(last);
 }
 
 /// The test whether a word is 0.

@@ -24,58 +24,68 @@ use crate::cost::{Aim, Model};
 use crate::dispatch::{Exits, Settings, dispatch};
 use crate::layout::{Frequencies, Program, lay_out};
 use crate::query::Interval;
-use crate::shares::shares;
+use crate::shares::shares_of_alike;
 use crate::weights::{WeightedSyscall, Weights};
 use crate::{Instructions, native};
 use lists::Lists;
-
-/// The known syscalls of these architectures with their weights, as [`Weights::resolve`] returns them.
-pub fn weighted_syscalls(weights: &Weights, cases: &Cases, arches: &[Arch]) -> Vec<WeightedSyscall> {
-    let always_allowed = |section: &SectionCases, nr| {
-        let at = section.intervals.partition_point(|interval| interval.last < nr);
-        let interval = section.intervals.get(at)?;
-        let then = cases.verdict(interval.list) == Some(Verdict::ALLOW);
-        Some(Interval { first: interval.first, last: interval.last, then })
-    };
-    weights.resolve_with(arches, &mut |token, nr| {
-        let section = cases.sections().iter().find(|section| section.token == token);
-        let interval = section.and_then(|section| always_allowed(section, nr));
-        let then = cases.bad_arch() == Verdict::ALLOW;
-        interval.unwrap_or(Interval { first: 0, last: u32::MAX, then })
-    })
-}
 
 /// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
 /// accepts.
 pub fn generate_by_cases(
     cases: &Cases,
-    syscalls: &[WeightedSyscall],
+    weights: &Weights,
+    arches: &[Arch],
     model: Model,
     instructions: Instructions,
 ) -> Option<Program> {
-    let shares = shares(syscalls, model);
+    let mut numbers = Vec::new();
+    let around = |token, nr| around(cases, token, nr);
+    let alike = weights.resolve_alike(arches, around, |nr| numbers.push(nr));
+    let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
+    let shares = shares_of_alike(&syscalls, |at| alike[at].count, model);
     let mut by_cases = ByCases { lists: Lists::new(cases, instructions), instructions };
-    let (mut arches, mut arch_weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
-    for section in cases.sections() {
-        let start = syscalls.partition_point(|syscall| syscall.token < section.token);
-        let of_section = syscalls[start..].iter().zip(&shares[start..]);
-        let of_section = of_section.take_while(|(syscall, _)| syscall.token == section.token);
-        let weights: Vec<(u32, f64)> =
-            of_section.map(|(syscall, share)| (syscall.nr, *share)).collect();
-        arch_weights.push((section.token, weights.iter().map(|(_, weight)| weight).sum()));
-        arches.push((section.token, by_cases.section(section, weights)?));
+    let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
+    let (mut at, mut number) = (0, 0);
+    for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {
+        let mut by_number: Vec<(u32, f64)> = Vec::with_capacity(numbers.len() - number);
+        let mut sum = 0.0;
+        for alike in of_token {
+            let (count, share) = (alike.count as usize, shares[at]);
+            let each = share / f64::from(alike.count);
+            by_number.extend(numbers[number..number + count].iter().map(|nr| (*nr, each)));
+            (at, number, sum) = (at + 1, number + count, sum + share);
+        }
+        let token = of_token.first().map(|alike| alike.first.token)?;
+        let section = cases.sections().iter().find(|section| section.token == token)?;
+        codes.push((token, by_cases.section(section, by_number)?));
+        weights.push((token, sum));
     }
-    arches.sort_unstable_by_key(|(token, _)| *token);
-    arch_weights.sort_unstable_by_key(|(token, _)| *token);
-    let entry = by_cases.arches(&arches, arch_weights, cases.bad_arch())?;
+    if codes.len() != cases.sections().len() {
+        return None;
+    }
+    let entry = by_cases.arches(&codes, weights, cases.bad_arch())?;
     let graph = by_cases.lists.graph;
     let layout = Layout::Seccomp;
-    let frequencies = Frequencies::new(&graph, entry, layout, (syscalls, &shares));
+    let frequencies = Frequencies::new(&graph, entry, layout, (&syscalls, &shares));
     let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
     let input = (layout, cases.endian());
     let program = lay_out(&graph, entry, &frequencies, kernel, input, Aim::Quick);
     let is_allowed = program.insns.iter().all(|insn| instructions.allows(insn.op));
     is_allowed.then_some(program)
+}
+
+/// The interval around a number, and whether it is always allowed.
+fn around(cases: &Cases, token: u32, nr: u32) -> Interval<bool> {
+    let section = cases.sections().iter().find(|section| section.token == token);
+    let of_section = section.map_or(&[][..], |section| &section.intervals);
+    let at = of_section.partition_point(|interval| interval.last < nr);
+    match of_section.get(at) {
+        Some(interval) => {
+            let then = cases.verdict(interval.list) == Some(Verdict::ALLOW);
+            Interval { first: interval.first, last: interval.last, then }
+        }
+        None => Interval { first: 0, last: u32::MAX, then: cases.bad_arch() == Verdict::ALLOW },
+    }
 }
 
 /// Where a number or an arch continues.

@@ -3,7 +3,7 @@
 use callgate_bpf::data::Word;
 use callgate_proof::Literal;
 
-use super::lists::{ClauseId, Lists};
+use super::lists::{Lists, Remaining};
 use crate::query::Interval;
 
 /// The maximum number of evaluated clauses.
@@ -13,7 +13,7 @@ const MAX_EVALUATED: usize = 1 << 16;
 struct Part {
     /// Its place in the list.
     at: usize,
-    remaining: ClauseId,
+    remaining: Remaining,
     /// Its literals of the word.
     literals: Vec<Literal>,
 }
@@ -21,45 +21,41 @@ struct Part {
 /// Partitions the values of a word into intervals, in order and without gaps, with the list of clauses that remain. The
 /// clauses compare the whole word. `None` if that are too many.
 pub(super) fn partition(
-    lists: &mut Lists<'_>,
-    list: &[ClauseId],
+    lists: &Lists<'_>,
+    list: &[Remaining],
     word: Word,
-) -> Option<Vec<Interval<Vec<ClauseId>>>> {
+) -> Option<Vec<Interval<Vec<Remaining>>>> {
     // Clauses for one value of the word, by value; most lists have many of them.
-    let mut of_values: Vec<(u32, usize, ClauseId)> = Vec::new();
+    let mut of_values: Vec<(u32, usize, Remaining)> = Vec::new();
     let mut others: Vec<Part> = Vec::new();
     let mut starts: Vec<u32> = vec![0];
-    for (at, id) in list.iter().enumerate() {
-        let of_word = lists.get(*id).literals.iter().filter(|literal| literal.test.word == word);
-        let literals: Vec<Literal> = of_word.copied().collect();
-        for literal in &literals {
+    for (at, clause) in list.iter().enumerate() {
+        let of_word = lists.literals(clause).filter(|literal| literal.test.word == word);
+        for literal in of_word.clone() {
             starts.push(literal.test.value);
             if !literal.test.is_order {
                 starts.extend(literal.test.value.checked_add(1));
             }
         }
-        let remaining = match literals.is_empty() {
-            true => *id,
-            false => lists.without(*id, word),
-        };
-        let value = literals.iter().find(|literal| literal.holds && !literal.test.is_order);
+        let remaining = lists.with(clause, |literal| literal.test.word != word);
+        let value = of_word.clone().find(|literal| literal.holds && !literal.test.is_order);
         match value.map(|literal| literal.test.value) {
             Some(value) => {
-                if literals.iter().all(|literal| literal.is_true_for(value)) {
+                if of_word.clone().all(|literal| literal.is_true_for(value)) {
                     of_values.push((value, at, remaining));
                 }
             }
-            None => others.push(Part { at, remaining, literals }),
+            None => others.push(Part { at, remaining, literals: of_word.copied().collect() }),
         }
     }
-    of_values.sort_unstable();
+    of_values.sort_unstable_by_key(|(value, at, _)| (*value, *at));
     starts.sort_unstable();
     starts.dedup();
     if starts.len() * others.len() > MAX_EVALUATED {
         return None;
     }
     let mut of_values = of_values.as_slice();
-    let mut intervals: Vec<Interval<Vec<ClauseId>>> = Vec::with_capacity(starts.len());
+    let mut intervals: Vec<Interval<Vec<Remaining>>> = Vec::with_capacity(starts.len());
     for (index, first) in starts.iter().copied().enumerate() {
         let last = starts.get(index + 1).map_or(u32::MAX, |next| next - 1);
         let (here, rest) =

@@ -1,10 +1,8 @@
 //! From the rules of a policy to clauses.
 
-use std::hash::Hash;
-
 use callgate_bpf::data::Word;
-use rustc_hash::FxHashMap as HashMap;
 
+use super::distinct::Distinct;
 use super::word_test::{Literal, Simplified, WordTest};
 use super::{Cases, Clause, NumberInterval, SectionCases};
 use crate::policy::{Cmp, Condition, Policy, Rule, Section, Shape, Test, for_each_interval};
@@ -27,8 +25,8 @@ impl Cases {
         let sections = sections.collect::<Option<Vec<SectionCases>>>()?;
         Some(Cases {
             sections,
-            clauses: builder.clauses.values,
-            lists: builder.lists.values,
+            clauses: builder.clauses.into_values(),
+            lists: builder.lists.into_values(),
             bad_arch: policy.bad_arch(),
             endian: policy.endian(),
         })
@@ -74,7 +72,7 @@ impl Builder {
 
     /// The index of a list, without clauses that have no effect.
     fn list(&mut self, mut list: Vec<usize>) -> usize {
-        let clause = |index: &usize| self.clauses.values.get(*index);
+        let clause = |index: &usize| self.clauses.get(*index);
         let always = list.iter().position(|index| clause(index).is_some_and(Clause::is_always));
         if let Some(always) = always {
             list.truncate(always + 1);
@@ -122,42 +120,46 @@ impl Clause {
 
 /// The conjunctions of literals one of which holds exactly if all of these tests do.
 fn conjunctions(tests: &[Condition]) -> Option<Vec<Vec<Literal>>> {
-    let mut all: Vec<Vec<Literal>> = vec![Vec::new()];
+    let mut all: Vec<Vec<Literal>> = vec![Vec::with_capacity(2 * tests.len())];
     for test in tests {
         let Shape::Test(test) = test.shape() else { return None };
-        let mut next = Vec::with_capacity(all.len());
-        for alternative in alternatives(test)?.into_iter().flatten() {
-            for before in &all {
-                let mut literals = before.clone();
-                // Either the constant `false` ends the alternative, or it remains as a conjunction.
-                let is_possible = alternative.iter().flatten().all(|part| match part {
-                    Simplified::Constant(holds) => *holds,
-                    Simplified::Literal(literal) => {
-                        if !literals.contains(literal) {
-                            literals.push(*literal);
-                        }
-                        true
-                    }
-                });
-                if is_possible {
-                    literals.sort_unstable();
-                    next.push(literals);
-                }
-            }
-        }
+        let (one, other) = alternatives(test)?;
+        let added = match other {
+            Some(_) => all.clone(),
+            None => Vec::new(),
+        };
+        let mut next = conjoined(all, one);
+        next.extend(other.map(|other| conjoined(added, other)).into_iter().flatten());
         if next.len() > MAX_OF_RULE || tests.len() > MAX_OF_RULE {
             return None;
         }
         all = next;
     }
+    all.iter_mut().for_each(|literals| literals.sort_unstable());
     Some(all)
+}
+
+/// The conjunctions with further comparisons, without those that are never true.
+fn conjoined(mut all: Vec<Vec<Literal>>, parts: Alternative) -> Vec<Vec<Literal>> {
+    all.retain_mut(|literals| {
+        parts.iter().flatten().all(|part| match part {
+            Simplified::Constant(holds) => *holds,
+            Simplified::Literal(literal) => {
+                if !literals.contains(literal) {
+                    literals.push(*literal);
+                }
+                true
+            }
+        })
+    });
+    all
 }
 
 /// Up to two comparisons of words that must hold.
 type Alternative = [Option<Simplified>; 2];
 
 /// The alternatives one of which holds exactly if a test does; `None` if it orders some bits of a word.
-fn alternatives(test: &Test) -> Option<[Option<Alternative>; 2]> {
+fn alternatives(test: &Test) -> Option<(Alternative, Option<Alternative>)> {
     let mask = test.mask & test.field.full_mask();
     let half = |value: u64| ((value >> 32) as u32, value as u32);
     let ((high_mask, low_mask), (high_value, low_value)) = (half(mask), half(test.value));
@@ -186,38 +188,14 @@ fn alternatives(test: &Test) -> Option<[Option<Alternative>; 2]> {
     let high_below = of_high(&|word| WordTest::at_least(word, high_mask, high_value)).negated();
     let low_at_least = at_least(low, low_mask, Some(low_value));
     let low_above = at_least(low, low_mask, low_value.checked_add(1));
-    let one = |a| Some([Some(a), None]);
-    let both = |a, b| Some([Some(a), Some(b)]);
+    let one = |a| [Some(a), None];
+    let both = |a, b| [Some(a), Some(b)];
     Some(match test.cmp {
-        Cmp::Eq => [both(high_equal, low_equal), None],
-        Cmp::Ne => [one(high_equal.negated()), one(low_equal.negated())],
-        Cmp::Ge => [one(high_above), both(high_equal, low_at_least)],
-        Cmp::Gt => [one(high_above), both(high_equal, low_above)],
-        Cmp::Lt => [one(high_below), both(high_equal, low_at_least.negated())],
-        Cmp::Le => [one(high_below), both(high_equal, low_above.negated())],
+        Cmp::Eq => (both(high_equal, low_equal), None),
+        Cmp::Ne => (one(high_equal.negated()), Some(one(low_equal.negated()))),
+        Cmp::Ge => (one(high_above), Some(both(high_equal, low_at_least))),
+        Cmp::Gt => (one(high_above), Some(both(high_equal, low_above))),
+        Cmp::Lt => (one(high_below), Some(both(high_equal, low_at_least.negated()))),
+        Cmp::Le => (one(high_below), Some(both(high_equal, low_above.negated()))),
     })
-}
-
-/// Distinct values, and their indexes.
-struct Distinct<T> {
-    values: Vec<T>,
-    index: HashMap<T, usize>,
-}
-
-impl<T> Default for Distinct<T> {
-    fn default() -> Distinct<T> {
-        Distinct { values: Vec::new(), index: HashMap::default() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Distinct<T> {
-    fn index_of(&mut self, value: T) -> usize {
-        if let Some(index) = self.index.get(&value) {
-            return *index;
-        }
-        let index = self.values.len();
-        self.values.push(value.clone());
-        self.index.insert(value, index);
-        index
-    }
 }

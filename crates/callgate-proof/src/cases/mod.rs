@@ -10,11 +10,12 @@
 //! All of this errs on the safe side: what is not known counts as possible. So the result is either a proof, or nothing, which
 //! says nothing about the program. [`Meaning::prove`](crate::Meaning::prove) then decides.
 //!
-//! - `clauses`: from the rules of a policy to clauses;
+//! - `clauses`: from the rules of a policy to clauses, each of which is stored once (`distinct`);
 //! - `knowledge`: what is known about the words on a path;
 //! - `follow`: the paths of a program.
 
 mod clauses;
+mod distinct;
 mod follow;
 mod knowledge;
 mod word_test;

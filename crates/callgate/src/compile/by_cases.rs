@@ -1,8 +1,9 @@
 //! Compilation by cases: without MTBDD, in a fraction of its time.
 
 use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Emulator, MAX_INSNS, Program};
-use callgate_codegen::{Aim, generate_by_cases, weighted_syscalls};
+use callgate_codegen::{Aim, generate_by_cases};
 use callgate_proof::policy::Policy;
 use callgate_proof::{Cases, Meaning};
 
@@ -21,8 +22,8 @@ pub(super) fn compile_by_cases(
     }
     let cases = Cases::of_policy(policy)?;
     let arches: Vec<Arch> = policy.arches().collect();
-    let syscalls = weighted_syscalls(&options.weights, &cases, &arches);
-    let made = generate_by_cases(&cases, &syscalls, options.model, options.instructions)?;
+    let Options { weights, model, instructions, .. } = options;
+    let made = generate_by_cases(&cases, weights, &arches, *model, *instructions)?;
     if made.insns.len() > MAX_INSNS {
         return None;
     }
@@ -31,26 +32,42 @@ pub(super) fn compile_by_cases(
     if !cases.prove(&program) {
         return None;
     }
-    let mut emulator = Emulator::new(program.insns());
-    let mut allowed = syscalls.iter().filter(|syscall| syscall.always_allowed);
-    if !allowed.all(|syscall| emulator.is_constant_allow(syscall.token, syscall.nr)) {
-        return None;
-    }
+    let constant_allow = constant_allow(&cases, &arches, &program)?;
     observe(Phase::Proved);
     let expected_insns = match options.expected_insns {
         true => {
             let meaning = Meaning::of_policy(policy, options.budget).ok()?;
             let (store, func) = (meaning.store(), meaning.func());
+            let syscalls = options.weights.resolve(store, func, &arches);
             expected_insns(store, func, &program, &syscalls, policy.endian())
         }
         false => None,
     };
-    let stats = Stats {
-        insns: program.len(),
-        expected_insns,
-        constant_allow: syscalls.iter().filter(|syscall| syscall.always_allowed).count(),
-        nodes: 0,
-        proved: true,
-    };
+    let insns = program.len();
+    let stats = Stats { insns, expected_insns, constant_allow, nodes: 0, proved: true };
     Some(Compiled { program, stats })
+}
+
+/// The number of known syscalls that are always allowed; `None` if the kernel does not recognize one of them as constant allow.
+fn constant_allow(cases: &Cases, arches: &[Arch], program: &Program) -> Option<usize> {
+    let mut emulator = Emulator::new(program.insns());
+    let mut count = 0;
+    for section in cases.sections() {
+        for arch in arches.iter().filter(|arch| arch.token() == section.token) {
+            let mut intervals = section.intervals.iter();
+            let mut known = None;
+            for nr in arch.syscall_numbers() {
+                if known.is_none_or(|(last, _)| last < nr) {
+                    let around = intervals.find(|interval| nr <= interval.last)?;
+                    let is_allowed = cases.verdict(around.list) == Some(Verdict::ALLOW);
+                    known = Some((around.last, is_allowed));
+                }
+                if known.is_some_and(|(_, is_allowed)| is_allowed) {
+                    emulator.is_constant_allow(section.token, nr).then_some(())?;
+                    count += 1;
+                }
+            }
+        }
+    }
+    Some(count)
 }
