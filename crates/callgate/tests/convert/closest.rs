@@ -153,3 +153,30 @@ fn a_filter_for_x32_becomes_a_profile_of_lxc_for_its_host() {
     assert_eq!(converted.arches, [Arch::X86_64, Arch::X86, Arch::X32]);
     assert_eq!(converted.text, "2\nallowlist errno 1\n[all]\n");
 }
+
+/// systemd has no `SystemCallErrorNumber=0`, but entries with this errno.
+#[test]
+fn systemd_gets_errno_0_for_single_syscalls() {
+    for (names, expected) in [
+        (
+            [("semget", 0), ("mount", 0), ("chown", 1)],
+            "SystemCallErrorNumber=EPERM\nSystemCallFilter=~chown mount semget\nSystemCallFilter=~mount:0 semget:0\n",
+        ),
+        (
+            [("semget", 0), ("mount", 0), ("chown", 0)],
+            "SystemCallFilter=~chown mount semget\nSystemCallFilter=~chown:0 mount:0 semget:0\n",
+        ),
+    ] {
+        let rule = |(name, errno)| Rule {
+            syscalls: SyscallSet::one(Arch::X86_64.number(name).unwrap()),
+            when: Condition::always(),
+            verdict: Verdict::errno(errno),
+        };
+        let section = Section::new(Arch::X86_64, names.map(rule).into(), Verdict::ALLOW);
+        let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
+        let converted = convert(&policy, &closest_options(Target::Systemd)).unwrap();
+        assert!(converted.text.ends_with(expected), "{}", converted.text);
+        let lost = converted.losses.iter().flat_map(|loss| &loss.syscalls);
+        assert!(lost.copied().all(|(arch, _)| arch == Arch::X32), "{:?}", converted.losses);
+    }
+}

@@ -103,7 +103,8 @@ fn choose(fit: &Fit<'_>, main: Arch, version: SystemdVersion) -> Result<List, Co
     let mut counts: BTreeMap<Verdict, usize> = BTreeMap::new();
     for (nr, _) in main.syscalls().filter(|(_, name)| !allows || list.known.contains(name)) {
         let verdict = fit.strictest(fit.syscall(main.token(), nr));
-        if verdict.permits() {
+        // SystemCallErrorNumber= cannot be 0; entries of the list can have this errno.
+        if verdict.permits() || verdict == Verdict::errno(0) {
             continue;
         }
         let can_deny = list.can_deny_with(verdict) || verdict == enosys;
