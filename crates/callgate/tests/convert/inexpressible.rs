@@ -269,3 +269,38 @@ fn the_example_of_a_loss_has_another_verdict_in_the_end() {
         assert_ne!(example.source, example.written, "{}", loss.why);
     }
 }
+
+/// x32 does not have `epoll_ctl_old`, but libseccomp compares the low halves of the arguments there, too: both conditions
+/// become the same, with different actions.
+#[test]
+fn rules_of_a_syscall_that_an_architecture_lacks_must_not_contradict_each_other_there() {
+    let rule = |name: &str, cmp, value, verdict| Rule {
+        syscalls: SyscallSet::one(Arch::X86_64.number(name).unwrap()),
+        when: Condition::test(Test::new(Field::arg(2).unwrap(), cmp, value)),
+        verdict,
+    };
+    let rules = vec![
+        rule("epoll_ctl_old", Cmp::Eq, 0, Verdict::errno(1)),
+        rule("epoll_ctl_old", Cmp::Eq, 1 << 32, Verdict::errno(13)),
+        // Without a rule of its own, x32 would not be an architecture of the profile.
+        Rule {
+            syscalls: [Arch::X86_64, Arch::X32]
+                .iter()
+                .filter_map(|arch| arch.number("getpid"))
+                .collect(),
+            when: Condition::always(),
+            verdict: Verdict::errno(1),
+        },
+    ];
+    let section = Section::new(Arch::X86_64, rules, Verdict::ALLOW).and_arch(Arch::X32).unwrap();
+    let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
+    // The specification does not mention libseccomp.
+    assert!(convert(&policy, &ConvertOptions::new(Target::Oci)).is_ok());
+    for target in [Target::Podman, Target::Kubernetes] {
+        let error = convert(&policy, &ConvertOptions::new(target)).unwrap_err().to_string();
+        let why = "libseccomp rejects these conditions with several actions: epoll_ctl_old";
+        assert!(error.ends_with(why), "{target}: {error}");
+        let converted = convert(&policy, &super::support::closest_options(target)).unwrap();
+        assert_eq!(converted.losses.len(), 1, "{target}");
+    }
+}

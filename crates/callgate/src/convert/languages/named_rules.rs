@@ -14,7 +14,7 @@ use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_formats::oci::BAD_ARCH;
-use callgate_formats::ruleset::{Comparison, LibseccompVersion, RuleSet, sections};
+use callgate_formats::ruleset::{Comparison, Conflict, LibseccompVersion, RuleSet, sections};
 use callgate_proof::diagram::Func;
 use callgate_proof::policy::Policy;
 
@@ -37,6 +37,9 @@ type Meanings = BTreeMap<(Arch, Rules), Result<Func, &'static str>>;
 
 /// The maximum number of comparisons of nodes to find out whether libseccomp rejects the rules of a syscall.
 const MAX_STEPS: u64 = 2_000_000;
+
+/// Why libseccomp rejects rules of one syscall.
+const CONFLICTING: &str = "libseccomp rejects these conditions with several actions";
 
 /// The rules of all names that need some.
 pub(super) fn named_rules(
@@ -94,6 +97,12 @@ fn of_name(
                     && !multiplexed_alike(fit, arch, name, &rules, numbering)?
                 {
                     differs = Some(MULTIPLEXED);
+                }
+                if language.refuses_conflicts
+                    && !has_number
+                    && is_refused_without_number(arch, name, &rules, numbering)
+                {
+                    differs = Some(CONFLICTING);
                 }
             }
             for (arch, nr) in &numbers {
@@ -208,21 +217,35 @@ fn meaning(
         let expected = numbering.expected_at(arch.token(), nr);
         return Ok(Ok(fit.store.verdict(expected)?));
     }
-    let is_refused = |version| {
-        let found = set.refused(version, &mut MAX_STEPS.clone());
-        !found.conflicts.is_empty() || !found.unknown.is_empty()
-    };
-    let versions = [LibseccompVersion::Before2_6_1, LibseccompVersion::From2_6_1];
-    if !set.contradictions().is_empty()
-        || language.refuses_conflicts && versions.into_iter().any(is_refused)
+    if !set.contradictions().is_empty() || language.refuses_conflicts && is_refused(&set, |_| true)
     {
-        return Ok(Err("libseccomp rejects these conditions with several actions"));
+        return Ok(Err(CONFLICTING));
     }
     let policy = Policy::new(sections([&set], numbering.default, BAD_ARCH), BAD_ARCH);
     let policy = policy.map_err(|error| ConvertError::defect(error.to_string()))?;
     let all = fit.store.policy(&policy)?;
     let numbers = fit.store.follow(all, Word::ARCH, arch.token());
     Ok(Ok(fit.store.follow(numbers, Word::NR, nr)))
+}
+
+/// Whether libseccomp rejects the rules of a name on an architecture that does not have the syscall. It keeps them there, too,
+/// and on a 32-bit ABI compares low halves only, so that different conditions may become the same.
+fn is_refused_without_number(arch: Arch, name: &str, rules: &Rules, numbering: &Numbering) -> bool {
+    let own = rules.iter().filter(|(verdict, _)| *verdict != numbering.default);
+    let mut set = RuleSet::new(arch);
+    for (verdict, all) in own {
+        set.add_syscall_if_known(name, all, *verdict, ());
+    }
+    is_refused(&set, |conflict| conflict.nr.is_none())
+}
+
+/// Whether any version of libseccomp rejects one of the rules, with such a conflict or because there are too many to know.
+fn is_refused(set: &RuleSet<()>, is_such: fn(&Conflict<()>) -> bool) -> bool {
+    let versions = [LibseccompVersion::Before2_6_1, LibseccompVersion::From2_6_1];
+    versions.into_iter().any(|version| {
+        let found = set.refused(version, &mut MAX_STEPS.clone());
+        found.conflicts.iter().any(is_such) || !found.unknown.is_empty()
+    })
 }
 
 /// Whether a multiplexer of the architecture already has the verdicts that libseccomp gives it for the rules of a name.
