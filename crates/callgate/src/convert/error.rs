@@ -18,6 +18,7 @@ pub(super) enum ConvertErrorKind {
     TooManyAlternatives { given: usize, syscall: String },
     TooManyNumbers { limit: usize, arch: String },
     Unsupported(String),
+    TooLarge { target: Target, message: String },
     Refused { target: Target, messages: String },
     Defect(String),
 }
@@ -93,7 +94,12 @@ impl ConvertError {
             ConvertErrorKind::Unsupported(_) => {
                 "choose another --to or --arch, or an older --systemd"
             }
-            ConvertErrorKind::Refused { .. } => "--closest drops the conditions that are rejected",
+            ConvertErrorKind::TooLarge { .. } => {
+                "compare fewer single values, or give fewer architectures; `callgate compile` makes a program of any filter"
+            }
+            ConvertErrorKind::Refused { .. } => {
+                "choose another --to; `callgate compile` makes a program of any filter"
+            }
             _ => "please report this defect",
         }
     }
@@ -122,8 +128,12 @@ impl fmt::Display for ConvertError {
                 "the syscall numbers of {arch} have more than {limit} intervals, which is the limit"
             ),
             ConvertErrorKind::Unsupported(why) => f.write_str(why),
+            ConvertErrorKind::TooLarge { target, message } => write!(
+                f,
+                "the {target} policy of this filter would be too large, so nothing was written: {message}"
+            ),
             ConvertErrorKind::Refused { target, messages } => {
-                write!(f, "{target} rejects the policy: {messages}")
+                write!(f, "{target} rejects the policy, so nothing was written: {messages}")
             }
             ConvertErrorKind::Defect(why) => {
                 write!(f, "internal error: {why}; nothing was written")

@@ -3,6 +3,7 @@
 use super::error::{ConvertError, ConvertErrorKind};
 use super::options::ConvertOptions;
 use super::target::Target;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_formats::systemd::UnitText;
@@ -18,9 +19,7 @@ pub(super) fn read_back(
     arches: &[Arch],
 ) -> Result<Func, ConvertError> {
     let native = arches.first().copied().unwrap_or(Arch::X86_64);
-    let refused = |messages: String| {
-        ConvertError(ConvertErrorKind::Refused { target: options.target, messages })
-    };
+    let rejected = |messages| rejected(options.target, messages);
     let profile = match options.target {
         Target::Oci | Target::Docker | Target::Podman | Target::Kubernetes => {
             let mut reading = oci::ReadOptions::new(native, options.kernel);
@@ -31,8 +30,10 @@ pub(super) fn read_back(
         Target::Systemd => {
             let mut reading = systemd::ReadOptions::new(native, options.kernel);
             reading.version = options.systemd;
-            let unit = systemd::read(&[UnitText::unit(text)], &reading)
-                .map_err(|error| refused(error.to_string()))?;
+            let unit = systemd::read(&[UnitText::unit(text)], &reading).map_err(|errors| {
+                let messages = errors.into_vec().into_iter().map(|one| one.diagnostic);
+                rejected(messages.collect::<Vec<Diagnostic>>().into())
+            })?;
             return stacked(store, unit.filters.iter().map(|filter| &filter.policy));
         }
         Target::Kafel => kafel::read(text, &kafel::ReadOptions::for_arches(arches.to_vec())),
@@ -45,12 +46,24 @@ pub(super) fn read_back(
             let filters = snap::read(text, &snap::ReadOptions::new(native), &mut |_, name| {
                 snap::system_id(name)
             })
-            .map_err(|error| refused(error.to_string()))?;
+            .map_err(rejected)?;
             return stacked(store, [&filters.deny, &filters.allow]);
         }
     };
-    let profile = profile.map_err(|error| refused(error.to_string()))?;
-    Ok(store.policy(&profile.policy)?)
+    Ok(store.policy(&profile.map_err(rejected)?.policy)?)
+}
+
+/// The error for a text that the reader rejects.
+fn rejected(target: Target, messages: Diagnostics) -> ConvertError {
+    let errors = messages.iter().filter(|one| one.severity == Severity::Error);
+    // Readers limit the size of a text, and the number of its rules and comparisons.
+    let too_large = errors.map(|one| &one.message).find(|message| {
+        ["the limit", "the maximum is"].iter().any(|limit| message.contains(limit))
+    });
+    ConvertError(match too_large {
+        Some(message) => ConvertErrorKind::TooLarge { target, message: message.clone() },
+        None => ConvertErrorKind::Refused { target, messages: messages.to_string() },
+    })
 }
 
 /// The meaning of filters that are installed one after the other.

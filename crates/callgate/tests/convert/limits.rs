@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use callgate::bpf::{Insn, LongProgram, Op, Program};
 use callgate::convert::{ConvertOptions, Target, convert};
-use callgate::{Arch, Description, Endian, Verdict};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate::{Arch, Description, Endian, ErrorKind, Verdict};
 use callgate_testing::processor_time::within;
+
+use super::support::{closest_options, is_too_complex};
 
 /// Processor time; an unoptimized build takes a fraction of it.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -69,4 +72,34 @@ fn too_many_numbers_are_an_error_with_the_limit() {
         message,
         "the syscall numbers of x86_64 have more than 16384 intervals, which is the limit"
     );
+}
+
+/// Two ranges become 900 rules of two comparisons, for each of 300 syscalls.
+#[test]
+fn policies_that_readers_reject_as_too_large_are_an_error_with_the_limit() {
+    let in_range = |arg| {
+        let field = Field::arg_low(arg).unwrap();
+        let (first, last) = (Test::new(field, Cmp::Ge, 5), Test::new(field, Cmp::Le, 0x8000_0005));
+        Condition::all([Condition::test(first), Condition::test(last)])
+    };
+    let when = Condition::all([in_range(0), in_range(1)]);
+    let rule = Rule { syscalls: SyscallSet::range(0, 299), when, verdict: Verdict::errno(1) };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::ALLOW);
+    let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
+    for (target, limit) in [
+        (Target::Oci, "614400 comparisons; the limit is 150000"),
+        (Target::Minijail, "bytes, the maximum is 10485760"),
+        (Target::Kubernetes, "the limit for YAML is 2097152 bytes"),
+    ] {
+        let result = within(LIMIT, target.name(), || convert(&policy, &closest_options(target)));
+        let error = result.unwrap_err();
+        let message = error.to_string();
+        let start = format!(
+            "the {target} policy of this filter would be too large, so nothing was written: "
+        );
+        assert!(message.starts_with(&start) && message.contains(limit), "{message}");
+        assert!(is_too_complex(&message), "{message}");
+        let ErrorKind::Convert(error) = error.kind() else { panic!("{error}") };
+        assert!(!error.is_defect() && !error.help().contains("--closest"), "{}", error.help());
+    }
 }

@@ -59,9 +59,12 @@ pub(crate) fn has_no_policy(error: &str) -> bool {
         || error.starts_with("a SeccompProfile resource cannot name ")
 }
 
-/// Conditions may have more alternatives than a policy can list; the limit is in the message.
+/// Conditions may have more alternatives than a policy can list, and a policy more comparisons or bytes than its reader accepts;
+/// the limit is in the message.
 pub(crate) fn is_too_complex(error: &str) -> bool {
     error.contains("4096 alternatives")
         || error.contains("the limit is 4096")
         || error.contains("(the limit)")
+        || (error.contains(" would be too large, so nothing was written: ")
+            && ["150000", "10485760", "2097152"].iter().any(|limit| error.contains(limit)))
 }
