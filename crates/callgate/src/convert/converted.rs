@@ -159,10 +159,12 @@ fn drop_multiplexers(
     }
 }
 
-/// Whether the reader of the target rejects rules for `socketcall` or `ipc` that contradict those of syscalls behind them.
+/// Whether the reader of the target rejects rules for `socketcall` or `ipc` that contradict those of syscalls behind them. It
+/// names the later rule, which is for either.
 fn is_about_multiplexers(error: &ConvertError) -> bool {
     let ConvertErrorKind::Refused { messages, .. } = &error.0 else { return false };
-    languages::MULTIPLEXERS.iter().any(|name| messages.contains(&format!("(through `{name}` on ")))
+    let texts = |name| [format!("(through `{name}` on "), format!("`{name}` gets ")];
+    languages::MULTIPLEXERS.iter().flat_map(texts).any(|text| messages.contains(&text))
 }
 
 fn of_multiplexers(arch: Arch) -> String {

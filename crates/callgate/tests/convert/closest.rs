@@ -129,6 +129,32 @@ fn no_profile_has_rules_that_contradict_each_other_behind_socketcall() {
     assert!(error.starts_with("libseccomp also applies rules to socketcall"), "{error}");
 }
 
+/// The entry for `socketcall` is after the one for `socket`, so the reader names `socketcall`.
+#[test]
+fn no_profile_has_rules_for_socketcall_that_contradict_those_behind_it() {
+    let rule = |name, when, verdict| {
+        let syscalls = SyscallSet::one(Arch::X86.number(name).unwrap());
+        Rule { syscalls, when, verdict }
+    };
+    let is_socket = Condition::test(Test::new(Field::arg_low(0).unwrap(), Cmp::Eq, 1));
+    let rules = vec![
+        rule("socketcall", is_socket, Verdict::ALLOW),
+        rule("socket", Condition::always(), Verdict::KILL_PROCESS),
+    ];
+    let x86 = Section::new(Arch::X86, rules, Verdict::errno(1));
+    let aarch64 = Section::new(Arch::Aarch64, Vec::new(), Verdict::ALLOW);
+
+    let policy = Policy::new(vec![x86.clone()], Verdict::KILL_THREAD).unwrap();
+    let error = convert(&policy, &closest_options(Target::Oci)).unwrap_err().to_string();
+    assert_eq!(error, "libseccomp also applies rules to socketcall and ipc of x86");
+
+    let policy = Policy::new(vec![x86, aarch64], Verdict::KILL_THREAD).unwrap();
+    let converted = convert(&policy, &closest_options(Target::Oci)).unwrap();
+    assert_eq!(converted.arches, [Arch::Aarch64]);
+    let why = "libseccomp also applies rules to socketcall and ipc of x86, so this is not an architecture of the profile";
+    assert!(converted.losses.iter().any(|loss| loss.why == why), "{:?}", converted.losses);
+}
+
 /// Minijail's default action may be USER_NOTIF, which permits more than the errno of all other syscalls.
 #[test]
 fn the_default_action_of_minijail_permits_no_more_than_that_of_the_filter() {
