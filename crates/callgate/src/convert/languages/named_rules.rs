@@ -32,8 +32,39 @@ pub(super) struct NamedLanguage {
     pub(super) unsayable: fn(&'static str, &Comparison) -> Option<&'static str>,
 }
 
-/// What rules mean on an architecture, or why they are rejected; many syscalls have the same rules.
-type Meanings = BTreeMap<(Arch, Rules), Result<Func, &'static str>>;
+/// What rules mean on an architecture; many syscalls have the same rules.
+#[derive(Default)]
+struct Meanings {
+    /// For syscalls of the architecture: the meaning, or why the rules are rejected.
+    of_syscalls: BTreeMap<(Arch, Rules), Result<Func, &'static str>>,
+    /// For syscalls that the architecture does not have: whether the rules are rejected.
+    without_number: BTreeMap<(Arch, Rules), bool>,
+}
+
+impl Meanings {
+    /// Whether libseccomp rejects the rules of a name on an architecture that does not have the syscall. It keeps them there, too,
+    /// and on a 32-bit ABI compares low halves only, so that different conditions may become the same.
+    fn is_refused_without_number(
+        &mut self,
+        arch: Arch,
+        name: &str,
+        rules: &Rules,
+        numbering: &Numbering,
+    ) -> bool {
+        if arch.has_multiplexers() && arch.multiplexed(name).is_none() {
+            // There, libseccomp drops them.
+            return false;
+        }
+        *self.without_number.entry((arch, rules.clone())).or_insert_with(|| {
+            let own = rules.iter().filter(|(verdict, _)| *verdict != numbering.default);
+            let mut set = RuleSet::new(arch);
+            for (verdict, all) in own {
+                set.add_syscall_if_known(name, all, *verdict, ());
+            }
+            is_refused(&set, |conflict| conflict.nr.is_none())
+        })
+    }
+}
 
 /// The maximum number of comparisons of nodes to find out whether libseccomp rejects the rules of a syscall.
 const MAX_STEPS: u64 = 2_000_000;
@@ -50,7 +81,7 @@ pub(super) fn named_rules(
     numbering.fit_unnamed(fit)?;
     let names: BTreeSet<&'static str> =
         fit.arches.iter().flat_map(|arch| arch.syscalls().map(|(_, name)| name)).collect();
-    let (mut rules, mut meanings) = (BTreeMap::new(), Meanings::new());
+    let (mut rules, mut meanings) = (BTreeMap::new(), Meanings::default());
     // Rules for the syscalls behind a multiplexer are compared with its own, which must be known.
     let (first, others): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| is_multiplexer(name));
@@ -100,7 +131,7 @@ fn of_name(
                 }
                 if language.refuses_conflicts
                     && !has_number
-                    && is_refused_without_number(arch, name, &rules, numbering)
+                    && meanings.is_refused_without_number(arch, name, &rules, numbering)
                 {
                     differs = Some(CONFLICTING);
                 }
@@ -110,12 +141,12 @@ fn of_name(
                 let key = (*arch, rules.clone());
                 // The default action depends on the number.
                 let has_rules = rules.iter().any(|(verdict, _)| *verdict != numbering.default);
-                let known = meanings.get(&key).copied().filter(|_| has_rules);
+                let known = meanings.of_syscalls.get(&key).copied().filter(|_| has_rules);
                 let own = match known {
                     Some(own) => own,
                     None => meaning(fit, *arch, *nr, &rules, numbering, language)?,
                 };
-                meanings.insert(key, own);
+                meanings.of_syscalls.insert(key, own);
                 match own {
                     Ok(own) if own == wanted => {
                         if language.reaches_multiplexed
@@ -226,17 +257,6 @@ fn meaning(
     let all = fit.store.policy(&policy)?;
     let numbers = fit.store.follow(all, Word::ARCH, arch.token());
     Ok(Ok(fit.store.follow(numbers, Word::NR, nr)))
-}
-
-/// Whether libseccomp rejects the rules of a name on an architecture that does not have the syscall. It keeps them there, too,
-/// and on a 32-bit ABI compares low halves only, so that different conditions may become the same.
-fn is_refused_without_number(arch: Arch, name: &str, rules: &Rules, numbering: &Numbering) -> bool {
-    let own = rules.iter().filter(|(verdict, _)| *verdict != numbering.default);
-    let mut set = RuleSet::new(arch);
-    for (verdict, all) in own {
-        set.add_syscall_if_known(name, all, *verdict, ());
-    }
-    is_refused(&set, |conflict| conflict.nr.is_none())
 }
 
 /// Whether any version of libseccomp rejects one of the rules, with such a conflict or because there are too many to know.
