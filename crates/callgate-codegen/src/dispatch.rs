@@ -1,14 +1,12 @@
 //! Dispatch trees: search trees for arch and syscall number, weighted by the expected syscalls.
 
-use std::hash::Hash;
-
 use crate::query::{self, Interval};
 use rustc_hash::FxHashMap as HashMap;
 
 use super::code::{Code, CodeId, Graph, Held};
 use super::limits::MAX_INTERVALS;
 use super::lower::Lowering;
-use super::reuse::{self, Reuse, Target, TargetInterval};
+use super::reuse::{self, Exit, Reuse, Target, TargetInterval};
 use super::tree::{Price, Tree, WeightedInterval, search_tree, tree_code};
 use super::{Aim, Instructions};
 use callgate_bpf::data::Word;
@@ -22,24 +20,21 @@ const MAX_REUSE_SHARE: f64 = 0.2;
 const NO_EXIT: DiagramError = DiagramError::defect("each class of a search tree has an exit");
 
 /// A search tree, and the targets of its classes.
-struct Search<E> {
+struct Search {
     tree: Tree,
-    targets: Vec<Target<E>>,
+    targets: Vec<Target>,
 }
 
 /// Where arches and numbers continue.
 pub(super) trait Exits {
-    /// An exit.
-    type Exit: Copy + Eq + Hash;
-
     /// The code graph.
     fn graph(&mut self) -> &mut Graph;
 
-    /// The code of an exit, which loads what it tests.
+    /// The code of an exit, which loads what it tests. Equal exits have equal code.
     ///
     /// # Errors
     /// If the diagram exceeds its budget.
-    fn exit(&mut self, exit: Self::Exit) -> Result<CodeId, DiagramError>;
+    fn exit(&mut self, exit: Exit) -> Result<CodeId, DiagramError>;
 
     /// What the program is for.
     fn settings(&self) -> Settings;
@@ -72,33 +67,48 @@ impl Lowering<'_> {
         } else {
             std::mem::take(&mut self.arches)
         };
-        dispatch(self, word, intervals, weights).map(Some)
+        let mut exits: Vec<Func> = Vec::new();
+        let mut exit_of: HashMap<Func, Exit> = HashMap::default();
+        let intervals = intervals.iter().map(|Interval { first, last, then }| {
+            let exit = *exit_of.entry(*then).or_insert(exits.len());
+            if exit == exits.len() {
+                exits.push(*then);
+            }
+            Interval { first: *first, last: *last, then: exit }
+        });
+        let intervals = intervals.collect();
+        let mut functions = Functions { lowering: self, exits };
+        dispatch(&mut functions, word, intervals, weights).map(Some)
     }
 }
 
-impl Exits for Lowering<'_> {
-    type Exit = Func;
+/// The exits of a function of arch or number.
+struct Functions<'f, 's> {
+    lowering: &'f mut Lowering<'s>,
+    exits: Vec<Func>,
+}
 
+impl Exits for Functions<'_, '_> {
     fn graph(&mut self) -> &mut Graph {
-        &mut self.graph
+        &mut self.lowering.graph
     }
 
-    fn exit(&mut self, func: Func) -> Result<CodeId, DiagramError> {
-        self.entry(func)
+    fn exit(&mut self, exit: Exit) -> Result<CodeId, DiagramError> {
+        self.lowering.entry(*self.exits.get(exit).ok_or(NO_EXIT)?)
     }
 
     fn settings(&self) -> Settings {
-        let layout = self.store.layout();
-        Settings { aim: self.aim, instructions: self.instructions, layout }
+        let Lowering { aim, instructions, .. } = *self.lowering;
+        Settings { aim, instructions, layout: self.lowering.store.layout() }
     }
 }
 
 /// The code that finds the exit of the value of a word, which A holds. The intervals cover all values, in order; the weights
 /// of values are in order, too.
-pub(super) fn dispatch<X: Exits>(
-    exits: &mut X,
+pub(super) fn dispatch(
+    exits: &mut dyn Exits,
     word: Word,
-    intervals: Vec<Interval<X::Exit>>,
+    intervals: Vec<Interval<Exit>>,
     weights: Vec<(u32, f64)>,
 ) -> Result<CodeId, DiagramError> {
     let Settings { aim, layout, .. } = exits.settings();
@@ -113,7 +123,7 @@ pub(super) fn dispatch<X: Exits>(
         Some(reuse) => Some(search_separated(exits, word, reuse, &weights)?),
         None => None,
     };
-    let intervals: Vec<TargetInterval<X::Exit>> = intervals
+    let intervals: Vec<TargetInterval> = intervals
         .iter()
         .map(|interval| (interval.first, interval.last, Target::Exit(interval.then)))
         .collect();
@@ -127,18 +137,14 @@ pub(super) fn dispatch<X: Exits>(
     Ok(separated.filter(is_shorter).unwrap_or(code))
 }
 
-fn tree_over<E: Copy + Eq + Hash>(
-    settings: Settings,
-    intervals: &[TargetInterval<E>],
-    weights: &[(u32, f64)],
-) -> Search<E> {
+fn tree_over(settings: Settings, intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Search {
     tree_of(settings, classified(intervals, weights))
 }
 
-fn tree_of<E>(
+fn tree_of(
     Settings { aim, instructions, layout }: Settings,
-    (intervals, targets): (Vec<WeightedInterval>, Vec<Target<E>>),
-) -> Search<E> {
+    (intervals, targets): (Vec<WeightedInterval>, Vec<Target>),
+) -> Search {
     let price = Price::of_number(aim, instructions);
     // The kernel must only recognize constant allow in seccomp filters.
     let bitset_tests = layout != Layout::Seccomp && instructions.allows_bitset_tests();
@@ -147,11 +153,11 @@ fn tree_of<E>(
 }
 
 /// The code of a search; `codes_of` has the code of targets that are not exits.
-fn searched<X: Exits>(
-    exits: &mut X,
+fn searched(
+    exits: &mut dyn Exits,
     word: Word,
-    search: &Search<X::Exit>,
-    codes_of: &[(Target<X::Exit>, CodeId)],
+    search: &Search,
+    codes_of: &[(Target, CodeId)],
 ) -> Result<CodeId, DiagramError> {
     let mut codes = Vec::with_capacity(search.targets.len());
     for target in &search.targets {
@@ -177,10 +183,10 @@ fn searched<X: Exits>(
 }
 
 /// The code of a search in which numbers with a bit reuse the tree of those without it.
-fn search_with_reuse<X: Exits>(
-    exits: &mut X,
+fn search_with_reuse(
+    exits: &mut dyn Exits,
     word: Word,
-    reuse: &Reuse<X::Exit>,
+    reuse: &Reuse,
     weights: &[(u32, f64)],
 ) -> Result<CodeId, DiagramError> {
     let (bit, settings) = (reuse.bit, exits.settings());
@@ -198,10 +204,10 @@ fn search_with_reuse<X: Exits>(
 
 /// The code of a search in which the numbers with a bit are separated first, so that the tree of the others, which they
 /// reuse, is contiguous.
-fn search_separated<X: Exits>(
-    exits: &mut X,
+fn search_separated(
+    exits: &mut dyn Exits,
     word: Word,
-    reuse: &Reuse<X::Exit>,
+    reuse: &Reuse,
     weights: &[(u32, f64)],
 ) -> Result<CodeId, DiagramError> {
     let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
@@ -217,10 +223,10 @@ fn search_separated<X: Exits>(
 }
 
 /// The code of the search among the numbers with the bit, some of which continue at `without`.
-fn with_bit<X: Exits>(
-    exits: &mut X,
+fn with_bit(
+    exits: &mut dyn Exits,
     word: Word,
-    search: &Search<X::Exit>,
+    search: &Search,
     bit: u32,
     without: CodeId,
 ) -> Result<CodeId, DiagramError> {
@@ -243,10 +249,7 @@ const FREQUENT: f64 = 0.03;
 
 /// The same intervals, but each frequent number is an interval of its own: it may be cheaper to test it before its
 /// neighbours, although they have the same target.
-fn split_off_frequent<E: Copy>(
-    intervals: &[TargetInterval<E>],
-    weights: &[(u32, f64)],
-) -> Vec<TargetInterval<E>> {
+fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Vec<TargetInterval> {
     let (Some((start, ..)), Some((_, end, _))) = (intervals.first(), intervals.last()) else {
         return Vec::new();
     };
@@ -278,22 +281,22 @@ fn between(weights: &[(u32, f64)], first: u32, last: u32) -> &[(u32, f64)] {
 }
 
 /// Intervals with weights and classes, among them each frequent number; and the targets of the classes.
-fn classified<E: Copy + Eq + Hash>(
-    intervals: &[TargetInterval<E>],
+fn classified(
+    intervals: &[TargetInterval],
     weights: &[(u32, f64)],
-) -> (Vec<WeightedInterval>, Vec<Target<E>>) {
+) -> (Vec<WeightedInterval>, Vec<Target>) {
     let mut targets = Vec::new();
     let intervals = split_off_frequent(intervals, weights);
     (classify(&intervals, weights, &mut targets), targets)
 }
 
 /// Intervals with weights, and classes instead of targets.
-fn classify<E: Copy + Eq + Hash>(
-    intervals: &[TargetInterval<E>],
+fn classify(
+    intervals: &[TargetInterval],
     weights: &[(u32, f64)],
-    targets: &mut Vec<Target<E>>,
+    targets: &mut Vec<Target>,
 ) -> Vec<WeightedInterval> {
-    let mut class_of: HashMap<Target<E>, usize> = HashMap::default();
+    let mut class_of: HashMap<Target, usize> = HashMap::default();
     let start = intervals.first().map_or(0, |(first, ..)| *first);
     let mut weights = between(weights, start, u32::MAX);
     intervals
@@ -318,14 +321,10 @@ fn classify<E: Copy + Eq + Hash>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Verdict;
-    use callgate_proof::diagram::Store;
 
     #[test]
     fn frequent_numbers_are_intervals_of_their_own() {
-        let mut store = Store::default();
-        let funcs = [1, 2].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
-        let to = |func: usize| Target::Exit(funcs[func - 1]);
+        let to = |exit: usize| Target::Exit(exit);
         let intervals = [(0, 4, to(1)), (5, 9, to(2)), (10, u32::MAX, to(1))];
         let weights = [(2, 1.0), (4, 0.5), (9, 1.0), (10, 0.001)];
         let split = split_off_frequent(&intervals, &weights);

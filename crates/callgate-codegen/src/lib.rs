@@ -8,8 +8,11 @@
 //!            └─ word: masks for argument words
 //! ```
 //!
+//! With the aim [`Aim::Quick`], [`generate_by_cases`] makes code from the [clauses](callgate_proof::Cases) of a policy, without
+//! MTBDD; dispatch, trees and layout are the same.
+//!
 //! The result is not trusted: [`Meaning::prove`](callgate_proof::Meaning::prove) executes it symbolically and
-//! compares.
+//! compares, or [`Cases::prove`](callgate_proof::Cases::prove) follows its paths.
 //!
 //! # Weights, and the prior
 //!

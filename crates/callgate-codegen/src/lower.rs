@@ -298,14 +298,7 @@ impl<'a> Lowering<'a> {
                     codes_without_a.push(self.follow_plan(walk, (exit, 0), pending)?);
                 }
                 let instructions = self.instructions;
-                tree_code(
-                    &mut self.graph,
-                    instructions,
-                    &tree,
-                    &codes,
-                    &codes_without_a,
-                    holding,
-                )
+                tree_code(&mut self.graph, instructions, &tree, &codes, &codes_without_a, holding)
             }
             Plan::AnyBit { mask, then, otherwise } => {
                 let mut test = walk.planner.any_bit(held, mask);

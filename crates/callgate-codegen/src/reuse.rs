@@ -13,10 +13,13 @@ use callgate_proof::diagram::Split;
 /// The minimum number of intervals that reuse must save, because it needs additional tests.
 const MIN_SAVED: usize = 16;
 
+/// The index of an exit.
+pub(super) type Exit = usize;
+
 /// The target of a syscall number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Target<E> {
-    Exit(E),
+pub(super) enum Target {
+    Exit(Exit),
     /// The search among the numbers with the bit.
     WithBit,
     /// The target of the same number without the bit.
@@ -24,27 +27,27 @@ pub(super) enum Target<E> {
 }
 
 /// An interval of numbers: first, last, target.
-pub(super) type TargetInterval<E> = (u32, u32, Target<E>);
+pub(super) type TargetInterval = (u32, u32, Target);
 
 /// The numbers from `bit` to `2 * bit - 1` have nearly the same targets as those below `bit`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reuse<E> {
+pub(super) struct Reuse {
     pub(super) bit: u32,
     /// All numbers; those with the bit are a single interval.
-    pub(super) all: Vec<TargetInterval<E>>,
+    pub(super) all: Vec<TargetInterval>,
     /// The numbers with the bit.
-    pub(super) with: Vec<TargetInterval<E>>,
+    pub(super) with: Vec<TargetInterval>,
 }
 
 /// The best reuse for intervals that cover all numbers, if it saves enough.
-pub(super) fn find<E: Copy + Eq>(intervals: &[Interval<E>]) -> Option<Reuse<E>> {
+pub(super) fn find(intervals: &[Interval<Exit>]) -> Option<Reuse> {
     if intervals.len() < 2 * MIN_SAVED {
         return None;
     }
     (3..32).rev().map(|shift| 1 << shift).find_map(|bit| find_for_bit(intervals, bit))
 }
 
-fn find_for_bit<E: Copy + Eq>(intervals: &[Interval<E>], bit: u32) -> Option<Reuse<E>> {
+fn find_for_bit(intervals: &[Interval<Exit>], bit: u32) -> Option<Reuse> {
     let within = |first: u32, last: u32| {
         let from = intervals.partition_point(|interval| interval.last < first);
         let to = intervals.partition_point(|interval| interval.first <= last);
@@ -55,7 +58,7 @@ fn find_for_bit<E: Copy + Eq>(intervals: &[Interval<E>], bit: u32) -> Option<Reu
     if with.len() < MIN_SAVED || without.len() < MIN_SAVED {
         return None;
     }
-    let mut labelled: Vec<TargetInterval<E>> = Vec::new();
+    let mut labelled: Vec<TargetInterval> = Vec::new();
     let mut others = without.iter().peekable();
     for interval in with {
         let mut at = interval.first.max(bit);
@@ -86,7 +89,7 @@ fn find_for_bit<E: Copy + Eq>(intervals: &[Interval<E>], bit: u32) -> Option<Reu
             (interval.first.max(first), interval.last.min(last), Target::Exit(interval.then))
         })
     };
-    let mut all: Vec<TargetInterval<E>> = outside(0, bit - 1).collect();
+    let mut all: Vec<TargetInterval> = outside(0, bit - 1).collect();
     all.push((bit, last, Target::WithBit));
     if last < u32::MAX {
         all.extend(outside(last + 1, u32::MAX));
@@ -129,21 +132,16 @@ pub(super) fn restrict_below(tree: &Tree, bit: u32, never: usize) -> Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::verdict::Verdict;
-    use callgate_proof::diagram::{Func, Store};
 
     /// Numbers less than 64 with some pattern, and the same with bit 6, except for `differ`.
-    fn numbers(differ: &[u32]) -> (Vec<Interval>, impl Fn(u32) -> Func) {
-        let mut store = Store::default();
-        let allow = store.verdict(Verdict::ALLOW).unwrap();
-        let deny = store.verdict(Verdict::errno(1)).unwrap();
+    fn numbers(differ: &[u32]) -> (Vec<Interval<Exit>>, impl Fn(u32) -> Exit) {
         let differ = differ.to_vec();
         let to = move |value: u32| {
             let pattern = value < 128 && (value & 63) * 7 % 5 < 2;
             let differs = (64..128).contains(&value) && differ.contains(&(value & 63));
-            if pattern ^ differs { allow } else { deny }
+            usize::from(pattern ^ differs)
         };
-        let mut intervals: Vec<Interval> = Vec::new();
+        let mut intervals: Vec<Interval<Exit>> = Vec::new();
         for value in 0..130 {
             match intervals.last_mut() {
                 Some(interval) if interval.then == to(value) => interval.last = value,
@@ -160,7 +158,7 @@ mod tests {
             let (intervals, to) = numbers(differ);
             let Reuse { bit, all, with } = find(&intervals).unwrap();
             assert_eq!(bit, 64);
-            let target_of = |intervals: &[TargetInterval<Func>], value: u32| {
+            let target_of = |intervals: &[TargetInterval], value: u32| {
                 intervals
                     .iter()
                     .find(|(first, last, _)| (*first..=*last).contains(&value))

@@ -10,6 +10,8 @@
 //! - [`Meaning::prove`] accepts a program if both functions are the same node. If they differ,
 //!   [`NotProved::witness`] is a syscall for which they do.
 //!
+//! [`Cases`] is another, quicker proof for usual policies, without MTBDD. It proves a program or says nothing about it.
+//!
 //! The proof covers every value of every field, also arch tokens and syscall numbers that no kernel has. It is
 //! exact. Its only limit is the [budget](diagram::Budget) of nodes and steps; a proof that exceeds it is an error.
 //!

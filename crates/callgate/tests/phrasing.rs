@@ -1,5 +1,6 @@
 //! A program depends on what a policy means, not on how it is phrased: allowlist or denylist, in any
-//! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail.
+//! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail. The quick plan makes
+//! programs from the rules, so it is left out here.
 
 use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
@@ -128,9 +129,9 @@ fn rephrased_policy(policy: &Policy, times: usize, rng: &mut Rng) -> Policy {
 }
 
 fn programs(policy: &Policy) -> Vec<Program> {
-    let aims =
-        Aim::ALL.iter().map(|&aim| Options { model: Model::Uncached, aim, ..Options::default() });
-    aims.map(|options| compile(policy, &options).unwrap().program).collect()
+    let aims = [Aim::Speed, Aim::Size];
+    let options = aims.map(|aim| Options { model: Model::Uncached, aim, ..Options::default() });
+    options.iter().map(|options| compile(policy, options).unwrap().program).collect()
 }
 
 fn the_phrase_does_not_matter(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {

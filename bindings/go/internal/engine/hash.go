@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "1ba1e0df10a08e97bfa51a80553db2c273b597f2f0578f10673dfd0323fa253a"
+const ModuleSHA256 = "bfb6c9392e4d538decd527f3f0a85a05a7439c46f63a4148d09e96d962e71a5f"

@@ -2,17 +2,17 @@
 
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
-use callgate_bpf::verdict::Verdict;
 use callgate_proof::{Cases, Literal, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
 use super::partition::partition;
+use super::remaining::{Literals, Remaining, reduce};
+use crate::Instructions;
 use crate::any_bit::AnyBit;
 use crate::code::{Code, CodeId, Graph, Held};
 use crate::cost::Aim;
-use crate::tree::{Price, search_tree, tree_code};
-use crate::word::weighted;
-use crate::Instructions;
+use crate::query::Interval;
+use crate::tree::{Price, WeightedInterval, search_tree, tree_code};
 
 /// The maximum depth of decisions: each is about a literal of the first clause, or about a word of it.
 const MAX_DEPTH: usize = 48;
@@ -20,51 +20,13 @@ const MAX_DEPTH: usize = 48;
 /// The maximum number of clauses in all lists. Beyond, the MTBDD takes less time.
 const MAX_LISTED: usize = 1 << 15;
 
-/// The maximum number of literals of a clause: the halves of six arguments.
-const MAX_LITERALS: usize = 12;
-
-/// The index of a literal.
-type LiteralId = u16;
-
-/// A clause, or what remains of it: literals of the words that are not yet tested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Remaining {
-    /// The literals, and then zeros.
-    literals: [LiteralId; MAX_LITERALS],
-    count: u16,
-    verdict: Verdict,
-}
-
-impl Remaining {
-    fn new(verdict: Verdict) -> Remaining {
-        Remaining { literals: [0; MAX_LITERALS], count: 0, verdict }
-    }
-
-    fn ids(&self) -> &[LiteralId] {
-        &self.literals[..usize::from(self.count)]
-    }
-
-    fn is_always(&self) -> bool {
-        self.count == 0
-    }
-
-    /// `None` if there are too many literals.
-    fn push(&mut self, literal: LiteralId) -> Option<()> {
-        *self.literals.get_mut(usize::from(self.count))? = literal;
-        self.count += 1;
-        Some(())
-    }
-}
-
 /// The code of lists of clauses.
 pub(super) struct Lists<'c> {
     cases: &'c Cases,
     pub(super) graph: Graph,
     instructions: Instructions,
     price: Price,
-    /// Different literals.
-    literals: Vec<Literal>,
-    index: HashMap<Literal, LiteralId>,
+    literals: Literals,
     /// The code of lists; with `true`, where A holds the first word that the code tests.
     codes: HashMap<(Vec<Remaining>, bool), CodeId>,
     /// The code of the lists of the cases.
@@ -74,19 +36,21 @@ pub(super) struct Lists<'c> {
 
 impl<'c> Lists<'c> {
     pub(super) fn new(cases: &'c Cases, instructions: Instructions) -> Lists<'c> {
-        // The proof by cases knows no bitset tests.
-        let price = Price::of_argument(Aim::Quick, instructions);
         Lists {
             cases,
             graph: Graph::default(),
             instructions,
-            price: Price { bitset_tests: false, ..price },
-            literals: Vec::new(),
-            index: HashMap::default(),
+            price: Price::of_argument(Aim::Quick, instructions),
+            literals: Literals::default(),
             codes: HashMap::default(),
             of_cases: vec![None; cases.lists()],
             listed: 0,
         }
+    }
+
+    /// The code graph, without everything else.
+    pub(super) fn into_graph(self) -> Graph {
+        self.graph
     }
 
     /// The code of a list of the cases; `None` if that is too much.
@@ -97,44 +61,11 @@ impl<'c> Lists<'c> {
         let cases = self.cases;
         let mut clauses = Vec::new();
         for clause in cases.list(list) {
-            let mut remaining = Remaining::new(clause.verdict);
-            for literal in &clause.literals {
-                remaining.push(self.literal(*literal)?)?;
-            }
-            clauses.push(remaining);
+            clauses.push(self.literals.clause(clause)?);
         }
         let code = self.decided(clauses, None, 0)?;
         *self.of_cases.get_mut(list)? = Some(code);
         Some(code)
-    }
-
-    /// The index of a literal; `None` if there are too many.
-    fn literal(&mut self, literal: Literal) -> Option<LiteralId> {
-        if let Some(id) = self.index.get(&literal) {
-            return Some(*id);
-        }
-        let id = LiteralId::try_from(self.literals.len()).ok()?;
-        self.literals.push(literal);
-        self.index.insert(literal, id);
-        Some(id)
-    }
-
-    /// The literals of a clause.
-    pub(super) fn literals<'l>(
-        &'l self,
-        clause: &'l Remaining,
-    ) -> impl Iterator<Item = &'l Literal> + Clone {
-        clause.ids().iter().map(|id| &self.literals[usize::from(*id)])
-    }
-
-    /// The clause with those literals for which `keep` returns true.
-    pub(super) fn with(&self, clause: &Remaining, keep: impl Fn(&Literal) -> bool) -> Remaining {
-        let mut remaining = Remaining::new(clause.verdict);
-        for id in clause.ids().iter().filter(|id| keep(&self.literals[usize::from(**id)])) {
-            remaining.literals[usize::from(remaining.count)] = *id;
-            remaining.count += 1;
-        }
-        remaining
     }
 
     /// The code of a list of clauses, the last of which always holds, where A holds the word `held`.
@@ -159,11 +90,7 @@ impl<'c> Lists<'c> {
         if depth > MAX_DEPTH || self.listed > MAX_LISTED {
             return None;
         }
-        let is_whole = |clause: &Remaining| {
-            let mut of_word = self.literals(clause).filter(|literal| literal.test.word == word);
-            of_word.all(|literal| literal.test.mask == u32::MAX)
-        };
-        let next = match list.iter().all(is_whole) {
+        let next = match self.has_values(&list, word) {
             true => self.over_values(&list, word, depth)?,
             false => self.over_test(&list, word, depth)?,
         };
@@ -185,10 +112,10 @@ impl<'c> Lists<'c> {
             is_high && literal.holds && literal.test == of_zero(literal.test.word)
         };
         let mut counts = [0u32; 16];
-        for literal in list.iter().flat_map(|clause| self.literals(clause)) {
+        for literal in list.iter().flat_map(|clause| self.literals.of(clause)) {
             counts[literal.test.word.index()] += 1;
         }
-        let literals = self.literals(list.first()?);
+        let literals = self.literals.of(list.first()?);
         let priority = |literal: &&Literal| {
             let word = literal.test.word;
             (is_guard(literal), std::cmp::Reverse(counts[word.index()]), word)
@@ -196,33 +123,53 @@ impl<'c> Lists<'c> {
         literals.min_by_key(priority).map(|literal| literal.test.word)
     }
 
+    /// Whether the values of a word are searched for: there are several tests of it, all of the whole word.
+    fn has_values(&self, list: &[Remaining], word: Word) -> bool {
+        let literals = list.iter().flat_map(|clause| self.literals.of(clause));
+        let mut of_word = literals.filter(|literal| literal.test.word == word);
+        let Some(first) = of_word.next() else { return false };
+        let (mut are_whole, mut are_several) = (first.test.mask == u32::MAX, false);
+        for literal in of_word {
+            are_whole &= literal.test.mask == u32::MAX;
+            are_several |= literal.test != first.test;
+        }
+        are_whole && are_several
+    }
+
     /// The code of a search tree over the values of a word, which A holds.
     fn over_values(&mut self, list: &[Remaining], word: Word, depth: usize) -> Option<CodeId> {
-        let mut intervals = partition(self, list, word)?;
-        let mut codes = Vec::with_capacity(intervals.len());
-        for interval in &mut intervals {
-            let list = std::mem::take(&mut interval.then);
-            codes.push(self.decided(list, None, depth + 1)?);
+        let (intervals, lists) = partition(&self.literals, list, word)?;
+        // The code of each list, and the class of that code.
+        let mut codes: Vec<CodeId> = Vec::with_capacity(lists.len());
+        let mut classes: Vec<usize> = Vec::with_capacity(lists.len());
+        let mut class_of: HashMap<CodeId, usize> = HashMap::default();
+        for list in lists {
+            let code = self.decided(list, None, depth + 1)?;
+            let class = *class_of.entry(code).or_insert(codes.len());
+            if class == codes.len() {
+                codes.push(code);
+            }
+            classes.push(class);
         }
-        let intervals = intervals.iter().zip(codes);
-        let mut merged: Vec<crate::query::Interval<CodeId>> = Vec::with_capacity(intervals.len());
-        for (interval, then) in intervals {
-            let (first, last) = (interval.first, interval.last);
+        let mut merged: Vec<WeightedInterval> = Vec::with_capacity(intervals.len());
+        for Interval { first, last, then } in intervals {
+            let class = classes[then];
             match merged.last_mut() {
-                Some(before) if before.then == then => before.last = last,
-                _ => merged.push(crate::query::Interval { first, last, then }),
+                Some(before) if before.class == class => before.last = last,
+                _ => merged.push(WeightedInterval { first, last, class, weight: 0.0 }),
             }
         }
-        let (intervals, exits) = weighted(&merged);
-        let tree = search_tree(&intervals, self.price);
+        let weight = 1.0 / merged.len() as f64;
+        merged.iter_mut().for_each(|interval| interval.weight = weight);
+        let tree = search_tree(&merged, self.price);
         let held = Held { word, mask: u32::MAX };
-        Some(tree_code(&mut self.graph, self.instructions, &tree, &exits, &exits, held))
+        Some(tree_code(&mut self.graph, self.instructions, &tree, &codes, &codes, held))
     }
 
     /// The code that decides the first literal of a word, which A holds.
     fn over_test(&mut self, list: &[Remaining], word: Word, depth: usize) -> Option<CodeId> {
         let is_of_word = |literal: &&Literal| literal.test.word == word;
-        let test = self.literals(list.first()?).find(is_of_word)?.test;
+        let test = self.literals.of(list.first()?).find(is_of_word)?.test;
         let WordTest { mask, is_order, value, .. } = test;
         let any_bit = AnyBit::new(self.instructions, u32::MAX, mask).forgetting();
         // The bits that are set where the test holds; `None` if a mask does not decide that.
@@ -268,21 +215,9 @@ impl<'c> Lists<'c> {
             }
             () => None,
         };
-        let is_possible = self.literals(clause).all(|literal| result(literal) != Some(false));
-        is_possible.then(|| self.with(clause, |literal| result(literal).is_none()))
+        let is_possible = self.literals.of(clause).all(|literal| result(literal) != Some(false));
+        is_possible.then(|| self.literals.with(clause, |literal| result(literal).is_none()))
     }
-}
-
-/// Removes the clauses that have no effect.
-fn reduce(list: &mut Vec<Remaining>) {
-    if let Some(always) = list.iter().position(Remaining::is_always) {
-        list.truncate(always + 1);
-    }
-    let Some(last) = list.pop() else { return };
-    while list.last().is_some_and(|clause| clause.verdict == last.verdict) {
-        list.pop();
-    }
-    list.push(last);
 }
 
 /// The test whether a word is 0.

@@ -19,8 +19,8 @@ use crate::native::Kernel;
 use callgate_bpf::data::Endian;
 use callgate_bpf::{Layout, MAX_INSNS};
 
-/// The maximum number of orders that are tried for branches, with the short plan and otherwise.
-const MAX_TRIES: [usize; 2] = [1, 6];
+/// The maximum number of orders that are tried for branches.
+const MAX_TRIES: usize = 6;
 
 /// The minimum that a branch must save, in machine instructions of the mean syscall.
 const MIN_SAVING: f64 = 0.01;
@@ -69,7 +69,8 @@ pub(crate) fn lay_out(
     }
 
     // Where `ret` costs less at one end of the program, the most frequent one.
-    let mut ends = returns(graph, root, &frequencies.all);
+    let is_searched = aim != Aim::Quick;
+    let mut ends = if is_searched { returns(graph, root, &frequencies.all) } else { Vec::new() };
     if ends.len() > 1 {
         let [first, _, last] = kernel.returns;
         if first > last {
@@ -86,7 +87,7 @@ pub(crate) fn lay_out(
     savings.retain(|saving| saving.native >= MIN_SAVING);
     savings.sort_by(|a, b| b.native.total_cmp(&a.native));
     let pairs = savings.iter().filter_map(|one| Neighbours::new(graph, one.branch, one.next));
-    for pair in pairs.take(MAX_TRIES[usize::from(aim != Aim::Quick)]) {
+    for pair in pairs.take(if is_searched { MAX_TRIES } else { 0 }) {
         chosen.neighbours.push(pair);
         let with_pair = order_of(counts, &chosen);
         match better(&best, &order, &with_pair) {

@@ -1,31 +1,33 @@
 //! From the rules of a policy to clauses.
 
-use callgate_bpf::data::Word;
+use callgate_bpf::verdict::Verdict;
 
+use super::clause_table::ClauseTable;
 use super::distinct::Distinct;
 use super::word_test::{Literal, Simplified, WordTest};
-use super::{Cases, Clause, NumberInterval, SectionCases};
-use crate::policy::{Cmp, Condition, Policy, Rule, Section, Shape, Test, for_each_interval};
+use super::{Cases, NumberInterval, SectionCases};
+use crate::policy::{Cmp, Policy, Rule, Section, Shape, Test, for_each_interval};
 
-/// The maximum number of clauses of a rule, and of literals of a clause.
+/// The maximum number of clauses of a rule.
 const MAX_OF_RULE: usize = 1 << 12;
 
 /// The maximum number of clauses in all lists.
 const MAX_LISTED: usize = 1 << 16;
 
 impl Cases {
-    /// The cases of a policy; `None` if it has variables, or conditions with unusual forms: conditions within conditions
-    /// within conditions, order comparisons of some bits, very many alternatives.
+    /// The cases of a policy; `None` if it has variables, or very many alternatives.
     pub fn of_policy(policy: &Policy) -> Option<Cases> {
         if !policy.variables().is_empty() {
             return None;
         }
         let mut builder = Builder::default();
+        let rules = policy.sections().iter().map(|section| section.rules.len()).sum();
+        builder.clauses.reserve(rules);
         let sections = policy.sections().iter().map(|section| builder.section(section));
         let sections = sections.collect::<Option<Vec<SectionCases>>>()?;
         Some(Cases {
             sections,
-            clauses: builder.clauses.into_values(),
+            clauses: builder.clauses,
             lists: builder.lists.into_values(),
             bad_arch: policy.bad_arch(),
             endian: policy.endian(),
@@ -35,24 +37,34 @@ impl Cases {
 
 #[derive(Default)]
 struct Builder {
-    clauses: Distinct<Clause>,
+    clauses: ClauseTable,
     lists: Distinct<Vec<usize>>,
     listed: usize,
 }
 
 impl Builder {
     fn section(&mut self, section: &Section) -> Option<SectionCases> {
+        // The clauses of all rules, and where those of each rule end.
         let mut of_rules = Vec::with_capacity(section.rules.len());
+        let mut ends = Vec::with_capacity(section.rules.len());
         for rule in &section.rules {
-            of_rules.push(self.clauses_of(rule)?);
+            self.clauses_of(rule, &mut of_rules)?;
+            ends.push(of_rules.len());
         }
-        let default = Clause { literals: Vec::new(), verdict: section.default };
-        let default = self.clauses.index_of(default);
+        let of_rule = |rule: usize| {
+            let start = rule.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied());
+            start.zip(ends.get(rule)).and_then(|(start, end)| of_rules.get(start..*end))
+        };
+        let start = self.clauses.literals.len();
+        let default = self.clauses.index_of(start, section.default);
         let empty = self.lists.index_of(vec![default]);
         let mut intervals: Vec<(u32, usize)> = vec![(0, empty)];
         for_each_interval(&section.rules, u32::MAX, |first, matching| {
-            let of_rules = matching.iter().filter_map(|rule| of_rules.get(*rule));
-            let list: Vec<usize> = of_rules.flatten().copied().chain([default]).collect();
+            let mut list = Vec::with_capacity(matching.len() + 1);
+            for clauses in matching.iter().filter_map(|rule| of_rule(*rule)) {
+                list.extend_from_slice(clauses);
+            }
+            list.push(default);
             self.listed += list.len();
             let list = self.list(list);
             match intervals.last_mut() {
@@ -63,139 +75,169 @@ impl Builder {
             if self.listed <= MAX_LISTED { Ok(()) } else { Err(()) }
         })
         .ok()?;
-        let mut ends: Vec<u32> = intervals.iter().skip(1).map(|(first, _)| first - 1).collect();
-        ends.push(u32::MAX);
-        let of = |((first, list), last)| NumberInterval { first, last, list };
-        let intervals = intervals.into_iter().zip(ends).map(of).collect();
+        let lasts = intervals.iter().skip(1).map(|(first, _)| first.saturating_sub(1));
+        let lasts = lasts.chain([u32::MAX]);
+        let of = |((first, list), last): (&(u32, usize), u32)| NumberInterval {
+            first: *first,
+            last,
+            list: *list,
+        };
+        let intervals = intervals.iter().zip(lasts).map(of).collect();
         Some(SectionCases { token: section.token(), intervals })
     }
 
     /// The index of a list, without clauses that have no effect.
     fn list(&mut self, mut list: Vec<usize>) -> usize {
-        let clause = |index: &usize| self.clauses.get(*index);
-        let always = list.iter().position(|index| clause(index).is_some_and(Clause::is_always));
-        if let Some(always) = always {
+        let clauses = &self.clauses;
+        if let Some(always) = list.iter().position(|clause| clauses.is_always(*clause)) {
             list.truncate(always + 1);
         }
-        // What decides last needs no condition.
-        let verdict = list.last().and_then(clause).map(|clause| clause.verdict);
-        let of_last = |index: &usize| clause(index).map(|clause| clause.verdict) == verdict;
-        let same = list.iter().rev().take_while(|index| of_last(index)).count();
-        if let Some(last) = list.pop().filter(|_| same > 0) {
-            list.truncate(list.len() + 1 - same);
+        // The clauses right before the last one need not be tested if they have its verdict.
+        if let Some(last) = list.pop() {
+            let verdict = clauses.verdict(last);
+            while list.last().is_some_and(|clause| clauses.verdict(*clause) == verdict) {
+                list.pop();
+            }
             list.push(last);
         }
         self.lists.index_of(list)
     }
 
-    /// The clauses of a rule.
-    fn clauses_of(&mut self, rule: &Rule) -> Option<Vec<usize>> {
+    /// Adds the clauses of a rule.
+    fn clauses_of(&mut self, rule: &Rule, clauses: &mut Vec<usize>) -> Option<()> {
+        let before = clauses.len();
         let alternatives = match rule.when.shape() {
             Shape::Any(parts) => parts.as_slice(),
             _ => std::slice::from_ref(&rule.when),
         };
-        let mut clauses = Vec::with_capacity(alternatives.len());
         for alternative in alternatives {
-            let tests = match alternative.shape() {
+            let parts = match alternative.shape() {
                 Shape::All(parts) => parts.as_slice(),
                 _ => std::slice::from_ref(alternative),
             };
-            for literals in conjunctions(tests)? {
-                let clause = Clause { literals, verdict: rule.verdict };
-                clauses.push(self.clauses.index_of(clause));
-                if clauses.len() > MAX_OF_RULE {
-                    return None;
+            let tests = parts.iter().map(|part| match part.shape() {
+                Shape::Test(test) => Some(test),
+                _ => None,
+            });
+            if tests.clone().all(|test| test.is_some()) {
+                self.conjunction(tests.flatten(), rule.verdict, clauses)?;
+            } else {
+                for tests in alternative.alternatives(MAX_OF_RULE)? {
+                    self.conjunction(tests.iter(), rule.verdict, clauses)?;
                 }
             }
-        }
-        Some(clauses)
-    }
-}
-
-impl Clause {
-    fn is_always(&self) -> bool {
-        self.literals.is_empty()
-    }
-}
-
-/// The conjunctions of literals one of which holds exactly if all of these tests do.
-fn conjunctions(tests: &[Condition]) -> Option<Vec<Vec<Literal>>> {
-    let mut all: Vec<Vec<Literal>> = vec![Vec::with_capacity(2 * tests.len())];
-    for test in tests {
-        let Shape::Test(test) = test.shape() else { return None };
-        let (one, other) = alternatives(test)?;
-        let added = match other {
-            Some(_) => all.clone(),
-            None => Vec::new(),
-        };
-        let mut next = conjoined(all, one);
-        next.extend(other.map(|other| conjoined(added, other)).into_iter().flatten());
-        if next.len() > MAX_OF_RULE || tests.len() > MAX_OF_RULE {
-            return None;
-        }
-        all = next;
-    }
-    all.iter_mut().for_each(|literals| literals.sort_unstable());
-    Some(all)
-}
-
-/// The conjunctions with further comparisons, without those that are never true.
-fn conjoined(mut all: Vec<Vec<Literal>>, parts: Alternative) -> Vec<Vec<Literal>> {
-    all.retain_mut(|literals| {
-        parts.iter().flatten().all(|part| match part {
-            Simplified::Constant(holds) => *holds,
-            Simplified::Literal(literal) => {
-                if !literals.contains(literal) {
-                    literals.push(*literal);
-                }
-                true
+            if clauses.len() - before > MAX_OF_RULE {
+                return None;
             }
-        })
-    });
-    all
+        }
+        Some(())
+    }
+
+    /// Adds the clauses one of which holds exactly if all of these tests do.
+    fn conjunction<'t>(
+        &mut self,
+        tests: impl Iterator<Item = &'t Test> + Clone,
+        verdict: Verdict,
+        clauses: &mut Vec<usize>,
+    ) -> Option<()> {
+        let start = self.clauses.literals.len();
+        for test in tests.clone() {
+            let (parts, other) = alternatives(test)?;
+            if other.is_some() {
+                self.clauses.literals.truncate(start);
+                return self.conjunctions(tests, verdict, clauses);
+            }
+            if !add(parts, start, &mut self.clauses.literals) {
+                self.clauses.literals.truncate(start);
+                return Some(());
+            }
+        }
+        clauses.push(self.clauses.index_of(start, verdict));
+        Some(())
+    }
+
+    /// As [`Builder::conjunction`], for tests with alternatives.
+    fn conjunctions<'t>(
+        &mut self,
+        tests: impl Iterator<Item = &'t Test>,
+        verdict: Verdict,
+        clauses: &mut Vec<usize>,
+    ) -> Option<()> {
+        let mut all: Vec<Vec<Literal>> = vec![Vec::new()];
+        for test in tests {
+            let (one, other) = alternatives(test)?;
+            let mut next = Vec::with_capacity(2 * all.len());
+            for parts in [Some(one), other].into_iter().flatten() {
+                for literals in &all {
+                    let mut literals = literals.clone();
+                    if add(parts, 0, &mut literals) {
+                        next.push(literals);
+                    }
+                }
+            }
+            if next.len() > MAX_OF_RULE {
+                return None;
+            }
+            all = next;
+        }
+        for literals in all {
+            let start = self.clauses.literals.len();
+            self.clauses.literals.extend(literals);
+            clauses.push(self.clauses.index_of(start, verdict));
+        }
+        Some(())
+    }
+}
+
+/// Adds comparisons to a conjunction, which starts in `literals` at `start` and stays sorted; returns whether it may hold.
+fn add(parts: Alternative, start: usize, literals: &mut Vec<Literal>) -> bool {
+    parts.into_iter().flatten().all(|part| match part {
+        Simplified::Constant(holds) => holds,
+        Simplified::Literal(literal) => {
+            // Literals are few.
+            let before = literals.iter().skip(start).take_while(|known| **known < literal);
+            let at = start + before.count();
+            if literals.get(at) != Some(&literal) {
+                literals.insert(at, literal);
+            }
+            true
+        }
+    })
 }
 
 /// Up to two comparisons of words that must hold.
 type Alternative = [Option<Simplified>; 2];
 
-/// The alternatives one of which holds exactly if a test does; `None` if it orders some bits of a word.
+/// The alternatives one of which holds exactly if a test does; `None` for a part of a word, which no filter of syscalls has.
 fn alternatives(test: &Test) -> Option<(Alternative, Option<Alternative>)> {
     let mask = test.mask & test.field.full_mask();
     let half = |value: u64| ((value >> 32) as u32, value as u32);
     let ((high_mask, low_mask), (high_value, low_value)) = (half(mask), half(test.value));
     let (high, low) = (test.field.high_word(), test.field.low_word());
-    let is_order = !matches!(test.cmp, Cmp::Eq | Cmp::Ne);
-    let is_whole = |mask: u32| mask == 0 || mask == u32::MAX;
-    if test.field.bits() < 32 || is_order && !(is_whole(high_mask) && is_whole(low_mask)) {
+    if test.field.bits() < 32 {
         return None;
     }
     // A field without a high word has the value 0 there.
-    let of_high = |test: &dyn Fn(Word) -> WordTest| {
-        let test = test(high.unwrap_or(low));
-        let test = if high.is_some() { test } else { WordTest { mask: 0, ..test } };
-        test.simplified()
-    };
-    let high_equal = of_high(&|word| WordTest::equal(word, high_mask, high_value));
-    let low_equal = WordTest::equal(low, low_mask, low_value).simplified();
-    let at_least = |word: Word, mask: u32, value: Option<u32>| match value {
+    let (high_word, high_mask) = (high.unwrap_or(low), if high.is_some() { high_mask } else { 0 });
+    let equal = |word, mask, value| WordTest::equal(word, mask, value).simplified();
+    let at_least = |word, mask, value: Option<u32>| match value {
         Some(value) => WordTest::at_least(word, mask, value).simplified(),
         None => Simplified::Constant(false),
     };
-    let high_above = match high_value.checked_add(1) {
-        Some(next) => of_high(&|word| WordTest::at_least(word, high_mask, next)),
-        None => Simplified::Constant(false),
-    };
-    let high_below = of_high(&|word| WordTest::at_least(word, high_mask, high_value)).negated();
-    let low_at_least = at_least(low, low_mask, Some(low_value));
-    let low_above = at_least(low, low_mask, low_value.checked_add(1));
+    let high_equal = || equal(high_word, high_mask, high_value);
+    let low_equal = || equal(low, low_mask, low_value);
+    let high_above = || at_least(high_word, high_mask, high_value.checked_add(1));
+    let high_below = || at_least(high_word, high_mask, Some(high_value)).negated();
+    let low_at_least = || at_least(low, low_mask, Some(low_value));
+    let low_above = || at_least(low, low_mask, low_value.checked_add(1));
     let one = |a| [Some(a), None];
     let both = |a, b| [Some(a), Some(b)];
     Some(match test.cmp {
-        Cmp::Eq => (both(high_equal, low_equal), None),
-        Cmp::Ne => (one(high_equal.negated()), Some(one(low_equal.negated()))),
-        Cmp::Ge => (one(high_above), Some(both(high_equal, low_at_least))),
-        Cmp::Gt => (one(high_above), Some(both(high_equal, low_above))),
-        Cmp::Lt => (one(high_below), Some(both(high_equal, low_at_least.negated()))),
-        Cmp::Le => (one(high_below), Some(both(high_equal, low_above.negated()))),
+        Cmp::Eq => (both(high_equal(), low_equal()), None),
+        Cmp::Ne => (one(high_equal().negated()), Some(one(low_equal().negated()))),
+        Cmp::Ge => (one(high_above()), Some(both(high_equal(), low_at_least()))),
+        Cmp::Gt => (one(high_above()), Some(both(high_equal(), low_above()))),
+        Cmp::Lt => (one(high_below()), Some(both(high_equal(), low_at_least().negated()))),
+        Cmp::Le => (one(high_below()), Some(both(high_equal(), low_above().negated()))),
     })
 }

@@ -21,10 +21,6 @@ impl<T> Default for Distinct<T> {
 }
 
 impl<T> Distinct<T> {
-    pub(super) fn get(&self, index: usize) -> Option<&T> {
-        self.values.get(index)
-    }
-
     pub(super) fn into_values(self) -> Vec<T> {
         self.values
     }
@@ -67,7 +63,6 @@ mod tests {
         let mut values = Distinct::default();
         let indexes = [5, 7, 5, 9, 7, 9].map(|value| values.index_of(Same(value)));
         assert_eq!(indexes, [0, 1, 0, 2, 1, 2]);
-        assert_eq!(values.get(1), Some(&Same(7)));
         assert_eq!(values.into_values(), [Same(5), Same(7), Same(9)]);
     }
 }

@@ -59,15 +59,50 @@ impl Cases {
     }
 }
 
+/// What is known about a register.
+#[derive(Clone, Copy)]
+enum Value {
+    Unknown,
+    /// Some bits of a word.
+    Bits {
+        word: Word,
+        mask: u32,
+    },
+    /// A word minus a constant.
+    Difference {
+        word: Word,
+        base: u32,
+    },
+    Constant(u32),
+    /// A constant, shifted right by the difference of a word and another constant: a *bitset test* compares it.
+    Shifted {
+        bits: u32,
+        word: Word,
+        base: u32,
+    },
+}
+
 /// A path up to an instruction.
 #[derive(Clone, Copy)]
 struct Path {
     /// The index of the next instruction.
     at: usize,
-    /// The word and the bits of it that A holds; `None` if A holds anything else.
-    a: Option<(Word, u32)>,
+    a: Value,
+    x: Value,
     /// Where the clauses that may hold start in [`Paths::live`].
     live: usize,
+}
+
+/// What an instruction does to a path.
+enum Step {
+    /// The path continues.
+    Next,
+    /// The path ends with the right verdict.
+    Returned,
+    /// The path continues at these instructions, depending on a test: the first one if it holds.
+    Split(WordTest, [usize; 2]),
+    /// The path cannot be followed, or ends with another verdict.
+    Failed,
 }
 
 /// A path that is followed later.
@@ -104,68 +139,116 @@ enum Answer {
 impl Paths<'_> {
     /// Whether every path returns what the clauses demand.
     fn are_proved(&mut self) -> bool {
-        let mut path = Path { at: 0, a: None, live: 0 };
+        let mut path = Path { at: 0, a: Value::Unknown, x: Value::Unknown, live: 0 };
         loop {
             self.steps += 1;
             let Some(insn) = self.insns.get(path.at).filter(|_| self.steps <= MAX_STEPS) else {
                 return false;
             };
-            let k = insn.k;
-            let next = path.at + 1;
-            let split = match insn.op {
-                Op::LdWordAbs => {
-                    path.a = Word::from_offset(k, self.endian).map(|word| (word, u32::MAX));
-                    path.at = next;
-                    continue;
-                }
-                Op::AndK => {
-                    path.a = path.a.map(|(word, mask)| (word, mask & k));
-                    path.at = next;
-                    continue;
-                }
-                Op::Ja => {
-                    path.at = next.saturating_add(k as usize);
-                    continue;
-                }
-                Op::RetK => match self.answer(path.live, Verdict(k)) {
-                    Answer::Differ => return false,
-                    Answer::Agree => None,
-                    Answer::Depends(test) => Some((test, [path.at, path.at])),
-                },
-                _ => {
-                    let targets = [insn.jt, insn.jf].map(|skipped| next + usize::from(skipped));
-                    let comparison = path.a.zip(insn.comparison());
-                    let Some(((word, mask), (relation, Source::K(k)))) = comparison else {
-                        return false;
-                    };
-                    let (test, [holds, fails]) =
-                        match WordTest::of_branch(word, mask, relation, k) {
-                            Simplified::Constant(taken) => {
-                                path.at = targets[usize::from(!taken)];
-                                continue;
-                            }
-                            Simplified::Literal(Literal { test, holds: true }) => (test, targets),
-                            Simplified::Literal(Literal { test, holds: false }) => {
-                                let [then, otherwise] = targets;
-                                (test, [otherwise, then])
-                            }
-                        };
-                    if let Some(result) = self.knowledge.decide(test) {
-                        path.at = if result { holds } else { fails };
+            match self.step(*insn, &mut path) {
+                Step::Next => continue,
+                Step::Failed => return false,
+                Step::Returned => {}
+                Step::Split(test, [holds, fails]) => {
+                    self.assume(Path { at: fails, ..path }, Literal { test, holds: false });
+                    path.at = holds;
+                    let fact = Literal { test, holds: true };
+                    if self.knowledge.learn(fact) {
+                        path.live = self.still_live(fact, path.live);
                         continue;
                     }
-                    Some((test, [holds, fails]))
                 }
-            };
-            if let Some((test, [holds, fails])) = split {
-                self.assume(Path { at: fails, ..path }, Literal { test, holds: false });
-                self.assume(Path { at: holds, ..path }, Literal { test, holds: true });
             }
             match self.resumed() {
                 Some(next) => path = next,
                 None => return true,
             }
         }
+    }
+
+    /// Executes an instruction, the next one of a path.
+    fn step(&mut self, insn: Insn, path: &mut Path) -> Step {
+        let (here, k) = (path.at, insn.k);
+        path.at += 1;
+        match insn.op {
+            Op::LdWordAbs => {
+                let word = Word::from_offset(k, self.endian);
+                path.a = word.map_or(Value::Unknown, |word| Value::Bits { word, mask: u32::MAX });
+            }
+            Op::AndK => {
+                path.a = match path.a {
+                    Value::Bits { word, mask } => Value::Bits { word, mask: mask & k },
+                    _ => Value::Unknown,
+                };
+            }
+            Op::Ja => path.at = path.at.saturating_add(k as usize),
+            Op::SubK => {
+                path.a = match path.a {
+                    Value::Bits { word, mask: u32::MAX } => Value::Difference { word, base: k },
+                    _ => Value::Unknown,
+                };
+            }
+            Op::Tax => path.x = path.a,
+            Op::LdImm => path.a = Value::Constant(k),
+            Op::RshX => {
+                path.a = match (path.a, path.x) {
+                    (Value::Constant(bits), Value::Bits { word, mask: u32::MAX }) => {
+                        Value::Shifted { bits, word, base: 0 }
+                    }
+                    (Value::Constant(bits), Value::Difference { word, base }) => {
+                        Value::Shifted { bits, word, base }
+                    }
+                    _ => Value::Unknown,
+                };
+            }
+            Op::RetK => {
+                return match self.answer(path.live, Verdict(k)) {
+                    Answer::Agree => Step::Returned,
+                    Answer::Depends(test) => Step::Split(test, [here, here]),
+                    Answer::Differ => Step::Failed,
+                };
+            }
+            _ => return self.branch(insn, here, path),
+        }
+        Step::Next
+    }
+
+    /// Executes a branch.
+    fn branch(&self, insn: Insn, here: usize, path: &mut Path) -> Step {
+        let targets = [insn.jt, insn.jf].map(|skipped| path.at + usize::from(skipped));
+        let Some((relation, Source::K(k))) = insn.comparison() else { return Step::Failed };
+        let result = match path.a {
+            Value::Bits { word, mask } => match WordTest::of_branch(word, mask, relation, k) {
+                Simplified::Constant(taken) => taken,
+                Simplified::Literal(literal) => match self.knowledge.decide_literal(literal) {
+                    Some(taken) => taken,
+                    None => {
+                        let [then, otherwise] = targets;
+                        let targets = if literal.holds { targets } else { [otherwise, then] };
+                        return Step::Split(literal.test, targets);
+                    }
+                },
+            },
+            Value::Shifted { bits, word, base } => {
+                let (min, max) = self.knowledge.interval(word);
+                let is_within = min >= base && max.wrapping_sub(base) < u32::BITS;
+                let taken = |value: u32| relation.holds(bits >> (value.wrapping_sub(base) % 32), k);
+                let first = taken(min);
+                match (min..=max).take(32).find(|value| taken(*value) != first) {
+                    _ if !is_within => return Step::Failed,
+                    None => first,
+                    // Where the result changes, the interval is split; then this branch follows again.
+                    Some(at) => {
+                        let test = WordTest::at_least(word, u32::MAX, at);
+                        return Step::Split(test, [here, here]);
+                    }
+                }
+            }
+            Value::Unknown | Value::Constant(_) | Value::Difference { .. } => return Step::Failed,
+        };
+        let [then, otherwise] = targets;
+        path.at = if result { then } else { otherwise };
+        Step::Next
     }
 
     /// Adds a path that is followed later, on which a test has this result.
@@ -180,48 +263,66 @@ impl Paths<'_> {
             self.knowledge.return_to(mark);
             self.live.truncate(live_end);
             if self.knowledge.learn(fact) {
-                path.live = self.still_live(fact.test.word, path.live);
+                path.live = self.still_live(fact, path.live);
                 return Some(path);
             }
         }
         None
     }
 
-    /// Where the clauses start that may still hold after something was learnt about a word.
-    fn still_live(&mut self, word: Word, live: usize) -> usize {
+    /// Where the clauses start that may still hold after a fact was learnt.
+    fn still_live(&mut self, fact: Literal, live: usize) -> usize {
+        let WordTest { word, mask, is_order, value } = fact.test;
         if word == Word::ARCH || word == Word::NR {
             // The clauses are those of this arch and number.
             return live;
         }
+        let (min, max) = self.knowledge.interval(word);
+        let may_hold = |literal: &Literal| {
+            let test = literal.test;
+            match fact.holds {
+                _ if test.word != word => true,
+                // Most literals are of this form.
+                _ if test.mask == u32::MAX && !test.is_order && literal.holds => {
+                    let is_excluded = !fact.holds && fact.test == test;
+                    (min..=max).contains(&test.value) && !is_excluded
+                }
+                true if !is_order && mask == u32::MAX => literal.is_true_for(value),
+                // Hardly anything follows from the inequality of two values.
+                false if !is_order => test != fact.test || !literal.holds,
+                _ => self.knowledge.decide_literal(*literal) != Some(false),
+            }
+        };
         let end = self.live.len();
         for at in live..end {
-            self.steps += 1;
             let Some(index) = self.live.get(at).copied() else { continue };
-            let literals = self.literals(index);
-            let mut of_word = literals.iter().filter(|literal| literal.test.word == word);
-            if of_word.all(|literal| self.knowledge.decide_literal(*literal) != Some(false)) {
+            let literals = self.cases.clauses.get(index).map_or(&[][..], |clause| clause.literals);
+            if literals.iter().all(may_hold) {
                 self.live.push(index);
             }
         }
+        self.steps = self.steps.saturating_add((end - live) as u32);
         end
-    }
-
-    fn literals(&self, index: usize) -> &[Literal] {
-        self.cases.clauses.get(index).map_or(&[], |clause| &clause.literals)
     }
 
     /// Whether the verdict is that of every clause that may be the first to hold.
     fn answer(&mut self, live: usize, verdict: Verdict) -> Answer {
+        /// Comparisons that take as long as a step.
+        const OF_STEP: u32 = 16;
+        let steps = 1 + self.knowledge.comparisons() / OF_STEP;
         let mut open = None;
         let of_path = self.live.get(live..).unwrap_or_default();
         for clause in of_path.iter().filter_map(|index| self.cases.clauses.get(*index)) {
-            self.steps += 1;
+            self.steps = self.steps.saturating_add(steps);
             let mut unknown = None;
             let mut is_possible = true;
-            for literal in &clause.literals {
+            for literal in clause.literals {
                 match self.knowledge.decide_literal(*literal) {
                     Some(true) => {}
-                    Some(false) => is_possible = false,
+                    Some(false) => {
+                        is_possible = false;
+                        break;
+                    }
                     None => unknown = unknown.or(Some(literal.test)),
                 }
             }

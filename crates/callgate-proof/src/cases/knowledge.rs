@@ -10,6 +10,9 @@ use super::word_test::{Literal, WordTest};
 /// The number of words of a syscall.
 const WORDS: usize = 16;
 
+/// How often an interval becomes shorter because one of its ends is excluded. More would be known without this limit.
+const MAX_EXCLUDED_ENDS: u32 = 64;
+
 /// What is known about a word: it is within an interval, and some of its bits are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
@@ -77,6 +80,8 @@ pub(super) struct Knowledge {
     words: [Known; WORDS],
     /// The bits `mask` of a word do not have this value.
     excluded: Vec<(Word, u32, u32)>,
+    /// Results of order tests of some bits of a word, from which nothing else follows.
+    ordered: Vec<Literal>,
     /// What was known before each change.
     before: Vec<(usize, Known)>,
 }
@@ -85,22 +90,26 @@ pub(super) struct Knowledge {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     excluded: usize,
+    ordered: usize,
     before: usize,
 }
 
 impl Knowledge {
     /// Nothing is known.
     pub(super) fn nothing() -> Knowledge {
-        Knowledge { words: [NOTHING; WORDS], excluded: Vec::new(), before: Vec::new() }
+        let (excluded, ordered, before) = (Vec::new(), Vec::new(), Vec::new());
+        Knowledge { words: [NOTHING; WORDS], excluded, ordered, before }
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark { excluded: self.excluded.len(), before: self.before.len() }
+        let (excluded, ordered) = (self.excluded.len(), self.ordered.len());
+        Mark { excluded, ordered, before: self.before.len() }
     }
 
     /// Forgets what was learnt since the mark.
     pub(super) fn return_to(&mut self, mark: Mark) {
         self.excluded.truncate(mark.excluded);
+        self.ordered.truncate(mark.ordered);
         while self.before.len() > mark.before {
             let Some((word, known)) = self.before.pop() else { return };
             if let Some(current) = self.words.get_mut(word) {
@@ -109,8 +118,19 @@ impl Knowledge {
         }
     }
 
+    /// The number of comparisons that a decision may need.
+    pub(super) fn comparisons(&self) -> u32 {
+        (self.excluded.len() + self.ordered.len()) as u32
+    }
+
     fn known(&self, word: Word) -> Known {
         self.words.get(word.index()).copied().unwrap_or(NOTHING)
+    }
+
+    /// The least and the greatest value that a word may have.
+    pub(super) fn interval(&self, word: Word) -> (u32, u32) {
+        let Known { min, max, .. } = self.known(word);
+        (min, max)
     }
 
     /// The result of a test for all values that the word may have; `None` if it is not known.
@@ -122,21 +142,23 @@ impl Knowledge {
             return match () {
                 () if least >= value => Some(true),
                 () if most < value => Some(false),
-                () => None,
+                () => self.ordered.iter().find(|one| one.test == test).map(|one| one.holds),
             };
         }
         if value < least || value > most {
             return Some(false);
         }
-        if value & !mask != 0 || (value ^ known.bits) & known.mask & mask != 0 {
+        let differing = (value ^ known.bits) & known.mask & mask;
+        if differing != 0 || value & !mask != 0 {
             return Some(false);
         }
         if mask & !known.mask == 0 {
             return Some(true);
         }
-        let is_excluded = self.excluded.iter().any(|(of, bits, not)| {
-            *of == word && bits & !mask == 0 && value & bits == *not
-        });
+        let is_excluded = self
+            .excluded
+            .iter()
+            .any(|(of, bits, not)| *of == word && bits & !mask == 0 && value & bits == *not);
         is_excluded.then_some(false)
     }
 
@@ -165,8 +187,10 @@ impl Knowledge {
             (true, false) if is_ordered && value.saturating_sub(1) & others == 0 => {
                 self.learn_interval(word, 0, value.saturating_sub(1) | others)
             }
-            // Nothing is known then, which is safe.
-            (true, _) => true,
+            (true, _) => {
+                self.ordered.push(Literal { test, holds });
+                true
+            }
             (false, true) => {
                 let (mask, bits) = (known.mask | mask, known.bits | value);
                 self.change(word, Known { mask, bits, ..known })
@@ -178,11 +202,12 @@ impl Knowledge {
             }
             (false, false) => {
                 self.excluded.push((word, mask, value));
-                if is_ordered {
+                if is_ordered && mask != u32::MAX {
                     self.excluded.push((word, u32::MAX, value | others));
-                    return self.change(word, known);
                 }
-                true
+                // One end of the interval may be excluded now.
+                let is_end = value | others == known.min || value | others == known.max;
+                !(is_ordered && is_end) || self.change(word, known)
             }
         }
     }
@@ -197,22 +222,25 @@ impl Knowledge {
         true
     }
 
-    /// What is known, so that neither end of the interval is excluded; `None` if there is no value.
+    /// What is known, with an interval that is shorter if its ends are excluded; `None` if there is no value.
     fn without_excluded_ends(&self, word: Word, known: Known) -> Option<Known> {
-        let is_excluded = |end: u32| {
-            self.excluded.iter().any(|(of, mask, not)| {
-                *of == word && *mask == u32::MAX && *not == end
-            })
+        // Values that differ only in bits below the mask are excluded alike; the result has all of these bits.
+        let excluded_with = |end: u32| {
+            let excludes = |(of, mask, not): &&(Word, u32, u32)| *of == word && end & mask == *not;
+            let (_, mask, _) = self.excluded.iter().find(excludes)?;
+            Some(!(u32::MAX.checked_shl(mask.trailing_zeros()).unwrap_or(0)))
         };
         let mut known = known.tightened()?;
-        loop {
-            let next = match known {
-                Known { min, .. } if is_excluded(min) => Known { min: min.checked_add(1)?, ..known },
-                Known { max, .. } if is_excluded(max) => Known { max: max.checked_sub(1)?, ..known },
-                _ => return Some(known),
+        for _ in 0..MAX_EXCLUDED_ENDS {
+            let Known { min, max, .. } = known;
+            let next = match (excluded_with(min), excluded_with(max)) {
+                (Some(below), _) => Known { min: (min | below).checked_add(1)?, ..known },
+                (_, Some(below)) => Known { max: (max & !below).checked_sub(1)?, ..known },
+                (None, None) => break,
             };
             known = next.tightened()?;
         }
+        Some(known)
     }
 }
 
@@ -281,8 +309,7 @@ mod tests {
         assert!(exact * 4 > asked, "{exact} of {asked}");
     }
 
-    /// What the proof learns from a comparison with a whole word, or from the equality of some bits, it knows afterwards,
-    /// unless no value is possible.
+    /// What the proof learns from a comparison, it knows afterwards, unless no value is possible.
     #[test]
     fn what_was_learnt_is_decided() {
         let mut rng = Rng(9);
@@ -291,7 +318,7 @@ mod tests {
             let mut possible: Vec<u32> = (0..64).map(spread).collect();
             for _ in 0..8 {
                 let is_order = rng.below(3) == 0;
-                let mask = if is_order { u32::MAX } else { spread(rng.below(64)) };
+                let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64)) };
                 let value = spread(rng.below(64)) & mask;
                 let test = WordTest { word: Word::NR, mask, is_order, value };
                 if knowledge.decide(test).is_none() {

@@ -17,7 +17,8 @@ pub(super) fn compile_by_cases(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Option<Compiled> {
-    if options.aim != Aim::Quick {
+    // The WebAssembly module has no room for this: it may have 2 MiB.
+    if options.aim != Aim::Quick || cfg!(target_arch = "wasm32") {
         return None;
     }
     let cases = Cases::of_policy(policy)?;

@@ -1,8 +1,9 @@
 //! Compilation with a proof of each program.
 //!
 //! A program is returned only after three checks: the kernel's acceptance rules (by the type
-//! [`Program`](crate::Program)); symbolic execution of the program yields the same node as its description; and the
-//! kernel's own emulator finds each always-allowed syscall constant allow.
+//! [`Program`](crate::Program)); symbolic execution of the program yields the same node as its description, or, with
+//! [`Aim::Quick`](callgate_codegen::Aim::Quick), the program is [proved by cases](callgate_proof::Cases); and the kernel's
+//! own emulator finds each always-allowed syscall constant allow.
 //!
 //! ```
 //! use callgate::compile::{Options, compile};

@@ -71,7 +71,7 @@ pub struct Stats {
     pub expected_insns: Option<f64>,
     /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
-    /// The number of nodes of the diagram.
+    /// The number of nodes of the diagram; 0 if the program was made and [proved by cases](callgate_proof::Cases).
     pub nodes: usize,
     /// Whether the program was proved equal to its description. Always true: the compilation of
     /// a program that is not proved is an error.

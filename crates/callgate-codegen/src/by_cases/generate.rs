@@ -1,0 +1,163 @@
+//! From cases to a program.
+
+use callgate_bpf::Layout;
+use callgate_bpf::data::Word;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::diagram::DiagramError;
+use callgate_proof::{Cases, NumberInterval, SectionCases};
+
+use super::lists::Lists;
+use crate::code::{Code, CodeId, Graph};
+use crate::cost::{Aim, Model};
+use crate::dispatch::{Exits, Settings, dispatch};
+use crate::layout::{Frequencies, Program, lay_out};
+use crate::query::Interval;
+use crate::shares::shares_of_alike;
+use crate::weights::{WeightedSyscall, Weights};
+use crate::{Instructions, native};
+
+/// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
+/// accepts.
+pub fn generate_by_cases(
+    cases: &Cases,
+    weights: &Weights,
+    arches: &[Arch],
+    model: Model,
+    instructions: Instructions,
+) -> Option<Program> {
+    let mut numbers = Vec::new();
+    let around = |token, nr| around(cases, token, nr);
+    let alike = weights.resolve_alike(arches, around, |nr| numbers.push(nr));
+    let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
+    let shares = shares_of_alike(&syscalls, |at| alike[at].count, model);
+    let mut by_cases = ByCases { lists: Lists::new(cases, instructions), instructions };
+    let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
+    let (mut at, mut number) = (0, 0);
+    for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {
+        let mut by_number: Vec<(u32, f64)> = Vec::with_capacity(numbers.len() - number);
+        let mut sum = 0.0;
+        for alike in of_token {
+            let (count, share) = (alike.count as usize, shares[at]);
+            let each = share / f64::from(alike.count);
+            by_number.extend(numbers[number..number + count].iter().map(|nr| (*nr, each)));
+            (at, number, sum) = (at + 1, number + count, sum + share);
+        }
+        let token = of_token.first().map(|alike| alike.first.token)?;
+        let section = cases.sections().iter().find(|section| section.token == token)?;
+        codes.push((token, by_cases.section(section, by_number)?));
+        weights.push((token, sum));
+    }
+    if codes.len() != cases.sections().len() {
+        return None;
+    }
+    let entry = by_cases.arches(&codes, weights, cases.bad_arch())?;
+    // The layout needs their memory.
+    drop((alike, numbers));
+    let graph = by_cases.lists.into_graph();
+    let layout = Layout::Seccomp;
+    let frequencies = Frequencies::new(&graph, entry, layout, (&syscalls, &shares));
+    let kernel = native::kernel(syscalls.first().map_or(0, |syscall| syscall.token));
+    let input = (layout, cases.endian());
+    let program = lay_out(&graph, entry, &frequencies, kernel, input, Aim::Quick);
+    let is_allowed = program.insns.iter().all(|insn| instructions.allows(insn.op));
+    is_allowed.then_some(program)
+}
+
+/// The interval around a number, and whether it is always allowed.
+fn around(cases: &Cases, token: u32, nr: u32) -> Interval<bool> {
+    let section = cases.sections().iter().find(|section| section.token == token);
+    let of_section = section.map_or(&[][..], |section| &section.intervals);
+    let at = of_section.partition_point(|interval| interval.last < nr);
+    match of_section.get(at) {
+        Some(interval) => {
+            let then = cases.verdict(interval.list) == Some(Verdict::ALLOW);
+            Interval { first: interval.first, last: interval.last, then }
+        }
+        None => Interval { first: 0, last: u32::MAX, then: cases.bad_arch() == Verdict::ALLOW },
+    }
+}
+
+struct ByCases<'c> {
+    lists: Lists<'c>,
+    instructions: Instructions,
+}
+
+impl ByCases<'_> {
+    /// The code of the numbers of an arch.
+    fn section(&mut self, section: &SectionCases, weights: Vec<(u32, f64)>) -> Option<CodeId> {
+        // The exits are the lists.
+        let mut codes = vec![None; section.intervals.iter().map(|one| one.list + 1).max()?];
+        for NumberInterval { list, .. } in &section.intervals {
+            codes[*list] = Some(self.lists.code(*list)?);
+        }
+        let intervals = section.intervals.iter().map(|interval| {
+            let NumberInterval { first, last, list } = *interval;
+            Interval { first, last, then: list }
+        });
+        let intervals = intervals.collect();
+        self.dispatched(Word::NR, intervals, codes, weights)
+    }
+
+    /// The code of the arches, with the code of each token, in order.
+    fn arches(
+        &mut self,
+        arches: &[(u32, CodeId)],
+        weights: Vec<(u32, f64)>,
+        bad_arch: Verdict,
+    ) -> Option<CodeId> {
+        let mut codes = vec![Some(self.lists.graph.add(Code::Return(bad_arch)))];
+        let mut intervals: Vec<Interval<usize>> = Vec::with_capacity(2 * arches.len() + 1);
+        let mut next = Some(0);
+        for (token, code) in arches {
+            let (first, last) = (next?, *token);
+            if first < last {
+                intervals.push(Interval { first, last: last - 1, then: 0 });
+            }
+            intervals.push(Interval { first: last, last, then: codes.len() });
+            codes.push(Some(*code));
+            next = token.checked_add(1);
+        }
+        intervals.extend(next.map(|first| Interval { first, last: u32::MAX, then: 0 }));
+        self.dispatched(Word::ARCH, intervals, codes, weights)
+    }
+
+    /// The code that loads a word, and finds the code of its value.
+    fn dispatched(
+        &mut self,
+        word: Word,
+        intervals: Vec<Interval<usize>>,
+        codes: Vec<Option<CodeId>>,
+        weights: Vec<(u32, f64)>,
+    ) -> Option<CodeId> {
+        let (graph, instructions) = (&mut self.lists.graph, self.instructions);
+        let mut exits = Codes { graph, codes, instructions };
+        let code = dispatch(&mut exits, word, intervals, weights).ok()?;
+        match self.lists.graph.get(code) {
+            Code::Return(_) => Some(code),
+            _ => Some(self.lists.graph.add(Code::Load { word, next: code })),
+        }
+    }
+}
+
+/// Exits with code.
+struct Codes<'g> {
+    graph: &'g mut Graph,
+    codes: Vec<Option<CodeId>>,
+    instructions: Instructions,
+}
+
+impl Exits for Codes<'_> {
+    fn graph(&mut self) -> &mut Graph {
+        self.graph
+    }
+
+    fn exit(&mut self, exit: usize) -> Result<CodeId, DiagramError> {
+        let no_code = DiagramError::defect("each exit has code");
+        self.codes.get(exit).copied().flatten().ok_or(no_code)
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { aim: Aim::Quick, instructions: self.instructions, layout: Layout::Seccomp }
+    }
+}

@@ -1,0 +1,117 @@
+//! The quick plan without MTBDD: its programs and its proof, beside the MTBDD and the evaluation of the rules.
+
+use callgate::bpf::{Insn, Op};
+use callgate::codegen::{Aim, Instructions};
+use callgate::compile::{Compiled, Options, compile};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate::proof::diagram::Budget;
+use callgate::proof::{Cases, Meaning};
+use callgate::{Arch, Program, Verdict};
+use callgate_testing::random::{Constants, Rng, named_policies, policies, samples};
+
+fn quick(policy: &Policy, instructions: Instructions) -> Compiled {
+    let options =
+        Options { aim: Aim::Quick, instructions, expected_insns: false, ..Options::default() };
+    compile(policy, &options).unwrap()
+}
+
+/// Whether the MTBDD was not needed.
+fn is_by_cases(compiled: &Compiled) -> bool {
+    compiled.stats.nodes == 0
+}
+
+/// The MTBDD proves the program, too, and it does what the rules say for syscalls near their constants.
+fn check(policy: &Policy, program: &Program, seed: u64) {
+    let mut meaning = Meaning::of_policy(policy, Budget::default()).unwrap();
+    assert!(meaning.prove(program).is_ok(), "{policy:?}\n{:?}", program.insns());
+    let constants = Constants::of_policy(policy);
+    let mut rng = Rng::new(seed);
+    for _ in 0..50 {
+        let data = constants.syscall(&mut rng);
+        let verdict = program.run(&data, policy.endian()).verdict;
+        assert_eq!(verdict, policy.evaluate(&data), "{data:x?} {policy:?}");
+    }
+}
+
+#[test]
+fn policies_as_people_write_them_need_no_mtbdd() {
+    let (mut by_cases, mut all) = (0, 0);
+    for (seed, policy) in samples(&named_policies(8), 1, 300).iter().enumerate() {
+        for instructions in Instructions::ALL.iter().copied() {
+            let compiled = quick(policy, instructions);
+            all += 1;
+            by_cases += usize::from(is_by_cases(&compiled));
+            let ops = compiled.program.insns().iter().map(|insn| insn.op);
+            assert!(ops.into_iter().all(|op| instructions.allows(op)));
+            check(policy, &compiled.program, seed as u64);
+        }
+    }
+    println!("{by_cases} of {all}");
+    assert!(by_cases * 10 > all * 9, "{by_cases} of {all}");
+}
+
+/// Nested conditions, masks and orders of all kinds. Where there are no cases, or too many, the MTBDD is used.
+#[test]
+fn any_policies_get_a_right_program() {
+    let (mut by_cases, mut all) = (0, 0);
+    for (seed, policy) in samples(&policies(4), 2, 250).iter().enumerate() {
+        let compiled = quick(policy, Instructions::All);
+        all += 1;
+        by_cases += usize::from(is_by_cases(&compiled));
+        check(policy, &compiled.program, seed as u64);
+    }
+    println!("{by_cases} of {all}");
+    assert!(by_cases * 2 > all, "{by_cases} of {all}");
+}
+
+/// What the proof by cases accepts, the MTBDD accepts: also programs in which an instruction was changed, for the policies of
+/// the tests above.
+#[test]
+fn changed_programs_are_not_proved() {
+    let (mut refused, mut equal) = (0, 0);
+    let named = samples(&named_policies(5), 3, 120);
+    for policy in named.iter().chain(&samples(&policies(3), 4, 60)) {
+        let Some(cases) = Cases::of_policy(policy) else { continue };
+        let program = quick(policy, Instructions::All).program;
+        let mut meaning = Meaning::of_policy(policy, Budget::default()).unwrap();
+        let mut rng = Rng::new(7);
+        for at in (0..program.len()).step_by(1 + program.len() / 12) {
+            let mut insns = program.insns().to_vec();
+            let insn: &mut Insn = &mut insns[at];
+            match rng.below(4) {
+                0 => insn.k ^= 1 << rng.below(32),
+                1 => insn.k = insn.k.wrapping_add(1),
+                2 if insn.op == Op::LdWordAbs => insn.k = insn.k.wrapping_add(4) % 64,
+                _ => std::mem::swap(&mut insn.jt, &mut insn.jf),
+            }
+            let Ok(changed) = Program::new(insns) else { continue };
+            let is_right = meaning.prove(&changed).is_ok();
+            assert!(is_right || !cases.prove(&changed), "{policy:?}\n{:?}", changed.insns());
+            refused += usize::from(!is_right);
+            equal += usize::from(is_right);
+        }
+    }
+    println!("{refused} refused, {equal} equal");
+    assert!(refused > 500 && equal > 50, "{refused} {equal}");
+}
+
+/// All syscalls share the test that a high half is 0, and equal conditions have one piece of code.
+#[test]
+fn equal_conditions_are_shared() {
+    let rule = |nr, value| Rule {
+        syscalls: SyscallSet::one(nr),
+        when: Condition::test(Test::new(Field::arg(1).unwrap(), Cmp::Eq, value)),
+        verdict: Verdict::ALLOW,
+    };
+    let program = |rules| {
+        let section = Section::new(Arch::Aarch64, rules, Verdict::errno(1));
+        let compiled =
+            quick(&Policy::new(vec![section], Verdict::errno(1)).unwrap(), Instructions::All);
+        assert!(is_by_cases(&compiled));
+        compiled.program.len()
+    };
+    let one = program(vec![rule(10, 5)]);
+    assert_eq!(program(vec![rule(10, 5), rule(20, 5)]), one + 1, "one more number");
+    assert_eq!(program(vec![rule(10, 5), rule(20, 6)]), one + 3, "a number, a load and a value");
+    assert_eq!(program(vec![rule(10, 5), rule(10, 6), rule(10, 9)]), one + 2, "two more values");
+}
