@@ -63,7 +63,7 @@ impl ClauseTable {
     pub(super) fn index_of(&mut self, start: usize, verdict: Verdict) -> usize {
         let literals = self.literals.get(start..).unwrap_or_default();
         let clause = Clause { literals, verdict };
-        let hash = FxBuildHasher.hash_one(&clause);
+        let hash = FxBuildHasher.hash_one(clause);
         let last = self.last.get(&hash).copied();
         let mut at = last;
         while let Some(index) = at {
