@@ -70,6 +70,12 @@ pub(super) struct Graph {
 }
 
 impl Graph {
+    /// A graph that has room for this number of nodes.
+    pub(super) fn with_capacity(nodes: usize) -> Graph {
+        let index = HashMap::with_capacity_and_hasher(nodes, Default::default());
+        Graph { codes: Vec::with_capacity(nodes), index }
+    }
+
     /// The node of this code; a branch with equal successors is that successor.
     pub(super) fn add(&mut self, code: Code) -> CodeId {
         match code {

@@ -36,9 +36,12 @@ pub(super) struct Lists<'c> {
 
 impl<'c> Lists<'c> {
     pub(super) fn new(cases: &'c Cases, instructions: Instructions) -> Lists<'c> {
+        // About one node for each interval of numbers, and for each clause.
+        let intervals = cases.sections().iter().map(|section| section.intervals.len());
+        let clauses = (0..cases.lists()).map(|list| cases.list(list).count());
         Lists {
             cases,
-            graph: Graph::default(),
+            graph: Graph::with_capacity(intervals.chain(clauses).sum()),
             instructions,
             price: Price::of_argument(Aim::Quick, instructions),
             literals: Literals::default(),
