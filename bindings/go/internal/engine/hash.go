@@ -3,4 +3,4 @@
 package engine
 
 // ModuleSHA256 is the hash of the WebAssembly module from which engine.go was translated.
-const ModuleSHA256 = "bfb6c9392e4d538decd527f3f0a85a05a7439c46f63a4148d09e96d962e71a5f"
+const ModuleSHA256 = "8de1802174b3770c970febae154ff01af41911eb716bae96606857bb022c24d5"
