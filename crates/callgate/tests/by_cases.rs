@@ -64,11 +64,10 @@ fn any_policies_get_a_right_program() {
     assert!(by_cases * 2 > all, "{by_cases} of {all}");
 }
 
-/// What the proof by cases accepts, the MTBDD accepts: also programs in which an instruction was changed, for the policies of
-/// the tests above.
+/// Of programs in which an instruction was changed, the proof by cases accepts only what the MTBDD accepts, and most of that.
 #[test]
-fn changed_programs_are_not_proved() {
-    let (mut refused, mut equal) = (0, 0);
+fn changed_programs_are_proved_only_if_they_are_right() {
+    let (mut refused, mut equal, mut proved) = (0, 0, 0);
     let named = samples(&named_policies(5), 3, 120);
     for policy in named.iter().chain(&samples(&policies(3), 4, 60)) {
         let Some(cases) = Cases::of_policy(policy) else { continue };
@@ -86,13 +85,15 @@ fn changed_programs_are_not_proved() {
             }
             let Ok(changed) = Program::new(insns) else { continue };
             let is_right = meaning.prove(&changed).is_ok();
-            assert!(is_right || !cases.prove(&changed), "{policy:?}\n{:?}", changed.insns());
+            let is_proved = cases.prove(&changed);
+            assert!(is_right || !is_proved, "{policy:?}\n{:?}", changed.insns());
             refused += usize::from(!is_right);
             equal += usize::from(is_right);
+            proved += usize::from(is_proved);
         }
     }
-    println!("{refused} refused, {equal} equal");
-    assert!(refused > 500 && equal > 50, "{refused} {equal}");
+    println!("{refused} refused, {equal} equal, {proved} of them proved");
+    assert!(refused > 500 && equal > 50 && proved * 10 > equal * 9, "{refused} {equal} {proved}");
 }
 
 /// All syscalls share the test that a high half is 0, and equal conditions have one piece of code.

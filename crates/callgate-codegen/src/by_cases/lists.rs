@@ -18,7 +18,7 @@ use crate::tree::{Price, WeightedInterval, search_tree, tree_code};
 const MAX_DEPTH: usize = 48;
 
 /// The maximum number of clauses in all lists. Beyond, the MTBDD takes less time.
-const MAX_LISTED: usize = 1 << 15;
+const MAX_REMAINING: usize = 1 << 15;
 
 /// The code of lists of clauses.
 pub(super) struct Lists<'c> {
@@ -90,7 +90,7 @@ impl<'c> Lists<'c> {
         }
         let (list, is_held) = key;
         self.listed += list.len();
-        if depth > MAX_DEPTH || self.listed > MAX_LISTED {
+        if depth > MAX_DEPTH || self.listed > MAX_REMAINING {
             return None;
         }
         let next = match self.has_values(&list, word) {

@@ -1,10 +1,8 @@
 //! The clauses of a policy.
 
-use std::hash::BuildHasher;
-
 use callgate_bpf::verdict::Verdict;
-use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
+use super::distinct::Indexes;
 use super::word_test::Literal;
 
 /// A conjunction, and the verdict of the syscalls for which it is the first to hold.
@@ -17,13 +15,12 @@ pub struct Clause<'c> {
 }
 
 /// Distinct clauses with consecutive indexes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ClauseTable {
     /// The literals of all clauses, those of each in order.
     pub(super) literals: Vec<Literal>,
     clauses: Vec<Entry>,
-    /// The last clause with a hash.
-    last: HashMap<u64, usize>,
+    indexes: Indexes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,8 +29,6 @@ struct Entry {
     start: usize,
     end: usize,
     verdict: Verdict,
-    /// The clause before it with the same hash.
-    before: Option<usize>,
 }
 
 impl ClauseTable {
@@ -43,11 +38,11 @@ impl ClauseTable {
         const LITERALS: usize = 2;
         self.literals.reserve(LITERALS * clauses);
         self.clauses.reserve(clauses);
-        self.last.reserve(clauses);
+        self.indexes.reserve(clauses);
     }
 
     pub(super) fn get(&self, clause: usize) -> Option<Clause<'_>> {
-        let Entry { start, end, verdict, .. } = *self.clauses.get(clause)?;
+        let Entry { start, end, verdict } = *self.clauses.get(clause)?;
         Some(Clause { literals: self.literals.get(start..end)?, verdict })
     }
 
@@ -63,25 +58,11 @@ impl ClauseTable {
     pub(super) fn index_of(&mut self, start: usize, verdict: Verdict) -> usize {
         let literals = self.literals.get(start..).unwrap_or_default();
         let clause = Clause { literals, verdict };
-        let hash = FxBuildHasher.hash_one(clause);
-        let last = self.last.get(&hash).copied();
-        let mut at = last;
-        while let Some(index) = at {
-            if self.get(index) == Some(clause) {
-                self.literals.truncate(start);
-                return index;
-            }
-            at = self.clauses.get(index).and_then(|entry| entry.before);
+        if let Some(index) = self.indexes.find(&clause, |index| self.get(index) == Some(clause)) {
+            self.literals.truncate(start);
+            return index;
         }
-        let index = self.clauses.len();
-        self.clauses.push(Entry { start, end: self.literals.len(), verdict, before: last });
-        self.last.insert(hash, index);
-        index
-    }
-}
-
-impl PartialEq for ClauseTable {
-    fn eq(&self, other: &ClauseTable) -> bool {
-        self.literals == other.literals && self.clauses == other.clauses
+        self.clauses.push(Entry { start, end: self.literals.len(), verdict });
+        self.indexes.add(&clause)
     }
 }

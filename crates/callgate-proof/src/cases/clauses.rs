@@ -11,8 +11,14 @@ use crate::policy::{Cmp, Policy, Rule, Section, Shape, Test, for_each_interval};
 /// The maximum number of clauses of a rule.
 const MAX_OF_RULE: usize = 1 << 12;
 
-/// The maximum number of clauses in all lists.
+/// The maximum number of literals of a clause. Few rules compare more than the halves of six arguments.
+const MAX_LITERALS: usize = 16;
+
+/// The maximum number of rules and clauses in all lists.
 const MAX_LISTED: usize = 1 << 16;
+
+/// The maximum number of comparisons that are added to conjunctions. Beyond, the MTBDD takes less time.
+const MAX_ADDED: usize = 1 << 17;
 
 impl Cases {
     /// The cases of a policy; `None` if it has variables, or very many alternatives.
@@ -40,6 +46,7 @@ struct Builder {
     clauses: ClauseTable,
     lists: Distinct<Vec<usize>>,
     listed: usize,
+    added: usize,
 }
 
 impl Builder {
@@ -65,7 +72,7 @@ impl Builder {
                 list.extend_from_slice(clauses);
             }
             list.push(default);
-            self.listed += list.len();
+            self.listed += matching.len() + list.len();
             let list = self.list(list);
             match intervals.last_mut() {
                 Some(last) if last.0 == first => last.1 = list,
@@ -142,12 +149,13 @@ impl Builder {
     ) -> Option<()> {
         let start = self.clauses.literals.len();
         for test in tests.clone() {
+            self.charge()?;
             let (parts, other) = alternatives(test)?;
             if other.is_some() {
                 self.clauses.literals.truncate(start);
                 return self.conjunctions(tests, verdict, clauses);
             }
-            if !add(parts, start, &mut self.clauses.literals) {
+            if !add(parts, start, &mut self.clauses.literals)? {
                 self.clauses.literals.truncate(start);
                 return Some(());
             }
@@ -169,8 +177,9 @@ impl Builder {
             let mut next = Vec::with_capacity(2 * all.len());
             for parts in [Some(one), other].into_iter().flatten() {
                 for literals in &all {
+                    self.charge()?;
                     let mut literals = literals.clone();
-                    if add(parts, 0, &mut literals) {
+                    if add(parts, 0, &mut literals)? {
                         next.push(literals);
                     }
                 }
@@ -187,22 +196,31 @@ impl Builder {
         }
         Some(())
     }
+
+    /// Counts a comparison that is added; `None` beyond the limit.
+    fn charge(&mut self) -> Option<()> {
+        self.added += 1;
+        (self.added <= MAX_ADDED).then_some(())
+    }
 }
 
-/// Adds comparisons to a conjunction, which starts in `literals` at `start` and stays sorted; returns whether it may hold.
-fn add(parts: Alternative, start: usize, literals: &mut Vec<Literal>) -> bool {
-    parts.into_iter().flatten().all(|part| match part {
-        Simplified::Constant(holds) => holds,
-        Simplified::Literal(literal) => {
-            // Literals are few.
-            let before = literals.iter().skip(start).take_while(|known| **known < literal);
-            let at = start + before.count();
-            if literals.get(at) != Some(&literal) {
-                literals.insert(at, literal);
+/// Adds comparisons to a conjunction, which starts in `literals` at `start` and stays sorted. Returns whether it may hold;
+/// `None` if it has too many literals.
+fn add(parts: Alternative, start: usize, literals: &mut Vec<Literal>) -> Option<bool> {
+    for part in parts.into_iter().flatten() {
+        match part {
+            Simplified::Constant(true) => {}
+            Simplified::Constant(false) => return Some(false),
+            Simplified::Literal(literal) => {
+                let before = literals.iter().skip(start).take_while(|known| **known < literal);
+                let at = start + before.count();
+                if literals.get(at) != Some(&literal) {
+                    literals.insert(at, literal);
+                }
             }
-            true
         }
-    })
+    }
+    (literals.len() - start <= MAX_LITERALS).then_some(true)
 }
 
 /// Up to two comparisons of words that must hold.

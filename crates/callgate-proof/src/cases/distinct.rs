@@ -4,45 +4,70 @@ use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
-/// Distinct values with consecutive indexes. Each is stored once.
-#[derive(Debug)]
-pub(super) struct Distinct<T> {
-    values: Vec<T>,
+/// The indexes of distinct values by their hashes. The values are elsewhere, each of them once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Indexes {
     /// The index of the last value with a hash.
     last: HashMap<u64, usize>,
     /// Per value, the index of the value before it with the same hash.
     before: Vec<Option<usize>>,
 }
 
-impl<T> Default for Distinct<T> {
-    fn default() -> Distinct<T> {
-        Distinct { values: Vec::new(), last: HashMap::default(), before: Vec::new() }
+impl Indexes {
+    /// Prepares for this number of further values.
+    pub(super) fn reserve(&mut self, values: usize) {
+        self.last.reserve(values);
+        self.before.reserve(values);
+    }
+
+    /// The index of a value, if `is_equal` finds it among those with its hash.
+    pub(super) fn find(
+        &self,
+        value: &impl Hash,
+        is_equal: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let mut at = self.last.get(&FxBuildHasher.hash_one(value)).copied();
+        while let Some(index) = at.filter(|index| !is_equal(*index)) {
+            at = self.before.get(index).copied().flatten();
+        }
+        at
+    }
+
+    /// Adds a value that is not found; its index is the number of values before.
+    pub(super) fn add(&mut self, value: &impl Hash) -> usize {
+        let index = self.before.len();
+        self.before.push(self.last.insert(FxBuildHasher.hash_one(value), index));
+        index
     }
 }
 
-impl<T> Distinct<T> {
-    pub(super) fn into_values(self) -> Vec<T> {
-        self.values
+/// Distinct values with consecutive indexes.
+#[derive(Debug)]
+pub(super) struct Distinct<T> {
+    values: Vec<T>,
+    indexes: Indexes,
+}
+
+impl<T> Default for Distinct<T> {
+    fn default() -> Distinct<T> {
+        Distinct { values: Vec::new(), indexes: Indexes::default() }
     }
 }
 
 impl<T: Eq + Hash> Distinct<T> {
     /// The index of a value.
     pub(super) fn index_of(&mut self, value: T) -> usize {
-        let hash = FxBuildHasher.hash_one(&value);
-        let last = self.last.get(&hash).copied();
-        let mut at = last;
-        while let Some(index) = at {
-            if self.values.get(index) == Some(&value) {
-                return index;
-            }
-            at = self.before.get(index).copied().flatten();
+        let is_equal = |index: usize| self.values.get(index) == Some(&value);
+        if let Some(index) = self.indexes.find(&value, is_equal) {
+            return index;
         }
-        let index = self.values.len();
+        let index = self.indexes.add(&value);
         self.values.push(value);
-        self.before.push(last);
-        self.last.insert(hash, index);
         index
+    }
+
+    pub(super) fn into_values(self) -> Vec<T> {
+        self.values
     }
 }
 

@@ -8,9 +8,12 @@ use super::Cases;
 use super::knowledge::{Knowledge, Mark};
 use super::word_test::{Literal, Simplified, WordTest};
 
-/// The maximum number of steps of a proof: executed instructions, and clauses that are evaluated. Where the proof needs more,
-/// that by MTBDD is quicker.
+/// The maximum number of steps of a proof: executed instructions, evaluated clauses and literals, and comparisons with what is
+/// excluded.
 const MAX_STEPS: u32 = 400_000;
+
+/// How many comparisons with what is excluded take as long as a step.
+const COMPARED_IN_STEP: u32 = 16;
 
 impl Cases {
     /// Whether the program is proved to compute the function of the policy. `false` says nothing about the program: it may
@@ -33,7 +36,7 @@ impl Cases {
             if !knowledge.learn_interval(Word::NR, first, last)
                 || !facts.iter().all(|fact| knowledge.learn(*fact))
             {
-                // No such syscall exists.
+                // No such syscall exists. The next one begins with nothing known again.
                 return true;
             }
             paths.live.clear();
@@ -141,10 +144,12 @@ impl Paths<'_> {
     fn are_proved(&mut self) -> bool {
         let mut path = Path { at: 0, a: Value::Unknown, x: Value::Unknown, live: 0 };
         loop {
-            self.steps += 1;
-            let Some(insn) = self.insns.get(path.at).filter(|_| self.steps <= MAX_STEPS) else {
+            self.steps = self.steps.saturating_add(1);
+            let compared = self.knowledge.compared() / COMPARED_IN_STEP;
+            if self.steps.saturating_add(compared) > MAX_STEPS {
                 return false;
-            };
+            }
+            let Some(insn) = self.insns.get(path.at) else { return false };
             match self.step(*insn, &mut path) {
                 Step::Next => continue,
                 Step::Failed => return false,
@@ -307,13 +312,10 @@ impl Paths<'_> {
 
     /// Whether the verdict is that of every clause that may be the first to hold.
     fn answer(&mut self, live: usize, verdict: Verdict) -> Answer {
-        /// Comparisons that take as long as a step.
-        const OF_STEP: u32 = 16;
-        let steps = 1 + self.knowledge.comparisons() / OF_STEP;
         let mut open = None;
         let of_path = self.live.get(live..).unwrap_or_default();
         for clause in of_path.iter().filter_map(|index| self.cases.clauses.get(*index)) {
-            self.steps = self.steps.saturating_add(steps);
+            self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
             let mut unknown = None;
             let mut is_possible = true;
             for literal in clause.literals {

@@ -3,12 +3,11 @@
 //! Everything here is an upper bound of the values that a word may have: an interval, bits with known values, and
 //! comparisons that failed.
 
+use std::cell::Cell;
+
 use callgate_bpf::data::Word;
 
-use super::word_test::{Literal, WordTest};
-
-/// The number of words of a syscall.
-const WORDS: usize = 16;
+use super::word_test::{Literal, WordTest, at_least};
 
 /// How often an interval becomes shorter because one of its ends is excluded. More would be known without this limit.
 const MAX_EXCLUDED_ENDS: u32 = 64;
@@ -57,33 +56,18 @@ impl Known {
     }
 }
 
-/// The least value of at least `min` whose bits `mask` are `bits`.
-fn at_least(min: u32, mask: u32, bits: u32) -> Option<u32> {
-    let differing = (min ^ bits) & mask;
-    let Some(first) = differing.checked_ilog2() else { return Some(min) };
-    // The leading bits up to one that is raised from 0 to 1, then the least that is possible.
-    let raised = match bits >> first & 1 {
-        1 => first,
-        _ => {
-            let above = u32::MAX.checked_shl(first + 1).unwrap_or(0);
-            let free = !mask & !min & above;
-            (free != 0).then(|| free.trailing_zeros())?
-        }
-    };
-    let leading = u32::MAX.checked_shl(raised + 1).unwrap_or(0);
-    Some(min & leading | 1 << raised | bits & !leading)
-}
-
 /// What is known about all words.
 #[derive(Debug)]
 pub(super) struct Knowledge {
-    words: [Known; WORDS],
+    words: [Known; Word::COUNT],
     /// The bits `mask` of a word do not have this value.
     excluded: Vec<(Word, u32, u32)>,
     /// Results of order tests of some bits of a word, from which nothing else follows.
     ordered: Vec<Literal>,
     /// What was known before each change.
     before: Vec<(usize, Known)>,
+    /// The number of excluded values and results that were looked at.
+    compared: Cell<u32>,
 }
 
 /// A state to return to.
@@ -98,7 +82,8 @@ impl Knowledge {
     /// Nothing is known.
     pub(super) fn nothing() -> Knowledge {
         let (excluded, ordered, before) = (Vec::new(), Vec::new(), Vec::new());
-        Knowledge { words: [NOTHING; WORDS], excluded, ordered, before }
+        let compared = Cell::new(0);
+        Knowledge { words: [NOTHING; Word::COUNT], excluded, ordered, before, compared }
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -118,9 +103,13 @@ impl Knowledge {
         }
     }
 
-    /// The number of comparisons that a decision may need.
-    pub(super) fn comparisons(&self) -> u32 {
-        (self.excluded.len() + self.ordered.len()) as u32
+    /// The number of comparisons with excluded values and with results of order tests so far.
+    pub(super) fn compared(&self) -> u32 {
+        self.compared.get()
+    }
+
+    fn count(&self, comparisons: usize) {
+        self.compared.set(self.compared.get().saturating_add(comparisons as u32));
     }
 
     fn known(&self, word: Word) -> Known {
@@ -142,7 +131,10 @@ impl Knowledge {
             return match () {
                 () if least >= value => Some(true),
                 () if most < value => Some(false),
-                () => self.ordered.iter().find(|one| one.test == test).map(|one| one.holds),
+                () => {
+                    self.count(self.ordered.len());
+                    self.ordered.iter().find(|one| one.test == test).map(|one| one.holds)
+                }
             };
         }
         if value < least || value > most {
@@ -155,6 +147,7 @@ impl Knowledge {
         if mask & !known.mask == 0 {
             return Some(true);
         }
+        self.count(self.excluded.len());
         let is_excluded = self
             .excluded
             .iter()
@@ -167,14 +160,15 @@ impl Knowledge {
         self.decide(literal.test).map(|result| result == literal.holds)
     }
 
-    /// Adds that a word is in this interval. Returns whether that is possible; afterwards only [`Knowledge::return_to`] is.
+    /// Adds that a word is in this interval. Returns whether it has a value there; if not, nothing may follow but
+    /// [`Knowledge::return_to`].
     pub(super) fn learn_interval(&mut self, word: Word, first: u32, last: u32) -> bool {
         let known = self.known(word);
         self.change(word, Known { min: known.min.max(first), max: known.max.min(last), ..known })
     }
 
-    /// Adds the result of a test that is not [decided](Self::decide). Returns whether it is possible; afterwards only
-    /// [`Knowledge::return_to`] is.
+    /// Adds the result of a test that is not [decided](Self::decide). Returns whether the word has a value then; if not, nothing
+    /// may follow but [`Knowledge::return_to`].
     pub(super) fn learn(&mut self, Literal { test, holds }: Literal) -> bool {
         let WordTest { word, mask, is_order, value } = test;
         let known = self.known(word);
@@ -232,6 +226,7 @@ impl Knowledge {
         };
         let mut known = known.tightened()?;
         for _ in 0..MAX_EXCLUDED_ENDS {
+            self.count(2 * self.excluded.len());
             let Known { min, max, .. } = known;
             let next = match (excluded_with(min), excluded_with(max)) {
                 (Some(below), _) => Known { min: (min | below).checked_add(1)?, ..known },
@@ -246,8 +241,8 @@ impl Knowledge {
 
 #[cfg(test)]
 mod tests {
+    use super::super::word_test::Simplified;
     use super::*;
-    use callgate_bpf::data::Word;
 
     struct Rng(u64);
 
@@ -289,10 +284,11 @@ mod tests {
                     None => {
                         let holds = rng.below(2) == 0;
                         let mark = knowledge.mark();
-                        let before = format!("{knowledge:?}");
+                        let before = format!("{:?}", (&knowledge.words, &knowledge.excluded));
                         knowledge.learn(Literal { test, holds: !holds });
                         knowledge.return_to(mark);
-                        assert_eq!(format!("{knowledge:?}"), before);
+                        let after = format!("{:?}", (&knowledge.words, &knowledge.excluded));
+                        assert_eq!(after, before);
                         possible = if holds { yes } else { no };
                         if knowledge.learn(Literal { test, holds }) {
                             continue;
@@ -319,8 +315,9 @@ mod tests {
             for _ in 0..8 {
                 let is_order = rng.below(3) == 0;
                 let mask = if rng.below(2) == 0 { u32::MAX } else { spread(rng.below(64)) };
-                let value = spread(rng.below(64)) & mask;
+                let value = spread(rng.below(64)).wrapping_sub(rng.below(3));
                 let test = WordTest { word: Word::NR, mask, is_order, value };
+                let Simplified::Literal(Literal { test, .. }) = test.simplified() else { continue };
                 if knowledge.decide(test).is_none() {
                     let of = |holds| {
                         let agrees = |value: &&u32| test.holds(**value) == holds;

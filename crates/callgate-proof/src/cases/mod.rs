@@ -12,7 +12,8 @@
 //!
 //! - `clauses`: from the rules of a policy to clauses and lists, each of which is stored once (`clause_table`, `distinct`);
 //! - `knowledge`: what is known about the words on a path;
-//! - `follow`: the paths of a program.
+//! - `follow`: the paths of a program;
+//! - `word_test`, `types`: comparisons of words, and the public types.
 
 mod clause_table;
 mod clauses;

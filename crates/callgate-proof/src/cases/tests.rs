@@ -255,3 +255,71 @@ fn bitset_tests_are_proved_for_each_value() {
     // A shift by more than 31 is not followed.
     assert!(!cases.prove(&program(bits, 72)));
 }
+
+/// What a bitset test shifts by must be the whole word minus the constant, with its value at that time.
+#[test]
+fn a_bitset_test_of_another_value_is_not_proved() {
+    let arg = Field::arg_low(0).unwrap();
+    let values = [8, 10, 13].map(|value| Condition::test(Test::eq(arg, value)));
+    let (syscalls, when) = (SyscallSet::range(0, u32::MAX), Condition::any(values));
+    let rule = Rule { syscalls, when, verdict: Verdict::ALLOW };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+    let cases = Cases::of_policy(&Policy::new(vec![section], Verdict::errno(1)).unwrap()).unwrap();
+    let program = |least: u32, between: &[Insn]| {
+        let rest = [
+            Insn::new(Op::Tax, 0),
+            Insn::new(Op::LdImm, 1 | 1 << 2 | 1 << 5),
+            Insn::new(Op::RshX, 0),
+            Insn::branch(Op::JsetK, 1, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+            Insn::new(Op::RetK, Verdict::errno(1).0),
+        ];
+        let len = 2 + between.len() + 5;
+        let start = [
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, TOKEN, 0, len as u8 + 1),
+            Insn::new(Op::LdWordAbs, 16),
+            Insn::branch(Op::JgeK, least, 0, len as u8 - 1),
+            Insn::branch(Op::JgtK, 20, len as u8 - 2, 0),
+        ];
+        Program::new([&start[..], between, &rest].concat()).unwrap()
+    };
+    let sub = |k| Insn::new(Op::SubK, k);
+    assert!(cases.prove(&program(8, &[sub(8)])));
+    assert!(!cases.prove(&program(8, &[sub(7)])), "another base");
+    assert!(!cases.prove(&program(0, &[sub(8)])), "less than the base");
+    assert!(!cases.prove(&program(8, &[Insn::new(Op::AndK, 12), sub(8)])), "some bits");
+    assert!(!cases.prove(&program(8, &[sub(8), sub(8)])), "twice");
+    let before = [sub(8), Insn::new(Op::Tax, 0), Insn::new(Op::LdWordAbs, 20)];
+    assert!(!cases.prove(&program(8, &before)), "X is replaced by another word");
+}
+
+/// What takes long is left to the MTBDD: very many tests in a rule, and many paths with many excluded values.
+#[test]
+fn expensive_policies_and_programs_are_given_up() {
+    let ne =
+        |field: Option<Field>, value| Condition::test(Test::new(field.unwrap(), Cmp::Ne, value));
+    let many = Condition::all((0..60_000).map(|value| ne(Field::arg_low(0), value)));
+    let wide = (0..11).map(|value| ne(Field::arg(value as u8 % 6), value << 33 | 1));
+    let wide = Condition::all(wide.chain((0..1000).map(|value| ne(Field::arg_low(0), value))));
+    for when in [many, wide] {
+        let rule = Rule { syscalls: SyscallSet::one(1), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        assert_eq!(Cases::of_policy(&policy), None);
+    }
+    // 320 values are excluded for each word, then each of twelve words is compared again.
+    let section = Section::new(Arch::X86_64, vec![], Verdict::ALLOW);
+    let policy = Policy::new(vec![section], Verdict::ALLOW).unwrap();
+    let mut insns = Vec::new();
+    for word in (16..64).step_by(4) {
+        insns.push(Insn::new(Op::LdWordAbs, word));
+        insns.extend((0..320).map(|value| Insn::branch(Op::JeqK, 2 * value, 0, 0)));
+    }
+    for word in (16..64).step_by(4) {
+        insns.push(Insn::new(Op::LdWordAbs, word));
+        insns.push(Insn::branch(Op::JgeK, 0x8000, 0, 0));
+    }
+    insns.push(Insn::new(Op::RetK, Verdict::ALLOW.0));
+    assert!(!Cases::of_policy(&policy).unwrap().prove(&Program::new(insns).unwrap()));
+}

@@ -47,14 +47,20 @@ impl WordTest {
         if self.is_order { compared >= self.value } else { compared == self.value }
     }
 
-    /// The test, if it depends on the word.
+    /// The test, if it depends on the word. The value has no other bits than the compared ones.
     pub(super) fn simplified(self) -> Simplified {
         let WordTest { mask, is_order, value, .. } = self;
-        match is_order {
-            _ if value == 0 && (is_order || mask == 0) => Simplified::Constant(true),
-            true if value > mask => Simplified::Constant(false),
-            false if value & !mask != 0 => Simplified::Constant(false),
-            _ => Simplified::Literal(Literal { test: self, holds: true }),
+        let value = match is_order {
+            // Bits that are at least a value are at least the next one that they can have.
+            true => at_least(value, !mask, 0),
+            false => Some(value).filter(|value| value & !mask == 0),
+        };
+        match value {
+            None => Simplified::Constant(false),
+            Some(0) if is_order || mask == 0 => Simplified::Constant(true),
+            Some(value) => {
+                Simplified::Literal(Literal { test: WordTest { value, ..self }, holds: true })
+            }
         }
     }
 
@@ -88,4 +94,21 @@ impl Literal {
     pub fn is_true_for(self, word: u32) -> bool {
         self.test.holds(word) == self.holds
     }
+}
+
+/// The least value of at least `min` whose bits `mask` are `bits`.
+pub(super) fn at_least(min: u32, mask: u32, bits: u32) -> Option<u32> {
+    let differing = (min ^ bits) & mask;
+    let Some(first) = differing.checked_ilog2() else { return Some(min) };
+    // The leading bits up to one that is raised from 0 to 1, then the least that is possible.
+    let raised = match bits >> first & 1 {
+        1 => first,
+        _ => {
+            let above = u32::MAX.checked_shl(first + 1).unwrap_or(0);
+            let free = !mask & !min & above;
+            (free != 0).then(|| free.trailing_zeros())?
+        }
+    };
+    let leading = u32::MAX.checked_shl(raised + 1).unwrap_or(0);
+    Some(min & leading | 1 << raised | bits & !leading)
 }

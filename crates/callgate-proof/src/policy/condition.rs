@@ -141,6 +141,9 @@ impl Condition {
                 let mut any = Vec::new();
                 for part in parts {
                     any.extend(part.alternatives(limit)?);
+                    if any.len() > limit {
+                        return None;
+                    }
                 }
                 any
             }

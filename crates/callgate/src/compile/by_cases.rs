@@ -35,15 +35,13 @@ pub(super) fn compile_by_cases(
     }
     let constant_allow = constant_allow(&cases, &arches, &program)?;
     observe(Phase::Proved);
-    let expected_insns = match options.expected_insns {
-        true => {
-            let meaning = Meaning::of_policy(policy, options.budget).ok()?;
-            let (store, func) = (meaning.store(), meaning.func());
-            let syscalls = options.weights.resolve(store, func, &arches);
-            expected_insns(store, func, &program, &syscalls, policy.endian())
-        }
-        false => None,
-    };
+    // Only the MTBDD tells which arguments are permitted.
+    let meaning = options.expected_insns.then(|| Meaning::of_policy(policy, options.budget));
+    let expected_insns = meaning.and_then(Result::ok).and_then(|meaning| {
+        let (store, func) = (meaning.store(), meaning.func());
+        let syscalls = options.weights.resolve(store, func, &arches);
+        expected_insns(store, func, &program, &syscalls, policy.endian())
+    });
     let insns = program.len();
     let stats = Stats { insns, expected_insns, constant_allow, nodes: 0, proved: true };
     Some(Compiled { program, stats })

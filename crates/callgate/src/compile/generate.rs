@@ -27,7 +27,8 @@ pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileEr
     compile_observed(policy, options, &mut |_| ())
 }
 
-/// As [`compile`]; `observe` is called at the end of each phase.
+/// As [`compile`]; `observe` is called at the end of each phase. A phase is repeated if the quick plan needs the diagram after
+/// all.
 ///
 /// # Errors
 /// As [`compile`].

@@ -67,7 +67,8 @@ pub struct Stats {
     /// The number of instructions.
     pub insns: usize,
     /// The mean number of executed instructions under the weights, see [`expected_insns`](super::expected_insns); also
-    /// `None` without [`Options::expected_insns`], and for a program with variables.
+    /// `None` without [`Options::expected_insns`], for a program with variables, and if it was proved by cases and the
+    /// diagram, which the mean needs, exceeds its budget.
     pub expected_insns: Option<f64>,
     /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
