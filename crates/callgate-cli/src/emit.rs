@@ -328,7 +328,11 @@ impl Figures {
     /// Adds the effort of a compilation.
     pub(crate) fn add_work(&mut self, stats: &Stats, stopwatch: &Stopwatch, proof: &str) {
         let (compile, prove) = (microseconds(stopwatch.compile), microseconds(stopwatch.prove));
-        self.add("nodes", stats.nodes, "MTBDD", format!("{} nodes", stats.nodes));
+        let diagram = match stats.nodes {
+            0 => "not needed: proved by cases".to_owned(),
+            nodes => format!("{nodes} nodes"),
+        };
+        self.add("nodes", stats.nodes, "MTBDD", diagram);
         self.add("compile_us", compile, "compiled in", format!("{compile:.0} µs"));
         self.add("prove_us", prove, "proved in", format!("{prove:.0} µs: {proof}"));
         self.json.push(("proved", stats.proved.into()));

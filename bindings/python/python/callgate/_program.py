@@ -44,7 +44,7 @@ class Program(AsSource):
     constant_allow: int
     """The number of syscalls that the kernel allows without running the filter (Linux 5.11 and later)."""
     nodes: Optional[int]
-    """The number of nodes of the decision diagram; None if the program was not compiled."""
+    """The number of nodes of the decision diagram: 0 if it was not needed, None if the program was not compiled."""
     proved: bool
     """Whether the program was proved equivalent to its source; False only if `optimize` returned the given one."""
     reason: Optional[str] = None
