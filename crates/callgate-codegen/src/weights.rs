@@ -114,10 +114,7 @@ impl Weights {
         let numbers = arches.iter().map(|arch| arch.syscall_numbers().size_hint().1.unwrap_or(0));
         let mut syscalls = Vec::with_capacity(numbers.sum());
         let mut of_token: Option<(u32, ByNumber<'_>)> = None;
-        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
-        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
-        by_token.dedup_by_key(|(_, arch)| *arch);
-        for (index, arch) in by_token {
+        for (index, arch) in by_token(arches) {
             let token = arch.token();
             // x32 has the token of x86_64.
             let (_, cofactors) = match &mut of_token {
@@ -176,10 +173,7 @@ impl Weights {
         mut number: impl FnMut(u32),
     ) -> Vec<Alike> {
         let mut all: Vec<Alike> = Vec::new();
-        let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
-        by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
-        by_token.dedup_by_key(|(_, arch)| *arch);
-        for (index, arch) in by_token {
+        for (index, arch) in by_token(arches) {
             let token = arch.token();
             let mut known: Option<Interval<bool>> = None;
             let mut add = |nr: u32, weight: f64, is_alike: bool| {
@@ -215,6 +209,14 @@ impl Weights {
         }
         all
     }
+}
+
+/// The architectures in the order of their tokens and numbers, each once, with their places.
+fn by_token(arches: &[Arch]) -> Vec<(usize, Arch)> {
+    let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
+    by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
+    by_token.dedup_by_key(|(_, arch)| *arch);
+    by_token
 }
 
 /// The relative count of a syscall.
@@ -274,6 +276,39 @@ mod tests {
             let is_first = has_token && syscall.nr < Arch::X32.first_number();
             assert_eq!(syscall.always_allowed, has_token, "{syscall:?}");
             assert_eq!(syscall.weight, f64::from(u8::from(is_first)), "{syscall:?}");
+        }
+    }
+
+    #[test]
+    fn alike_syscalls_are_one_unless_they_have_counts() {
+        let mut store = Store::default();
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let numbers = store.split(Word::NR, Split::AtLeast(100), deny, allow).unwrap();
+        let around = |_, nr| match nr {
+            0..100 => Interval { first: 0, last: 99, then: true },
+            _ => Interval { first: 100, last: u32::MAX, then: false },
+        };
+        let arches = [Arch::Aarch64, Arch::X86_64];
+        for weights in [
+            Weights::uniform(),
+            Weights::counts([("read".to_owned(), 3.0), ("getcwd".to_owned(), 1.0)]).unwrap(),
+        ] {
+            let all = weights.resolve(&store, numbers, &arches);
+            let mut numbers = Vec::new();
+            let alike = weights.resolve_alike(&arches, around, |nr| numbers.push(nr));
+            assert!(numbers.iter().eq(all.iter().map(|syscall| &syscall.nr)));
+            let expected = if weights == Weights::uniform() { 4 } else { all.len() };
+            assert_eq!(alike.len(), expected);
+            let mut rest = all.as_slice();
+            for Alike { first, count } in alike {
+                let (own, others) = rest.split_at(count as usize);
+                let sum: f64 = own.iter().map(|syscall| syscall.weight).sum();
+                let first_of_own = WeightedSyscall { weight: first.weight, ..own[0] };
+                assert_eq!((first, first.weight), (first_of_own, sum));
+                rest = others;
+            }
+            assert!(rest.is_empty());
         }
     }
 }
