@@ -31,8 +31,10 @@ fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), Tes
             prop_assert_eq!(store.program(program, endian).unwrap(), func);
             let again = recompile(program, endian, &arches, &options).unwrap();
             prop_assert_eq!(store.program(&again.program, endian).unwrap(), func);
-            // The program depends on the meaning alone.
-            prop_assert_eq!(&again.program, program);
+            // The program depends on the meaning alone, but with the quick plan on the rules.
+            if aim != Aim::Quick {
+                prop_assert_eq!(&again.program, program);
+            }
         }
     }
     Ok(())
