@@ -111,6 +111,9 @@ fn equal_conditions_are_shared() {
         assert!(is_by_cases(&compiled));
         compiled.program.len()
     };
+    let all = Rule { syscalls: SyscallSet::range(0, u32::MAX), ..rule(0, 5) };
+    // Arch, then the halves of the argument, and two verdicts: the number is not loaded.
+    assert_eq!(program(vec![all]), 2 + 4 + 2);
     let one = program(vec![rule(10, 5)]);
     assert_eq!(program(vec![rule(10, 5), rule(20, 5)]), one + 1, "one more number");
     assert_eq!(program(vec![rule(10, 5), rule(20, 6)]), one + 3, "a number, a load and a value");

@@ -134,7 +134,8 @@ impl ByCases<'_> {
         let mut exits = Codes { graph, codes, instructions };
         let code = dispatch(&mut exits, word, intervals, weights).ok()?;
         match self.lists.graph.get(code) {
-            Code::Return(_) => Some(code),
+            // All values of the word have the same code.
+            Code::Return(_) | Code::Load { .. } => Some(code),
             _ => Some(self.lists.graph.add(Code::Load { word, next: code })),
         }
     }
