@@ -28,6 +28,9 @@ const USER32_CS: u64 = 0x23;
 /// `__X32_SYSCALL_BIT`.
 const X32: u64 = 0x4000_0000;
 
+/// The length of `syscall` and of `int 0x80`, by which the kernel sets a thread back.
+const SYSCALL_INSN: u64 = 2;
+
 /// A `restart_syscall` that the thread is about to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Restart {
@@ -40,17 +43,37 @@ pub(super) struct Restart {
 }
 
 impl Restart {
-    /// The values of `rax` and `orig_rax` with which the interrupted syscall starts again, if its number is known.
-    pub(super) fn registers_to_start_again(&self) -> Option<(u64, u64)> {
-        Some((ERESTARTNOHAND, self.interrupted?))
+    /// The registers with which the interrupted syscall starts again, if its number is known.
+    pub(super) fn started_again(&self, registers: &Registers) -> Option<Registers> {
+        Some(Registers { rax: ERESTARTNOHAND, orig_rax: self.interrupted?, ..*registers })
     }
 
     /// Whether a thread that stopped at the start of a syscall is about to make this `restart_syscall`. A
     /// signal handler that makes one of its own runs at another place or on another part of the stack.
     pub(super) fn is_entered(&self, registers: &Registers) -> bool {
-        registers.orig_rax == u64::from(self.nr)
-            && registers.cs == self.code_segment
-            && registers.rip == self.instruction_pointer
+        registers.orig_rax == u64::from(self.nr) && self.is_at(registers, self.instruction_pointer)
+    }
+
+    /// The registers with which the kernel decides once more whether this `restart_syscall` follows, if it has
+    /// already decided so and the thread has not made it yet.
+    ///
+    /// `None` also for a 32-bit process that an interrupt stopped: there, kernels before Linux 5.12 would take
+    /// the number of the 64-bit `restart_syscall`.
+    pub(super) fn undecided(&self, registers: &Registers) -> Option<Registers> {
+        let before = self.instruction_pointer.wrapping_sub(SYSCALL_INSN);
+        let is_decided = registers.rax == u64::from(self.nr) && self.is_at(registers, before);
+        let is_in_syscall = registers.orig_rax as i64 >= 0;
+        (is_decided && (is_in_syscall || self.code_segment != USER32_CS)).then_some(Registers {
+            rax: ERESTART_RESTARTBLOCK,
+            orig_rax: u64::from(self.nr),
+            rip: self.instruction_pointer,
+            ..*registers
+        })
+    }
+
+    fn is_at(&self, registers: &Registers, instruction_pointer: u64) -> bool {
+        registers.cs == self.code_segment
+            && registers.rip == instruction_pointer
             && registers.rsp == self.stack_pointer
     }
 }
@@ -164,9 +187,10 @@ mod tests {
         for (cs, before, nr) in [(0x33, 35, 219), (0x33, 0x4000_0023, 0x4000_00db), (0x23, 162, 0)]
         {
             let restart = denied_restart(&registers(-516, cs, before), None::<&[Program]>).unwrap();
-            assert_eq!(restart.registers_to_start_again(), Some((-514_i64 as u64, before)));
+            let again = restart.started_again(&registers(-516, cs, before)).unwrap();
+            assert_eq!((again.rax, again.orig_rax), (-514_i64 as u64, before));
             let again = denied_restart(&registers(-516, cs, nr), None::<&[Program]>).unwrap();
-            assert_eq!(again.registers_to_start_again(), None);
+            assert!(again.started_again(&registers(-516, cs, nr)).is_none());
             let entered = registers(-38, cs, nr);
             assert!(restart.is_entered(&entered), "{cs:#x}");
             let others = [
@@ -176,6 +200,28 @@ mod tests {
                 Registers { rsp: 0x7f00, ..entered },
             ];
             assert!(others.iter().all(|other| !restart.is_entered(other)), "{cs:#x}");
+        }
+    }
+
+    #[test]
+    fn a_decided_restart_is_undone_until_it_is_entered() {
+        for (cs, before, nr) in [(0x33, 35, 219), (0x33, 0x4000_0023, 0x4000_00db), (0x23, 162, 0)]
+        {
+            let interrupted = registers(-516, cs, before);
+            let restart = denied_restart(&interrupted, None::<&[Program]>).unwrap();
+            let decided = Registers { rax: nr, rip: interrupted.rip - 2, ..interrupted };
+            let undone = restart.undecided(&decided).unwrap();
+            assert_eq!(denied_restart(&undone, None::<&[Program]>).unwrap().nr, restart.nr);
+            assert_eq!((undone.rip, undone.rsp), (interrupted.rip, interrupted.rsp), "{cs:#x}");
+            let in_user_mode = Registers { orig_rax: u64::MAX, ..decided };
+            assert_eq!(restart.undecided(&in_user_mode).is_some(), cs == 0x33);
+            let others = [
+                interrupted,
+                registers(-38, cs, nr),
+                Registers { rax: before, ..decided },
+                Registers { rsp: 0x7f00, ..decided },
+            ];
+            assert!(others.iter().all(|other| restart.undecided(other).is_none()), "{cs:#x}");
         }
     }
 }

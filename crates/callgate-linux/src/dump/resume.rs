@@ -17,6 +17,11 @@
 //! for those too. The tracer delivers it. Afterwards the thread either makes the `restart_syscall` again, with
 //! the same instruction and stack pointers, or does something else, in which case the tracer detaches.
 //!
+//! If the signal arrives after the kernel has decided that the `restart_syscall` follows, and before the thread
+//! makes it, a handler would run first and the filters would judge the restart after it. The tracer therefore
+//! gives the thread its registers from before that decision. The kernel decides again: the handler ends the
+//! sleep with EINTR, an ignored signal does not end it.
+//!
 //! The filters are never suspended while the thread runs code of its own: the option is set only where the
 //! thread is about to make this `restart_syscall`, and the next stop comes before the syscall returns.
 //!
@@ -109,7 +114,13 @@ fn sleep_on(stopped: Stopped, restart: Restart) -> Result<(), DumpErrorKind> {
                 stopped.set_syscall_stops(SyscallStops::FiltersSuspended)?;
                 is_restarting = true;
             }
-            Stop::Signal(_) | Stop::Interrupt => {}
+            Stop::Signal(_) => {
+                if let Some(registers) = restart.undecided(&stopped.registers()?) {
+                    // This fails if the thread was killed.
+                    let _ = stopped.set_registers(&registers);
+                }
+            }
+            Stop::Interrupt => {}
             Stop::Group => return Ok(()),
         }
         tracee = stopped.run_to_syscall()?;
@@ -150,8 +161,9 @@ fn start_again(stopped: &Stopped, restart: &Restart) {
     if stopped.stop == Stop::Group {
         return;
     }
-    if let Some((rax, orig_rax)) = restart.registers_to_start_again() {
-        // This fails if the thread was killed.
-        let _ = stopped.set_syscall(rax, orig_rax);
+    // Both fail only if the thread was killed.
+    let Ok(registers) = stopped.registers() else { return };
+    if let Some(registers) = restart.started_again(&registers) {
+        let _ = stopped.set_registers(&registers);
     }
 }

@@ -188,15 +188,9 @@ impl Stopped {
         Ok(registers)
     }
 
-    /// Sets the result and the number of the syscall.
-    pub(super) fn set_syscall(&self, rax: u64, orig_rax: u64) -> io::Result<()> {
-        for (register, value) in [
-            (std::mem::offset_of!(libc::user_regs_struct, orig_rax), orig_rax),
-            (std::mem::offset_of!(libc::user_regs_struct, rax), rax),
-        ] {
-            let value = ptr::without_provenance_mut(value as usize);
-            ptrace(libc::PTRACE_POKEUSER, self.tid, register, value)?;
-        }
+    pub(super) fn set_registers(&self, registers: &libc::user_regs_struct) -> io::Result<()> {
+        let data = ptr::from_ref(registers).cast_mut().cast();
+        ptrace(libc::PTRACE_SETREGS, self.tid, 0, data)?;
         Ok(())
     }
 }
@@ -211,10 +205,10 @@ impl Drop for Stopped {
 /// `ptrace(2)`. `data` is null, a number, or points to what the request reads or writes.
 fn ptrace(request: PtraceRequest, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
     let addr: *mut c_void = ptr::without_provenance_mut(addr);
-    // SAFETY: SEIZE, INTERRUPT, SYSCALL, SETOPTIONS, POKEUSER and DETACH take numbers. GETREGS writes the
-    // registers, for which `registers` has room. GET_FILTER writes at most `MAX_INSNS` instructions, for which
-    // `filter` has room. GET_METADATA reads and writes at most the size in `addr`, which `flags` takes from
-    // the type.
+    // SAFETY: SEIZE, INTERRUPT, SYSCALL, SETOPTIONS and DETACH take numbers. GETREGS writes the registers, for
+    // which `registers` has room, and SETREGS only reads them. GET_FILTER writes at most `MAX_INSNS`
+    // instructions, for which `filter` has room. GET_METADATA reads and writes at most the size in `addr`,
+    // which `flags` takes from the type.
     let result = unsafe { libc::ptrace(request, tid, addr, data) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
