@@ -245,7 +245,7 @@ fn share(weights: &[(u32, f64)], bit: u32) -> f64 {
 }
 
 /// The minimum share of the weight of a frequent number.
-const FREQUENT: f64 = 0.03;
+pub(super) const FREQUENT: f64 = 0.03;
 
 /// The same intervals, but each frequent number is an interval of its own: it may be cheaper to test it before its
 /// neighbours, although they have the same target.

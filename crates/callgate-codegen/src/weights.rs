@@ -154,58 +154,58 @@ impl Weights {
 }
 
 /// Syscalls of an architecture that a filter treats alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Alike {
     /// The first of them, with the weight of all.
     pub(crate) first: WeightedSyscall,
     /// How many they are.
     pub(crate) count: u32,
+    pub(crate) arch: Arch,
+    /// The last of the numbers for which the filter does the same.
+    pub(crate) last: u32,
+}
+
+impl Alike {
+    /// Their numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.arch.syscall_numbers_within(self.first.nr, self.last)
+    }
 }
 
 impl Weights {
-    /// As [`Weights::resolve`], but syscalls that are alike are one, unless they have counts. `around` returns the interval of
-    /// numbers around a number of a token for which the filter does the same, and whether that is to allow them whatever their
-    /// arguments are. `number` receives the numbers of all syscalls, in the same order.
-    pub(crate) fn resolve_alike(
+    /// As [`Weights::resolve`], but syscalls that are alike are one, unless they have counts. `intervals` returns the intervals of
+    /// numbers of a token for which the filter does the same, in order, and whether that is to allow them whatever their
+    /// arguments are.
+    pub(crate) fn resolve_alike<I: Iterator<Item = Interval<bool>>>(
         &self,
         arches: &[Arch],
-        around: impl Fn(u32, u32) -> Interval<bool>,
-        mut number: impl FnMut(u32),
+        intervals: impl Fn(u32) -> I,
     ) -> Vec<Alike> {
         let mut all: Vec<Alike> = Vec::new();
         for (index, arch) in by_token(arches) {
             let token = arch.token();
-            let mut known: Option<Interval<bool>> = None;
-            let mut add = |nr: u32, weight: f64, is_alike: bool| {
-                number(nr);
-                let is_known = known.is_some_and(|around| nr <= around.last);
-                if let Some(alike) = all.last_mut().filter(|_| is_alike && is_known) {
-                    alike.first.weight += weight;
-                    alike.count += 1;
-                    return;
-                }
-                let always_allowed = match known.filter(|_| is_known) {
-                    Some(around) => around.then,
-                    None => known.insert(around(token, nr)).then,
-                };
-                let first = WeightedSyscall { token, nr, weight, always_allowed };
-                all.push(Alike { first, count: 1 });
-            };
-            match &self.0 {
-                WeightSource::Uniform => {
-                    let weight = f64::from(u8::from(index == 0));
-                    arch.syscall_numbers().for_each(|nr| add(nr, weight, true));
-                }
-                WeightSource::Counts(counts) => {
-                    for (nr, name) in arch.syscalls() {
-                        add(nr, counted(counts, name, arch, index == 0), false);
+            for Interval { first, last, then: always_allowed } in intervals(token) {
+                let mut numbers = arch.syscall_numbers_within(first, last);
+                let Some(nr) = numbers.next() else { continue };
+                let mut syscall = WeightedSyscall { token, nr, weight: 0.0, always_allowed };
+                match &self.0 {
+                    WeightSource::Uniform => {
+                        let count = 1 + numbers.count() as u32;
+                        if index == 0 && always_allowed {
+                            syscall.weight = f64::from(count);
+                        }
+                        all.push(Alike { first: syscall, count, arch, last });
+                    }
+                    WeightSource::Counts(counts) => {
+                        all.extend(std::iter::once(nr).chain(numbers).map(|nr| {
+                            let name = arch.syscall_name(nr).unwrap_or_default();
+                            let weight = counted(counts, name, arch, index == 0);
+                            let first = WeightedSyscall { nr, weight, ..syscall };
+                            Alike { first, count: 1, arch, last: nr }
+                        }));
                     }
                 }
             }
-        }
-        if self.0 == WeightSource::Uniform {
-            let denied = all.iter_mut().filter(|alike| !alike.first.always_allowed);
-            denied.for_each(|alike| alike.first.weight = 0.0);
         }
         all
     }
@@ -285,9 +285,9 @@ mod tests {
         let [allow, deny] =
             [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
         let numbers = store.split(Word::NR, Split::AtLeast(100), deny, allow).unwrap();
-        let around = |_, nr| match nr {
-            0..100 => Interval { first: 0, last: 99, then: true },
-            _ => Interval { first: 100, last: u32::MAX, then: false },
+        let intervals = |_| {
+            let low = Interval { first: 0, last: 99, then: true };
+            [low, Interval { first: 100, last: u32::MAX, then: false }].into_iter()
         };
         let arches = [Arch::Aarch64, Arch::X86_64];
         for weights in [
@@ -295,13 +295,13 @@ mod tests {
             Weights::counts([("read".to_owned(), 3.0), ("getcwd".to_owned(), 1.0)]).unwrap(),
         ] {
             let all = weights.resolve(&store, numbers, &arches);
-            let mut numbers = Vec::new();
-            let alike = weights.resolve_alike(&arches, around, |nr| numbers.push(nr));
-            assert!(numbers.iter().eq(all.iter().map(|syscall| &syscall.nr)));
+            let alike = weights.resolve_alike(&arches, intervals);
+            let numbers = alike.iter().flat_map(Alike::numbers);
+            assert!(numbers.eq(all.iter().map(|syscall| syscall.nr)));
             let expected = if weights == Weights::uniform() { 4 } else { all.len() };
             assert_eq!(alike.len(), expected);
             let mut rest = all.as_slice();
-            for Alike { first, count } in alike {
+            for Alike { first, count, .. } in alike {
                 let (own, others) = rest.split_at(count as usize);
                 let sum: f64 = own.iter().map(|syscall| syscall.weight).sum();
                 let first_of_own = WeightedSyscall { weight: first.weight, ..own[0] };

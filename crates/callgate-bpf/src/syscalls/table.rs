@@ -40,6 +40,15 @@ const fn number_of_slot(slot: u32) -> u32 {
     if slot < ORDINARY { slot } else { PRIVATE + (slot - ORDINARY) }
 }
 
+/// The first slot with this number or a larger one; the number of slots if there is none.
+const fn slot_from(number: u32) -> usize {
+    match slot(number) {
+        Some(slot) => slot,
+        None if number < PRIVATE => ORDINARY as usize,
+        None => SLOTS,
+    }
+}
+
 /// Inverts the table. Runs at compile time, and fails for a number without a slot or with two names.
 #[expect(clippy::panic, reason = "it stops the compiler, not the program")]
 const fn invert() -> [[u16; SLOTS]; COLUMNS] {
@@ -269,20 +278,34 @@ impl Arch {
 
     /// All syscalls of this architecture, in the order of their numbers as a filter sees them.
     pub fn syscalls(self) -> impl Iterator<Item = (u32, &'static str)> {
-        self.rows().filter_map(|(nr, row)| Some((nr, name_of_row(row)?)))
+        self.rows(0, SLOTS).filter_map(|(nr, row)| Some((nr, name_of_row(row)?)))
     }
 
     /// The numbers of [`Arch::syscalls`]. The names stay untouched: they are far larger than the numbers.
     pub fn syscall_numbers(self) -> impl Iterator<Item = u32> {
-        self.rows().map(|(nr, _)| nr)
+        self.rows(0, SLOTS).map(|(nr, _)| nr)
     }
 
-    /// All syscalls of this architecture: number as a filter sees it, and row.
-    fn rows(self) -> impl Iterator<Item = (u32, u16)> {
-        let rows = ROWS.get(self.column()).map_or(&[][..], |rows| &rows[..]);
+    /// Those of [`Arch::syscall_numbers`] from `first` to `last`.
+    ///
+    /// ```
+    /// use callgate_bpf::Arch;
+    ///
+    /// assert!(Arch::X86_64.syscall_numbers_within(330, 425).eq([330, 331, 332, 333, 334, 424, 425]));
+    /// ```
+    pub fn syscall_numbers_within(self, first: u32, last: u32) -> impl Iterator<Item = u32> {
+        let lowest = self.first_number();
+        let start = slot_from(first.saturating_sub(lowest));
+        let after = last.checked_sub(lowest).map_or(Some(0), |last| last.checked_add(1));
+        self.rows(start, after.map_or(SLOTS, slot_from)).map(|(nr, _)| nr)
+    }
+
+    /// The syscalls of this architecture in the slots from `start` to before `end`: number as a filter sees it, and row.
+    fn rows(self, start: usize, end: usize) -> impl Iterator<Item = (u32, u16)> {
+        let rows = ROWS.get(self.column()).and_then(|rows| rows.get(start..end));
         let first = self.first_number();
-        let used = (0..).zip(rows).filter(|(_, row)| **row != EMPTY);
-        used.map(move |(slot, row)| (first + number_of_slot(slot), *row))
+        let used = rows.unwrap_or_default().iter().enumerate().filter(|(_, row)| **row != EMPTY);
+        used.map(move |(at, row)| (first + number_of_slot((start + at) as u32), *row))
     }
 
     /// Whether it has `socketcall` and `ipc`.

@@ -10,11 +10,11 @@ use callgate_proof::{Cases, NumberInterval, SectionCases};
 use super::lists::Lists;
 use crate::code::{Code, CodeId, Graph};
 use crate::cost::{Aim, Model};
-use crate::dispatch::{Exits, Settings, dispatch};
+use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
 use crate::layout::{Frequencies, Program, lay_out};
 use crate::query::Interval;
 use crate::shares::shares_of_alike;
-use crate::weights::{WeightedSyscall, Weights};
+use crate::weights::{Alike, WeightedSyscall, Weights};
 use crate::{Instructions, native};
 
 /// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
@@ -26,34 +26,27 @@ pub fn generate_by_cases(
     model: Model,
     instructions: Instructions,
 ) -> Option<Program> {
-    let mut numbers = Vec::new();
-    let around = |token, nr| around(cases, token, nr);
-    let alike = weights.resolve_alike(arches, around, |nr| numbers.push(nr));
+    let alike = weights.resolve_alike(arches, |token| intervals(cases, token));
     let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
     let shares = shares_of_alike(&syscalls, |at| alike[at].count, model);
     let mut by_cases = ByCases { lists: Lists::new(cases, instructions), instructions };
     let (mut codes, mut weights) = (Vec::with_capacity(cases.sections().len()), Vec::new());
-    let (mut at, mut number) = (0, 0);
+    let mut at = 0;
     for of_token in alike.chunk_by(|a, b| a.first.token == b.first.token) {
-        let mut by_number: Vec<(u32, f64)> = Vec::with_capacity(numbers.len() - number);
-        let mut sum = 0.0;
-        for alike in of_token {
-            let (count, share) = (alike.count as usize, shares[at]);
-            let each = share / f64::from(alike.count);
-            by_number.extend(numbers[number..number + count].iter().map(|nr| (*nr, each)));
-            (at, number, sum) = (at + 1, number + count, sum + share);
-        }
+        let shares_of_token = &shares[at..at + of_token.len()];
+        at += of_token.len();
         let token = of_token.first().map(|alike| alike.first.token)?;
         let section = cases.sections().iter().find(|section| section.token == token)?;
+        let by_number = by_number(of_token, shares_of_token);
         codes.push((token, by_cases.section(section, by_number)?));
-        weights.push((token, sum));
+        weights.push((token, shares_of_token.iter().sum()));
     }
     if codes.len() != cases.sections().len() {
         return None;
     }
     let entry = by_cases.arches(&codes, weights, cases.bad_arch())?;
     // The layout needs their memory.
-    drop((alike, numbers));
+    drop(alike);
     let graph = by_cases.lists.into_graph();
     let layout = Layout::Seccomp;
     let frequencies = Frequencies::new(&graph, entry, layout, (&syscalls, &shares));
@@ -64,18 +57,29 @@ pub fn generate_by_cases(
     is_allowed.then_some(program)
 }
 
-/// The interval around a number, and whether it is always allowed.
-fn around(cases: &Cases, token: u32, nr: u32) -> Interval<bool> {
+/// The intervals of the numbers of a token, and whether they are always allowed.
+fn intervals(cases: &Cases, token: u32) -> impl Iterator<Item = Interval<bool>> {
     let section = cases.sections().iter().find(|section| section.token == token);
-    let of_section = section.map_or(&[][..], |section| &section.intervals);
-    let at = of_section.partition_point(|interval| interval.last < nr);
-    match of_section.get(at) {
-        Some(interval) => {
-            let then = cases.verdict(interval.list) == Some(Verdict::ALLOW);
-            Interval { first: interval.first, last: interval.last, then }
+    let intervals = section.map_or(&[][..], |section| &section.intervals);
+    intervals.iter().map(|NumberInterval { first, last, list }| {
+        let then = cases.verdict(*list) == Some(Verdict::ALLOW);
+        Interval { first: *first, last: *last, then }
+    })
+}
+
+/// The weights of numbers. Syscalls that are alike are one, with the weight of all, if that does not make it a frequent one.
+fn by_number(alike: &[Alike], shares: &[f64]) -> Vec<(u32, f64)> {
+    let total: f64 = shares.iter().sum();
+    let mut weights = Vec::with_capacity(alike.len());
+    for (alike, share) in alike.iter().zip(shares) {
+        if alike.count == 1 || *share <= FREQUENT * total {
+            weights.push((alike.first.nr, *share));
+        } else {
+            let each = share / f64::from(alike.count);
+            weights.extend(alike.numbers().map(|nr| (nr, each)));
         }
-        None => Interval { first: 0, last: u32::MAX, then: cases.bad_arch() == Verdict::ALLOW },
     }
+    weights
 }
 
 struct ByCases<'c> {

@@ -5,7 +5,7 @@ use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Emulator, MAX_INSNS, Program};
 use callgate_codegen::{Aim, generate_by_cases};
 use callgate_proof::policy::Policy;
-use callgate_proof::{Cases, Meaning};
+use callgate_proof::{Cases, Meaning, NumberInterval};
 
 use super::expected::expected_insns;
 use super::options::{Compiled, Options, Phase, Stats};
@@ -52,19 +52,13 @@ fn constant_allow(cases: &Cases, arches: &[Arch], program: &Program) -> Option<u
     let mut emulator = Emulator::new(program.insns());
     let mut count = 0;
     for section in cases.sections() {
-        for arch in arches.iter().filter(|arch| arch.token() == section.token) {
-            let mut intervals = section.intervals.iter();
-            let mut known = None;
-            for nr in arch.syscall_numbers() {
-                if known.is_none_or(|(last, _)| last < nr) {
-                    let around = intervals.find(|interval| nr <= interval.last)?;
-                    let is_allowed = cases.verdict(around.list) == Some(Verdict::ALLOW);
-                    known = Some((around.last, is_allowed));
-                }
-                if known.is_some_and(|(_, is_allowed)| is_allowed) {
-                    emulator.is_constant_allow(section.token, nr).then_some(())?;
-                    count += 1;
-                }
+        let of_token = arches.iter().filter(|arch| arch.token() == section.token);
+        let is_allowed =
+            |interval: &&NumberInterval| cases.verdict(interval.list) == Some(Verdict::ALLOW);
+        for NumberInterval { first, last, .. } in section.intervals.iter().filter(is_allowed) {
+            for nr in of_token.clone().flat_map(|arch| arch.syscall_numbers_within(*first, *last)) {
+                emulator.is_constant_allow(section.token, nr).then_some(())?;
+                count += 1;
             }
         }
     }

@@ -14,6 +14,22 @@ fn the_numbers_are_those_of_the_syscalls_in_order() {
 }
 
 #[test]
+fn numbers_are_found_by_interval() {
+    for arch in Arch::ALL.iter().copied() {
+        let all: Vec<u32> = arch.syscall_numbers().collect();
+        let mut bounds = vec![0, 1, 639, 640, PRIVATE - 1, PRIVATE, PRIVATE + 5, PRIVATE + 16];
+        bounds.extend(all.iter().step_by(37).flat_map(|nr| [nr.saturating_sub(1), *nr, nr + 1]));
+        bounds.extend([0, 639, 640, PRIVATE + 15, PRIVATE + 16].map(|nr| arch.first_number() + nr));
+        bounds.push(u32::MAX);
+        for (first, last) in bounds.iter().flat_map(|a| bounds.iter().map(move |b| (*a, *b))) {
+            let expected = all.iter().copied().filter(|nr| (first..=last).contains(nr));
+            let found = arch.syscall_numbers_within(first, last);
+            assert!(found.eq(expected), "{arch} {first} {last}");
+        }
+    }
+}
+
+#[test]
 fn names_are_sorted_and_facts_are_in_their_order() {
     assert!(NUMBERS.is_sorted_by(|(a, _), (b, _)| a < b));
     assert!(ALIASES.is_sorted());
