@@ -4,9 +4,9 @@ use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Insn, Op, Program, Source};
 
-use super::Cases;
 use super::knowledge::{Knowledge, Mark};
 use super::word_test::{Literal, Simplified, WordTest};
+use super::{Cases, NumberInterval};
 
 /// The maximum number of steps of a proof: executed instructions, evaluated clauses and literals, and comparisons with what is
 /// excluded.
@@ -28,22 +28,6 @@ impl Cases {
             pending: Vec::new(),
             steps: 0,
         };
-        let start = paths.knowledge.mark();
-        let mut are_proved = |facts: &[Literal], interval: Option<(u32, u32)>, list: &[usize]| {
-            let knowledge = &mut paths.knowledge;
-            knowledge.return_to(start);
-            let (first, last) = interval.unwrap_or((0, u32::MAX));
-            if !knowledge.learn_interval(Word::NR, first, last)
-                || !facts.iter().all(|fact| knowledge.learn(*fact))
-            {
-                // No such syscall exists. The next one begins with nothing known again.
-                return true;
-            }
-            paths.live.clear();
-            paths.live.extend_from_slice(list);
-            paths.pending.clear();
-            paths.are_proved()
-        };
         let is_arch = |token, holds| {
             let test = WordTest::equal(Word::ARCH, u32::MAX, token);
             Literal { test, holds }
@@ -51,12 +35,14 @@ impl Cases {
         let others: Vec<Literal> =
             self.sections.iter().map(|section| is_arch(section.token, false)).collect();
         let mut sections = self.sections.iter();
-        are_proved(&others, None, &[])
+        (!paths.begins(&others, None, &[]) || paths.are_proved())
             && sections.all(|section| {
                 let arch = [is_arch(section.token, true)];
-                section.intervals.iter().all(|interval| {
+                let is_decided = paths.decided(&arch, &section.intervals);
+                section.intervals.iter().zip(is_decided).all(|(interval, is_decided)| {
                     let Some(list) = self.lists.get(interval.list) else { return false };
-                    are_proved(&arch, Some((interval.first, interval.last)), list)
+                    let numbers = (interval.first, interval.last);
+                    is_decided || !paths.begins(&arch, Some(numbers), list) || paths.are_proved()
                 })
             })
     }
@@ -94,6 +80,10 @@ struct Path {
     x: Value,
     /// Where the clauses that may hold start in [`Paths::live`].
     live: usize,
+}
+
+impl Path {
+    const START: Path = Path { at: 0, a: Value::Unknown, x: Value::Unknown, live: 0 };
 }
 
 /// What an instruction does to a path.
@@ -140,35 +130,95 @@ enum Answer {
 }
 
 impl Paths<'_> {
+    /// Prepares for the paths of the syscalls with these facts and numbers, to which these clauses apply. Returns whether there
+    /// are such syscalls.
+    fn begins(&mut self, facts: &[Literal], numbers: Option<(u32, u32)>, list: &[usize]) -> bool {
+        self.knowledge.return_to(Mark::START);
+        self.live.clear();
+        self.live.extend_from_slice(list);
+        self.pending.clear();
+        let (first, last) = numbers.unwrap_or((0, u32::MAX));
+        self.knowledge.learn_interval(Word::NR, first, last)
+            && facts.iter().all(|fact| self.knowledge.learn(*fact))
+    }
+
     /// Whether every path returns what the clauses demand.
     fn are_proved(&mut self) -> bool {
-        let mut path = Path { at: 0, a: Value::Unknown, x: Value::Unknown, live: 0 };
+        let mut path = Path::START;
         loop {
-            self.steps = self.steps.saturating_add(1);
-            let compared = self.knowledge.compared() / COMPARED_IN_STEP;
-            if self.steps.saturating_add(compared) > MAX_STEPS {
-                return false;
-            }
-            let Some(insn) = self.insns.get(path.at) else { return false };
-            match self.step(*insn, &mut path) {
+            let Some(insn) = self.next_insn(path.at) else { return false };
+            let next = match self.step(insn, &mut path) {
                 Step::Next => continue,
                 Step::Failed => return false,
-                Step::Returned => {}
-                Step::Split(test, [holds, fails]) => {
-                    self.assume(Path { at: fails, ..path }, Literal { test, holds: false });
-                    path.at = holds;
-                    let fact = Literal { test, holds: true };
-                    if self.knowledge.learn(fact) {
-                        path.live = self.still_live(fact, path.live);
-                        continue;
-                    }
-                }
-            }
-            match self.resumed() {
+                Step::Returned => self.resumed(),
+                Step::Split(test, targets) => self.split(path, test, targets),
+            };
+            match next {
                 Some(next) => path = next,
                 None => return true,
             }
         }
+    }
+
+    /// Per interval, whether every path of a syscall with these facts and one of its numbers returns its verdict, which does not
+    /// depend on arguments. All numbers are followed together, up to their first argument.
+    fn decided(&mut self, facts: &[Literal], intervals: &[NumberInterval]) -> Vec<bool> {
+        let verdicts = intervals.iter().map(|interval| self.cases.verdict(interval.list));
+        let verdicts: Vec<Option<Verdict>> = verdicts.collect();
+        let mut decided: Vec<bool> = verdicts.iter().map(Option::is_some).collect();
+        let mut next = self.begins(facts, None, &[]).then_some(Path::START);
+        while let Some(mut path) = next {
+            let Some(insn) = self.next_insn(path.at) else { return vec![false; intervals.len()] };
+            let step = match insn.op {
+                Op::RetK => Step::Returned,
+                Op::LdWordAbs if Word::from_offset(insn.k, self.endian) > Some(Word::NR) => {
+                    Step::Failed
+                }
+                _ => self.step(insn, &mut path),
+            };
+            let returned = match step {
+                Step::Next => {
+                    next = Some(path);
+                    continue;
+                }
+                Step::Split(test, targets) => {
+                    next = self.split(path, test, targets);
+                    continue;
+                }
+                Step::Returned => Some(Verdict(insn.k)),
+                Step::Failed => None,
+            };
+            let (min, max) = self.knowledge.interval(Word::NR);
+            let from = intervals.partition_point(|interval| interval.last < min);
+            let here = intervals.iter().zip(&verdicts).zip(&mut decided).skip(from);
+            for ((one, verdict), is_decided) in here.take_while(|((one, _), _)| one.first <= max) {
+                if *is_decided && *verdict != returned {
+                    let mark = self.knowledge.mark();
+                    *is_decided = !self.knowledge.learn_interval(Word::NR, one.first, one.last);
+                    self.knowledge.return_to(mark);
+                }
+            }
+            next = self.resumed();
+        }
+        decided
+    }
+
+    /// The next instruction; `None` behind the last one, and after too many steps.
+    fn next_insn(&mut self, at: usize) -> Option<Insn> {
+        self.steps = self.steps.saturating_add(1);
+        let compared = self.knowledge.compared() / COMPARED_IN_STEP;
+        let is_possible = self.steps.saturating_add(compared) <= MAX_STEPS;
+        self.insns.get(at).copied().filter(|_| is_possible)
+    }
+
+    /// Continues a path at the first instruction if a test holds, and later at the other one if not. Returns the next path.
+    fn split(&mut self, path: Path, test: WordTest, [holds, fails]: [usize; 2]) -> Option<Path> {
+        self.assume(Path { at: fails, ..path }, Literal { test, holds: false });
+        let fact = Literal { test, holds: true };
+        if !self.knowledge.learn(fact) {
+            return self.resumed();
+        }
+        Some(Path { at: holds, live: self.still_live(fact, path.live), ..path })
     }
 
     /// Executes an instruction, the next one of a path.

@@ -78,6 +78,11 @@ pub(super) struct Mark {
     before: usize,
 }
 
+impl Mark {
+    /// Nothing was known.
+    pub(super) const START: Mark = Mark { excluded: 0, ordered: 0, before: 0 };
+}
+
 impl Knowledge {
     /// Nothing is known.
     pub(super) fn nothing() -> Knowledge {

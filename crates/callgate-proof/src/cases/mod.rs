@@ -2,10 +2,11 @@
 //! without unusual conditions.
 //!
 //! It needs no MTBDD. A policy becomes [`Cases`]: intervals of syscall numbers, each with an ordered list of [`Clause`]s,
-//! which are conjunctions of [comparisons of words](WordTest). For each interval, the proof follows every path of the
-//! program that a syscall of this interval may take, and collects what the branches say about the words. At each return, the
-//! clauses are evaluated with that knowledge: every clause that may be the first to hold must have the returned verdict.
-//! Where the knowledge does not suffice, the case is split in two.
+//! which are conjunctions of [comparisons of words](WordTest). The proof follows every path of the program, and collects what
+//! the branches say about the words. First it does so for all numbers together, up to the first argument: an interval is
+//! decided if its verdict does not depend on arguments, and all paths that its numbers may take return that verdict. The paths
+//! of every other interval are followed alone. At each return, the clauses are evaluated with what is known: every clause that
+//! may be the first to hold must have the returned verdict. Where the knowledge does not suffice, the case is split in two.
 //!
 //! All of this errs on the safe side: what is not known counts as possible. So the result is either a proof, or nothing, which
 //! says nothing about the program. [`Meaning::prove`](crate::Meaning::prove) then decides.
