@@ -5,7 +5,7 @@ mod agreement;
 pub mod apt;
 mod binaries;
 mod bpf_sim;
-mod c_library;
+pub mod c_library;
 mod compare;
 mod containers;
 mod converted;

@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     let own = match &options.own {
         Some(own) => own.clone(),
-        None => c_library::build()?,
+        None => c_library::build_shared()?,
     };
     let directory = std::env::temp_dir().join(format!("callgate-speed-{}", std::process::id()));
     make(&directory)?;

@@ -15,7 +15,7 @@ pub(super) const SONAME: &str = "libseccomp.so.2";
 pub(super) fn prepare(library: Option<&Path>, work: &Path) -> Result<PathBuf> {
     let library = match library {
         Some(library) => library.to_owned(),
-        None => c_library::build()?,
+        None => c_library::build_shared()?,
     };
     let target = work.join("lib");
     make(&target)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate_eval::{Result, files, workspace};
+use callgate_eval::{Result, c_library, files};
 
 /// The libraries of a build.
 pub(super) struct Built {
@@ -11,29 +11,9 @@ pub(super) struct Built {
     pub(super) archive: PathBuf,
 }
 
-/// Builds both libraries with the profile `library`, for this machine or another target.
-///
-/// The crate types are given here because Cargo ignores `lto` if one of them is `rlib`. Without it, the archive would define
-/// thousands of symbols.
+/// Builds both libraries, for this machine or another target.
 pub(super) fn build(target: Option<&str>) -> Result<Built> {
-    let root = workspace();
-    let directory = root.join("target");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .current_dir(&root)
-        .args(["rustc", "--locked", "--package", "callgate-seccomp", "--lib"])
-        .args(["--profile", "library", "--crate-type", "cdylib,staticlib", "--target-dir"])
-        .arg(&directory);
-    let mut output = directory;
-    if let Some(target) = target {
-        cargo.args(["--target", target]);
-        output.push(target);
-    }
-    output.push("library");
-    let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
-    if !status.success() {
-        return Err(format!("cargo rustc --package callgate-seccomp: {status}"));
-    }
+    let output = c_library::build(target)?;
     let built =
         Built { shared: output.join("libseccomp.so"), archive: output.join("libseccomp.a") };
     strip(&built.archive)?;
