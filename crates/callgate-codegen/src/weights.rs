@@ -184,7 +184,9 @@ impl Weights {
         let mut all: Vec<Alike> = Vec::new();
         for (index, arch) in by_token(arches) {
             let token = arch.token();
-            for Interval { first, last, then: always_allowed } in intervals(token) {
+            let intervals = intervals(token);
+            all.reserve(intervals.size_hint().0);
+            for Interval { first, last, then: always_allowed } in intervals {
                 let mut numbers = arch.syscall_numbers_within(first, last);
                 let Some(nr) = numbers.next() else { continue };
                 let mut syscall = WeightedSyscall { token, nr, weight: 0.0, always_allowed };

@@ -1,14 +1,14 @@
 //! From cases to a program.
 
-use callgate_bpf::Layout;
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
+use callgate_bpf::{Layout, Op};
 use callgate_proof::diagram::DiagramError;
 use callgate_proof::{Cases, NumberInterval, SectionCases};
 
 use super::lists::Lists;
-use crate::code::{Code, CodeId, Graph};
+use crate::code::{Code, CodeId, Graph, Held};
 use crate::cost::{Aim, Model};
 use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
 use crate::layout::{Frequencies, Program, lay_out};
@@ -110,7 +110,14 @@ impl ByCases<'_> {
         weights: Vec<(u32, f64)>,
         bad_arch: Verdict,
     ) -> Option<CodeId> {
-        let mut codes = vec![Some(self.lists.graph.add(Code::Return(bad_arch)))];
+        let otherwise = self.lists.graph.add(Code::Return(bad_arch));
+        if let [(token, then)] = *arches {
+            let held = Held { word: Word::ARCH, mask: u32::MAX };
+            let test = Code::Branch { held, op: Op::JeqK, k: token, then, otherwise };
+            let code = self.lists.graph.add(test);
+            return Some(self.loaded(Word::ARCH, code));
+        }
+        let mut codes = vec![Some(otherwise)];
         let mut intervals: Vec<Interval<usize>> = Vec::with_capacity(2 * arches.len() + 1);
         let mut next = Some(0);
         for (token, code) in arches {
@@ -137,10 +144,15 @@ impl ByCases<'_> {
         let (graph, instructions) = (&mut self.lists.graph, self.instructions);
         let mut exits = Codes { graph, codes, instructions };
         let code = dispatch(&mut exits, word, intervals, weights).ok()?;
+        Some(self.loaded(word, code))
+    }
+
+    /// Code that needs a word in A, and loads it.
+    fn loaded(&mut self, word: Word, code: CodeId) -> CodeId {
         match self.lists.graph.get(code) {
             // All values of the word have the same code.
-            Code::Return(_) | Code::Load { .. } => Some(code),
-            _ => Some(self.lists.graph.add(Code::Load { word, next: code })),
+            Code::Return(_) | Code::Load { .. } => code,
+            _ => self.lists.graph.add(Code::Load { word, next: code }),
         }
     }
 }

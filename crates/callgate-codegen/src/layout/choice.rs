@@ -83,11 +83,11 @@ pub(crate) fn lay_out(
         }
     }
 
-    let mut savings = best.savings.clone();
+    let mut savings = if is_searched { best.savings.clone() } else { Vec::new() };
     savings.retain(|saving| saving.native >= MIN_SAVING);
     savings.sort_by(|a, b| b.native.total_cmp(&a.native));
     let pairs = savings.iter().filter_map(|one| Neighbours::new(graph, one.branch, one.next));
-    for pair in pairs.take(if is_searched { MAX_TRIES } else { 0 }) {
+    for pair in pairs.take(MAX_TRIES) {
         chosen.neighbours.push(pair);
         let with_pair = order_of(counts, &chosen);
         match better(&best, &order, &with_pair) {

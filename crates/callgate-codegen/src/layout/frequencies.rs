@@ -165,6 +165,9 @@ impl Counts {
     fn add(&mut self, path: &[(CodeId, bool)], weights: &[f64]) {
         // Nodes that the same syscalls reach have exactly the same sums: these are always added together.
         let sum: f64 = weights.iter().sum();
+        if sum == 0.0 {
+            return;
+        }
         for (id, holds) in path {
             let at = id.0 as usize;
             self.reached[at] += sum;

@@ -65,6 +65,8 @@ pub(super) fn quick_tree(intervals: &[WeightedInterval], price: Price, tree: &mu
     let size = price.size.max(MIN_SIZE * sum);
     let quick = Quick { intervals, price, size, before };
     let parts = quick.parts();
+    // A test and a leaf for each interval, and an order test for each part.
+    tree.nodes.reserve(2 * intervals.len() + parts.len());
     quick.halved(&parts, tree)
 }
 
@@ -114,7 +116,7 @@ impl Quick<'_> {
             }
             best.push(self.best_part(&best, separable, end));
         }
-        let mut parts = Vec::new();
+        let mut parts = Vec::with_capacity(self.intervals.len());
         let mut end = self.intervals.len();
         while end > 0 {
             let part = best[end];

@@ -45,6 +45,8 @@ impl Cases {
 struct Builder {
     clauses: ClauseTable,
     lists: Distinct<Vec<usize>>,
+    /// The list that is being made.
+    list: Vec<usize>,
     listed: usize,
     added: usize,
 }
@@ -64,16 +66,17 @@ impl Builder {
         };
         let start = self.clauses.literals.len();
         let default = self.clauses.index_of(start, section.default);
-        let empty = self.lists.index_of(vec![default]);
-        let mut intervals: Vec<(u32, usize)> = vec![(0, empty)];
+        let empty = self.lists.index_of(&[default][..]);
+        let mut intervals: Vec<(u32, usize)> = Vec::with_capacity(2 * section.rules.len() + 1);
+        intervals.push((0, empty));
         for_each_interval(&section.rules, u32::MAX, |first, matching| {
-            let mut list = Vec::with_capacity(matching.len() + 1);
+            self.list.clear();
             for clauses in matching.iter().filter_map(|rule| of_rule(*rule)) {
-                list.extend_from_slice(clauses);
+                self.list.extend_from_slice(clauses);
             }
-            list.push(default);
-            self.listed += matching.len() + list.len();
-            let list = self.list(list);
+            self.list.push(default);
+            self.listed += matching.len() + self.list.len();
+            let list = self.index_of_list();
             match intervals.last_mut() {
                 Some(last) if last.0 == first => last.1 = list,
                 Some(last) if last.1 == list => {}
@@ -93,9 +96,9 @@ impl Builder {
         Some(SectionCases { token: section.token(), intervals })
     }
 
-    /// The index of a list, without clauses that have no effect.
-    fn list(&mut self, mut list: Vec<usize>) -> usize {
-        let clauses = &self.clauses;
+    /// The index of the list, without clauses that have no effect.
+    fn index_of_list(&mut self) -> usize {
+        let (clauses, list) = (&self.clauses, &mut self.list);
         if let Some(always) = list.iter().position(|clause| clauses.is_always(*clause)) {
             list.truncate(always + 1);
         }
@@ -107,7 +110,7 @@ impl Builder {
             }
             list.push(last);
         }
-        self.lists.index_of(list)
+        self.lists.index_of(list.as_slice())
     }
 
     /// Adds the clauses of a rule.

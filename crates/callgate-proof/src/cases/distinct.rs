@@ -1,5 +1,6 @@
 //! Distinct values, and their indexes.
 
+use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
@@ -23,7 +24,7 @@ impl Indexes {
     /// The index of a value, if `is_equal` finds it among those with its hash.
     pub(super) fn find(
         &self,
-        value: &impl Hash,
+        value: &(impl Hash + ?Sized),
         is_equal: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         let mut at = self.last.get(&FxBuildHasher.hash_one(value)).copied();
@@ -34,7 +35,7 @@ impl Indexes {
     }
 
     /// Adds a value that is not found; its index is the number of values before.
-    pub(super) fn add(&mut self, value: &impl Hash) -> usize {
+    pub(super) fn add(&mut self, value: &(impl Hash + ?Sized)) -> usize {
         let index = self.before.len();
         self.before.push(self.last.insert(FxBuildHasher.hash_one(value), index));
         index
@@ -54,15 +55,20 @@ impl<T> Default for Distinct<T> {
     }
 }
 
-impl<T: Eq + Hash> Distinct<T> {
+impl<T> Distinct<T> {
     /// The index of a value.
-    pub(super) fn index_of(&mut self, value: T) -> usize {
-        let is_equal = |index: usize| self.values.get(index) == Some(&value);
-        if let Some(index) = self.indexes.find(&value, is_equal) {
+    pub(super) fn index_of<Q>(&mut self, value: &Q) -> usize
+    where
+        Q: Eq + Hash + ToOwned<Owned = T> + ?Sized,
+        T: Borrow<Q>,
+    {
+        let is_equal =
+            |index: usize| self.values.get(index).is_some_and(|known| known.borrow() == value);
+        if let Some(index) = self.indexes.find(value, is_equal) {
             return index;
         }
-        let index = self.indexes.add(&value);
-        self.values.push(value);
+        let index = self.indexes.add(value);
+        self.values.push(value.to_owned());
         index
     }
 
@@ -76,7 +82,7 @@ mod tests {
     use super::*;
 
     /// A value whose hash is that of all others.
-    #[derive(Debug, PartialEq, Eq)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     struct Same(u32);
 
     impl Hash for Same {
@@ -86,7 +92,7 @@ mod tests {
     #[test]
     fn equal_values_have_one_index_and_others_another_one() {
         let mut values = Distinct::default();
-        let indexes = [5, 7, 5, 9, 7, 9].map(|value| values.index_of(Same(value)));
+        let indexes = [5, 7, 5, 9, 7, 9].map(|value| values.index_of(&Same(value)));
         assert_eq!(indexes, [0, 1, 0, 2, 1, 2]);
         assert_eq!(values.into_values(), [Same(5), Same(7), Same(9)]);
     }

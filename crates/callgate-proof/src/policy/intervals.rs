@@ -1,7 +1,5 @@
 //! The intervals of syscall numbers, or of opcodes, in which the same rules apply.
 
-use std::collections::BTreeSet;
-
 use super::section::Rule;
 
 /// Calls `visit` for each interval in which other rules apply than before, in order, with its first number and the indexes of
@@ -16,7 +14,8 @@ pub(crate) fn for_each_interval<E>(
     mut visit: impl FnMut(u32, &[usize]) -> Result<(), E>,
 ) -> Result<(), E> {
     // Where each rule begins and ceases to apply.
-    let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
+    let ranges = rules.iter().map(|rule| rule.syscalls.ranges().len());
+    let mut bounds: Vec<(u32, usize, bool)> = Vec::with_capacity(2 * ranges.sum::<usize>());
     for (rule, numbers) in rules.iter().map(|rule| &rule.syscalls).enumerate() {
         for (first, last) in numbers.ranges() {
             bounds.push((*first, rule, true));
@@ -26,16 +25,17 @@ pub(crate) fn for_each_interval<E>(
         }
     }
     bounds.sort_unstable();
-    let mut applying: BTreeSet<usize> = BTreeSet::new();
+    // In order.
+    let mut applying: Vec<usize> = Vec::new();
     let mut matching: Vec<usize> = Vec::new();
     for group in bounds.chunk_by(|a, b| a.0 == b.0) {
         let mut first = 0;
         for (at, rule, begins) in group {
             first = *at;
-            if *begins {
-                applying.insert(*rule);
-            } else {
-                applying.remove(rule);
+            match (begins, applying.binary_search(rule)) {
+                (true, Err(place)) => applying.insert(place, *rule),
+                (false, Ok(place)) => drop(applying.remove(place)),
+                _ => {}
             }
         }
         matching.clear();
