@@ -326,19 +326,19 @@ impl Chain {
 
     /// The class of the rest, and the cost of the tests before it in a part of this weight.
     fn cost(&self, weight: f64, size: f64) -> Option<(usize, f64)> {
+        if self.is_impossible {
+            return None;
+        }
         let singles = &self.singles[..self.count];
         // Without other intervals, the heaviest value needs no test.
         let rest = self.wide.or_else(|| singles.first().map(|(_, class)| *class))?;
-        let tested = || singles.iter().filter(|(_, class)| *class != rest);
-        if self.is_impossible || tested().count() > self.most {
-            return None;
-        }
-        let (mut cost, mut left) = (0.0, weight);
-        for (weight, _) in tested() {
+        let (mut cost, mut left, mut tests) = (0.0, weight, 0);
+        for (weight, _) in singles.iter().filter(|(_, class)| *class != rest) {
+            tests += 1;
             cost += left + size;
             left -= weight;
         }
-        Some((rest, cost))
+        (tests <= self.most).then_some((rest, cost))
     }
 }
 

@@ -11,9 +11,9 @@ use callgate_bpf::syscalls::{Arch, KnownSyscall, is_known_name};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
-/// The number of syscalls for which there is memory at once: most profiles of containers name 300 to 450. Pages that are not
-/// used cost nothing.
-const USUAL_SYSCALLS: usize = 512;
+/// The number of syscalls for which there is memory at once. Most filters of programs name fewer; profiles of containers name
+/// 300 to 450.
+const USUAL_SYSCALLS: usize = 64;
 
 /// The rules for one architecture. `O` is the caller's record of where a rule comes from, such as a position.
 ///
