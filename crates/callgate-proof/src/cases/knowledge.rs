@@ -200,13 +200,22 @@ impl Knowledge {
                 self.change(word, Known { mask, bits, ..known })
             }
             (false, false) => {
-                self.excluded.push((word, mask, value));
-                if is_ordered && mask != u32::MAX {
-                    self.excluded.push((word, u32::MAX, value | others));
+                let Known { min, max, .. } = known;
+                // With the bits that are known, this is one value. At an end of the interval, nothing else need be remembered.
+                match value | others {
+                    excluded if is_ordered && excluded == min => {
+                        return min < max && self.learn_interval(word, min + 1, max);
+                    }
+                    excluded if is_ordered && excluded == max => {
+                        return min < max && self.learn_interval(word, min, max - 1);
+                    }
+                    excluded if is_ordered && mask != u32::MAX => {
+                        self.excluded.push((word, u32::MAX, excluded));
+                    }
+                    _ => {}
                 }
-                // One end of the interval may be excluded now.
-                let is_end = value | others == known.min || value | others == known.max;
-                !(is_ordered && is_end) || self.change(word, known)
+                self.excluded.push((word, mask, value));
+                true
             }
         }
     }
