@@ -247,9 +247,6 @@ fn share(weights: &[(u32, f64)], bit: u32) -> f64 {
 /// The minimum share of the weight of a frequent number.
 pub(super) const FREQUENT: f64 = 0.03;
 
-/// The maximum number of frequent numbers.
-const MAX_FREQUENT: usize = (1.0 / FREQUENT) as usize;
-
 /// The same intervals, but each frequent number is an interval of its own: it may be cheaper to test it before its
 /// neighbours, although they have the same target.
 fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Vec<TargetInterval> {
@@ -259,9 +256,9 @@ fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> V
     let here = between(weights, *start, *end);
     let total: f64 = here.iter().map(|(_, weight)| weight).sum();
     let frequent = here.iter().filter(|(_, weight)| *weight > FREQUENT * total);
+    // Each frequent number splits an interval in up to three.
+    let mut split = Vec::with_capacity(intervals.len() + 2 * frequent.clone().count());
     let mut frequent = frequent.map(|(value, _)| *value).peekable();
-    // Few numbers are frequent, and each of them splits an interval in up to three.
-    let mut split = Vec::with_capacity(intervals.len() + 2 * MAX_FREQUENT);
     for (first, last, to) in intervals.iter().copied() {
         let mut rest = Some(first);
         while let (Some(first), Some(value)) = (rest, frequent.next_if(|value| *value <= last)) {

@@ -2,7 +2,8 @@
 //! later a filter may forbid that; `seccomp_api_set(3)` replaces the answers.
 //!
 //! The questions are calls that fail in every case, but with another error if the flag is known: `seccomp_set_mode_filter`
-//! in `kernel/seccomp.c` checks the flags before it reads the program.
+//! in `kernel/seccomp.c` checks the flags before it reads the program. All flags are asked for together first: kernels that
+//! know all of them, from Linux 5.19 on, need no further calls.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
@@ -38,6 +39,9 @@ impl Flag {
     }
 }
 
+/// The number of flags.
+const FLAGS: usize = 6;
+
 /// Something that is supported or not.
 #[derive(Clone, Copy, Debug)]
 enum Feature {
@@ -49,7 +53,7 @@ enum Feature {
 }
 
 impl Feature {
-    const COUNT: usize = 10;
+    const COUNT: usize = 4 + FLAGS;
 
     const ALL: [Feature; Feature::COUNT] = [
         Feature::Syscall,
@@ -125,6 +129,7 @@ impl Support {
         if known != 0 {
             return known;
         }
+        self.ask_for_all_flags();
         let has_all = |level: &u32| {
             Feature::ALL.iter().filter(|feature| feature.level() == *level).all(|f| self.has(*f))
         };
@@ -208,6 +213,23 @@ impl Support {
         }
     }
 
+    /// Asks the kernel for all flags that are not known yet; if it does not have one of them, nothing is known afterwards.
+    fn ask_for_all_flags(&self) {
+        let flags = Feature::ALL.into_iter().filter_map(|feature| match feature {
+            Feature::Flag(flag) if self.answer(feature) == UNKNOWN => Some((feature, flag.bit())),
+            _ => None,
+        });
+        // A listener and TSYNC need TSYNC_ESRCH, WAIT_KILLABLE_RECV needs a listener.
+        if flags.clone().count() == FLAGS && self.has(Feature::Syscall) {
+            let bits = flags.clone().fold(0, |bits, (_, bit)| bits | bit);
+            if accepts(bits) {
+                for known in flags.filter_map(|(feature, _)| self.known.get(feature.index())) {
+                    known.store(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
     /// Asks the kernel.
     fn ask(&self, feature: Feature) -> bool {
         let has_action = |mut action: u32| {
@@ -236,12 +258,16 @@ impl Support {
                     Flag::WaitKillable => Flag::NewListener.bit(),
                     _ => 0,
                 };
-                // SAFETY: the kernel refuses a null pointer.
-                let result = unsafe { seccomp(SET_MODE_FILTER, flag.bit() | needed, null_mut()) };
-                result == Err(libc::EFAULT)
+                accepts(flag.bit() | needed)
             }
         }
     }
+}
+
+/// Whether the kernel accepts these flags together.
+fn accepts(flags: c_uint) -> bool {
+    // SAFETY: the kernel refuses a null pointer.
+    unsafe { seccomp(SET_MODE_FILTER, flags, null_mut()) == Err(libc::EFAULT) }
 }
 
 #[cfg(test)]
@@ -263,6 +289,21 @@ mod tests {
             assert_eq!(support.has_flag(Flag::ThreadSyncError), level >= 6);
             assert_eq!(support.has_flag(Flag::WaitKillable), level >= 7);
         }
+    }
+
+    /// The answers about this kernel are the same, whether all flags are asked for together or one by one.
+    #[test]
+    fn flags_are_supported_together_if_each_is() {
+        let flags = Feature::ALL.into_iter().filter_map(|feature| match feature {
+            Feature::Flag(flag) => Some(flag),
+            _ => None,
+        });
+        let (together, single) = (Support::new(), Support::new());
+        together.ask_for_all_flags();
+        let known = flags.clone().filter(|flag| together.is_known(*flag)).count();
+        let supported = flags.filter(|flag| single.has_flag(*flag)).count();
+        assert_eq!(known, if supported == FLAGS { FLAGS } else { 0 });
+        assert_eq!(together.level(), single.level());
     }
 
     #[test]
