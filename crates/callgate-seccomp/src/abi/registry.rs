@@ -2,15 +2,13 @@
 //!
 //! What a caller holds is not a pointer but a number that is never given again, so that a released context is recognized.
 //!
-//! The map is ordered, not hashed: the hasher of the standard library reads random numbers for each thread, and panics if
-//! a filter that is already installed denies that; and leak checkers do not recognize that the memory of a hash map is in
-//! use.
+//! There is no lock of all contexts: if another thread held it at a fork(2), the child could never get it. Contexts are in a list
+//! of places, which only grows; the place of a released context is free for another one. Only a context itself has a lock.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::ptr::{null_mut, without_provenance_mut};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -18,58 +16,112 @@ use crate::error::{Error, Result};
 /// `scmp_filter_ctx`.
 pub type Handle = *mut c_void;
 
+/// The number in a place without a context.
+const FREE: usize = 0;
+
+/// The number in a place that is about to get a context.
+const TAKEN: usize = 1;
+
+/// Numbers are aligned like pointers, in case somebody looks.
+const STEP: usize = 16;
+
+/// The place of a context.
+struct Place {
+    number: AtomicUsize,
+    context: Mutex<Option<Context>>,
+    /// Places are never freed.
+    next: AtomicPtr<Place>,
+}
+
+impl Place {
+    const fn new(number: usize) -> Place {
+        let (number, next) = (AtomicUsize::new(number), AtomicPtr::new(null_mut()));
+        Place { number, context: Mutex::new(None), next }
+    }
+
+    fn has(&self, number: usize) -> bool {
+        self.number.load(Ordering::Acquire) == number
+    }
+
+    /// The context with this number, unless it was released meanwhile.
+    fn locked(&self, number: usize) -> Result<MutexGuard<'_, Option<Context>>> {
+        let context = self.context.lock().map_err(|_| Error::Internal)?;
+        if self.has(number) { Ok(context) } else { Err(Error::Invalid) }
+    }
+}
+
 struct Registry {
-    contexts: BTreeMap<usize, Arc<Mutex<Context>>>,
-    last: usize,
+    /// The last number that was given.
+    last: AtomicUsize,
+    first: Place,
 }
 
-/// Not zero, like the other variables of the library: variables that are zero are on another page, which is one page fault more
-/// in a process that makes one filter.
-const FIRST: usize = 16;
+/// The first place needs no allocation: most processes have one context at a time.
+static REGISTRY: Registry = Registry { last: AtomicUsize::new(STEP), first: Place::new(FREE) };
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { contexts: BTreeMap::new(), last: FIRST });
-
-thread_local! {
-    /// The lock of the registry while this thread forks.
-    static FORKING: RefCell<Option<MutexGuard<'static, Registry>>> = const { RefCell::new(None) };
+fn places() -> impl Iterator<Item = &'static Place> {
+    // SAFETY: a pointer to a place is null or leads to one that is never freed, and was made before the pointer.
+    let next = |place: &&'static Place| unsafe { place.next.load(Ordering::Acquire).as_ref() };
+    std::iter::successors(Some(&REGISTRY.first), next)
 }
 
-/// Makes fork(2) wait until no other thread holds the lock of the registry, which the child could never unlock.
-fn survive_fork() {
-    static IS_MISSING: AtomicBool = AtomicBool::new(true);
-    extern "C" fn lock() {
-        FORKING.set(REGISTRY.lock().ok());
+/// A place that no other thread takes, and its lock.
+fn take() -> Result<(&'static Place, MutexGuard<'static, Option<Context>>)> {
+    for place in places() {
+        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+        if place.number.compare_exchange(FREE, TAKEN, success, failure).is_err() {
+            continue;
+        }
+        // A panic may have been under the lock of the context before.
+        place.context.clear_poison();
+        match place.context.try_lock() {
+            Ok(context) => return Ok((place, context)),
+            // A thread still looks for the context before; after a fork, it may do so forever.
+            Err(_) => place.number.store(FREE, Ordering::Release),
+        }
     }
-    extern "C" fn unlock() {
-        FORKING.set(None);
+    let place = Box::leak(Box::new(Place::new(TAKEN)));
+    let list = &REGISTRY.first.next;
+    let mut next = list.load(Ordering::Acquire);
+    loop {
+        *place.next.get_mut() = next;
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        match list.compare_exchange(next, place, success, failure) {
+            Ok(_) => break,
+            Err(other) => next = other,
+        }
     }
-    if IS_MISSING.swap(false, Ordering::Relaxed) {
-        // SAFETY: the functions do not unwind. Without memory for the handlers, forking is as it was.
-        unsafe { libc::pthread_atfork(Some(lock), Some(unlock), Some(unlock)) };
-    }
+    Ok((place, place.context.lock().map_err(|_| Error::Internal)?))
 }
 
 /// Adds a context.
 pub(super) fn add(context: Context) -> Result<Handle> {
-    survive_fork();
-    let mut registry = REGISTRY.lock().map_err(|_| Error::Internal)?;
-    // Aligned like a pointer, in case somebody looks.
-    let number = registry.last.checked_add(16).ok_or(Error::NoMemory)?;
-    registry.last = number;
-    registry.contexts.insert(number, Arc::new(Mutex::new(context)));
-    Ok(std::ptr::without_provenance_mut(number))
+    let next = |last: usize| last.checked_add(STEP);
+    let last = REGISTRY.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    let number = last.ok().and_then(next).ok_or(Error::NoMemory)?;
+    let (place, mut locked) = take()?;
+    *locked = Some(context);
+    place.number.store(number, Ordering::Release);
+    Ok(without_provenance_mut(number))
+}
+
+fn find(handle: Handle) -> Result<&'static Place> {
+    let number = handle.addr();
+    let found = places().find(|place| number > TAKEN && place.has(number));
+    found.ok_or(Error::Invalid)
 }
 
 /// Removes a context; without effect if it is not there.
 pub(super) fn remove(handle: Handle) {
-    let removed = REGISTRY.lock().ok().and_then(|mut all| all.contexts.remove(&handle.addr()));
-    // Dropped after the registry is unlocked.
-    drop(removed);
-}
-
-fn find(handle: Handle) -> Result<Arc<Mutex<Context>>> {
-    let registry = REGISTRY.lock().map_err(|_| Error::Internal)?;
-    registry.contexts.get(&handle.addr()).cloned().ok_or(Error::Invalid)
+    let Ok(place) = find(handle) else { return };
+    let mut context = place.context.lock().unwrap_or_else(PoisonError::into_inner);
+    if place.has(handle.addr()) {
+        let removed = context.take();
+        place.number.store(FREE, Ordering::Release);
+        // Dropped after the place is unlocked.
+        drop(context);
+        drop(removed);
+    }
 }
 
 /// Calls a function with a context that may have no architecture.
@@ -77,9 +129,8 @@ pub(super) fn with_any<T>(
     handle: Handle,
     body: impl FnOnce(&mut Context) -> Result<T>,
 ) -> Result<T> {
-    let context = find(handle)?;
-    let mut context = context.lock().map_err(|_| Error::Internal)?;
-    body(&mut context)
+    let mut context = find(handle)?.locked(handle.addr())?;
+    body(context.as_mut().ok_or(Error::Invalid)?)
 }
 
 /// Calls a function with a context that has an architecture.
@@ -97,16 +148,14 @@ pub(super) fn with_both(
         // A context has all architectures of itself.
         return with(first, |_| Err(Error::Exists));
     }
-    let (one, two) = (find(first)?, find(second)?);
     // In the order of their numbers, so that two threads do not wait for each other.
     let is_ordered = first.addr() < second.addr();
-    let (low, high) = if is_ordered { (&one, &two) } else { (&two, &one) };
-    let mut low = low.lock().map_err(|_| Error::Internal)?;
-    let mut high = high.lock().map_err(|_| Error::Internal)?;
-    if !low.is_valid() || !high.is_valid() {
-        return Err(Error::Invalid);
-    }
-    if is_ordered { body(&mut low, &mut high) } else { body(&mut high, &mut low) }
+    let (low, high) = if is_ordered { (first, second) } else { (second, first) };
+    let mut low = find(low)?.locked(low.addr())?;
+    let mut high = find(high)?.locked(high.addr())?;
+    let low = low.as_mut().filter(|context| context.is_valid()).ok_or(Error::Invalid)?;
+    let high = high.as_mut().filter(|context| context.is_valid()).ok_or(Error::Invalid)?;
+    if is_ordered { body(low, high) } else { body(high, low) }
 }
 
 #[cfg(test)]
@@ -121,17 +170,79 @@ mod tests {
     use super::*;
     use crate::kernel::support::SUPPORT;
 
+    fn added() -> Handle {
+        Context::new(Verdict::ALLOW, &SUPPORT).and_then(add).unwrap()
+    }
+
+    fn is_known(handle: Handle) -> bool {
+        with(handle, |_| Ok(())).is_ok()
+    }
+
     #[test]
-    fn a_child_can_use_contexts_if_another_thread_used_them_at_the_fork() {
-        let context = || Context::new(Verdict::ALLOW, &SUPPORT).and_then(add);
-        let before = context().unwrap();
+    fn a_number_is_never_given_again() {
+        let first = added();
+        remove(first);
+        let second = added();
+        assert!(first != second && is_known(second));
+        for released in
+            [first, null_mut(), without_provenance_mut(FREE), without_provenance_mut(TAKEN)]
+        {
+            assert_eq!(with_any(released, |_| Ok(())), Err(Error::Invalid));
+            assert_eq!(with_both(second, released, |_, _| Ok(())), Err(Error::Invalid));
+            remove(released);
+        }
+        assert!(is_known(second));
+        remove(second);
+        assert!(!is_known(second));
+    }
+
+    /// Contexts of several threads at once: each finds its own, and released places are used again.
+    #[test]
+    fn threads_have_their_own_contexts() {
+        const THREADS: usize = 4;
+        let before = places().count();
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for round in 0..200 {
+                        let own: Vec<Handle> = (0..3).map(|_| added()).collect();
+                        assert!(own.iter().all(|handle| is_known(*handle)), "{round}");
+                        assert!(with_both(own[0], own[1], |_, _| Ok(())).is_ok());
+                        own.iter().for_each(|handle| remove(*handle));
+                        assert!(own.iter().all(|handle| !is_known(*handle)), "{round}");
+                    }
+                });
+            }
+        });
+        // Without that, there would be 2,400 more. Other tests have contexts, too.
+        assert!(places().count() < before + 1000, "{}", places().count());
+    }
+
+    /// A context that a function left by a panic is not usable, but its place is.
+    #[test]
+    fn a_place_is_usable_after_a_panic() {
+        let left = added();
+        let panics = || with(left, |_| -> Result<()> { panic!("on purpose") });
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_eq!(with(left, |_| Ok(())), Err(Error::Internal));
+        remove(left);
+        let all: Vec<Handle> = places().map(|_| added()).collect();
+        assert!(all.iter().all(|handle| is_known(*handle)));
+        all.into_iter().for_each(remove);
+    }
+
+    #[test]
+    fn a_child_can_use_contexts_if_another_thread_used_one_at_the_fork() {
+        let (before, of_other) = (added(), added().addr());
         let (locked, is_locked) = channel();
+        let (end, is_over) = channel::<()>();
         let other = thread::spawn(move || {
-            let registry = REGISTRY.lock();
-            locked.send(()).unwrap();
-            // The child is forked meanwhile, unless the fork waits.
-            thread::sleep(Duration::from_millis(50));
-            drop(registry);
+            with(without_provenance_mut(of_other), |_| {
+                locked.send(()).unwrap();
+                // Until the child has ended, but not forever.
+                let _ = is_over.recv_timeout(Duration::from_secs(30));
+                Ok(())
+            })
         });
         is_locked.recv().unwrap();
         // SAFETY: the child only calls the library, which this test shows to work there, and functions that are safe there.
@@ -139,17 +250,20 @@ mod tests {
         if child == 0 {
             // SAFETY: no pointers.
             unsafe { libc::alarm(20) };
-            let is_usable = with(before, |_| Ok(())).is_ok() && context().is_ok();
+            let new = Context::new(Verdict::ALLOW, &SUPPORT).and_then(add);
+            let is_usable = is_known(before) && new.is_ok_and(is_known);
             // SAFETY: as above.
             unsafe { libc::_exit(c_int::from(!is_usable)) };
         }
         assert!(child > 0);
-        other.join().unwrap();
         let mut status = -1;
         // SAFETY: the pointer is valid.
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        end.send(()).unwrap();
+        assert_eq!(other.join().unwrap(), Ok(()));
         assert_eq!(status, 0);
-        assert!(with(before, |_| Ok(())).is_ok());
+        assert!(is_known(before));
         remove(before);
+        remove(without_provenance_mut(of_other));
     }
 }

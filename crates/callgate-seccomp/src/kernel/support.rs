@@ -129,7 +129,9 @@ impl Support {
         if known != 0 {
             return known;
         }
-        self.ask_for_all_flags();
+        if self.known.iter().all(|known| known.load(Ordering::Relaxed) == UNKNOWN) {
+            self.ask_for_all_flags();
+        }
         let has_all = |level: &u32| {
             Feature::ALL.iter().filter(|feature| feature.level() == *level).all(|f| self.has(*f))
         };
@@ -213,17 +215,15 @@ impl Support {
         }
     }
 
-    /// Asks the kernel for all flags that are not known yet; if it does not have one of them, nothing is known afterwards.
+    /// Asks the kernel for all flags together. If it does not have one of them, nothing is known afterwards.
     fn ask_for_all_flags(&self) {
-        let flags = Feature::ALL.into_iter().filter_map(|feature| match feature {
-            Feature::Flag(flag) if self.answer(feature) == UNKNOWN => Some((feature, flag.bit())),
-            _ => None,
-        });
         // A listener and TSYNC need TSYNC_ESRCH, WAIT_KILLABLE_RECV needs a listener.
-        if flags.clone().count() == FLAGS && self.has(Feature::Syscall) {
-            let bits = flags.clone().fold(0, |bits, (_, bit)| bits | bit);
-            if accepts(bits) {
-                for known in flags.filter_map(|(feature, _)| self.known.get(feature.index())) {
+        let flag =
+            |feature: &Feature| if let Feature::Flag(flag) = feature { flag.bit() } else { 0 };
+        if accepts(Feature::ALL.iter().fold(0, |flags, feature| flags | flag(feature))) {
+            let of_flags = |feature: &&Feature| flag(feature) != 0;
+            for feature in Feature::ALL.iter().filter(of_flags).chain([&Feature::Syscall]) {
+                if let Some(known) = self.known.get(feature.index()) {
                     known.store(1, Ordering::Relaxed);
                 }
             }
