@@ -2,5 +2,7 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    // Links again with another order.
+    println!("cargo::rerun-if-changed=order.ld");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libseccomp.so.2");
 }

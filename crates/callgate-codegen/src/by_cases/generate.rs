@@ -67,16 +67,22 @@ fn intervals(cases: &Cases, token: u32) -> impl Iterator<Item = Interval<bool>> 
     })
 }
 
-/// The weights of numbers. Syscalls that are alike are one, with the weight of all, if that does not make it a frequent one.
+/// The weights of numbers. Syscalls of an architecture that are alike are one, with the weight of all, if that does not make it
+/// a frequent one.
 fn by_number(alike: &[Alike], shares: &[f64]) -> Vec<(u32, f64)> {
-    let total: f64 = shares.iter().sum();
     let mut weights = Vec::with_capacity(alike.len());
-    for (alike, share) in alike.iter().zip(shares) {
-        if alike.count == 1 || *share <= FREQUENT * total {
-            weights.push((alike.first.nr, *share));
-        } else {
-            let each = share / f64::from(alike.count);
-            weights.extend(alike.numbers().map(|nr| (nr, each)));
+    let mut rest = shares;
+    for of_arch in alike.chunk_by(|a, b| a.arch == b.arch) {
+        let (shares, others) = rest.split_at(of_arch.len().min(rest.len()));
+        rest = others;
+        let total: f64 = shares.iter().sum();
+        for (alike, share) in of_arch.iter().zip(shares) {
+            if alike.count == 1 || *share <= FREQUENT * total {
+                weights.push((alike.first.nr, *share));
+            } else {
+                let each = share / f64::from(alike.count);
+                weights.extend(alike.numbers().map(|nr| (nr, each)));
+            }
         }
     }
     weights
@@ -176,5 +182,33 @@ impl Exits for Codes<'_> {
 
     fn settings(&self) -> Settings {
         Settings { aim: Aim::Quick, instructions: self.instructions, layout: Layout::Seccomp }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syscalls_that_are_alike_are_one_unless_they_would_be_frequent() {
+        let alike = |arch: Arch, first: u32, count: usize| {
+            let last = arch.syscall_numbers().filter(|nr| *nr >= first).nth(count - 1).unwrap();
+            let (token, weight, always_allowed) = (arch.token(), 1.0, true);
+            let first = WeightedSyscall { token, nr: first, weight, always_allowed };
+            Alike { first, count: count as u32, arch, last }
+        };
+        let x32 = Arch::X32.first_number();
+        let all = [
+            alike(Arch::X86_64, 0, 1),
+            alike(Arch::X86_64, 1, 100),
+            alike(Arch::X86_64, 101, 2),
+            alike(Arch::X32, x32, 3),
+            alike(Arch::X32, x32 + 3, 50),
+        ];
+        // x32 has little weight, but most of that is for its first three syscalls.
+        let weights = by_number(&all, &[0.5, 0.01, 0.4, 0.06, 0.001]);
+        let expected = [(0, 0.5), (1, 0.01), (101, 0.2), (102, 0.2)];
+        let expected = expected.into_iter().chain([0, 1, 2].map(|nr| (x32 + nr, 0.02)));
+        assert!(weights.iter().copied().eq(expected.chain([(x32 + 3, 0.001)])), "{weights:?}");
     }
 }

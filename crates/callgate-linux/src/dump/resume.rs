@@ -19,8 +19,8 @@
 //!
 //! If the signal arrives after the kernel has decided that the `restart_syscall` follows, and before the thread
 //! makes it, a handler would run first and the filters would judge the restart after it. The tracer therefore
-//! gives the thread its registers from before that decision. The kernel decides again: the handler ends the
-//! sleep with EINTR, an ignored signal does not end it.
+//! sets the registers as if a `restart_syscall` had just been interrupted. The kernel decides again: the handler
+//! ends the sleep with EINTR, an ignored signal does not end it.
 //!
 //! The filters are never suspended while the thread runs code of its own: the option is set only where the
 //! thread is about to make this `restart_syscall`, and the next stop comes before the syscall returns.
@@ -36,7 +36,8 @@
 //! - Between the last look at the sleeping thread and the end of the tracing thread, about 15 µs, a signal that
 //!   the thread ignores (SIGCHLD, say) still interrupts the sleep. Then the filters judge the restart. Under
 //!   4,000 such signals per second this happened at 6 % of the dumps, without such signals at none of 27,924.
-//! - The filters also judge it if the tracing process is killed while the thread is stopped.
+//! - The filters also judge it if the tracing process is killed while the thread is stopped, and after a handler
+//!   that interrupts a 32-bit process right before the restart ([`Restart::undecided`]).
 //! - A thread in a group-stop (SIGSTOP) keeps its pending `restart_syscall`, which its filters judge after
 //!   SIGCONT, as they do without a tracer.
 //!
@@ -89,6 +90,7 @@ fn sleep_on(stopped: Stopped, restart: Restart) -> Result<(), DumpErrorKind> {
             Next::Asleep => return Ok(()),
             Next::Late => {
                 let stopped = tracee.stop(PATIENCE)?;
+                undo_decision(&stopped, &restart)?;
                 if restart::continues_as_restart(&stopped.registers()?) {
                     start_again(&stopped, &restart);
                 }
@@ -114,17 +116,21 @@ fn sleep_on(stopped: Stopped, restart: Restart) -> Result<(), DumpErrorKind> {
                 stopped.set_syscall_stops(SyscallStops::FiltersSuspended)?;
                 is_restarting = true;
             }
-            Stop::Signal(_) => {
-                if let Some(registers) = restart.undecided(&stopped.registers()?) {
-                    // This fails if the thread was killed.
-                    let _ = stopped.set_registers(&registers);
-                }
-            }
+            Stop::Signal(_) => undo_decision(&stopped, &restart)?,
             Stop::Interrupt => {}
             Stop::Group => return Ok(()),
         }
         tracee = stopped.run_to_syscall()?;
     }
+}
+
+/// Lets the kernel decide again whether the `restart_syscall` follows, if the thread has not made it yet.
+fn undo_decision(stopped: &Stopped, restart: &Restart) -> Result<(), DumpErrorKind> {
+    if let Some(registers) = restart.undecided(&stopped.registers()?) {
+        // This fails if the thread was killed.
+        let _ = stopped.set_registers(&registers);
+    }
+    Ok(())
 }
 
 /// What a running thread did next.

@@ -8,11 +8,14 @@ use super::knowledge::{Knowledge, Mark};
 use super::word_test::{Literal, Simplified, WordTest};
 use super::{Cases, NumberInterval};
 
-/// The maximum number of steps of a proof: executed instructions, evaluated clauses and literals, and comparisons with what is
-/// excluded.
+/// The maximum number of steps of a proof: executed instructions, intervals at returns, evaluated clauses and literals, and
+/// comparisons with what is excluded.
 const MAX_STEPS: u32 = 400_000;
 
-/// How many clauses are not worth to be reduced to those that may still hold.
+/// The maximum number of those steps in which all numbers of an arch are followed together.
+const MAX_TOGETHER: u32 = MAX_STEPS / 4;
+
+/// How many clauses are not worth reducing to those that may still hold.
 const FEW_CLAUSES: usize = 3;
 
 /// How many comparisons with what is excluded take as long as a step.
@@ -30,6 +33,7 @@ impl Cases {
             live: Vec::new(),
             pending: Vec::new(),
             steps: 0,
+            limit: MAX_STEPS,
         };
         let is_arch = |token, holds| {
             let test = WordTest::equal(Word::ARCH, u32::MAX, token);
@@ -112,7 +116,7 @@ struct Pending {
     live_end: usize,
 }
 
-/// The depth-first traversal of the paths of a program for one interval of numbers.
+/// The depth-first traversal of the paths of a program, for all numbers of an arch or for an interval of them.
 struct Paths<'c> {
     cases: &'c Cases,
     insns: &'c [Insn],
@@ -122,6 +126,8 @@ struct Paths<'c> {
     live: Vec<usize>,
     pending: Vec<Pending>,
     steps: u32,
+    /// The maximum number of steps.
+    limit: u32,
 }
 
 /// What the clauses say about a verdict.
@@ -163,38 +169,40 @@ impl Paths<'_> {
         }
     }
 
-    /// Per interval, whether every path of a syscall with these facts and one of its numbers returns its verdict, which does not
-    /// depend on arguments. All numbers are followed together, up to their first argument.
+    /// Per interval, whether it is known that every path of a syscall with these facts and one of its numbers returns its
+    /// verdict, which does not depend on arguments. All numbers are followed together, up to the first other word.
     fn decided(&mut self, facts: &[Literal], intervals: &[NumberInterval]) -> Vec<bool> {
         let verdicts = intervals.iter().map(|interval| self.cases.verdict(interval.list));
         let verdicts: Vec<Option<Verdict>> = verdicts.collect();
         let mut decided: Vec<bool> = verdicts.iter().map(Option::is_some).collect();
+        self.limit = self.used().saturating_add(MAX_TOGETHER).min(MAX_STEPS);
         let mut next = self.begins(facts, None, &[]).then_some(Path::START);
         while let Some(mut path) = next {
-            let Some(insn) = self.next_insn(path.at) else { return vec![false; intervals.len()] };
-            let step = match insn.op {
-                Op::RetK => Step::Returned,
-                Op::LdWordAbs if Word::from_offset(insn.k, self.endian) > Some(Word::NR) => {
-                    Step::Failed
-                }
-                _ => self.step(insn, &mut path),
+            let Some(insn) = self.next_insn(path.at) else {
+                decided.fill(false);
+                break;
             };
-            let returned = match step {
-                Step::Next => {
-                    next = Some(path);
-                    continue;
-                }
-                Step::Split(test, targets) => {
-                    next = self.split(path, test, targets);
-                    continue;
-                }
-                Step::Returned => Some(Verdict(insn.k)),
-                Step::Failed => None,
+            let returned = match insn.op {
+                Op::RetK => Some(Verdict(insn.k)),
+                Op::LdWordAbs if Word::from_offset(insn.k, self.endian) > Some(Word::NR) => None,
+                _ => match self.step(insn, &mut path) {
+                    Step::Next => {
+                        next = Some(path);
+                        continue;
+                    }
+                    Step::Split(test, targets) => {
+                        next = self.split(path, test, targets);
+                        continue;
+                    }
+                    Step::Returned | Step::Failed => None,
+                },
             };
+            // The numbers that may take this path are between these.
             let (min, max) = self.knowledge.interval(Word::NR);
             let from = intervals.partition_point(|interval| interval.last < min);
             let here = intervals.iter().zip(&verdicts).zip(&mut decided).skip(from);
             for ((one, verdict), is_decided) in here.take_while(|((one, _), _)| one.first <= max) {
+                self.steps = self.steps.saturating_add(1);
                 if *is_decided && *verdict != returned {
                     let mark = self.knowledge.mark();
                     *is_decided = !self.knowledge.learn_interval(Word::NR, one.first, one.last);
@@ -203,15 +211,19 @@ impl Paths<'_> {
             }
             next = self.resumed();
         }
+        self.limit = MAX_STEPS;
         decided
+    }
+
+    /// The number of steps until now.
+    fn used(&self) -> u32 {
+        self.steps.saturating_add(self.knowledge.compared() / COMPARED_IN_STEP)
     }
 
     /// The next instruction; `None` behind the last one, and after too many steps.
     fn next_insn(&mut self, at: usize) -> Option<Insn> {
         self.steps = self.steps.saturating_add(1);
-        let compared = self.knowledge.compared() / COMPARED_IN_STEP;
-        let is_possible = self.steps.saturating_add(compared) <= MAX_STEPS;
-        self.insns.get(at).copied().filter(|_| is_possible)
+        self.insns.get(at).copied().filter(|_| self.used() <= self.limit)
     }
 
     /// Continues a path at the first instruction if a test holds, and later at the other one if not. Returns the next path.

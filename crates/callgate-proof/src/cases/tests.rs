@@ -256,6 +256,98 @@ fn bitset_tests_are_proved_for_each_value() {
     assert!(!cases.prove(&program(bits, 72)));
 }
 
+/// The cases of a filter that allows these numbers.
+fn allowing(numbers: &[u32]) -> Cases {
+    let rule = |nr: &u32| {
+        let syscalls = SyscallSet::one(*nr);
+        Rule { syscalls, when: Condition::always(), verdict: Verdict::ALLOW }
+    };
+    let rules = numbers.iter().map(rule).collect();
+    let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
+    Cases::of_policy(&Policy::new(vec![section], Verdict::errno(1)).unwrap()).unwrap()
+}
+
+/// The program is proved for these numbers, and for no set with one number less or more.
+fn is_proved_for_exactly(program: &Program, numbers: &[u32], others: &[u32]) {
+    assert!(allowing(numbers).prove(program));
+    for at in 0..numbers.len() {
+        let without = [&numbers[..at], &numbers[at + 1..]].concat();
+        assert!(!allowing(&without).prove(program), "without {}", numbers[at]);
+    }
+    for other in others {
+        assert!(!allowing(&[numbers, &[*other]].concat()).prove(program), "with {other}");
+    }
+}
+
+/// All numbers are followed together, also through the `and` with which x32 shares the tests of x86-64.
+#[test]
+fn numbers_are_proved_after_a_mask() {
+    const X32: u32 = 1 << 30;
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 0, 10),
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JgeK, X32, 0, 3),
+        Insn::branch(Op::JgeK, X32 << 1, 7, 0),
+        Insn::branch(Op::JeqK, X32 + 200, 5, 0),
+        Insn::new(Op::AndK, !X32),
+        Insn::branch(Op::JgeK, 40, 0, 4),
+        Insn::branch(Op::JgtK, 71, 3, 0),
+        Insn::branch(Op::JeqK, 42, 1, 0),
+        Insn::branch(Op::JgeK, 70, 0, 1),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+    ]);
+    let numbers = [42, 70, 71, X32 + 42, X32 + 70, X32 + 71, X32 + 200];
+    let others =
+        [0, 39, 40, 41, 43, 69, 72, X32, X32 + 41, X32 + 72, X32 + 201, X32 << 1, u32::MAX];
+    is_proved_for_exactly(&program.unwrap(), &numbers, &others);
+}
+
+/// A path that cannot be followed proves nothing about its numbers.
+#[test]
+fn numbers_with_an_unknown_verdict_are_not_proved() {
+    let program = |end: Insn| {
+        Program::new(vec![
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, TOKEN, 0, 3),
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, 42, 0, 1),
+            end,
+            Insn::new(Op::RetK, Verdict::errno(1).0),
+        ])
+        .unwrap()
+    };
+    assert!(allowing(&[42]).prove(&program(Insn::new(Op::RetK, Verdict::ALLOW.0))));
+    assert!(!allowing(&[42]).prove(&program(Insn::new(Op::RetA, 0))));
+}
+
+#[test]
+fn numbers_are_proved_after_a_bitset_test() {
+    let program = |bits: u32| {
+        Program::new(vec![
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, TOKEN, 0, 9),
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JgeK, 40, 0, 7),
+            Insn::branch(Op::JgtK, 71, 6, 0),
+            Insn::new(Op::SubK, 40),
+            Insn::new(Op::Tax, 0),
+            Insn::new(Op::LdImm, bits),
+            Insn::new(Op::RshX, 0),
+            Insn::branch(Op::JsetK, 1, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+            Insn::new(Op::RetK, Verdict::errno(1).0),
+        ])
+        .unwrap()
+    };
+    let (numbers, bits) = ([40, 42, 45, 71], 1 | 1 << 2 | 1 << 5 | 1 << 31);
+    is_proved_for_exactly(&program(bits), &numbers, &[0, 39, 41, 43, 70, 72, u32::MAX]);
+    for bit in 0..32 {
+        assert!(!allowing(&numbers).prove(&program(bits ^ 1 << bit)), "{bit}");
+    }
+}
+
 /// What a bitset test shifts by must be the whole word minus the constant, with its value at that time.
 #[test]
 fn a_bitset_test_of_another_value_is_not_proved() {
