@@ -51,12 +51,14 @@ fn declared(header: &str) -> BTreeSet<String> {
     before_parenthesis.filter(|name| name.starts_with("seccomp_")).map(str::to_owned).collect()
 }
 
-/// The symbols that a library defines, from the output of `readelf --dyn-syms`.
+/// The symbols that a library defines for others, from the output of `readelf --dyn-syms`.
 fn defined(table: &str) -> BTreeSet<String> {
     let symbol = |line: &str| {
-        let mut fields = line.split_whitespace().skip(6);
-        let (section, name) = (fields.next()?, fields.next()?);
-        let is_defined = section.parse::<u16>().is_ok();
+        let mut fields = line.split_whitespace().skip(4);
+        let (bind, _, section, name) =
+            (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        // GNU ld adds local symbols of sections for some machines.
+        let is_defined = bind != "LOCAL" && section.parse::<u16>().is_ok();
         is_defined.then(|| name.split('@').next().unwrap_or(name).to_owned())
     };
     table.lines().filter_map(symbol).collect()
@@ -95,12 +97,13 @@ mod tests {
     #[test]
     fn only_defined_symbols_count() {
         let table = "
-Symbol table '.dynsym' contains 4 entries:
+Symbol table '.dynsym' contains 5 entries:
    Num:    Value          Size Type    Bind   Vis      Ndx Name
      0: 0000000000000000     0 NOTYPE  LOCAL  DEFAULT  UND 
-     1: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND free@GLIBC_2.2.5 (2)
-     2: 0000000000012340    20 FUNC    GLOBAL DEFAULT   12 seccomp_init
-     3: 0000000000012360     8 OBJECT  GLOBAL DEFAULT   21 other@@V1
+     1: 000000000000abe0     0 SECTION LOCAL  DEFAULT    9 .init
+     2: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND free@GLIBC_2.2.5 (2)
+     3: 0000000000012340    20 FUNC    GLOBAL DEFAULT   12 seccomp_init
+     4: 0000000000012360     8 OBJECT  GLOBAL DEFAULT   21 other@@V1
 ";
         assert_eq!(defined(table), set(&["other", "seccomp_init"]));
     }
