@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::section::Rule;
 
-/// The maximum number of rules that are kept in a list while they apply. At most policies, few rules apply at once, and a list
+/// The maximum number of rules that are kept in a list while they apply. In most policies, few rules apply at once, and a list
 /// takes less time than a search tree; with more rules, moving its rest may take long.
 const MAX_LISTED: usize = 1 << 12;
 
