@@ -216,7 +216,7 @@ impl Weights {
 /// The architectures in the order of their tokens and numbers, each once, with their places.
 fn by_token(arches: &[Arch]) -> Vec<(usize, Arch)> {
     let mut by_token: Vec<(usize, Arch)> = arches.iter().copied().enumerate().collect();
-    by_token.sort_by_key(|(_, arch)| (arch.token(), arch.syscall_numbers().next()));
+    by_token.sort_unstable_by_key(|(at, arch)| (arch.token(), arch.first_number(), *at));
     by_token.dedup_by_key(|(_, arch)| *arch);
     by_token
 }

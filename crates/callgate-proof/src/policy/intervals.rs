@@ -56,19 +56,19 @@ impl Indexes for BTreeSet<usize> {
 pub(crate) fn for_each_interval<E>(
     rules: &[Rule],
     largest: u32,
-    visit: impl FnMut(u32, &[usize]) -> Result<(), E>,
+    mut visit: impl FnMut(u32, &[usize]) -> Result<(), E>,
 ) -> Result<(), E> {
     if rules.len() <= MAX_LISTED {
-        sweep::<Vec<usize>, E>(rules, largest, visit)
+        sweep::<Vec<usize>, E>(rules, largest, &mut visit)
     } else {
-        sweep::<BTreeSet<usize>, E>(rules, largest, visit)
+        sweep::<BTreeSet<usize>, E>(rules, largest, &mut visit)
     }
 }
 
 fn sweep<I: Indexes, E>(
     rules: &[Rule],
     largest: u32,
-    mut visit: impl FnMut(u32, &[usize]) -> Result<(), E>,
+    visit: &mut dyn FnMut(u32, &[usize]) -> Result<(), E>,
 ) -> Result<(), E> {
     // Where each rule begins and ceases to apply.
     let ranges = rules.iter().map(|rule| rule.syscalls.ranges().len());
