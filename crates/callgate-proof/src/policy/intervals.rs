@@ -65,11 +65,10 @@ pub(crate) fn for_each_interval<E>(
     }
 }
 
-fn sweep<I: Indexes, E>(
-    rules: &[Rule],
-    largest: u32,
-    visit: &mut dyn FnMut(u32, &[usize]) -> Result<(), E>,
-) -> Result<(), E> {
+/// What [`for_each_interval`] calls.
+type Visit<'v, E> = &'v mut dyn FnMut(u32, &[usize]) -> Result<(), E>;
+
+fn sweep<I: Indexes, E>(rules: &[Rule], largest: u32, visit: Visit<'_, E>) -> Result<(), E> {
     // Where each rule begins and ceases to apply.
     let ranges = rules.iter().map(|rule| rule.syscalls.ranges().len());
     let mut bounds: Vec<(u32, usize, bool)> = Vec::with_capacity(2 * ranges.sum::<usize>());
