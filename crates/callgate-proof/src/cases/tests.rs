@@ -222,6 +222,25 @@ fn what_has_no_cases_is_not_proved_by_them() {
 }
 
 /// A bitset test, as the code generator makes it: the values 40, 42, 45 and 71 of 40 to 71, each bit changed in turn.
+/// Allows the values from 40 to `last` of the word at an offset whose bits are set.
+fn bitset_test(offset: u32, bits: u32, last: u32) -> Program {
+    Program::new(vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 0, 9),
+        Insn::new(Op::LdWordAbs, offset),
+        Insn::branch(Op::JgeK, 40, 0, 7),
+        Insn::branch(Op::JgtK, last, 6, 0),
+        Insn::new(Op::SubK, 40),
+        Insn::new(Op::Tax, 0),
+        Insn::new(Op::LdImm, bits),
+        Insn::new(Op::RshX, 0),
+        Insn::branch(Op::JsetK, 1, 0, 1),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+    ])
+    .unwrap()
+}
+
 #[test]
 fn bitset_tests_are_proved_for_each_value() {
     let arg = Field::arg_low(0).unwrap();
@@ -230,23 +249,7 @@ fn bitset_tests_are_proved_for_each_value() {
     let rule = Rule { syscalls, when, verdict: Verdict::ALLOW };
     let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
     let cases = Cases::of_policy(&Policy::new(vec![section], Verdict::errno(1)).unwrap()).unwrap();
-    let program = |bits: u32, last: u32| {
-        Program::new(vec![
-            Insn::new(Op::LdWordAbs, 4),
-            Insn::branch(Op::JeqK, TOKEN, 0, 9),
-            Insn::new(Op::LdWordAbs, 16),
-            Insn::branch(Op::JgeK, 40, 0, 7),
-            Insn::branch(Op::JgtK, last, 6, 0),
-            Insn::new(Op::SubK, 40),
-            Insn::new(Op::Tax, 0),
-            Insn::new(Op::LdImm, bits),
-            Insn::new(Op::RshX, 0),
-            Insn::branch(Op::JsetK, 1, 0, 1),
-            Insn::new(Op::RetK, Verdict::ALLOW.0),
-            Insn::new(Op::RetK, Verdict::errno(1).0),
-        ])
-        .unwrap()
-    };
+    let program = |bits: u32, last: u32| bitset_test(16, bits, last);
     let bits = 1 | 1 << 2 | 1 << 5 | 1 << 31;
     assert!(cases.prove(&program(bits, 71)));
     for bit in 0..32 {
@@ -324,23 +327,7 @@ fn numbers_with_an_unknown_verdict_are_not_proved() {
 
 #[test]
 fn numbers_are_proved_after_a_bitset_test() {
-    let program = |bits: u32| {
-        Program::new(vec![
-            Insn::new(Op::LdWordAbs, 4),
-            Insn::branch(Op::JeqK, TOKEN, 0, 9),
-            Insn::new(Op::LdWordAbs, 0),
-            Insn::branch(Op::JgeK, 40, 0, 7),
-            Insn::branch(Op::JgtK, 71, 6, 0),
-            Insn::new(Op::SubK, 40),
-            Insn::new(Op::Tax, 0),
-            Insn::new(Op::LdImm, bits),
-            Insn::new(Op::RshX, 0),
-            Insn::branch(Op::JsetK, 1, 0, 1),
-            Insn::new(Op::RetK, Verdict::ALLOW.0),
-            Insn::new(Op::RetK, Verdict::errno(1).0),
-        ])
-        .unwrap()
-    };
+    let program = |bits: u32| bitset_test(0, bits, 71);
     let (numbers, bits) = ([40, 42, 45, 71], 1 | 1 << 2 | 1 << 5 | 1 << 31);
     is_proved_for_exactly(&program(bits), &numbers, &[0, 39, 41, 43, 70, 72, u32::MAX]);
     for bit in 0..32 {

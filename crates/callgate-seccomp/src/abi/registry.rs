@@ -2,8 +2,8 @@
 //!
 //! What a caller holds is not a pointer but a number that is never given again, so that a released context is recognized.
 //!
-//! There is no lock of all contexts: if another thread held it at a fork(2), the child could never get it. Contexts are in a list
-//! of places, which only grows; the place of a released context is free for another one. Only a context itself has a lock.
+//! Each context has its own lock, and they share none: a child of fork(2) could never take a lock that another thread held.
+//! Contexts are in a list of places, which only grows; the place of a released context is free for another one.
 
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
