@@ -228,6 +228,7 @@ mod tests {
         remove(left);
         let all: Vec<Handle> = places().map(|_| added()).collect();
         assert!(all.iter().all(|handle| is_known(*handle)));
+        assert!(places().all(|place| !place.context.is_poisoned()));
         all.into_iter().for_each(remove);
     }
 
