@@ -71,6 +71,10 @@ impl Weights {
         Weights(WeightSource::Uniform)
     }
 
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.0 == WeightSource::Uniform
+    }
+
     /// Counts by name of syscall; counts with the same name are added. They apply to the first architecture of the
     /// filter; names that it does not have are ignored.
     ///

@@ -1,7 +1,7 @@
 //! The quick plan without MTBDD: its programs and its proof, beside the MTBDD and the evaluation of the rules.
 
 use callgate::bpf::{Insn, Op};
-use callgate::codegen::{Aim, Instructions};
+use callgate::codegen::{Aim, Instructions, Weights};
 use callgate::compile::{Compiled, Options, compile};
 use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::proof::diagram::Budget;
@@ -118,4 +118,45 @@ fn equal_conditions_are_shared() {
     assert_eq!(program(vec![rule(10, 5), rule(20, 5)]), one + 1, "one more number");
     assert_eq!(program(vec![rule(10, 5), rule(20, 6)]), one + 3, "a number, a load and a value");
     assert_eq!(program(vec![rule(10, 5), rule(10, 6), rule(10, 9)]), one + 2, "two more values");
+}
+
+/// Short filters without conditions have a plan of their own. With the same weights as counts, they have the usual one.
+#[test]
+fn short_filters_are_as_good_as_others() {
+    const ROUNDS: u32 = 30;
+    let known: Vec<(u32, &str)> = Arch::X86_64.syscalls().collect();
+    let mut rng = Rng::new(5);
+    for (is_allowlist, chosen) in
+        [true, false].into_iter().flat_map(|is| [1, 3, 8, 12, 25].map(|n| (is, n)))
+    {
+        let mut sums = [[0.0; 2]; 2];
+        for _ in 0..ROUNDS {
+            let mut others = known.clone();
+            let listed: Vec<(u32, &str)> =
+                (0..chosen).map(|_| others.swap_remove(rng.below(others.len()))).collect();
+            let (verdict, default, allowed) = match is_allowlist {
+                true => (Verdict::ALLOW, Verdict::errno(1), &listed),
+                false => (Verdict::errno(1), Verdict::ALLOW, &others),
+            };
+            let rules = listed.iter().map(|(nr, _)| Rule {
+                syscalls: SyscallSet::one(*nr),
+                when: Condition::always(),
+                verdict,
+            });
+            let section = Section::new(Arch::X86_64, rules.collect(), default);
+            let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+            let counts = allowed.iter().map(|(_, name)| ((*name).to_owned(), 1.0));
+            let counts = Weights::counts(counts).unwrap();
+            for (weights, sums) in [Weights::uniform(), counts].into_iter().zip(&mut sums) {
+                let options = Options { aim: Aim::Quick, weights, ..Options::default() };
+                let compiled = compile(&policy, &options).unwrap();
+                assert!(is_by_cases(&compiled));
+                sums[0] += compiled.program.len() as f64;
+                sums[1] += compiled.stats.expected_insns.unwrap();
+            }
+        }
+        let [short, usual] = sums.map(|of| of.map(|sum| sum / f64::from(ROUNDS)));
+        println!("allowlist: {is_allowlist}, {chosen}: {short:?} {usual:?}");
+        assert!(short[0] < 1.1 * usual[0] && short[1] < 1.05 * usual[1], "{short:?} {usual:?}");
+    }
 }

@@ -8,6 +8,7 @@ use callgate_proof::diagram::DiagramError;
 use callgate_proof::{Cases, NumberInterval, SectionCases};
 
 use super::lists::Lists;
+use super::short::short_program;
 use crate::code::{Code, CodeId, Graph, Held};
 use crate::cost::{Aim, Model};
 use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
@@ -26,6 +27,11 @@ pub fn generate_by_cases(
     model: Model,
     instructions: Instructions,
 ) -> Option<Program> {
+    if weights.is_uniform() {
+        if let Some(insns) = short_program(cases, arches, instructions) {
+            return Some(Program { insns, patches: Vec::new() });
+        }
+    }
     let alike = weights.resolve_alike(arches, |token| intervals(cases, token));
     let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
     let shares = shares_of_alike(&syscalls, |at| alike[at].count, model);

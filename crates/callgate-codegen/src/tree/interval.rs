@@ -12,7 +12,7 @@ pub(crate) struct WeightedInterval {
 }
 
 impl WeightedInterval {
-    pub(super) fn is_single(&self) -> bool {
+    pub(crate) fn is_single(&self) -> bool {
         self.first == self.last
     }
 }

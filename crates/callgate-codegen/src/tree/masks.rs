@@ -9,10 +9,10 @@ use super::interval::WeightedInterval;
 
 /// A mask, the class of values that share a bit with it, and the class of the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct MaskTest {
-    pub(super) mask: u32,
-    pub(super) set: usize,
-    pub(super) clear: usize,
+pub(crate) struct MaskTest {
+    pub(crate) mask: u32,
+    pub(crate) set: usize,
+    pub(crate) clear: usize,
 }
 
 /// The union of the bits of the values from `first` to `last`.
@@ -66,7 +66,7 @@ pub(super) fn is_separable(part: &[WeightedInterval], bits: &[u32], masks: bool)
 }
 
 /// The mask that separates the classes of intervals, if there are two classes and such a mask.
-pub(super) fn mask_test<'a>(
+pub(crate) fn mask_test<'a>(
     intervals: impl Iterator<Item = &'a WeightedInterval> + Clone,
 ) -> Option<MaskTest> {
     let (mut classes, mut bits) = ([None; 2], [0; 2]);

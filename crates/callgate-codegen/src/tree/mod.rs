@@ -48,6 +48,7 @@ mod subsets;
 
 pub(super) use code::tree_code;
 pub(super) use interval::WeightedInterval;
+pub(super) use masks::{MaskTest, mask_test};
 pub(super) use node::{Node, Tree};
 pub(super) use pieces::tree_of_pieces;
 pub(super) use price::{ARGUMENT_WHOLE, Price};

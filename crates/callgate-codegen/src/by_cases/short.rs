@@ -1,0 +1,334 @@
+//! Short filters without conditions on arguments: a program straight from the intervals of numbers, without code graph.
+//!
+//! A process usually makes one filter, so what a short one costs is code that runs for the first time. This is a small
+//! part of the code that other filters need: parts of intervals that few tests decide are chosen from left to right, and
+//! order tests that halve the weight separate them.
+
+use callgate_bpf::data::Word;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_bpf::{Insn, Op};
+use callgate_proof::{Cases, SectionCases};
+
+use super::backwards::Backwards;
+use crate::Instructions;
+use crate::tree::{MaskTest, WeightedInterval, mask_test};
+
+/// The maximum number of intervals of numbers. For more of them, the programs of the code graph are shorter.
+const MAX_INTERVALS: usize = 64;
+
+/// The maximum number of intervals that a mask decides.
+const MAX_MASKED: usize = 16;
+
+/// The maximum number of equality tests of a part. Where mostly the values that they find occur, more of them execute more
+/// instructions than an order test and half of them.
+const MAX_CHAIN: usize = 4;
+
+/// The maximum number of instructions that other values of a part execute in its equality tests, as a share of one for
+/// each syscall. With 0.25, denials of 20 syscalls take one instruction less than with 0.2, and execute 0.09 more; with 0.15,
+/// one more, and 0.1 fewer.
+const MAX_OTHERS: f64 = 0.2;
+
+/// The maximum number of equality tests before order tests.
+const MAX_FIRST: usize = 3;
+
+/// The program of short cases, where all always-allowed syscalls of the first architecture are equally frequent; `None` for
+/// other cases.
+pub(super) fn short_program(
+    cases: &Cases,
+    arches: &[Arch],
+    instructions: Instructions,
+) -> Option<Vec<Insn>> {
+    let intervals: usize = cases.sections().iter().map(|section| section.intervals.len()).sum();
+    // With x32, tests of x86_64 may be reused.
+    if intervals > MAX_INTERVALS || arches.contains(&Arch::X32) {
+        return None;
+    }
+    let mut code = Backwards::default();
+    let bad_arch = code.verdict(cases.bad_arch());
+    let mut entry = bad_arch;
+    for section in cases.sections().iter().rev() {
+        let first = arches.first().copied().filter(|arch| arch.token() == section.token);
+        let numbers = Numbers::of_section(cases, section, first)?;
+        let parts = numbers.parts(instructions.allows(Op::JsetK));
+        let mut found = numbers.halved(&parts, &mut code)?;
+        if numbers.intervals.len() > 1 {
+            found = code.load(Word::NR.offset(cases.endian()), found)?;
+        }
+        entry = code.test(Op::JeqK, section.token, found, entry)?;
+    }
+    if entry != bad_arch {
+        code.load(Word::ARCH.offset(cases.endian()), entry)?;
+    }
+    Some(code.into_insns())
+}
+
+/// The intervals of the numbers of an arch. Classes are indexes of verdicts, weights are numbers of syscalls.
+struct Numbers {
+    intervals: Vec<WeightedInterval>,
+    verdicts: Vec<Verdict>,
+}
+
+/// Consecutive intervals that few tests decide.
+#[derive(Clone, Copy)]
+struct Part {
+    start: usize,
+    end: usize,
+    kind: Kind,
+    /// That of the values that are not found yet.
+    weight: f64,
+}
+
+/// How a part is decided.
+#[derive(Clone, Copy)]
+enum Kind {
+    Mask(MaskTest),
+    /// By equality tests of all values that do not have this class, which all other intervals have.
+    Chain {
+        rest: usize,
+    },
+}
+
+impl Numbers {
+    /// The intervals of a section, where always-allowed syscalls of this architecture have weights; `None` if arguments
+    /// matter.
+    fn of_section(
+        cases: &Cases,
+        section: &SectionCases,
+        weighted: Option<Arch>,
+    ) -> Option<Numbers> {
+        let mut intervals: Vec<WeightedInterval> = Vec::with_capacity(section.intervals.len());
+        let mut verdicts = Vec::new();
+        for interval in &section.intervals {
+            let (first, last) = (interval.first, interval.last);
+            let verdict = cases.verdict(interval.list)?;
+            let known = verdicts.iter().position(|other| *other == verdict);
+            let class = known.unwrap_or(verdicts.len());
+            if known.is_none() {
+                verdicts.push(verdict);
+            }
+            let weight = match weighted {
+                Some(arch) if verdict == Verdict::ALLOW => {
+                    arch.syscall_numbers_within(first, last).count() as f64
+                }
+                _ => 0.0,
+            };
+            match intervals.last_mut() {
+                Some(before) if before.class == class => {
+                    before.last = last;
+                    before.weight += weight;
+                }
+                _ => intervals.push(WeightedInterval { first, last, class, weight }),
+            }
+        }
+        Some(Numbers { intervals, verdicts })
+    }
+
+    /// All intervals in parts, each of which has few tests for its number of intervals.
+    fn parts(&self, masks: bool) -> Vec<Part> {
+        let total = weight_of(&self.intervals);
+        let mut parts = Vec::with_capacity(self.intervals.len());
+        let mut rest = self.intervals.as_slice();
+        while let Some(first) = rest.first() {
+            // An order test separates a part from the next one.
+            let (mut len, mut tests, mut kind) = (1, 1, Kind::Chain { rest: first.class });
+            let mut add = |to: usize, own_tests: usize, of: Kind| {
+                let with_order = own_tests + 1;
+                if with_order * len <= tests * to {
+                    (len, tests, kind) = (to, with_order, of);
+                }
+            };
+            for class in rest.iter().take(2).map(|interval| interval.class) {
+                let (mut tests, mut others) = (0, 0.0);
+                for (at, interval) in rest.iter().enumerate() {
+                    if interval.class == class {
+                        others += interval.weight;
+                    } else if interval.is_single() && tests < MAX_CHAIN {
+                        tests += 1;
+                    } else {
+                        break;
+                    }
+                    // The last test of all is not worse than an order test.
+                    let is_last = tests == 1 && at + 1 == rest.len();
+                    if is_last || others * tests as f64 <= MAX_OTHERS * total {
+                        add(at + 1, tests, Kind::Chain { rest: class });
+                    }
+                }
+            }
+            if masks {
+                for to in 3..=rest.len().min(MAX_MASKED) {
+                    let Some(test) = rest.get(..to).and_then(|part| mask_test(part.iter())) else {
+                        break;
+                    };
+                    add(to, 1, Kind::Mask(test));
+                }
+            }
+            let Some((part, others)) = rest.split_at_checked(len) else { break };
+            let start = self.intervals.len() - rest.len();
+            parts.push(Part { start, end: start + len, kind, weight: weight_of(part) });
+            rest = others;
+        }
+        parts
+    }
+
+    /// The place of the code that finds the part of a number and decides it. The number of intervals limits the recursion.
+    fn halved(&self, parts: &[Part], code: &mut Backwards) -> Option<usize> {
+        if let [part] = parts {
+            return self.decided(part, code);
+        }
+        let total: f64 = parts.iter().map(|part| part.weight).sum();
+        if let Some(first) = self.found_first(parts, total) {
+            let others = parts.iter().map(|part| Part { weight: 0.0, ..*part });
+            let entry = self.halved(&others.collect::<Vec<Part>>(), code)?;
+            return self.chain(first, entry, code);
+        }
+        // A small weight per part, so that parts without weight are halved, too.
+        let floor = (total / 8.0).max(f64::MIN_POSITIVE) / parts.len() as f64;
+        let half = (total + floor * parts.len() as f64) / 2.0;
+        let (mut at, mut left) = (1, parts.first()?.weight + floor);
+        for part in parts.get(1..parts.len() - 1)? {
+            let with = left + part.weight + floor;
+            if with - half > half - left {
+                break;
+            }
+            (at, left) = (at + 1, with);
+        }
+        let (below, above) = parts.split_at_checked(at)?;
+        let first = self.intervals.get(above.first()?.start)?.first;
+        // The heavier half follows the test.
+        let (then, otherwise);
+        if left > half {
+            then = self.halved(above, code)?;
+            otherwise = self.halved(below, code)?;
+        } else {
+            otherwise = self.halved(below, code)?;
+            then = self.halved(above, code)?;
+        }
+        code.test(Op::JgeK, first, then, otherwise)
+    }
+
+    /// The place of the code that decides a part.
+    fn decided(&self, part: &Part, code: &mut Backwards) -> Option<usize> {
+        match part.kind {
+            Kind::Mask(MaskTest { mask, set, clear }) => {
+                let then = code.verdict(*self.verdicts.get(set)?);
+                let otherwise = code.verdict(*self.verdicts.get(clear)?);
+                code.test(Op::JsetK, mask, then, otherwise)
+            }
+            Kind::Chain { rest } => {
+                let entry = code.verdict(*self.verdicts.get(rest)?);
+                self.chain(self.singles(part).collect(), entry, code)
+            }
+        }
+    }
+
+    /// The values of a part that equality tests find, and that are not found yet.
+    fn singles(&self, part: &Part) -> impl Iterator<Item = &WeightedInterval> {
+        let Part { start, end, kind, weight } = *part;
+        let intervals = self.intervals.get(start..end).unwrap_or_default();
+        intervals.iter().filter(move |interval| {
+            let is_single = matches!(kind, Kind::Chain { rest } if rest != interval.class);
+            is_single && interval.weight <= weight
+        })
+    }
+
+    /// The few values of several parts that are found first, because no others have weight.
+    fn found_first(&self, parts: &[Part], total: f64) -> Option<Vec<&WeightedInterval>> {
+        let singles = parts.iter().flat_map(|part| self.singles(part));
+        let singles: Vec<_> = singles.filter(|interval| interval.weight > 0.0).collect();
+        let weight: f64 = singles.iter().map(|interval| interval.weight).sum();
+        ((1..=MAX_FIRST).contains(&singles.len()) && weight == total).then_some(singles)
+    }
+
+    /// Equality tests before the code at a place, the heaviest first.
+    fn chain(
+        &self,
+        mut singles: Vec<&WeightedInterval>,
+        otherwise: usize,
+        code: &mut Backwards,
+    ) -> Option<usize> {
+        singles.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+        singles.iter().try_fold(otherwise, |entry, single| {
+            let then = code.verdict(*self.verdicts.get(single.class)?);
+            code.test(Op::JeqK, single.first, then, entry)
+        })
+    }
+}
+
+fn weight_of(intervals: &[WeightedInterval]) -> f64 {
+    intervals.iter().map(|interval| interval.weight).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::Program;
+    use callgate_bpf::data::{Endian, SeccompData};
+    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+
+    const VERDICTS: [Verdict; 3] = [Verdict::ALLOW, Verdict::errno(1), Verdict::KILL_PROCESS];
+
+    fn rule(nr: u32, verdict: Verdict) -> Rule {
+        Rule { syscalls: SyscallSet::one(nr), when: Condition::always(), verdict }
+    }
+
+    fn cases(sections: Vec<Section>) -> Cases {
+        Cases::of_policy(&Policy::new(sections, VERDICTS[2]).unwrap()).unwrap()
+    }
+
+    fn short(cases: &Cases, arches: &[Arch], instructions: Instructions) -> Program {
+        Program::new(short_program(cases, arches, instructions).unwrap()).unwrap()
+    }
+
+    /// All assignments of three verdicts to eight numbers and to all others.
+    #[test]
+    fn programs_are_right() {
+        for assignment in 0..3usize.pow(9) {
+            let verdict = |nr: u32| VERDICTS[assignment / 3usize.pow(nr.min(8)) % 3];
+            let rules = (0..8).map(|nr| rule(nr, verdict(nr))).collect();
+            let cases = cases(vec![Section::new(Arch::X86_64, rules, verdict(8))]);
+            for instructions in Instructions::ALL {
+                let program = short(&cases, &[Arch::X86_64], *instructions);
+                assert!(cases.prove(&program), "{assignment} {:?}", program.insns());
+                assert!(program.insns().iter().all(|insn| instructions.allows(insn.op)));
+                let run = |arch, nr| {
+                    let data = SeccompData { nr, arch, ..SeccompData::default() };
+                    program.run(&data, Endian::Little).verdict
+                };
+                for nr in (0..10).chain([u32::MAX]) {
+                    assert_eq!(run(Arch::X86_64.token(), nr), verdict(nr), "{assignment} {nr}");
+                }
+                assert_eq!(run(0, 0), VERDICTS[2]);
+            }
+        }
+    }
+
+    #[test]
+    fn each_architecture_has_its_numbers() {
+        for arches in [[Arch::X86_64, Arch::X86], [Arch::S390x, Arch::Ppc64]] {
+            let sections = arches.iter().zip([3, 4]).map(|(arch, nr)| {
+                let rules = vec![rule(nr, Verdict::ALLOW), rule(7, Verdict::ALLOW)];
+                Section::new(*arch, rules, Verdict::errno(1))
+            });
+            let cases = cases(sections.collect());
+            let program = short(&cases, &arches, Instructions::All);
+            assert!(cases.prove(&program));
+            // Three loads, two tests of the arch, two of numbers each, and three returns.
+            assert_eq!(program.len(), 3 + 2 + 2 * 2 + 3);
+        }
+    }
+
+    #[test]
+    fn other_filters_have_a_code_graph() {
+        let is_short = |rules: Vec<Rule>, arches: &[Arch]| {
+            let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
+            short_program(&cases(vec![section]), arches, Instructions::All).is_some()
+        };
+        let allowed = |count: u32| (0..count).map(|at| rule(1 + 2 * at, Verdict::ALLOW)).collect();
+        assert!(is_short(allowed(31), &[Arch::X86_64]));
+        assert!(!is_short(allowed(32), &[Arch::X86_64]));
+        assert!(!is_short(allowed(5), &[Arch::X86_64, Arch::X32]));
+        let when = Condition::test(Test::eq(Field::arg(0).unwrap(), 1));
+        assert!(!is_short(vec![Rule { when, ..rule(1, Verdict::ALLOW) }], &[Arch::X86_64]));
+    }
+}
