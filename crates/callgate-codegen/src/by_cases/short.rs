@@ -217,27 +217,35 @@ impl Numbers {
             }
             Kind::Chain { rest } => {
                 let entry = code.verdict(*self.verdicts.get(rest)?);
-                self.chain(self.singles(part).collect(), entry, code)
+                self.chain(self.singles(std::slice::from_ref(part)), entry, code)
             }
         }
     }
 
-    /// The values of a part that equality tests find, and that are not found yet.
-    fn singles(&self, part: &Part) -> impl Iterator<Item = &WeightedInterval> {
-        let Part { start, end, kind, weight } = *part;
-        let intervals = self.intervals.get(start..end).unwrap_or_default();
-        intervals.iter().filter(move |interval| {
-            let is_single = matches!(kind, Kind::Chain { rest } if rest != interval.class);
-            is_single && interval.weight <= weight
-        })
+    /// The values that equality tests find in parts.
+    fn singles(&self, parts: &[Part]) -> Vec<&WeightedInterval> {
+        let mut singles = Vec::with_capacity(MAX_CHAIN);
+        for part in parts {
+            let Kind::Chain { rest } = part.kind else { continue };
+            for interval in self.intervals.get(part.start..part.end).unwrap_or_default() {
+                // Where nothing has weight any more, values with weight are already found.
+                if interval.class != rest && interval.weight <= part.weight {
+                    singles.push(interval);
+                }
+            }
+        }
+        singles
     }
 
     /// The few values of several parts that are found first, because no others have weight.
     fn found_first(&self, parts: &[Part], total: f64) -> Option<Vec<&WeightedInterval>> {
-        let singles = parts.iter().flat_map(|part| self.singles(part));
-        let singles: Vec<_> = singles.filter(|interval| interval.weight > 0.0).collect();
+        if total == 0.0 {
+            return None;
+        }
+        let mut singles = self.singles(parts);
+        singles.retain(|interval| interval.weight > 0.0);
         let weight: f64 = singles.iter().map(|interval| interval.weight).sum();
-        ((1..=MAX_FIRST).contains(&singles.len()) && weight == total).then_some(singles)
+        (singles.len() <= MAX_FIRST && weight == total).then_some(singles)
     }
 
     /// Equality tests before the code at a place, the heaviest first.

@@ -5,10 +5,16 @@ use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
+/// The number of values from which on they are in a hash table. Fewer are searched for in order, because a hash table is
+/// code that a process may not need otherwise.
+const FEW: usize = 16;
+
 /// The indexes of distinct values by their hashes. The values are elsewhere, each of them once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Indexes {
-    /// The index of the last value with a hash.
+    /// The hash of each value.
+    hashes: Vec<u64>,
+    /// The index of the last value with a hash. Empty for less than [`FEW`] values.
     last: HashMap<u64, usize>,
     /// Per value, the index of the value before it with the same hash.
     before: Vec<Option<usize>>,
@@ -17,8 +23,11 @@ pub(super) struct Indexes {
 impl Indexes {
     /// Prepares for this number of further values.
     pub(super) fn reserve(&mut self, values: usize) {
-        self.last.reserve(values);
-        self.before.reserve(values);
+        self.hashes.reserve(values);
+        if self.hashes.len() + values >= FEW {
+            self.last.reserve(values);
+            self.before.reserve(values);
+        }
     }
 
     /// The index of a value, if `is_equal` finds it among those with its hash.
@@ -27,7 +36,14 @@ impl Indexes {
         value: &(impl Hash + ?Sized),
         is_equal: impl Fn(usize) -> bool,
     ) -> Option<usize> {
-        let mut at = self.last.get(&FxBuildHasher.hash_one(value)).copied();
+        let hash = FxBuildHasher.hash_one(value);
+        if self.hashes.len() < FEW {
+            return (0..)
+                .zip(&self.hashes)
+                .find(|(at, of)| **of == hash && is_equal(*at))
+                .map(|(at, _)| at);
+        }
+        let mut at = self.last.get(&hash).copied();
         while let Some(index) = at.filter(|index| !is_equal(*index)) {
             at = self.before.get(index).copied().flatten();
         }
@@ -36,8 +52,13 @@ impl Indexes {
 
     /// Adds a value that is not found; its index is the number of values before.
     pub(super) fn add(&mut self, value: &(impl Hash + ?Sized)) -> usize {
-        let index = self.before.len();
-        self.before.push(self.last.insert(FxBuildHasher.hash_one(value), index));
+        let index = self.hashes.len();
+        self.hashes.push(FxBuildHasher.hash_one(value));
+        if self.hashes.len() >= FEW {
+            for (index, hash) in self.hashes.iter().enumerate().skip(self.before.len()) {
+                self.before.push(self.last.insert(*hash, index));
+            }
+        }
         index
     }
 }
@@ -95,5 +116,21 @@ mod tests {
         let indexes = [5, 7, 5, 9, 7, 9].map(|value| values.index_of(&Same(value)));
         assert_eq!(indexes, [0, 1, 0, 2, 1, 2]);
         assert_eq!(values.into_values(), [Same(5), Same(7), Same(9)]);
+    }
+
+    #[test]
+    fn few_values_and_many_have_indexes_in_order() {
+        let mut values = Distinct::default();
+        for last in 0..3 * FEW {
+            assert_eq!(values.index_of(&(7 * last)), last);
+            for value in 0..=last {
+                assert_eq!(values.index_of(&(7 * value)), value, "of {last}");
+            }
+        }
+        let mut values = Distinct::default();
+        for last in 0..3 * FEW {
+            assert_eq!(values.index_of(&Same(last as u32)), last);
+            assert_eq!(values.index_of(&Same(0)), 0);
+        }
     }
 }

@@ -2,8 +2,8 @@
 //! later a filter may forbid that; `seccomp_api_set(3)` replaces the answers.
 //!
 //! The questions are calls that fail in every case, but with another error if the flag is known: `seccomp_set_mode_filter`
-//! in `kernel/seccomp.c` checks the flags before it reads the program. All flags are asked for together first: kernels that
-//! know all of them, from Linux 5.19 on, need no further calls.
+//! in `kernel/seccomp.c` checks the flags before it reads the program. All flags are asked for together first: a kernel with
+//! the latest of them, of Linux 5.19, also has the actions of Linux 4.14 and notifications, of Linux 5.0.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
@@ -129,8 +129,10 @@ impl Support {
         if known != 0 {
             return known;
         }
-        if self.known.iter().all(|known| known.load(Ordering::Relaxed) == UNKNOWN) {
-            self.ask_for_all_flags();
+        let is_new = self.known.iter().all(|known| known.load(Ordering::Relaxed) == UNKNOWN);
+        if is_new && accepts_all_flags() {
+            self.set_level(MAX_LEVEL);
+            return MAX_LEVEL;
         }
         let has_all = |level: &u32| {
             Feature::ALL.iter().filter(|feature| feature.level() == *level).all(|f| self.has(*f))
@@ -215,21 +217,6 @@ impl Support {
         }
     }
 
-    /// Asks the kernel for all flags together. If it does not have one of them, nothing is known afterwards.
-    fn ask_for_all_flags(&self) {
-        // A listener and TSYNC need TSYNC_ESRCH, WAIT_KILLABLE_RECV needs a listener.
-        let flag =
-            |feature: &Feature| if let Feature::Flag(flag) = feature { flag.bit() } else { 0 };
-        if accepts(Feature::ALL.iter().fold(0, |flags, feature| flags | flag(feature))) {
-            let of_flags = |feature: &&Feature| flag(feature) != 0;
-            for feature in Feature::ALL.iter().filter(of_flags).chain([&Feature::Syscall]) {
-                if let Some(known) = self.known.get(feature.index()) {
-                    known.store(1, Ordering::Relaxed);
-                }
-            }
-        }
-    }
-
     /// Asks the kernel.
     fn ask(&self, feature: Feature) -> bool {
         let has_action = |mut action: u32| {
@@ -264,6 +251,13 @@ impl Support {
     }
 }
 
+/// Whether the kernel accepts all flags together.
+fn accepts_all_flags() -> bool {
+    // A listener and TSYNC need TSYNC_ESRCH, WAIT_KILLABLE_RECV needs a listener.
+    let flag = |feature: &Feature| if let Feature::Flag(flag) = feature { flag.bit() } else { 0 };
+    accepts(Feature::ALL.iter().fold(0, |flags, feature| flags | flag(feature)))
+}
+
 /// Whether the kernel accepts these flags together.
 fn accepts(flags: c_uint) -> bool {
     // SAFETY: the kernel refuses a null pointer.
@@ -291,19 +285,16 @@ mod tests {
         }
     }
 
-    /// The answers about this kernel are the same, whether all flags are asked for together or one by one.
+    /// The answers about this kernel are the same, whether all flags are asked for together or everything one by one.
     #[test]
-    fn flags_are_supported_together_if_each_is() {
-        let flags = Feature::ALL.into_iter().filter_map(|feature| match feature {
-            Feature::Flag(flag) => Some(flag),
-            _ => None,
-        });
+    fn flags_are_supported_together_if_everything_is() {
         let (together, single) = (Support::new(), Support::new());
-        together.ask_for_all_flags();
-        let known = flags.clone().filter(|flag| together.is_known(*flag)).count();
-        let supported = flags.filter(|flag| single.has_flag(*flag)).count();
-        assert_eq!(known, if supported == FLAGS { FLAGS } else { 0 });
+        let supported = Feature::ALL.iter().filter(|feature| single.has(**feature)).count();
+        assert_eq!(accepts_all_flags(), supported == Feature::COUNT);
         assert_eq!(together.level(), single.level());
+        for feature in Feature::ALL {
+            assert_eq!(together.has(feature), single.has(feature), "{feature:?}");
+        }
     }
 
     #[test]
