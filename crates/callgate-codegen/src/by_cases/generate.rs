@@ -32,6 +32,18 @@ pub fn generate_by_cases(
             return Some(Program { insns, patches: Vec::new() });
         }
     }
+    with_graph(cases, weights, arches, model, instructions)
+}
+
+/// As [`generate_by_cases`], for cases that are not short. Not inlined, because short ones would have this code in between.
+#[inline(never)]
+fn with_graph(
+    cases: &Cases,
+    weights: &Weights,
+    arches: &[Arch],
+    model: Model,
+    instructions: Instructions,
+) -> Option<Program> {
     let alike = weights.resolve_alike(arches, |token| intervals(cases, token));
     let syscalls: Vec<WeightedSyscall> = alike.iter().map(|alike| alike.first).collect();
     let shares = shares_of_alike(&syscalls, |at| alike[at].count, model);

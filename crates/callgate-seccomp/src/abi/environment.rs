@@ -14,10 +14,17 @@ const NAME: &CStr = c"CALLGATE_SECCOMP_INSTRUCTIONS";
 unsafe extern "C" {
     /// As getenv(3), but null if `AT_SECURE` is set.
     fn secure_getenv(name: *const c_char) -> *const c_char;
+
+    /// See environ(7).
+    static environ: *const *const c_char;
 }
 
 /// The instructions that the environment selects.
 pub(super) fn instructions() -> Instructions {
+    // SAFETY: that is the list of the process, and nothing changes it meanwhile, as getenv(3) requires of the program.
+    if !unsafe { has_name(environ) } {
+        return Instructions::default();
+    }
     // SAFETY: the name ends with a zero byte.
     let value = unsafe { secure_getenv(NAME.as_ptr()) };
     if value.is_null() {
@@ -26,6 +33,31 @@ pub(super) fn instructions() -> Instructions {
     // SAFETY: the value ends with a zero byte, and nothing changes the environment until it has been compared, as
     // getenv(3) requires of the program.
     selected(unsafe { CStr::from_ptr(value) })
+}
+
+/// Whether a variable of an environment may have the name. getenv(3) would be in a part of the C library that nothing else here
+/// needs: a page fault.
+///
+/// # Safety
+/// The environment must be null, or have strings, and a null pointer after them.
+unsafe fn has_name(mut environment: *const *const c_char) -> bool {
+    if environment.is_null() {
+        return false;
+    }
+    loop {
+        // SAFETY: the last pointer is null.
+        let variable = unsafe { *environment };
+        if variable.is_null() {
+            return false;
+        }
+        // SAFETY: each byte that is read comes after bytes of the name, none of which is zero.
+        let byte = |at: usize| unsafe { *variable.add(at) } as u8;
+        if NAME.to_bytes().iter().enumerate().all(|(at, of_name)| byte(at) == *of_name) {
+            return true;
+        }
+        // SAFETY: this was not the last one.
+        environment = unsafe { environment.add(1) };
+    }
 }
 
 /// The instructions that a value selects.
@@ -37,6 +69,23 @@ fn selected(value: &CStr) -> Instructions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_is_found_by_its_name() {
+        let has = |variables: &[&CStr]| {
+            let pointers = variables.iter().map(|variable| variable.as_ptr());
+            let pointers: Vec<*const c_char> = pointers.chain([std::ptr::null()]).collect();
+            // SAFETY: the last pointer is null, and the strings live longer.
+            unsafe { has_name(pointers.as_ptr()) }
+        };
+        let selected = c"CALLGATE_SECCOMP_INSTRUCTIONS=basic";
+        assert!(has(&[selected]));
+        assert!(has(&[c"", c"PATH=/bin", selected]));
+        assert!(!has(&[]));
+        assert!(!has(&[c"", c"CALLGATE", c"CALLGATE_SECCOMP_INSTRUCTION=basic", c"_=CALLGATE"]));
+        // SAFETY: null is permitted.
+        assert!(!unsafe { has_name(std::ptr::null()) });
+    }
 
     #[test]
     fn only_known_values_select_instructions() {
