@@ -24,34 +24,40 @@ impl Registers {
     pub const ALL: Registers = Registers((1 << 18) - 1);
 
     /// A scratch word, 0 to 15; empty for other indices.
+    #[inline]
     pub const fn scratch(k: u32) -> Registers {
         if k < SCRATCH_WORDS as u32 { Registers(1 << k) } else { Registers::NONE }
     }
 
     /// The union.
     #[must_use]
+    #[inline]
     pub const fn union(self, other: Registers) -> Registers {
         Registers(self.0 | other.0)
     }
 
     /// The intersection.
     #[must_use]
+    #[inline]
     pub const fn intersection(self, other: Registers) -> Registers {
         Registers(self.0 & other.0)
     }
 
     /// The difference.
     #[must_use]
+    #[inline]
     pub const fn without(self, other: Registers) -> Registers {
         Registers(self.0 & !other.0)
     }
 
     /// Whether the two sets have a common element.
+    #[inline]
     pub const fn intersects(self, other: Registers) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Whether the set is empty.
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -145,6 +145,7 @@ impl Word {
 
     /// Byte offset in `struct seccomp_data` on a machine of the given byte order: the `k` of the
     /// `ld [k]` that loads this word.
+    #[inline]
     pub const fn offset(self, endian: Endian) -> u32 {
         let w = self.0 as u32;
         match w {
@@ -159,6 +160,7 @@ impl Word {
     }
 
     /// The word at a byte offset; `None` unless that is a multiple of four below 64.
+    #[inline]
     pub const fn from_offset(offset: u32, endian: Endian) -> Option<Word> {
         if offset >= SECCOMP_DATA_SIZE || offset % 4 != 0 {
             return None;

@@ -13,6 +13,7 @@ pub enum Width {
 
 impl Width {
     /// The number of bytes.
+    #[inline]
     pub const fn bytes(self) -> usize {
         match self {
             Width::Byte => 1,

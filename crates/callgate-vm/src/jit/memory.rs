@@ -1,4 +1,4 @@
-//! Executable memory: writable first, executable afterwards, never both at once.
+//! Executable memory: writable first, executable afterwards, never both at once. That of dropped code may be used again.
 //!
 //! The crate's `unsafe` code is here (mapping memory and calling compiled code) and in [`super::native`],
 //! which guarantees that code and input match. [`super::lower`] compiles accepted programs only: the code
@@ -8,12 +8,15 @@ use std::ffi::c_void;
 use std::io;
 use std::mem::transmute;
 use std::ptr::{self, NonNull};
+use std::sync::Mutex;
 
 use super::helper::Context;
 
-/// A mapping with code, which is unmapped when it is dropped.
+/// Code in a mapping that is executable and not writable.
 #[derive(Debug)]
 pub(super) struct Executable {
+    /// Taken when it is dropped.
+    mapping: Option<Mapping>,
     start: NonNull<c_void>,
     len: usize,
 }
@@ -28,13 +31,34 @@ unsafe impl Send for Executable {}
 // SAFETY: as above.
 unsafe impl Sync for Executable {}
 
-impl Executable {
-    /// Maps code.
+/// Memory of its own, which is unmapped when it is dropped.
+#[derive(Debug)]
+struct Mapping {
+    start: NonNull<c_void>,
+    len: usize,
+}
+
+// SAFETY: nothing else refers to the memory.
+unsafe impl Send for Mapping {}
+
+/// The writable mapping of code that was dropped. To change its protection twice takes half the time of a new mapping, its
+/// first page fault, and its end.
+static SPARE: Mutex<Option<Mapping>> = Mutex::new(None);
+
+/// The longest mapping that is kept.
+const MAX_SPARE: usize = 1 << 16;
+
+impl Mapping {
+    /// Writable memory of at least this length.
     ///
     /// # Errors
-    /// If the system denies memory, or denies making it executable.
-    pub(super) fn new(code: &[u8]) -> io::Result<Executable> {
-        let len = code.len().max(1);
+    /// If the system denies memory.
+    fn writable(len: usize) -> io::Result<Mapping> {
+        // A thread does not wait for another one that is here.
+        let spare = SPARE.try_lock().ok().and_then(|mut spare| spare.take());
+        if let Some(mapping) = spare.filter(|mapping| mapping.len >= len) {
+            return Ok(mapping);
+        }
         // SAFETY: a new mapping, which overlaps nothing.
         let start = unsafe {
             libc::mmap(
@@ -50,18 +74,52 @@ impl Executable {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
-        // Dropping it unmaps the memory, also in case of an error below.
-        let memory = Executable { start, len };
-        // SAFETY: the mapping is writable, new, and at least as long as the code.
-        unsafe { ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr().cast(), code.len()) };
+        Ok(Mapping { start, len })
+    }
+
+    /// Changes the protection.
+    ///
+    /// # Errors
+    /// If the system denies it.
+    fn protect(&mut self, protection: libc::c_int) -> io::Result<()> {
         // SAFETY: the mapping is ours alone.
-        let protected =
-            unsafe { libc::mprotect(start.as_ptr(), len, libc::PROT_READ | libc::PROT_EXEC) };
-        if protected != 0 {
-            return Err(io::Error::last_os_error());
+        match unsafe { libc::mprotect(self.start.as_ptr(), self.len, protection) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
         }
+    }
+
+    /// Keeps it for the next code, or unmaps it.
+    fn keep(mut self) {
+        let is_kept =
+            self.len <= MAX_SPARE && self.protect(libc::PROT_READ | libc::PROT_WRITE).is_ok();
+        if let (true, Ok(mut spare)) = (is_kept, SPARE.try_lock()) {
+            *spare = Some(self);
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and no borrow of it is left.
+        unsafe { libc::munmap(self.start.as_ptr(), self.len) };
+    }
+}
+
+impl Executable {
+    /// Maps code.
+    ///
+    /// # Errors
+    /// If the system denies memory, or denies making it executable.
+    pub(super) fn new(code: &[u8]) -> io::Result<Executable> {
+        let len = code.len().max(1);
+        let mut mapping = Mapping::writable(len)?;
+        let start = mapping.start;
+        // SAFETY: the mapping is writable, ours alone, and at least as long as the code.
+        unsafe { ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr().cast(), code.len()) };
+        mapping.protect(libc::PROT_READ | libc::PROT_EXEC)?;
         synchronize(start.as_ptr().cast(), len);
-        Ok(memory)
+        Ok(Executable { mapping: Some(mapping), start, len })
     }
 
     /// The code.
@@ -99,13 +157,15 @@ impl Executable {
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and no borrow of it is left.
-        unsafe { libc::munmap(self.start.as_ptr(), self.len) };
+        if let Some(mapping) = self.mapping.take() {
+            mapping.keep();
+        }
     }
 }
 
-/// Nothing to do: instruction fetches are coherent with writes, as this code was never executed at this
-/// address before (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3, 8.1.3).
+/// Nothing to do: instruction fetches are coherent with writes (Intel 64 and IA-32 Architectures Software Developer's Manual,
+/// volume 3, 8.1.3). Earlier code at this address has returned everywhere, and the kernel changed the protection of the
+/// memory twice since then, for all processors.
 #[cfg(not(target_arch = "aarch64"))]
 fn synchronize(_start: *const u8, _len: usize) {}
 
