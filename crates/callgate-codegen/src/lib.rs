@@ -9,7 +9,7 @@
 //! ```
 //!
 //! With the aim [`Aim::Quick`], [`generate_by_cases`] makes code from the [clauses](callgate_proof::Cases) of a policy, without
-//! MTBDD; dispatch, trees and layout are the same.
+//! MTBDD; dispatch, trees and layout are the same, but short filters have a plan of their own.
 //!
 //! The result is not trusted: [`Meaning::prove`](callgate_proof::Meaning::prove) executes it symbolically and
 //! compares, or [`Cases::prove`](callgate_proof::Cases::prove) follows its paths.

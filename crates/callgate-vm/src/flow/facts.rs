@@ -131,10 +131,16 @@ struct State {
 struct Scratch(Vec<Value>);
 
 impl State {
-    /// Adds the facts of one more edge to those before an instruction; `edges` counts the edges so far, with this one.
-    #[inline]
-    fn reach(&self, known: &mut State, edges: u16) {
-        if edges == 1 {
+    /// Adds an edge to an instruction, and these facts to those before it.
+    #[inline(always)]
+    fn arrive(&self, to: usize, insns: &[Insn], edges: &mut [u16], states: &mut [State]) {
+        edges[to] += 1;
+        // A return of a constant depends on no facts.
+        if insns[to].op == Op::RetK {
+            return;
+        }
+        let known = &mut states[to];
+        if edges[to] == 1 {
             *known = *self;
         } else {
             known.a = known.a.or(self.a);
@@ -190,10 +196,10 @@ pub(super) fn forward(insns: &[Insn], input: Input) -> Flow {
     }
     let mut scratch = Scratch::default();
     for (at, &insn) in insns.iter().enumerate() {
-        if edges[at] == 0 {
+        if edges[at] == 0 || insn.op == Op::RetK {
             continue;
         }
-        let state = states[at];
+        let mut state = states[at];
         if let Some(scratches) = &mut scratches {
             scratch = scratches.take(at).unwrap_or_default();
         } else if let Some((relation, Source::K(k))) = insn.comparison()
@@ -203,37 +209,26 @@ pub(super) fn forward(insns: &[Insn], input: Input) -> Flow {
             // This and the next case only save time, for most instructions of most filters.
             notes[at].load = state.a.load;
             let (taken, otherwise) = (at + 1 + usize::from(insn.jt), at + 1 + usize::from(insn.jf));
-            edges[taken] += 1;
-            edges[otherwise] += 1;
-            // A return of a constant depends on no facts.
-            if insns[taken].op != Op::RetK {
-                State { a: yes, ..state }.reach(&mut states[taken], edges[taken]);
-            }
-            if insns[otherwise].op != Op::RetK {
-                State { a: no, ..state }.reach(&mut states[otherwise], edges[otherwise]);
-            }
+            State { a: yes, ..state }.arrive(taken, insns, edges, states);
+            State { a: no, ..state }.arrive(otherwise, insns, edges, states);
             continue;
         } else if insn.op == Op::Ja {
-            let to = at + 1 + insn.k as usize;
-            edges[to] += 1;
-            state.reach(&mut states[to], edges[to]);
+            state.arrive(at + 1 + insn.k as usize, insns, edges, states);
             continue;
         }
-        let mut state = state;
         let note = &mut notes[at];
         note.load = state.a.load;
         let insn = state.step(insn, input, note, &mut scratch);
         simplified[at] = insn;
-        let mut arrive = |to: usize, state: &State| {
-            edges[to] += 1;
-            state.reach(&mut states[to], edges[to]);
-            if let Some(scratches) = &mut scratches {
-                scratches.arrive(to, &scratch);
-            }
-        };
-        match insn.successors(at) {
+        let successors = insn.successors(at);
+        if let Some(scratches) = &mut scratches {
+            successors.into_iter().for_each(|to| scratches.arrive(to, &scratch));
+        }
+        match successors {
             Successors::Return => {}
-            Successors::Next(next) | Successors::Jump(next) => arrive(next, &state),
+            Successors::Next(next) | Successors::Jump(next) => {
+                state.arrive(next, insns, edges, states);
+            }
             Successors::Branch { taken, otherwise } => {
                 let [mut yes, mut no] = [state; 2];
                 if let Some((relation, Source::K(k))) = insn.comparison()
@@ -241,8 +236,8 @@ pub(super) fn forward(insns: &[Insn], input: Input) -> Flow {
                 {
                     (yes.a, no.a) = (a, other);
                 }
-                arrive(taken, &yes);
-                arrive(otherwise, &no);
+                yes.arrive(taken, insns, edges, states);
+                no.arrive(otherwise, insns, edges, states);
             }
         }
     }
@@ -364,6 +359,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn absolute(&mut self, insn: Insn, width: Width, input: Input, note: &mut Note) -> Insn {
         let k = insn.k;
         match input {

@@ -1,6 +1,6 @@
 //! The backward pass: liveness, dead code, and branches that decide nothing.
 
-use callgate_bpf::cfg::{Registers, Successors, live_after};
+use callgate_bpf::cfg::{Registers, Successors};
 use callgate_bpf::{Alu, Insn, Op, Source};
 
 use super::simplified::{Flow, NOTHING};
@@ -13,34 +13,32 @@ pub(super) fn backward(flow: &mut Flow) {
             flow.dest[at] = at as u16;
             continue;
         }
-        if let Successors::Jump(to) = flow.insns[at].successors(at) {
-            (flow.live[at], flow.dest[at]) = (flow.live[to], flow.dest[to]);
-            continue;
-        }
         let insn = flow.insns[at];
-        if let Successors::Branch { taken, otherwise } = insn.successors(at) {
-            let after = flow.live[taken].union(flow.live[otherwise]);
-            if !simplify_branch(flow, at, insn, [taken, otherwise], after) {
-                // It may read less now.
-                flow.live[at] = after.union(flow.insns[at].reads());
-                flow.dest[at] = at as u16;
+        let (after, next) = match insn.successors(at) {
+            Successors::Jump(to) => {
+                (flow.live[at], flow.dest[at]) = (flow.live[to], flow.dest[to]);
                 continue;
             }
-        }
-        let insn = flow.insns[at];
-        let after = live_after(&flow.live, at, insn);
+            Successors::Branch { taken, otherwise } => {
+                let after = flow.live[taken].union(flow.live[otherwise]);
+                (flow.live[at], flow.dest[at]) =
+                    match simplify_branch(flow, at, insn, [taken, otherwise], after) {
+                        true => (flow.live[otherwise], flow.dest[otherwise]),
+                        // It may read less now.
+                        false => (after.union(flow.insns[at].reads()), at as u16),
+                    };
+                continue;
+            }
+            Successors::Return => (Registers::NONE, at),
+            Successors::Next(next) => (flow.live[next], next),
+        };
         let written = insn.writes();
         let is_dead = !written.is_empty() && !after.intersects(written) && !may_end(flow, at);
-        if is_dead {
+        (flow.live[at], flow.dest[at]) = if is_dead {
             flow.insns[at] = NOTHING;
-            flow.live[at] = after;
+            (after, flow.dest[next])
         } else {
-            flow.live[at] = after.without(written).union(insn.reads());
-        }
-        flow.dest[at] = match insn.successors(at) {
-            Successors::Jump(to) => flow.dest[to],
-            Successors::Next(to) if is_dead => flow.dest[to],
-            _ => at as u16,
+            (after.without(written).union(insn.reads()), at as u16)
         };
     }
 }

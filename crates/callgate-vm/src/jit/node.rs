@@ -109,18 +109,18 @@ fn node(flow: &Flow, at: usize) -> Node {
         return Node::Dead;
     }
     let insn = flow.insns[at];
-    if let (Some((test, operand)), Successors::Branch { taken, otherwise }) =
-        (insn.comparison(), insn.successors(at))
-    {
-        return Node::Branch { test, operand, yes: taken as u16, no: otherwise as u16 };
+    match insn.successors(at) {
+        Successors::Branch { taken, otherwise } => {
+            if let Some((test, operand)) = insn.comparison() {
+                return Node::Branch { test, operand, yes: taken as u16, no: otherwise as u16 };
+            }
+        }
+        Successors::Jump(to) if to == at + 1 => return Node::Nop,
+        Successors::Jump(to) => return Node::Jump(to as u16),
+        Successors::Return | Successors::Next(_) => {}
     }
     let (k, check) = (insn.k, !flow.succeeds(at));
     let is_live = |register| flow.live_after(at).intersects(register);
-    match insn.successors(at) {
-        Successors::Jump(to) if to == at + 1 => return Node::Nop,
-        Successors::Jump(to) => return Node::Jump(to as u16),
-        Successors::Return | Successors::Next(_) | Successors::Branch { .. } => {}
-    }
     match insn.op {
         Op::RetK => Node::Ret(k),
         Op::RetA => Node::RetA,
