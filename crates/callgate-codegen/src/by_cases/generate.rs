@@ -35,7 +35,8 @@ pub fn generate_by_cases(
     with_graph(cases, weights, arches, model, instructions)
 }
 
-/// As [`generate_by_cases`], for cases that are not short. Not inlined, because short ones would have this code in between.
+/// As [`generate_by_cases`], for cases that are not short. Not inlined, so that this code does not lie between the functions
+/// that short filters use.
 #[inline(never)]
 fn with_graph(
     cases: &Cases,

@@ -8,7 +8,7 @@ use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Insn, Op};
-use callgate_proof::{Cases, SectionCases};
+use callgate_proof::{Cases, NumberInterval, SectionCases};
 
 use super::backwards::Backwards;
 use crate::Instructions;
@@ -25,15 +25,15 @@ const MAX_MASKED: usize = 16;
 const MAX_CHAIN: usize = 4;
 
 /// The maximum number of instructions that other values of a part execute in its equality tests, as a share of one for
-/// each syscall. With 0.25, denials of 20 syscalls take one instruction less than with 0.2, and execute 0.09 more; with 0.15,
+/// each syscall. With 0.25, denylists of 20 syscalls take one instruction less than with 0.2, and execute 0.09 more; with 0.15,
 /// one more, and 0.1 fewer.
 const MAX_OTHERS: f64 = 0.2;
 
 /// The maximum number of equality tests before order tests.
 const MAX_FIRST: usize = 3;
 
-/// The program of short cases, where all always-allowed syscalls of the first architecture are equally frequent; `None` for
-/// other cases.
+/// The program of short cases, where all always-allowed syscalls of an architecture are equally frequent; `None` for other
+/// cases.
 pub(super) fn short_program(
     cases: &Cases,
     arches: &[Arch],
@@ -48,8 +48,8 @@ pub(super) fn short_program(
     let bad_arch = code.verdict(cases.bad_arch());
     let mut entry = bad_arch;
     for section in cases.sections().iter().rev() {
-        let first = arches.first().copied().filter(|arch| arch.token() == section.token);
-        let numbers = Numbers::of_section(cases, section, first)?;
+        let arch = arches.iter().copied().find(|arch| arch.token() == section.token)?;
+        let numbers = Numbers::of_section(cases, section, arch)?;
         let parts = numbers.parts(instructions.allows(Op::JsetK));
         let mut found = numbers.halved(&parts, &mut code)?;
         if numbers.intervals.len() > 1 {
@@ -63,10 +63,10 @@ pub(super) fn short_program(
     Some(code.into_insns())
 }
 
-/// The intervals of the numbers of an arch. Classes are indexes of verdicts, weights are numbers of syscalls.
-struct Numbers {
+/// The intervals of the numbers of an arch. Classes are lists of the cases, weights are numbers of syscalls.
+struct Numbers<'c> {
+    cases: &'c Cases,
     intervals: Vec<WeightedInterval>,
-    verdicts: Vec<Verdict>,
 }
 
 /// Consecutive intervals that few tests decide.
@@ -75,7 +75,7 @@ struct Part {
     start: usize,
     end: usize,
     kind: Kind,
-    /// That of the values that are not found yet.
+    /// The weight of the values that no earlier test finds.
     weight: f64,
 }
 
@@ -89,39 +89,18 @@ enum Kind {
     },
 }
 
-impl Numbers {
-    /// The intervals of a section, where always-allowed syscalls of this architecture have weights; `None` if arguments
-    /// matter.
-    fn of_section(
-        cases: &Cases,
-        section: &SectionCases,
-        weighted: Option<Arch>,
-    ) -> Option<Numbers> {
-        let mut intervals: Vec<WeightedInterval> = Vec::with_capacity(section.intervals.len());
-        let mut verdicts = Vec::new();
-        for interval in &section.intervals {
-            let (first, last) = (interval.first, interval.last);
-            let verdict = cases.verdict(interval.list)?;
-            let known = verdicts.iter().position(|other| *other == verdict);
-            let class = known.unwrap_or(verdicts.len());
-            if known.is_none() {
-                verdicts.push(verdict);
-            }
-            let weight = match weighted {
-                Some(arch) if verdict == Verdict::ALLOW => {
-                    arch.syscall_numbers_within(first, last).count() as f64
-                }
+impl Numbers<'_> {
+    /// The intervals of a section, with the number of always-allowed syscalls as weights; `None` if arguments matter.
+    fn of_section<'c>(cases: &'c Cases, section: &SectionCases, arch: Arch) -> Option<Numbers<'c>> {
+        let mut intervals = Vec::with_capacity(section.intervals.len());
+        for NumberInterval { first, last, list: class } in section.intervals.iter().copied() {
+            let weight = match cases.verdict(class)? {
+                Verdict::ALLOW => arch.syscall_numbers_within(first, last).count() as f64,
                 _ => 0.0,
             };
-            match intervals.last_mut() {
-                Some(before) if before.class == class => {
-                    before.last = last;
-                    before.weight += weight;
-                }
-                _ => intervals.push(WeightedInterval { first, last, class, weight }),
-            }
+            intervals.push(WeightedInterval { first, last, class, weight });
         }
-        Some(Numbers { intervals, verdicts })
+        Some(Numbers { cases, intervals })
     }
 
     /// All intervals in parts, each of which has few tests for its number of intervals.
@@ -134,24 +113,24 @@ impl Numbers {
             let (mut len, mut tests, mut kind) = (1, 1, Kind::Chain { rest: first.class });
             let mut add = |to: usize, own_tests: usize, of: Kind| {
                 let with_order = own_tests + 1;
-                if with_order * len <= tests * to {
+                if with_order * len < tests * to {
                     (len, tests, kind) = (to, with_order, of);
                 }
             };
             for class in rest.iter().take(2).map(|interval| interval.class) {
-                let (mut tests, mut others) = (0, 0.0);
+                let (mut equalities, mut others) = (0, 0.0);
                 for (at, interval) in rest.iter().enumerate() {
                     if interval.class == class {
                         others += interval.weight;
-                    } else if interval.is_single() && tests < MAX_CHAIN {
-                        tests += 1;
+                    } else if interval.is_single() && equalities < MAX_CHAIN {
+                        equalities += 1;
                     } else {
                         break;
                     }
                     // The last test of all is not worse than an order test.
-                    let is_last = tests == 1 && at + 1 == rest.len();
-                    if is_last || others * tests as f64 <= MAX_OTHERS * total {
-                        add(at + 1, tests, Kind::Chain { rest: class });
+                    let is_last = equalities == 1 && at + 1 == rest.len();
+                    if is_last || others * equalities as f64 <= MAX_OTHERS * total {
+                        add(at + 1, equalities, Kind::Chain { rest: class });
                     }
                 }
             }
@@ -183,7 +162,7 @@ impl Numbers {
             return self.chain(first, entry, code);
         }
         // A small weight per part, so that parts without weight are halved, too.
-        let floor = (total / 8.0).max(f64::MIN_POSITIVE) / parts.len() as f64;
+        let floor = if total > 0.0 { total / 8.0 } else { 1.0 } / parts.len() as f64;
         let half = (total + floor * parts.len() as f64) / 2.0;
         let (mut at, mut left) = (1, parts.first()?.weight + floor);
         for part in parts.get(1..parts.len() - 1)? {
@@ -211,12 +190,12 @@ impl Numbers {
     fn decided(&self, part: &Part, code: &mut Backwards) -> Option<usize> {
         match part.kind {
             Kind::Mask(MaskTest { mask, set, clear }) => {
-                let then = code.verdict(*self.verdicts.get(set)?);
-                let otherwise = code.verdict(*self.verdicts.get(clear)?);
+                let then = code.verdict(self.cases.verdict(set)?);
+                let otherwise = code.verdict(self.cases.verdict(clear)?);
                 code.test(Op::JsetK, mask, then, otherwise)
             }
             Kind::Chain { rest } => {
-                let entry = code.verdict(*self.verdicts.get(rest)?);
+                let entry = code.verdict(self.cases.verdict(rest)?);
                 self.chain(self.singles(std::slice::from_ref(part)), entry, code)
             }
         }
@@ -257,7 +236,7 @@ impl Numbers {
     ) -> Option<usize> {
         singles.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         singles.iter().try_fold(otherwise, |entry, single| {
-            let then = code.verdict(*self.verdicts.get(single.class)?);
+            let then = code.verdict(self.cases.verdict(single.class)?);
             code.test(Op::JeqK, single.first, then, entry)
         })
     }
@@ -269,6 +248,8 @@ fn weight_of(intervals: &[WeightedInterval]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use callgate_bpf::Program;
     use callgate_bpf::data::{Endian, SeccompData};
@@ -288,9 +269,10 @@ mod tests {
         Program::new(short_program(cases, arches, instructions).unwrap()).unwrap()
     }
 
-    /// All assignments of three verdicts to eight numbers and to all others.
+    /// All assignments of three verdicts to eight numbers and to all others. Each instruction is needed: some syscall executes
+    /// it, and branches go both ways.
     #[test]
-    fn programs_are_right() {
+    fn programs_are_right_and_have_no_useless_instructions() {
         for assignment in 0..3usize.pow(9) {
             let verdict = |nr: u32| VERDICTS[assignment / 3usize.pow(nr.min(8)) % 3];
             let rules = (0..8).map(|nr| rule(nr, verdict(nr))).collect();
@@ -298,22 +280,86 @@ mod tests {
             for instructions in Instructions::ALL {
                 let program = short(&cases, &[Arch::X86_64], *instructions);
                 assert!(cases.prove(&program), "{assignment} {:?}", program.insns());
-                assert!(program.insns().iter().all(|insn| instructions.allows(insn.op)));
-                let run = |arch, nr| {
+                let mut edges = BTreeSet::new();
+                let mut run = |arch, nr| {
+                    let mut before = None;
                     let data = SeccompData { nr, arch, ..SeccompData::default() };
-                    program.run(&data, Endian::Little).verdict
+                    let run = program.trace(&data, Endian::Little, |step| {
+                        edges.insert((before, step.index));
+                        before = Some(step.index);
+                    });
+                    run.verdict
                 };
                 for nr in (0..10).chain([u32::MAX]) {
                     assert_eq!(run(Arch::X86_64.token(), nr), verdict(nr), "{assignment} {nr}");
                 }
                 assert_eq!(run(0, 0), VERDICTS[2]);
+                for (at, insn) in program.insns().iter().enumerate() {
+                    assert!(instructions.allows(insn.op));
+                    let successors = edges.iter().filter(|(before, _)| *before == Some(at)).count();
+                    let expected = match insn.op {
+                        Op::RetK => 0,
+                        Op::LdWordAbs => 1,
+                        _ => 2,
+                    };
+                    assert_eq!(successors, expected, "{assignment} {at} {:?}", program.insns());
+                }
             }
         }
     }
 
     #[test]
-    fn each_architecture_has_its_numbers() {
-        for arches in [[Arch::X86_64, Arch::X86], [Arch::S390x, Arch::Ppc64]] {
+    fn masks_equality_tests_and_order_tests_are_chosen() {
+        let program = |rules: &[Rule], instructions| {
+            let cases = cases(vec![Section::new(Arch::X86_64, rules.to_vec(), VERDICTS[1])]);
+            short(&cases, &[Arch::X86_64], instructions).insns().to_vec()
+        };
+        let tests = |rules: &[Rule]| {
+            // After the test of the arch and the load.
+            let insns = program(rules, Instructions::All).split_off(3);
+            insns.into_iter().filter(|insn| insn.op != Op::RetK).collect::<Vec<Insn>>()
+        };
+        let allowed = |numbers: &[u32]| -> Vec<Rule> {
+            numbers.iter().map(|nr| rule(*nr, Verdict::ALLOW)).collect()
+        };
+        let test = |op, k, jt, jf| Insn::branch(op, k, jt, jf);
+
+        let odd = allowed(&[1, 3, 5, 7, 9]);
+        assert_eq!(tests(&odd), [test(Op::JgeK, 10, 2, 0), test(Op::JsetK, 1, 0, 1)]);
+        let without_masks = program(&odd, Instructions::Basic);
+        assert!(without_masks.iter().all(|insn| insn.op != Op::JsetK));
+
+        // What has no weight is tested last.
+        let mut rules = allowed(&[7]);
+        rules.push(rule(100, VERDICTS[2]));
+        let values = tests(&rules).iter().map(|insn| insn.k).collect::<Vec<u32>>();
+        assert_eq!(values, [7, 100]);
+        // Only these numbers have weight, so they are found before the others are divided.
+        let mut rules = allowed(&[7, 100]);
+        let syscalls = SyscallSet::range(1 << 30, u32::MAX);
+        rules.push(Rule { syscalls, ..rule(0, VERDICTS[2]) });
+        let first = tests(&rules).iter().map(|insn| insn.op).collect::<Vec<Op>>();
+        assert_eq!(first, [Op::JeqK, Op::JeqK, Op::JgeK]);
+
+        // An order test separates 5 from 7 syscalls, the heavier side follows it, and the next one separates 4 from 3.
+        let halves = tests(&allowed(&[0, 1, 2, 3, 4, 10, 20, 30, 40, 50, 60, 70]));
+        let orders = halves.iter().filter(|insn| insn.op == Op::JgeK).map(|insn| (insn.k, insn.jt));
+        assert_eq!(orders.collect::<Vec<_>>(), [(5, 0), (50, 4)], "{halves:?}");
+        // Without weights, intervals are halved.
+        let killed: Vec<Rule> = (0..4)
+            .map(|at| {
+                let syscalls = SyscallSet::range(100 * at, 100 * at + 50);
+                Rule { syscalls, ..rule(0, VERDICTS[2]) }
+            })
+            .collect();
+        assert_eq!(tests(&killed)[0].k, 200);
+    }
+
+    #[test]
+    fn each_architecture_has_its_numbers_and_the_first_is_tested_first() {
+        for arches in
+            [[Arch::X86_64, Arch::X86], [Arch::X86, Arch::X86_64], [Arch::S390x, Arch::Ppc64]]
+        {
             let sections = arches.iter().zip([3, 4]).map(|(arch, nr)| {
                 let rules = vec![rule(nr, Verdict::ALLOW), rule(7, Verdict::ALLOW)];
                 Section::new(*arch, rules, Verdict::errno(1))
@@ -323,6 +369,7 @@ mod tests {
             assert!(cases.prove(&program));
             // Three loads, two tests of the arch, two of numbers each, and three returns.
             assert_eq!(program.len(), 3 + 2 + 2 * 2 + 3);
+            assert_eq!(program.insns()[1].k, arches[0].token());
         }
     }
 

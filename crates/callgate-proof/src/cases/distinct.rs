@@ -25,8 +25,9 @@ impl Indexes {
     pub(super) fn reserve(&mut self, values: usize) {
         self.hashes.reserve(values);
         if self.hashes.len() + values >= FEW {
-            self.last.reserve(values);
-            self.before.reserve(values);
+            let missing = self.hashes.len() + values - self.before.len();
+            self.last.reserve(missing);
+            self.before.reserve(missing);
         }
     }
 
@@ -55,8 +56,8 @@ impl Indexes {
         let index = self.hashes.len();
         self.hashes.push(FxBuildHasher.hash_one(value));
         if self.hashes.len() >= FEW {
-            for (index, hash) in self.hashes.iter().enumerate().skip(self.before.len()) {
-                self.before.push(self.last.insert(*hash, index));
+            for (at, hash) in self.hashes.iter().enumerate().skip(self.before.len()) {
+                self.before.push(self.last.insert(*hash, at));
             }
         }
         index

@@ -15,13 +15,13 @@ unsafe extern "C" {
     /// As getenv(3), but null if `AT_SECURE` is set.
     fn secure_getenv(name: *const c_char) -> *const c_char;
 
-    /// See environ(7).
-    static environ: *const *const c_char;
+    /// See environ(7). setenv(3) changes it.
+    static mut environ: *const *const c_char;
 }
 
 /// The instructions that the environment selects.
 pub(super) fn instructions() -> Instructions {
-    // SAFETY: that is the list of the process, and nothing changes it meanwhile, as getenv(3) requires of the program.
+    // SAFETY: that is the list of the process, and nothing changes it meanwhile, as POSIX requires for getenv(3).
     if !unsafe { has_name(environ) } {
         return Instructions::default();
     }
@@ -35,8 +35,8 @@ pub(super) fn instructions() -> Instructions {
     selected(unsafe { CStr::from_ptr(value) })
 }
 
-/// Whether a variable of an environment may have the name. getenv(3) would be in a part of the C library that nothing else here
-/// needs: a page fault.
+/// Whether a variable of an environment may have the name. Calling getenv(3) would cost a page fault: nothing else here needs
+/// its page.
 ///
 /// # Safety
 /// The environment must be null, or have strings, and a null pointer after them.

@@ -3,7 +3,8 @@
 //!
 //! The questions are calls that fail in every case, but with another error if the flag is known: `seccomp_set_mode_filter`
 //! in `kernel/seccomp.c` checks the flags before it reads the program. All flags are asked for together first: a kernel with
-//! the latest of them, of Linux 5.19, also has the actions of Linux 4.14 and notifications, of Linux 5.0.
+//! the latest of them, of Linux 5.19, also has the actions of Linux 4.14 and notifications, of Linux 5.0. They are not asked
+//! for, even if a filter denies other questions than that about flags; libseccomp would say then that they are not supported.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};

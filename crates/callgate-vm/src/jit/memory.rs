@@ -38,15 +38,19 @@ struct Mapping {
     len: usize,
 }
 
-// SAFETY: nothing else refers to the memory.
+// SAFETY: only its owner uses the memory.
 unsafe impl Send for Mapping {}
 
 /// The writable mapping of code that was dropped. To change its protection twice takes half the time of a new mapping, its
 /// first page fault, and its end.
 static SPARE: Mutex<Option<Mapping>> = Mutex::new(None);
 
-/// The longest mapping that is kept.
-const MAX_SPARE: usize = 1 << 16;
+/// The longest mapping that is kept. None on aarch64: other processors might still execute instructions that they fetched
+/// before the code changed, and a change of protection does not interrupt them (membarrier(2), `SYNC_CORE`).
+const MAX_SPARE: usize = if cfg!(target_arch = "aarch64") { 0 } else { 1 << 15 };
+
+/// A page of x86-64. Where pages are longer, the system makes mappings longer.
+const PAGE: usize = 4096;
 
 impl Mapping {
     /// Writable memory of at least this length.
@@ -54,9 +58,11 @@ impl Mapping {
     /// # Errors
     /// If the system denies memory.
     fn writable(len: usize) -> io::Result<Mapping> {
+        let len = len.next_multiple_of(PAGE);
         // A thread does not wait for another one that is here.
         let spare = SPARE.try_lock().ok().and_then(|mut spare| spare.take());
-        if let Some(mapping) = spare.filter(|mapping| mapping.len >= len) {
+        // Short code does not keep much memory.
+        if let Some(mapping) = spare.filter(|mapping| (len..=4 * len).contains(&mapping.len)) {
             return Ok(mapping);
         }
         // SAFETY: a new mapping, which overlaps nothing.
@@ -89,11 +95,14 @@ impl Mapping {
         }
     }
 
-    /// Keeps it for the next code, or unmaps it.
+    /// Erases it, and keeps it for the next code, or unmaps it.
     fn keep(mut self) {
-        let is_kept =
-            self.len <= MAX_SPARE && self.protect(libc::PROT_READ | libc::PROT_WRITE).is_ok();
-        if let (true, Ok(mut spare)) = (is_kept, SPARE.try_lock()) {
+        if self.len > MAX_SPARE || self.protect(libc::PROT_READ | libc::PROT_WRITE).is_err() {
+            return;
+        }
+        // SAFETY: the mapping is writable, and ours alone.
+        unsafe { ptr::write_bytes(self.start.as_ptr().cast::<u8>(), 0, self.len) };
+        if let Ok(mut spare) = SPARE.try_lock() {
             *spare = Some(self);
         }
     }
@@ -163,9 +172,10 @@ impl Drop for Executable {
     }
 }
 
-/// Nothing to do: instruction fetches are coherent with writes (Intel 64 and IA-32 Architectures Software Developer's Manual,
-/// volume 3, 8.1.3). Earlier code at this address has returned everywhere, and the kernel changed the protection of the
-/// memory twice since then, for all processors.
+/// Nothing to do: instruction fetches are coherent with writes. A processor that executed earlier code at this address must
+/// have serialized before it executes this code (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3,
+/// 8.1.3): the kernel interrupts it for each of the two changes of protection since then. Where it invalidates translations
+/// without interrupts (INVLPGB), instructions that were fetched ahead are gone after these two system calls.
 #[cfg(not(target_arch = "aarch64"))]
 fn synchronize(_start: *const u8, _len: usize) {}
 

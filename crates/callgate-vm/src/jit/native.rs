@@ -20,9 +20,10 @@ const MAX_PACKET: usize = i32::MAX as usize;
 
 /// Native code. The type parameter distinguishes seccomp and socket filters.
 ///
-/// The memory of the code is never writable and executable at once. When the engine is dropped, its memory is unmapped, or
-/// kept for the next engine: at most 64 KiB in a process, writable and not executable. Creation fails if there is no code
-/// generator for the machine, or if the system denies executable memory.
+/// The memory of the code is never writable and executable at once. When the engine is dropped, its code is erased, and its
+/// memory unmapped or, on x86-64, kept for the next engine: at most 32 KiB in a process, writable and not executable. That
+/// takes the system calls mprotect(2) and munmap(2). Creation fails if there is no code generator for the machine, or if the
+/// system denies executable memory.
 ///
 /// The reference interpreter handles packets of 2 GiB and more.
 ///
