@@ -65,16 +65,12 @@ impl Mapping {
         if let Some(mapping) = spare.filter(|mapping| (len..=4 * len).contains(&mapping.len)) {
             return Ok(mapping);
         }
+        // The last flag has no effect on so little memory, but keeps the kernel from merging the mapping with its neighbours,
+        // and from dividing it again, whenever its protection changes: that takes another 3 µs.
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping, which overlaps nothing.
         let start = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
+            libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
         };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
