@@ -35,6 +35,7 @@ unsafe impl Sync for Executable {}
 #[derive(Debug)]
 struct Mapping {
     start: NonNull<c_void>,
+    /// Without the [guard] behind it.
     len: usize,
 }
 
@@ -52,6 +53,12 @@ const MAX_SPARE: usize = if cfg!(target_arch = "aarch64") { 0 } else { 1 << 15 }
 /// A page of x86-64. Where pages are longer, the system makes mappings longer.
 const PAGE: usize = 4096;
 
+/// The length of the inaccessible memory behind a mapping of this length. Without it, the kernel would merge neighbours, and
+/// divide them again, whenever the protection of a mapping changes: that takes another 3 µs.
+const fn guard(len: usize) -> usize {
+    if len <= MAX_SPARE { PAGE } else { 0 }
+}
+
 impl Mapping {
     /// Writable memory of at least this length.
     ///
@@ -65,18 +72,18 @@ impl Mapping {
         if let Some(mapping) = spare.filter(|mapping| (len..=4 * len).contains(&mapping.len)) {
             return Ok(mapping);
         }
-        // The last flag has no effect on so little memory, but keeps the kernel from merging the mapping with its neighbours,
-        // and from dividing it again, whenever its protection changes: that takes another 3 µs.
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping, which overlaps nothing.
-        let start = unsafe {
-            libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
-        };
+        let start =
+            unsafe { libc::mmap(ptr::null_mut(), len + guard(len), libc::PROT_NONE, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Mapping { start, len })
+        // Dropping it unmaps the memory in case of an error.
+        let mut mapping = Mapping { start, len };
+        mapping.protect(libc::PROT_READ | libc::PROT_WRITE)?;
+        Ok(mapping)
     }
 
     /// Changes the protection.
@@ -107,7 +114,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and no borrow of it is left.
-        unsafe { libc::munmap(self.start.as_ptr(), self.len) };
+        unsafe { libc::munmap(self.start.as_ptr(), self.len + guard(self.len)) };
     }
 }
 
