@@ -294,6 +294,11 @@ mod tests {
                     assert_eq!(run(Arch::X86_64.token(), nr), verdict(nr), "{assignment} {nr}");
                 }
                 assert_eq!(run(0, 0), VERDICTS[2]);
+                // Where all numbers have one verdict, they are not loaded, nor is the arch if it is that of other arches.
+                let first = verdict(0);
+                if (1..9).all(|nr| verdict(nr) == first) {
+                    assert_eq!(program.len(), if first == VERDICTS[2] { 1 } else { 4 });
+                }
                 for (at, insn) in program.insns().iter().enumerate() {
                     assert!(instructions.allows(insn.op));
                     let successors = edges.iter().filter(|(before, _)| *before == Some(at)).count();
@@ -345,6 +350,14 @@ mod tests {
         let halves = tests(&allowed(&[0, 1, 2, 3, 4, 10, 20, 30, 40, 50, 60, 70]));
         let orders = halves.iter().filter(|insn| insn.op == Op::JgeK).map(|insn| (insn.k, insn.jt));
         assert_eq!(orders.collect::<Vec<_>>(), [(5, 0), (50, 4)], "{halves:?}");
+        // 14 of 19 are nearer to the half than 4.
+        let ranges = [(0, 3), (100, 109), (200, 204)].map(|(first, last)| {
+            let syscalls = SyscallSet::range(first, last);
+            Rule { syscalls, ..rule(0, Verdict::ALLOW) }
+        });
+        assert_eq!(tests(&ranges)[0].k, 110);
+        // Of parts with the same price, the shortest leaves the most to the next one: 2 to 5 need one mask.
+        assert_eq!(tests(&allowed(&[0, 1, 3, 5, 9, 11, 12, 15, 202, 231])).len(), 9);
         // Without weights, intervals are halved.
         let killed: Vec<Rule> = (0..4)
             .map(|at| {
