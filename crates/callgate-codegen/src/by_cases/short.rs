@@ -1,7 +1,7 @@
 //! Short filters without conditions on arguments: a program straight from the intervals of numbers, without code graph.
 //!
-//! A process usually makes one filter, so what a short one costs is code that runs for the first time. This is a small
-//! part of the code that other filters need: parts of intervals that few tests decide are chosen from left to right, and
+//! A process usually makes one filter, so what a short one costs is code that runs for the first time. This is less code
+//! than other filters need: parts of intervals that few tests decide are chosen from left to right, and
 //! order tests that halve the weight separate them.
 
 use callgate_bpf::data::Word;

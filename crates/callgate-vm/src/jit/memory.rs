@@ -72,17 +72,21 @@ impl Mapping {
         if let Some(mapping) = spare.filter(|mapping| (len..=4 * len).contains(&mapping.len)) {
             return Ok(mapping);
         }
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let (flags, writable) =
+            (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_READ | libc::PROT_WRITE);
+        let guard = guard(len);
+        let protection = if guard == 0 { writable } else { libc::PROT_NONE };
         // SAFETY: a new mapping, which overlaps nothing.
-        let start =
-            unsafe { libc::mmap(ptr::null_mut(), len + guard(len), libc::PROT_NONE, flags, -1, 0) };
+        let start = unsafe { libc::mmap(ptr::null_mut(), len + guard, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
         // Dropping it unmaps the memory in case of an error.
         let mut mapping = Mapping { start, len };
-        mapping.protect(libc::PROT_READ | libc::PROT_WRITE)?;
+        if guard > 0 {
+            mapping.protect(writable)?;
+        }
         Ok(mapping)
     }
 
