@@ -44,7 +44,7 @@ impl<'a> Emitter<'a> {
         Emitter {
             flow,
             code: Code::default(),
-            place: vec![NOWHERE; flow.insns.len()],
+            place: vec![NOWHERE; flow.len()],
             wanted: Vec::new(),
             chain: Vec::new(),
             slow: Vec::new(),
@@ -72,7 +72,7 @@ impl<'a> Emitter<'a> {
     }
 
     pub(super) fn insn(&self, at: usize) -> Option<Insn> {
-        self.flow.insns.get(at).copied()
+        self.flow.insn(at)
     }
 
     /// The next instruction that has an effect.

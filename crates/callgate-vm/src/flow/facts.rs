@@ -5,12 +5,12 @@
 //! of values that a register holds, turns branches with one possible outcome into jumps, and marks loads
 //! that cannot fail.
 
-use callgate_bpf::cfg::{Facts, Forward, Registers, Successors};
+use callgate_bpf::cfg::{Facts, Forward, Successors};
 use callgate_bpf::data::SECCOMP_DATA_SIZE;
 use callgate_bpf::{Alu, AncillaryWord, Insn, Op, Relation, Source, Width, Word};
 
 use super::load::{LoadName, end, is_special};
-use super::simplified::{Flow, Input, NOTHING, Note};
+use super::simplified::{Flow, Input, NOTHING, Step};
 
 /// The interval of a value, and the load it comes from.
 #[derive(Clone, Copy, PartialEq)]
@@ -120,35 +120,29 @@ fn renamed(load: LoadName, alu: Alu, k: u32) -> LoadName {
 #[derive(Clone, Copy)]
 struct State {
     a: Value,
+    others: Others,
+}
+
+/// Facts besides those about A. They are separate because most seccomp filters do not change them.
+#[derive(Clone, Copy)]
+struct Others {
     x: Value,
     /// The minimum length of the packet.
     packet: u32,
+}
+
+impl Others {
+    const START: Others = Others { x: Value::exactly(0), packet: 0 };
+
+    fn or(self, other: Others) -> Others {
+        Others { x: self.x.or(other.x), packet: self.packet.min(other.packet) }
+    }
 }
 
 /// Facts about the scratch words, up to the last one that the program writes. They are separate because
 /// most programs write none.
 #[derive(Clone, Default)]
 struct Scratch(Vec<Value>);
-
-impl State {
-    /// Adds an edge to an instruction, and these facts to those before it.
-    #[inline(always)]
-    fn arrive(&self, to: usize, insns: &[Insn], edges: &mut [u16], states: &mut [State]) {
-        edges[to] += 1;
-        // A return of a constant depends on no facts.
-        if insns[to].op == Op::RetK {
-            return;
-        }
-        let known = &mut states[to];
-        if edges[to] == 1 {
-            *known = *self;
-        } else {
-            known.a = known.a.or(self.a);
-            known.x = known.x.or(self.x);
-            known.packet = known.packet.min(self.packet);
-        }
-    }
-}
 
 impl Facts for Scratch {
     fn join(&mut self, other: &Scratch) {
@@ -172,76 +166,148 @@ impl Scratch {
 
 /// Runs the pass. The results of the backward pass are left empty.
 pub(super) fn forward(insns: &[Insn], input: Input) -> Flow {
-    let len = insns.len();
-    let note = Note { load: LoadName::NONE, succeeds: false, near: false };
-    let mut flow = Flow {
-        insns: insns.to_vec(),
-        input,
-        notes: vec![note; len],
-        edges: vec![0; len],
-        dest: vec![0; len],
-        live: vec![Registers::NONE; len],
-    };
-    let zero = Value::exactly(0);
-    // Valid where an edge leads to.
-    let mut states = vec![State { a: zero, x: zero, packet: 0 }; len];
-    let stored = insns.iter().filter(|insn| matches!(insn.op, Op::St | Op::Stx));
-    let words = stored.map(|insn| insn.k as usize + 1).max();
-    // They are written before they are read, so their initial values do not matter.
-    let mut scratches = words.map(|words| Forward::new(len, Scratch(vec![Value::ANY; words])));
-    let (edges, notes) = (flow.edges.as_mut_slice(), flow.notes.as_mut_slice());
-    let (simplified, states) = (flow.insns.as_mut_slice(), states.as_mut_slice());
-    if let Some(edges) = edges.first_mut() {
-        *edges = 1;
+    let mut flow = Flow { input, steps: insns.iter().copied().map(Step::new).collect() };
+    let mut pass = Pass::new(insns, &mut flow.steps, input);
+    for at in 0..insns.len() {
+        pass.visit(at, input);
     }
-    let mut scratch = Scratch::default();
-    for (at, &insn) in insns.iter().enumerate() {
-        if edges[at] == 0 || insn.op == Op::RetK {
-            continue;
+    flow
+}
+
+/// Whether an instruction writes X or scratch words.
+fn changes_others(op: Op) -> bool {
+    use Op::{LdxImm, LdxLen, LdxMem, LdxMsh, St, Stx, Tax};
+    matches!(op, LdxImm | LdxLen | LdxMem | LdxMsh | St | Stx | Tax)
+}
+
+/// The pass, and what it has found so far.
+struct Pass<'a> {
+    steps: &'a mut [Step],
+    /// Facts about A before each instruction, valid where an edge leads to.
+    a: Vec<Value>,
+    /// Like `a`; empty if they are [`Others::START`] everywhere.
+    others: Vec<Others>,
+    /// None if the program writes no scratch words.
+    scratch: Option<Forward<Scratch>>,
+}
+
+impl Pass<'_> {
+    fn new<'a>(insns: &[Insn], steps: &'a mut [Step], input: Input) -> Pass<'a> {
+        let len = steps.len();
+        let is_usual = input != Input::Packet && !insns.iter().any(|insn| changes_others(insn.op));
+        let stored = insns.iter().filter(|insn| matches!(insn.op, Op::St | Op::Stx));
+        let words = if is_usual { None } else { stored.map(|insn| insn.k as usize + 1).max() };
+        if let Some(first) = steps.first_mut() {
+            first.edges = 1;
         }
-        let mut state = states[at];
-        if let Some(scratches) = &mut scratches {
-            scratch = scratches.take(at).unwrap_or_default();
-        } else if let Some((relation, Source::K(k))) = insn.comparison()
-            && insn.jt != insn.jf
-            && let Some([yes, no]) = state.a.split(relation, k)
-        {
-            // This and the next case only save time, for most instructions of most filters.
-            notes[at].load = state.a.load;
-            let (taken, otherwise) = (at + 1 + usize::from(insn.jt), at + 1 + usize::from(insn.jf));
-            State { a: yes, ..state }.arrive(taken, insns, edges, states);
-            State { a: no, ..state }.arrive(otherwise, insns, edges, states);
-            continue;
-        } else if insn.op == Op::Ja {
-            state.arrive(at + 1 + insn.k as usize, insns, edges, states);
-            continue;
+        Pass {
+            steps,
+            a: vec![Value::exactly(0); len],
+            others: vec![Others::START; if is_usual { 0 } else { len }],
+            // They are written before they are read, so their initial values do not matter.
+            scratch: words.map(|words| Forward::new(len, Scratch(vec![Value::ANY; words]))),
         }
-        let note = &mut notes[at];
-        note.load = state.a.load;
-        let insn = state.step(insn, input, note, &mut scratch);
-        simplified[at] = insn;
+    }
+
+    /// Simplifies an instruction, and adds its edges.
+    #[inline(always)]
+    fn visit(&mut self, at: usize, input: Input) {
+        let Step { insn, edges, .. } = self.steps[at];
+        if edges == 0 || insn.op == Op::RetK {
+            return;
+        }
+        self.steps[at].load = self.a[at].load;
+        if self.others.is_empty() && self.visit_usual(at, insn, input) {
+            return;
+        }
+        self.visit_any(at, insn, input);
+    }
+
+    /// As [`Pass::visit_any`], for most instructions of most filters, to save time. Returns whether it was one of them.
+    #[inline(always)]
+    fn visit_usual(&mut self, at: usize, insn: Insn, input: Input) -> bool {
+        // Field by field, as they were written: processors wait if they read several writes at once.
+        let Value { min, max, load } = self.a[at];
+        let a = Value { min, max, load };
+        let k = insn.k;
+        match insn.op {
+            Op::LdWordAbs => {
+                let Input::Syscall(endian) = input else { return false };
+                if Word::from_offset(k, endian).is_none() {
+                    return false;
+                }
+                let load = LoadName::absolute(k, Width::Word);
+                let step = &mut self.steps[at];
+                step.succeeds = true;
+                if a.load == load {
+                    step.insn = NOTHING;
+                    self.arrive(at + 1, a);
+                } else {
+                    self.arrive(at + 1, Value { load, ..Value::ANY });
+                }
+            }
+            Op::Ja => self.arrive(at + 1 + k as usize, a),
+            _ => {
+                let Some((relation, Source::K(k))) = insn.comparison() else { return false };
+                if insn.jt == insn.jf {
+                    return false;
+                }
+                let Some([yes, no]) = a.split(relation, k) else { return false };
+                self.arrive(at + 1 + usize::from(insn.jt), yes);
+                self.arrive(at + 1 + usize::from(insn.jf), no);
+            }
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn visit_any(&mut self, at: usize, insn: Insn, input: Input) {
+        let a = self.a[at];
+        let others = self.others.get(at).copied().unwrap_or(Others::START);
+        let mut state = State { a, others };
+        let mut scratch =
+            self.scratch.as_mut().and_then(|scratch| scratch.take(at)).unwrap_or_default();
+        let insn = state.step(insn, input, &mut self.steps[at], &mut scratch);
+        self.steps[at].insn = insn;
         let successors = insn.successors(at);
-        if let Some(scratches) = &mut scratches {
-            successors.into_iter().for_each(|to| scratches.arrive(to, &scratch));
+        for to in successors {
+            // Before the edge to it is counted.
+            if let Some(others) = self.others.get_mut(to) {
+                let is_first = self.steps[to].edges == 0;
+                *others = if is_first { state.others } else { others.or(state.others) };
+            }
+            if let Some(scratches) = &mut self.scratch {
+                scratches.arrive(to, &scratch);
+            }
         }
         match successors {
             Successors::Return => {}
-            Successors::Next(next) | Successors::Jump(next) => {
-                state.arrive(next, insns, edges, states);
-            }
+            Successors::Next(next) | Successors::Jump(next) => self.arrive(next, state.a),
             Successors::Branch { taken, otherwise } => {
-                let [mut yes, mut no] = [state; 2];
-                if let Some((relation, Source::K(k))) = insn.comparison()
-                    && let Some([a, other]) = state.a.split(relation, k)
-                {
-                    (yes.a, no.a) = (a, other);
+                let [yes, no] = match insn.comparison() {
+                    Some((relation, Source::K(k))) => state.a.split(relation, k),
+                    _ => None,
                 }
-                yes.arrive(taken, insns, edges, states);
-                no.arrive(otherwise, insns, edges, states);
+                .unwrap_or([state.a; 2]);
+                self.arrive(taken, yes);
+                self.arrive(otherwise, no);
             }
         }
     }
-    flow
+
+    /// Adds an edge to an instruction, and a value of A to those before it.
+    #[inline(always)]
+    fn arrive(&mut self, to: usize, a: Value) {
+        let step = &mut self.steps[to];
+        step.edges += 1;
+        // A return of a constant depends on no facts.
+        if step.insn.op == Op::RetK {
+            return;
+        }
+        let is_first = step.edges == 1;
+        let known = &mut self.a[to];
+        *known = if is_first { a } else { known.or(a) };
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -253,18 +319,18 @@ enum Register {
 impl State {
     /// Returns the simplest instruction with the same effect, and applies the effect to the state.
     #[inline]
-    fn step(&mut self, insn: Insn, input: Input, note: &mut Note, scratch: &mut Scratch) -> Insn {
+    fn step(&mut self, insn: Insn, input: Input, step: &mut Step, scratch: &mut Scratch) -> Insn {
         let k = insn.k;
         match insn.op {
-            Op::LdWordAbs => return self.absolute(insn, Width::Word, input, note),
-            Op::LdHalfAbs => return self.absolute(insn, Width::Half, input, note),
-            Op::LdByteAbs => return self.absolute(insn, Width::Byte, input, note),
-            Op::LdWordInd => return self.indexed(insn, Op::LdWordAbs, Width::Word, input, note),
-            Op::LdHalfInd => return self.indexed(insn, Op::LdHalfAbs, Width::Half, input, note),
-            Op::LdByteInd => return self.indexed(insn, Op::LdByteAbs, Width::Byte, input, note),
-            Op::LdxMsh if is_special(k) => self.x = Value::between(0, LONGEST_HEADER),
+            Op::LdWordAbs => return self.absolute(insn, Width::Word, input, step),
+            Op::LdHalfAbs => return self.absolute(insn, Width::Half, input, step),
+            Op::LdByteAbs => return self.absolute(insn, Width::Byte, input, step),
+            Op::LdWordInd => return self.indexed(insn, Op::LdWordAbs, Width::Word, input, step),
+            Op::LdHalfInd => return self.indexed(insn, Op::LdHalfAbs, Width::Half, input, step),
+            Op::LdByteInd => return self.indexed(insn, Op::LdByteAbs, Width::Byte, input, step),
+            Op::LdxMsh if is_special(k) => self.others.x = Value::between(0, LONGEST_HEADER),
             Op::LdxMsh => {
-                note.succeeds = self.reach_end(end(k, Width::Byte));
+                step.succeeds = self.reach_end(end(k, Width::Byte));
                 let load = LoadName::header_length(k);
                 let value = Value { load, ..Value::between(0, LONGEST_HEADER) };
                 return self.assign(Register::X, value, insn);
@@ -277,19 +343,19 @@ impl State {
             Op::LdMem => {
                 let value = scratch.get(k);
                 let load = value.load.into_a().filter(|load| load.op != Op::LdLen);
-                note.succeeds = load.is_some();
+                step.succeeds = load.is_some();
                 return self.assign(Register::A, value, load.unwrap_or(insn));
             }
             Op::LdxMem => {
                 let value = scratch.get(k);
                 let load = value.load.into_x().filter(|load| load.op != Op::LdxLen);
-                note.succeeds = load.is_some();
+                step.succeeds = load.is_some();
                 return self.assign(Register::X, value, load.unwrap_or(insn));
             }
             Op::St => scratch.set(k, self.a),
-            Op::Stx => scratch.set(k, self.x),
+            Op::Stx => scratch.set(k, self.others.x),
             Op::Tax => return self.assign(Register::X, self.a, insn),
-            Op::Txa => return self.assign(Register::A, self.x, insn),
+            Op::Txa => return self.assign(Register::A, self.others.x, insn),
             Op::Neg => match self.a.constant() {
                 Some(a) => {
                     return self.assign(Register::A, Value::exactly(a.wrapping_neg()), insn);
@@ -316,8 +382,8 @@ impl State {
     /// Assigns a value to a register. Returns `insn`, or a simpler instruction with this effect.
     fn assign(&mut self, register: Register, value: Value, insn: Insn) -> Insn {
         let (own, other) = match register {
-            Register::A => (&mut self.a, self.x),
-            Register::X => (&mut self.x, self.a),
+            Register::A => (&mut self.a, self.others.x),
+            Register::X => (&mut self.others.x, self.a),
         };
         let (constant, copy) = match register {
             Register::A => (Op::LdImm, Op::Txa),
@@ -345,8 +411,8 @@ impl State {
 
     /// A load up to this end: whether it cannot fail. After it, the packet is at least so long.
     fn reach_end(&mut self, end: u32) -> bool {
-        let succeeds = end <= self.packet;
-        self.packet = self.packet.max(end);
+        let succeeds = end <= self.others.packet;
+        self.others.packet = self.others.packet.max(end);
         succeeds
     }
 
@@ -354,13 +420,13 @@ impl State {
         match input {
             Input::Syscall(_) => Value::exactly(SECCOMP_DATA_SIZE),
             Input::Packet => {
-                Value { load: LoadName::LENGTH, ..Value::between(self.packet, u32::MAX) }
+                Value { load: LoadName::LENGTH, ..Value::between(self.others.packet, u32::MAX) }
             }
         }
     }
 
     #[inline]
-    fn absolute(&mut self, insn: Insn, width: Width, input: Input, note: &mut Note) -> Insn {
+    fn absolute(&mut self, insn: Insn, width: Width, input: Input, step: &mut Step) -> Insn {
         let k = insn.k;
         match input {
             Input::Syscall(endian) => {
@@ -368,7 +434,7 @@ impl State {
                 if Word::from_offset(k, endian).is_none() {
                     return Insn::new(Op::RetK, 0);
                 }
-                note.succeeds = true;
+                step.succeeds = true;
             }
             Input::Packet => match AncillaryWord::from_offset(k) {
                 Some(AncillaryWord::AluXorX) => {
@@ -382,7 +448,7 @@ impl State {
                     self.a = Value::loaded(width);
                     return insn;
                 }
-                None => note.succeeds = self.reach_end(end(k, width)),
+                None => step.succeeds = self.reach_end(end(k, width)),
             },
         }
         let load = LoadName::absolute(k, width);
@@ -396,25 +462,25 @@ impl State {
         absolute: Op,
         width: Width,
         input: Input,
-        note: &mut Note,
+        step: &mut Step,
     ) -> Insn {
-        if let Some(x) = self.x.constant() {
+        if let Some(x) = self.others.x.constant() {
             let offset = x.wrapping_add(insn.k);
             // Relative to X there are no ancillary words.
             if !is_special(offset) {
-                return self.absolute(Insn::new(absolute, offset), width, input, note);
+                return self.absolute(Insn::new(absolute, offset), width, input, step);
             }
         }
         self.a = Value::loaded(width);
-        let last = self.x.max.checked_add(insn.k);
-        note.near = last.is_some_and(|last| !is_special(last.saturating_add(8)));
+        let last = self.others.x.max.checked_add(insn.k);
+        step.near = last.is_some_and(|last| !is_special(last.saturating_add(8)));
         insn
     }
 
     fn compute(&mut self, insn: Insn, alu: Alu, operand: Source) -> Insn {
         let value = match operand {
             Source::K(k) => Value::exactly(k),
-            Source::X => self.x,
+            Source::X => self.others.x,
         };
         let Some(k) = value.constant() else {
             self.a = self.a.after(alu, value);
@@ -448,7 +514,7 @@ impl State {
         }
         let k = match operand {
             Source::K(k) => Some(k),
-            Source::X => self.x.constant(),
+            Source::X => self.others.x.constant(),
         };
         let Some(k) = k else { return insn };
         match self.a.decides(relation, k) {

@@ -3,92 +3,100 @@
 use callgate_bpf::cfg::{Registers, Successors};
 use callgate_bpf::{Alu, Insn, Op, Source};
 
-use super::simplified::{Flow, NOTHING};
+use super::simplified::{Flow, NOTHING, Step};
 
 /// Runs the pass.
 pub(super) fn backward(flow: &mut Flow) {
-    for at in (0..flow.insns.len()).rev() {
+    let steps = flow.steps.as_mut_slice();
+    for at in (0..steps.len()).rev() {
+        let step = steps[at];
         // Unreachable code has no effect on liveness elsewhere.
-        if flow.edges[at] == 0 {
-            flow.dest[at] = at as u16;
-            continue;
-        }
-        let insn = flow.insns[at];
-        let (after, next) = match insn.successors(at) {
-            Successors::Jump(to) => {
-                (flow.live[at], flow.dest[at]) = (flow.live[to], flow.dest[to]);
-                continue;
-            }
-            Successors::Branch { taken, otherwise } => {
-                let after = flow.live[taken].union(flow.live[otherwise]);
-                (flow.live[at], flow.dest[at]) =
-                    match simplify_branch(flow, at, insn, [taken, otherwise], after) {
-                        true => (flow.live[otherwise], flow.dest[otherwise]),
-                        // It may read less now.
-                        false => (after.union(flow.insns[at].reads()), at as u16),
-                    };
-                continue;
-            }
-            Successors::Return => (Registers::NONE, at),
-            Successors::Next(next) => (flow.live[next], next),
-        };
-        let written = insn.writes();
-        let is_dead = !written.is_empty() && !after.intersects(written) && !may_end(flow, at);
-        (flow.live[at], flow.dest[at]) = if is_dead {
-            flow.insns[at] = NOTHING;
-            (after, flow.dest[next])
+        let (live, dest) = if step.edges == 0 {
+            (Registers::NONE, at as u16)
         } else {
-            (after.without(written).union(insn.reads()), at as u16)
+            before(steps, at, step.insn)
         };
+        let step = &mut steps[at];
+        (step.live, step.dest) = (live, dest);
+    }
+}
+
+/// The registers that are live before an instruction, and its destination. May simplify it.
+#[inline(always)]
+fn before(steps: &mut [Step], at: usize, insn: Insn) -> (Registers, u16) {
+    match insn.successors(at) {
+        Successors::Return => (insn.reads(), at as u16),
+        Successors::Jump(to) => (steps[to].live, steps[to].dest),
+        Successors::Branch { taken, otherwise } => {
+            let after = steps[taken].live.union(steps[otherwise].live);
+            if simplify_branch(steps, at, insn, [taken, otherwise], after) {
+                (steps[otherwise].live, steps[otherwise].dest)
+            } else {
+                // It may read less now.
+                (after.union(steps[at].insn.reads()), at as u16)
+            }
+        }
+        Successors::Next(next) => {
+            let (after, written) = (steps[next].live, insn.writes());
+            if !written.is_empty() && !after.intersects(written) && !may_end(&steps[at]) {
+                steps[at].insn = NOTHING;
+                (after, steps[next].dest)
+            } else {
+                (after.without(written).union(insn.reads()), at as u16)
+            }
+        }
     }
 }
 
 /// Whether an instruction may end the program, which is an effect besides the register it writes.
-fn may_end(flow: &Flow, at: usize) -> bool {
-    match flow.insns[at].op {
+fn may_end(step: &Step) -> bool {
+    match step.insn.op {
         Op::DivX | Op::ModX => true,
-        op => op.width().is_some() && !flow.succeeds(at),
+        op => op.width().is_some() && !step.succeeds,
     }
 }
 
 /// Turns a branch with one destination into a jump, and `and #m; jeq #0` into `jset #m` if A is dead
 /// afterwards. Returns whether it became a jump.
+#[inline(always)]
 fn simplify_branch(
-    flow: &mut Flow,
+    steps: &mut [Step],
     at: usize,
     insn: Insn,
     [taken, otherwise]: [usize; 2],
     after: Registers,
 ) -> bool {
-    if flow.dest[taken] == flow.dest[otherwise] || is_decided_by_next(flow, insn, taken, otherwise)
-    {
-        flow.insns[at] = Insn::new(Op::Ja, insn.jf.into());
+    let yes = steps[taken].dest;
+    if yes == steps[otherwise].dest || is_decided_by_next(steps, insn, yes, otherwise) {
+        steps[at].insn = Insn::new(Op::Ja, insn.jf.into());
         return true;
     }
-    let is_zero_test = insn.op == Op::JeqK && insn.k == 0;
-    if !is_zero_test || flow.edges[at] != 1 || after.intersects(Registers::A) {
-        return false;
+    if insn.op == Op::JeqK && insn.k == 0 && steps[at].edges == 1 && !after.intersects(Registers::A)
+    {
+        test_mask(steps, at, insn);
     }
-    let Some(before) = at.checked_sub(1).filter(|&before| flow.edges[before] > 0) else {
-        return false;
-    };
-    let test = match flow.insns[before].arithmetic() {
+    false
+}
+
+/// Turns `and #m; jeq #0` into `jset #m`.
+fn test_mask(steps: &mut [Step], at: usize, insn: Insn) {
+    let Some(before) = at.checked_sub(1).filter(|&before| steps[before].edges > 0) else { return };
+    let test = match steps[before].insn.arithmetic() {
         Some((Alu::And, Source::K(mask))) => Insn::branch(Op::JsetK, mask, insn.jf, insn.jt),
         Some((Alu::And, Source::X)) => Insn::branch(Op::JsetX, 0, insn.jf, insn.jt),
-        _ => return false,
+        _ => return,
     };
-    flow.insns[before] = NOTHING;
-    flow.insns[at] = test;
-    flow.notes[at] = flow.notes[before];
-    false
+    steps[before].insn = NOTHING;
+    steps[at].insn = test;
+    steps[at].load = steps[before].load;
 }
 
 /// Whether the comparison after this one sends equal values to the same destination, because they are not
 /// equal to its constant.
-fn is_decided_by_next(flow: &Flow, insn: Insn, taken: usize, otherwise: usize) -> bool {
-    let next = flow.dest(otherwise);
-    let test = flow.insns[next];
+fn is_decided_by_next(steps: &[Step], insn: Insn, yes: u16, otherwise: usize) -> bool {
+    let next = usize::from(steps[otherwise].dest);
+    let test = steps[next].insn;
     (insn.op, test.op) == (Op::JeqK, Op::JeqK)
         && insn.k != test.k
-        && flow.dest[taken] == flow.dest[next + 1 + usize::from(test.jf)]
+        && yes == steps[next + 1 + usize::from(test.jf)].dest
 }

@@ -1,6 +1,6 @@
 //! A simplified program, with the facts about it that engines use.
 
-use callgate_bpf::cfg::{Registers, live_after};
+use callgate_bpf::cfg::{Registers, Successors};
 use callgate_bpf::{Arch, Endian, Insn, Op, Source, Word};
 
 use super::load::LoadName;
@@ -16,76 +16,113 @@ pub(crate) enum Input {
 
 /// A simplified program.
 pub(crate) struct Flow {
-    pub(crate) insns: Vec<Insn>,
     pub(crate) input: Input,
-    pub(super) notes: Vec<Note>,
-    /// Per instruction: how many edges lead to it.
-    pub(super) edges: Vec<u16>,
-    /// Per instruction: the first instruction from it on that has an effect.
-    pub(super) dest: Vec<u16>,
-    /// Per instruction: the registers that are live before it.
-    pub(super) live: Vec<Registers>,
+    pub(super) steps: Vec<Step>,
 }
 
-/// Facts about an instruction from the forward pass.
+/// An instruction, and the facts about it.
 #[derive(Clone, Copy)]
-pub(super) struct Note {
+pub(super) struct Step {
+    pub(super) insn: Insn,
     /// The load whose value A holds before it.
     pub(super) load: LoadName,
+    /// The registers that are live before it.
+    pub(super) live: Registers,
+    /// How many edges lead to it.
+    pub(super) edges: u16,
+    /// The first instruction from it on that has an effect.
+    pub(super) dest: u16,
     /// It is a load that cannot fail.
     pub(super) succeeds: bool,
     /// It is a load relative to X that ends below offset 2^31.
     pub(super) near: bool,
 }
 
+impl Step {
+    /// An instruction about which nothing is known.
+    pub(super) const fn new(insn: Insn) -> Step {
+        Step {
+            insn,
+            load: LoadName::NONE,
+            live: Registers::NONE,
+            edges: 0,
+            dest: 0,
+            succeeds: false,
+            near: false,
+        }
+    }
+}
+
 /// An instruction without effect.
 pub(super) const NOTHING: Insn = Insn::new(Op::Ja, 0);
 
 impl Flow {
+    /// The number of instructions.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// An instruction.
+    pub(crate) fn insn(&self, at: usize) -> Option<Insn> {
+        self.steps.get(at).map(|step| step.insn)
+    }
+
+    /// The instructions.
+    pub(crate) fn insns(&self) -> impl DoubleEndedIterator<Item = Insn> + ExactSizeIterator {
+        self.steps.iter().map(|step| step.insn)
+    }
+
     /// The first instruction from `at` on that has an effect.
     pub(crate) fn dest(&self, at: usize) -> usize {
-        self.dest.get(at).map_or(at, |&at| usize::from(at))
+        self.steps.get(at).map_or(at, |step| usize::from(step.dest))
     }
 
     /// How many edges lead to an instruction; none to unreachable code.
     pub(crate) fn edges(&self, at: usize) -> u16 {
-        self.edges.get(at).copied().unwrap_or(0)
+        self.steps.get(at).map_or(0, |step| step.edges)
     }
 
     /// The registers that are live before an instruction.
     pub(crate) fn live_before(&self, at: usize) -> Registers {
-        self.live.get(at).copied().unwrap_or(Registers::ALL)
+        self.steps.get(at).map_or(Registers::ALL, |step| step.live)
     }
 
     /// The registers that are live after an instruction.
     pub(crate) fn live_after(&self, at: usize) -> Registers {
-        self.insns.get(at).map_or(Registers::ALL, |insn| live_after(&self.live, at, *insn))
+        match self.insn(at).map(|insn| insn.successors(at)) {
+            None => Registers::ALL,
+            Some(Successors::Return) => Registers::NONE,
+            Some(Successors::Next(next) | Successors::Jump(next)) => self.live_before(next),
+            Some(Successors::Branch { taken, otherwise }) => {
+                self.live_before(taken).union(self.live_before(otherwise))
+            }
+        }
     }
 
     /// The load whose value A holds before an instruction, if it is one into A at a constant offset.
     pub(crate) fn loaded(&self, at: usize) -> Option<Insn> {
-        let load = self.notes.get(at)?.load.into_a()?;
+        let load = self.steps.get(at)?.load.into_a()?;
         (load.op != Op::LdLen).then_some(load)
     }
 
     /// The architectures whose tokens are compared with the arch by `jeq`, in the order of [`Arch::ALL`].
     pub(crate) fn compared_arches(&self) -> Vec<Arch> {
         let arch = Some(Insn::new(Op::LdWordAbs, Word::ARCH.offset(Endian::NATIVE)));
-        let compared = |(at, insn): (usize, &Insn)| {
+        let compared = |(at, insn): (usize, Insn)| {
             (insn.op == Op::JeqK && self.loaded(at) == arch).then_some(insn.k)
         };
-        let tokens: Vec<u32> = self.insns.iter().enumerate().filter_map(compared).collect();
+        let tokens: Vec<u32> = self.insns().enumerate().filter_map(compared).collect();
         Arch::ALL.iter().copied().filter(|arch| tokens.contains(&arch.token())).collect()
     }
 
     /// Whether an instruction is a load that cannot fail.
     pub(crate) fn succeeds(&self, at: usize) -> bool {
-        self.notes.get(at).is_some_and(|note| note.succeeds)
+        self.steps.get(at).is_some_and(|step| step.succeeds)
     }
 
     /// Whether an instruction is a load relative to X that ends below offset 2^31.
     pub(crate) fn is_near(&self, at: usize) -> bool {
-        self.notes.get(at).is_some_and(|note| note.near)
+        self.steps.get(at).is_some_and(|step| step.near)
     }
 }
 

@@ -74,8 +74,8 @@ enum Visit {
 
 /// Identifies equivalent destinations.
 fn key(flow: &Flow, to: usize) -> u64 {
-    match flow.insns.get(to) {
-        Some(Insn { op: Op::RetK, k, .. }) => 1 << 32 | u64::from(*k),
+    match flow.insn(to) {
+        Some(Insn { op: Op::RetK, k, .. }) => 1 << 32 | u64::from(k),
         _ => to as u64,
     }
 }
@@ -141,7 +141,7 @@ impl Walk {
         work: &mut usize,
     ) -> Option<Visit> {
         let Interval { low, high } = interval;
-        let Some(insn) = flow.insns.get(at) else { return Some(Visit::Outside) };
+        let Some(insn) = flow.insn(at) else { return Some(Visit::Outside) };
         let Successors::Branch { taken, otherwise } = insn.successors(at) else {
             return Some(Visit::Outside);
         };
@@ -272,7 +272,7 @@ impl Follow {
             return Some(flow.dest(to));
         }
         while flow.edges(to) == 1 {
-            match flow.insns.get(to)?.successors(to) {
+            match flow.insn(to)?.successors(to) {
                 Successors::Jump(next) => to = next,
                 _ => return Some(to),
             }
@@ -285,7 +285,7 @@ impl Follow {
     fn destination(self, flow: &Flow, k: u32, to: usize, work: &mut usize) -> Option<usize> {
         let mut at = flow.dest(to);
         while self == Follow::All
-            && let Some(insn) = flow.insns.get(at)
+            && let Some(insn) = flow.insn(at)
             && let Some((relation, Source::K(other))) = insn.comparison()
             && let Successors::Branch { taken, otherwise } = insn.successors(at)
         {
@@ -332,8 +332,8 @@ mod tests {
     /// The instructions that a value passes, the last of which is not a comparison.
     fn path(flow: &Flow, mut at: usize, value: u32) -> Vec<usize> {
         let mut path = vec![at];
-        while let Some((relation, Source::K(k))) = flow.insns[at].comparison()
-            && let Successors::Branch { taken, otherwise } = flow.insns[at].successors(at)
+        while let Some((relation, Source::K(k))) = flow.insn(at).unwrap().comparison()
+            && let Successors::Branch { taken, otherwise } = flow.insn(at).unwrap().successors(at)
         {
             at = flow.dest(if relation.holds(value, k) { taken } else { otherwise });
             path.push(at);
@@ -353,7 +353,7 @@ mod tests {
             for follow in [Follow::OwnEqualities, Follow::Own, Follow::All] {
                 let head = flow.dest(1);
                 let mut walk = Walk::default();
-                let found = compares_constant(flow.insns[head])
+                let found = compares_constant(flow.insn(head).unwrap())
                     && walk.start(&flow, head, follow, &mut 100_000).is_some();
                 if !found {
                     continue;
@@ -368,12 +368,18 @@ mod tests {
                     let path = path(&flow, head, value);
                     // Where the walk ends early, the destination is on the path.
                     let destination = match follow {
-                        Follow::All if !compares_constant(flow.insns[usize::from(range.to)]) => {
+                        Follow::All
+                            if !compares_constant(flow.insn(usize::from(range.to)).unwrap()) =>
+                        {
                             path.last().is_some_and(|&at| key(&flow, at) == range.key)
                         }
                         _ => path.iter().any(|&at| key(&flow, at) == range.key),
                     };
-                    assert!(destination, "{follow:?} {value:#x} {ranges:?}\n{:#?}", flow.insns);
+                    assert!(
+                        destination,
+                        "{follow:?} {value:#x} {ranges:?}\n{:#?}",
+                        program.insns()
+                    );
                     checked += 1;
                 }
             }

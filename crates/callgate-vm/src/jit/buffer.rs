@@ -14,6 +14,32 @@ impl Pos {
     }
 }
 
+/// A few bytes, in a register: if they were written to memory one after the other and then copied, processors would wait for
+/// the writes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Few {
+    /// The first one is the lowest.
+    bytes: u128,
+    bits: u32,
+}
+
+impl Few {
+    pub(super) const MOST: usize = 16;
+
+    fn len(self) -> usize {
+        self.bits as usize / 8
+    }
+
+    /// Appends bytes.
+    #[inline]
+    pub(super) fn append<const LEN: usize>(&mut self, bytes: [u8; LEN]) {
+        const { assert!(LEN <= 8) };
+        let value = bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+        self.bytes |= u128::from(value) << self.bits;
+        self.bits += 8 * LEN as u32;
+    }
+}
+
 /// Code that grows at its start.
 pub(super) struct Buffer {
     /// The code is at the end; bytes before `start` are free.
@@ -41,6 +67,28 @@ impl Buffer {
         let start = self.start - bytes.len();
         self.bytes[start..self.start].copy_from_slice(bytes);
         self.start = start;
+    }
+
+    /// Prepends at most [`Few::MOST`] bytes.
+    #[inline]
+    pub(super) fn prepend_few(&mut self, few: Few) {
+        if few.len() == 0 {
+            return;
+        }
+        // One write, whatever the length: what is before the code is free.
+        if self.start < Few::MOST {
+            self.grow(Few::MOST);
+        }
+        assert!(
+            few.len() <= Few::MOST,
+            "{} bytes of machine code, at most {}",
+            few.len(),
+            Few::MOST
+        );
+        let free = Few::MOST - few.len();
+        let bytes = (few.bytes << (8 * free)).to_le_bytes();
+        self.bytes[self.start - Few::MOST..self.start].copy_from_slice(&bytes);
+        self.start -= few.len();
     }
 
     /// Overwrites bytes at a place.

@@ -3,7 +3,7 @@
 
 use callgate_bpf::cfg::{Registers, Successors};
 use callgate_bpf::data::SECCOMP_DATA_SIZE;
-use callgate_bpf::{Alu, AncillaryWord, Endian, Op, Relation, Source, Width, Word};
+use callgate_bpf::{Alu, AncillaryWord, Endian, Insn, Op, Relation, Source, Width, Word};
 
 use crate::flow::{Flow, Input, end, is_special};
 
@@ -86,7 +86,10 @@ pub(super) struct Graph {
 
 impl Graph {
     pub(super) fn of(flow: Flow) -> Graph {
-        Graph { nodes: (0..flow.insns.len()).map(|at| node(&flow, at)).collect(), flow }
+        Graph {
+            nodes: flow.insns().enumerate().map(|(at, insn)| node(&flow, at, insn)).collect(),
+            flow,
+        }
     }
 
     /// The first node from this one on that has an effect.
@@ -103,12 +106,13 @@ impl Graph {
     }
 }
 
-/// Translates an instruction.
-fn node(flow: &Flow, at: usize) -> Node {
+/// Translates an instruction. Inlined, so that the node is written once: to read it at once from where its fields were written
+/// would make processors wait.
+#[inline(always)]
+fn node(flow: &Flow, at: usize, insn: Insn) -> Node {
     if flow.edges(at) == 0 {
         return Node::Dead;
     }
-    let insn = flow.insns[at];
     match insn.successors(at) {
         Successors::Branch { taken, otherwise } => {
             if let Some((test, operand)) = insn.comparison() {

@@ -70,11 +70,16 @@ pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
         if !matches!(graph.nodes[head], Node::Branch { operand: Source::K(_), .. }) {
             continue;
         }
-        let chain = if sizes.chain < SHORTEST as u16 { None } else { search.chain(graph, head) };
-        found.extend(chain.or_else(|| match sizes.tree < SMALLEST_TREE as u16 {
-            true => None,
-            false => search.tree(graph, head),
-        }));
+        // Most begin nothing, so no switch is moved for them.
+        if sizes.chain >= SHORTEST as u16
+            && let Some(switch) = search.chain(graph, head)
+        {
+            found.push(switch);
+        } else if sizes.tree >= SMALLEST_TREE as u16
+            && let Some(switch) = search.tree(graph, head)
+        {
+            found.push(switch);
+        }
     }
     found
 }
@@ -87,8 +92,8 @@ struct Sizes {
 }
 
 fn sizes(flow: &Flow) -> Vec<Sizes> {
-    let mut sizes = vec![Sizes::default(); flow.insns.len()];
-    for (at, insn) in flow.insns.iter().enumerate().rev() {
+    let mut sizes = vec![Sizes::default(); flow.len()];
+    for (at, insn) in flow.insns().enumerate().rev() {
         // What a walk may follow: edges that are the only ones to their target, also through jumps.
         let own = |to: usize| if flow.edges(to) == 1 { sizes[to] } else { Sizes::default() };
         let (taken, otherwise) = (at + 1 + usize::from(insn.jt), at + 1 + usize::from(insn.jf));

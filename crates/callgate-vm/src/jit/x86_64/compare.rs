@@ -14,16 +14,16 @@ impl Compare for X86_64 {
             match (test, operand) {
                 (Relation::Shares, Source::K(k)) => X86_64::test_imm(code, k),
                 (Relation::Shares, Source::X) => {
-                    code.rr(false, &[0x85], X.0, A);
+                    code.rr(false, [0x85], X.0, A);
                 }
                 (_, Source::K(0)) => {
-                    code.rr(false, &[0x85], A.0, A);
+                    code.rr(false, [0x85], A.0, A);
                 }
                 (_, Source::K(k)) => {
                     code.alu_imm(CMP, A, k);
                 }
                 (_, Source::X) => {
-                    code.rr(false, &[8 * CMP + 1], X.0, A);
+                    code.rr(false, [8 * CMP + 1], X.0, A);
                 }
             };
         });
@@ -38,16 +38,16 @@ impl Compare for X86_64 {
         let swap = self.swaps();
         self.write(|code| match (width, test) {
             (Width::Byte, Relation::Shares) => {
-                code.rm(false, &[0xf6], 0, mem).imm8(k as u8);
+                code.rm(false, [0xf6], 0, mem).imm8(k as u8);
             }
             // Comparisons with constants above 255 were folded by the data flow analysis.
             (Width::Byte, _) => {
-                code.rm(false, &[0x80], CMP, mem).imm8(k as u8);
+                code.rm(false, [0x80], CMP, mem).imm8(k as u8);
             }
             // A 16-bit constant would slow decoding down on many processors.
             (Width::Half, _) => {
                 let k = if swap { u32::from((k as u16).swap_bytes()) } else { k };
-                code.rm(false, &[0x0f, 0xb7], A.0, mem);
+                code.rm(false, [0x0f, 0xb7], A.0, mem);
                 match test {
                     Relation::Shares => X86_64::test_imm(code, k),
                     _ => {
@@ -58,9 +58,9 @@ impl Compare for X86_64 {
             (Width::Word, _) => {
                 let k = if swap { k.swap_bytes() } else { k };
                 match (test, i8::try_from(k as i32)) {
-                    (Relation::Shares, _) => code.rm(false, &[0xf7], 0, mem).imm32(k),
-                    (_, Ok(k)) => code.rm(false, &[0x83], CMP, mem).imm8(k as u8),
-                    (_, Err(_)) => code.rm(false, &[0x81], CMP, mem).imm32(k),
+                    (Relation::Shares, _) => code.rm(false, [0xf7], 0, mem).imm32(k),
+                    (_, Ok(k)) => code.rm(false, [0x83], CMP, mem).imm8(k as u8),
+                    (_, Err(_)) => code.rm(false, [0x81], CMP, mem).imm32(k),
                 };
             }
         });
@@ -70,7 +70,7 @@ impl Compare for X86_64 {
         self.write(|code| {
             if base != 0 {
                 // lea edx, [rax - base]
-                code.rm(false, &[0x8d], RDX.0, Mem::at(A, base.wrapping_neg() as i32));
+                code.rm(false, [0x8d], RDX.0, Mem::at(A, base.wrapping_neg() as i32));
             }
             code.alu_imm(CMP, X86_64::index(base), last);
         });
@@ -80,10 +80,10 @@ impl Compare for X86_64 {
         self.write(|code| {
             match u32::try_from(mask) {
                 Ok(mask) => code.mov_imm(R11, mask),
-                Err(_) => code.put(&[0x49, 0xbb]).put(&mask.to_le_bytes()),
+                Err(_) => code.put([0x49, 0xbb]).put(mask.to_le_bytes()),
             };
             // bt r11, index
-            code.rr(true, &[0x0f, 0xa3], X86_64::index(base).0, R11);
+            code.rr(true, [0x0f, 0xa3], X86_64::index(base).0, R11);
         });
     }
 }
@@ -92,8 +92,8 @@ impl X86_64 {
     /// `test` of A, in the shortest form.
     fn test_imm(code: &mut Code, k: u32) {
         match u8::try_from(k) {
-            Ok(k) => code.put(&[0xa8, k]),
-            Err(_) => code.put(&[0xa9]).imm32(k),
+            Ok(k) => code.put([0xa8, k]),
+            Err(_) => code.put([0xa9]).imm32(k),
         };
     }
 }

@@ -21,7 +21,7 @@ impl Compute for X86_64 {
         self.write(|code| {
             match from {
                 Scratch::Register(from) => code.mov(reg, from),
-                Scratch::Stack(at) => code.rm(false, &[0x8b], reg.0, Mem::at(RSP, at)),
+                Scratch::Stack(at) => code.rm(false, [0x8b], reg.0, Mem::at(RSP, at)),
             };
         });
     }
@@ -32,7 +32,7 @@ impl Compute for X86_64 {
         self.write(|code| {
             match to {
                 Scratch::Register(to) => code.mov(to, reg),
-                Scratch::Stack(at) => code.rm(false, &[0x89], reg.0, Mem::at(RSP, at)),
+                Scratch::Stack(at) => code.rm(false, [0x89], reg.0, Mem::at(RSP, at)),
             };
         });
     }
@@ -52,28 +52,28 @@ impl Compute for X86_64 {
                 code.alu_imm(op, A, k);
             }
             (Some(op), _, Source::X) => {
-                code.rr(false, &[8 * op + 1], X.0, A);
+                code.rr(false, [8 * op + 1], X.0, A);
             }
             (_, Alu::Mul, Source::K(k)) => match i8::try_from(k as i32) {
                 Ok(small) => {
-                    code.rr(false, &[0x6b], A.0, A).imm8(small as u8);
+                    code.rr(false, [0x6b], A.0, A).imm8(small as u8);
                 }
                 Err(_) => {
-                    code.rr(false, &[0x69], A.0, A).imm32(k);
+                    code.rr(false, [0x69], A.0, A).imm32(k);
                 }
             },
             (_, Alu::Mul, Source::X) => {
-                code.rr(false, &[0x0f, 0xaf], A.0, X);
+                code.rr(false, [0x0f, 0xaf], A.0, X);
             }
             (_, Alu::Lsh | Alu::Rsh, Source::K(k)) => {
                 let op = if alu == Alu::Lsh { 4 } else { 5 };
-                code.rr(false, &[0xc1], op, A).imm8(k as u8 & 31);
+                code.rr(false, [0xc1], op, A).imm8(k as u8 & 31);
             }
             (_, Alu::Lsh | Alu::Rsh, Source::X) => {
-                code.rr(false, &[0xd3], if alu == Alu::Lsh { 4 } else { 5 }, A);
+                code.rr(false, [0xd3], if alu == Alu::Lsh { 4 } else { 5 }, A);
             }
             (_, Alu::Div, Source::K(k)) if k.is_power_of_two() => {
-                code.rr(false, &[0xc1], 5, A).imm8(k.trailing_zeros() as u8);
+                code.rr(false, [0xc1], 5, A).imm8(k.trailing_zeros() as u8);
             }
             (_, Alu::Mod, Source::K(k)) if k.is_power_of_two() => {
                 code.alu_imm(AND, A, k - 1);
@@ -86,7 +86,7 @@ impl Compute for X86_64 {
                     }
                     Source::X => X,
                 };
-                code.set(RDX, 0).rr(false, &[0xf7], 6, by);
+                code.set(RDX, 0).rr(false, [0xf7], 6, by);
                 if alu == Alu::Mod {
                     code.mov(A, RDX);
                 }
@@ -95,14 +95,14 @@ impl Compute for X86_64 {
         if divides && operand == Source::X {
             self.branch(Cond::Eq, zero);
             self.write(|code| {
-                code.rr(false, &[0x85], X.0, X);
+                code.rr(false, [0x85], X.0, X);
             });
         }
     }
 
     fn negate(&mut self) {
         self.write(|code| {
-            code.rr(false, &[0xf7], 3, A);
+            code.rr(false, [0xf7], 3, A);
         });
     }
 

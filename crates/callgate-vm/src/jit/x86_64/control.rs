@@ -11,9 +11,9 @@ impl Control for X86_64 {
         let distance = self.here().distance(to);
         self.write(|code| {
             if distance < 0x80 {
-                code.put(&[0xeb, distance as u8]);
+                code.put([0xeb, distance as u8]);
             } else {
-                code.put(&[0xe9]).imm32(distance);
+                code.put([0xe9]).imm32(distance);
             }
         });
     }
@@ -23,38 +23,40 @@ impl Control for X86_64 {
     }
 
     fn ret(&mut self) {
-        self.buffer.prepend(&[0xc3]);
+        self.write(|code| {
+            code.put([0xc3]);
+        });
     }
 
     fn ret_constant(&mut self, value: u32) {
         self.write(|code| {
-            code.set(RAX, value).put(&[0xc3]);
+            code.set(RAX, value).put([0xc3]);
         });
     }
 
     fn ret_select(&mut self, when: Cond, yes: u32, no: u32) {
         self.write(|code| {
             code.mov_imm(RAX, no).mov_imm(RDX, yes);
-            code.rr(false, &[0x0f, 0x40 | number(when)], RAX.0, RDX).put(&[0xc3]);
+            code.rr(false, [0x0f, 0x40 | number(when)], RAX.0, RDX).put([0xc3]);
         });
     }
 
     fn ret_table(&mut self, base: u32, table: Pos) {
         self.write(|code| {
             let word = Mem::indexed(R11, X86_64::index(base), 2, 0);
-            code.rm(false, &[0x8b], RAX.0, word).put(&[0xc3]);
+            code.rm(false, [0x8b], RAX.0, word).put([0xc3]);
         });
         self.table_address(table);
     }
 
     fn ret_table_unless(&mut self, base: u32, table: Pos, word: u32, to: Pos) {
         self.write(|code| {
-            code.mov(RAX, R11).put(&[0xc3]);
+            code.mov(RAX, R11).put([0xc3]);
         });
         self.branch(Cond::Eq, to);
         self.write(|code| {
             let entry = Mem::indexed(R11, X86_64::index(base), 2, 0);
-            code.rm(false, &[0x8b], R11.0, entry).alu_imm(CMP, R11, word);
+            code.rm(false, [0x8b], R11.0, entry).alu_imm(CMP, R11, word);
         });
         self.table_address(table);
     }
@@ -62,8 +64,8 @@ impl Control for X86_64 {
     fn jump_table(&mut self, base: u32, table: Pos) {
         self.write(|code| {
             // movsxd rdx, [r11 + index * 4]; add rdx, r11; jmp rdx
-            code.rm(true, &[0x63], RDX.0, Mem::indexed(R11, X86_64::index(base), 2, 0));
-            code.rr(true, &[0x01], R11.0, RDX).rr(false, &[0xff], 4, RDX);
+            code.rm(true, [0x63], RDX.0, Mem::indexed(R11, X86_64::index(base), 2, 0));
+            code.rr(true, [0x01], R11.0, RDX).rr(false, [0xff], 4, RDX);
         });
         self.table_address(table);
     }
@@ -74,7 +76,7 @@ impl X86_64 {
         let distance = self.here().distance(table);
         self.write(|code| {
             // lea r11, [rip + distance]
-            code.put(&[0x4c, 0x8d, 0x1d]).imm32(distance);
+            code.put([0x4c, 0x8d, 0x1d]).imm32(distance);
         });
     }
 }

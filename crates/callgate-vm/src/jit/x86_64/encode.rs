@@ -2,6 +2,8 @@
 //!
 //! Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 
+use crate::jit::buffer::Few;
+
 /// A general-purpose register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gpr(pub(super) u8);
@@ -36,54 +38,57 @@ impl Mem {
     }
 }
 
-/// A sequence of machine instructions, with room for those of one operation.
-pub(super) struct Code<const ROOM: usize = 32> {
-    bytes: [u8; ROOM],
-    len: usize,
+/// A short sequence of machine instructions.
+#[derive(Default)]
+pub(super) struct Code {
+    pub(super) bytes: Few,
 }
 
-impl<const ROOM: usize> Code<ROOM> {
-    pub(super) fn new() -> Code<ROOM> {
-        Code { bytes: [0; ROOM], len: 0 }
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
+impl Code {
     #[inline]
-    pub(super) fn put(&mut self, bytes: &[u8]) -> &mut Code<ROOM> {
-        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
-        self.len += bytes.len();
+    pub(super) fn put<const LEN: usize>(&mut self, bytes: [u8; LEN]) -> &mut Code {
+        self.bytes.append(bytes);
         self
     }
 
-    pub(super) fn imm8(&mut self, value: u8) -> &mut Code<ROOM> {
-        self.put(&[value])
+    pub(super) fn imm8(&mut self, value: u8) -> &mut Code {
+        self.put([value])
     }
 
-    pub(super) fn imm32(&mut self, value: u32) -> &mut Code<ROOM> {
-        self.put(&value.to_le_bytes())
+    pub(super) fn imm32(&mut self, value: u32) -> &mut Code {
+        self.put(value.to_le_bytes())
     }
 
     /// The prefix for registers above 7 and for 64 bits, if it is needed.
     fn rex(&mut self, wide: bool, reg: u8, index: u8, base: u8) {
         let rex = 0x40 | u8::from(wide) << 3 | (reg >> 3) << 2 | (index >> 3) << 1 | base >> 3;
         if rex != 0x40 {
-            self.put(&[rex]);
+            self.put([rex]);
         }
     }
 
     /// An instruction on two registers, or on one with `reg` as part of the opcode.
     #[inline]
-    pub(super) fn rr(&mut self, wide: bool, opcode: &[u8], reg: u8, rm: Gpr) -> &mut Code<ROOM> {
+    pub(super) fn rr<const LEN: usize>(
+        &mut self,
+        wide: bool,
+        opcode: [u8; LEN],
+        reg: u8,
+        rm: Gpr,
+    ) -> &mut Code {
         self.rex(wide, reg, 0, rm.0);
-        self.put(opcode).put(&[0xc0 | (reg & 7) << 3 | rm.0 & 7])
+        self.put(opcode).put([0xc0 | (reg & 7) << 3 | rm.0 & 7])
     }
 
     /// An instruction on a register (or a part of the opcode) and a memory operand.
     #[inline]
-    pub(super) fn rm(&mut self, wide: bool, opcode: &[u8], reg: u8, mem: Mem) -> &mut Code<ROOM> {
+    pub(super) fn rm<const LEN: usize>(
+        &mut self,
+        wide: bool,
+        opcode: [u8; LEN],
+        reg: u8,
+        mem: Mem,
+    ) -> &mut Code {
         let Mem { base, index, displacement } = mem;
         self.rex(wide, reg, index.map_or(0, |(index, _)| index.0), base.0);
         let small = i8::try_from(displacement);
@@ -97,10 +102,10 @@ impl<const ROOM: usize> Code<ROOM> {
         self.put(opcode);
         match index {
             Some((index, scale)) => {
-                self.put(&[mode | reg | 4, scale << 6 | (index.0 & 7) << 3 | base.0 & 7])
+                self.put([mode | reg | 4, scale << 6 | (index.0 & 7) << 3 | base.0 & 7])
             }
-            None if base.0 & 7 == 4 => self.put(&[mode | reg | 4, 0x20 | base.0 & 7]),
-            None => self.put(&[mode | reg | base.0 & 7]),
+            None if base.0 & 7 == 4 => self.put([mode | reg | 4, 0x20 | base.0 & 7]),
+            None => self.put([mode | reg | base.0 & 7]),
         };
         match small {
             Ok(0) => self,
@@ -110,27 +115,27 @@ impl<const ROOM: usize> Code<ROOM> {
     }
 
     /// `mov to, from` (32 bits; the upper half becomes 0).
-    pub(super) fn mov(&mut self, to: Gpr, from: Gpr) -> &mut Code<ROOM> {
-        self.rr(false, &[0x89], from.0, to)
+    pub(super) fn mov(&mut self, to: Gpr, from: Gpr) -> &mut Code {
+        self.rr(false, [0x89], from.0, to)
     }
 
     /// `mov reg, value`; does not change the flags.
-    pub(super) fn mov_imm(&mut self, reg: Gpr, value: u32) -> &mut Code<ROOM> {
+    pub(super) fn mov_imm(&mut self, reg: Gpr, value: u32) -> &mut Code {
         self.rex(false, 0, 0, reg.0);
-        self.put(&[0xb8 | reg.0 & 7]).imm32(value)
+        self.put([0xb8 | reg.0 & 7]).imm32(value)
     }
 
     /// Sets a register with the shortest encoding; changes the flags.
-    pub(super) fn set(&mut self, reg: Gpr, value: u32) -> &mut Code<ROOM> {
-        if value == 0 { self.rr(false, &[0x31], reg.0, reg) } else { self.mov_imm(reg, value) }
+    pub(super) fn set(&mut self, reg: Gpr, value: u32) -> &mut Code {
+        if value == 0 { self.rr(false, [0x31], reg.0, reg) } else { self.mov_imm(reg, value) }
     }
 
     /// One of the eight operations that share their encoding (`add`, `or`, …, `cmp`), by number.
-    pub(super) fn alu_imm(&mut self, op: u8, reg: Gpr, value: u32) -> &mut Code<ROOM> {
+    pub(super) fn alu_imm(&mut self, op: u8, reg: Gpr, value: u32) -> &mut Code {
         match i8::try_from(value as i32) {
-            Ok(small) => self.rr(false, &[0x83], op, reg).imm8(small as u8),
-            Err(_) if reg == RAX => self.put(&[op << 3 | 5]).imm32(value),
-            Err(_) => self.rr(false, &[0x81], op, reg).imm32(value),
+            Ok(small) => self.rr(false, [0x83], op, reg).imm8(small as u8),
+            Err(_) if reg == RAX => self.put([op << 3 | 5]).imm32(value),
+            Err(_) => self.rr(false, [0x81], op, reg).imm32(value),
         }
     }
 }

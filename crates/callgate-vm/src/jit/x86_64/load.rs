@@ -2,9 +2,7 @@
 
 use callgate_bpf::Width;
 
-use super::encode::{
-    ADD, AND, CMP, Code, Gpr, Mem, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SUB,
-};
+use super::encode::{ADD, AND, CMP, Gpr, Mem, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SUB};
 use super::registers::{A, CONTEXT, FRAME, SAVED_A, X, register};
 use super::target::X86_64;
 use crate::jit::buffer::Pos;
@@ -16,22 +14,32 @@ impl Load for X86_64 {
     /// Takes the offset in `edx`, the code of the request in `r11d`, A and X; returns the result in
     /// `rax`, and clobbers only `rdx` and `r11`.
     fn helper_stub(&mut self) -> Pos {
-        const SAVED: [Gpr; 6] = [RDI, RSI, RCX, R8, R9, R10];
-        let mut stub = Code::<160>::new();
-        let code = &mut stub;
-        code.rr(true, &[0x81], SUB, RSP).imm32(FRAME as u32);
-        for (slot, reg) in (0..).zip(SAVED) {
-            code.rm(true, &[0x89], reg.0, Mem::at(RSP, 8 * slot));
+        const SAVED: [(Gpr, i32); 6] =
+            [(RDI, 0), (RSI, 8), (RCX, 16), (R8, 24), (R9, 32), (R10, 40)];
+        self.write(|code| {
+            code.rr(true, [0x81], ADD, RSP).imm32(FRAME as u32).put([0xc3]);
+        });
+        for (reg, at) in SAVED {
+            self.write(|code| {
+                code.rm(true, [0x8b], reg.0, Mem::at(RSP, at));
+            });
         }
-        code.rm(true, &[0x8b], RDI.0, Mem::at(RSP, FRAME + 8 + CONTEXT));
-        code.mov(R8, X).mov(RCX, A).mov(RSI, RDX).mov(RDX, R11);
         // call [rdi]: the first field of the context is the function.
-        code.rm(false, &[0xff], 2, Mem::at(RDI, 0));
-        for (slot, reg) in (0..).zip(SAVED) {
-            code.rm(true, &[0x8b], reg.0, Mem::at(RSP, 8 * slot));
+        self.write(|code| {
+            code.mov(R8, X).mov(RCX, A).mov(RSI, RDX).mov(RDX, R11);
+            code.rm(false, [0xff], 2, Mem::at(RDI, 0));
+        });
+        self.write(|code| {
+            code.rm(true, [0x8b], RDI.0, Mem::at(RSP, FRAME + 8 + CONTEXT));
+        });
+        for (reg, at) in SAVED {
+            self.write(|code| {
+                code.rm(true, [0x89], reg.0, Mem::at(RSP, at));
+            });
         }
-        code.rr(true, &[0x81], ADD, RSP).imm32(FRAME as u32).put(&[0xc3]);
-        self.buffer.prepend(code.bytes());
+        self.write(|code| {
+            code.rr(true, [0x81], SUB, RSP).imm32(FRAME as u32);
+        });
         self.here()
     }
 
@@ -54,8 +62,8 @@ impl Load for X86_64 {
 
     fn header_length(&mut self, offset: u32) {
         self.write(|code| {
-            code.rm(false, &[0x0f, 0xb6], X.0, Mem::at(RDI, offset as i32));
-            code.alu_imm(AND, X, 15).rr(false, &[0xc1], 4, X).imm8(2);
+            code.rm(false, [0x0f, 0xb6], X.0, Mem::at(RDI, offset as i32));
+            code.alu_imm(AND, X, 15).rr(false, [0xc1], 4, X).imm8(2);
         });
     }
 
@@ -65,8 +73,8 @@ impl Load for X86_64 {
             self.load_from(A, width, Mem::indexed(RDI, X, 0, offset as i32), !as_is);
             self.branch(Cond::Above, short);
             self.write(|code| {
-                code.rm(false, &[0x8d], RDX.0, Mem::at(X, (offset + bytes) as i32));
-                code.rr(false, &[8 * CMP + 1], RSI.0, RDX);
+                code.rm(false, [0x8d], RDX.0, Mem::at(X, (offset + bytes) as i32));
+                code.rr(false, [8 * CMP + 1], RSI.0, RDX);
             });
             return;
         };
@@ -82,13 +90,15 @@ impl Load for X86_64 {
         // Not relative to a header, and outside the packet: the end.
         self.condition(0x9, short);
         self.write(|code| {
-            code.rr(false, &[0x85], RDX.0, RDX);
+            code.rr(false, [0x85], RDX.0, RDX);
         });
         self.branch(Cond::BelowOrEqual, inside);
         self.write(|code| {
-            code.rm(false, &[0x8d], RDX.0, Mem::at(X, offset as i32));
-            code.rm(true, &[0x8d], R11.0, Mem::at(RDX, bytes as i32));
-            code.rr(true, &[8 * CMP + 1], RSI.0, R11);
+            code.rm(true, [0x8d], R11.0, Mem::at(RDX, bytes as i32));
+            code.rr(true, [8 * CMP + 1], RSI.0, R11);
+        });
+        self.write(|code| {
+            code.rm(false, [0x8d], RDX.0, Mem::at(X, offset as i32));
         });
     }
 
@@ -96,18 +106,20 @@ impl Load for X86_64 {
         let saved = Mem::at(RSP, SAVED_A);
         if request == Request::HeaderLength {
             self.write(|code| {
-                code.mov(X, RAX).alu_imm(AND, X, 15).rr(false, &[0xc1], 4, X).imm8(2);
-                code.rm(false, &[0x8b], A.0, saved);
+                code.mov(X, RAX).alu_imm(AND, X, 15).rr(false, [0xc1], 4, X).imm8(2);
+                code.rm(false, [0x8b], A.0, saved);
             });
         }
         self.end_if_told(short);
         self.call(stub);
         self.write(|code| {
-            if request == Request::HeaderLength {
-                code.rm(false, &[0x89], A.0, saved);
-            }
             code.mov_imm(RDX, offset).mov_imm(R11, code_of(request));
         });
+        if request == Request::HeaderLength {
+            self.write(|code| {
+                code.rm(false, [0x89], A.0, saved);
+            });
+        }
     }
 }
 
@@ -116,17 +128,17 @@ impl X86_64 {
     fn load_from(&mut self, reg: Gpr, width: Width, mem: Mem, swap: bool) {
         self.write(|code| {
             match width {
-                Width::Byte => code.rm(false, &[0x0f, 0xb6], reg.0, mem),
-                Width::Half => code.rm(false, &[0x0f, 0xb7], reg.0, mem),
-                Width::Word => code.rm(false, &[0x8b], reg.0, mem),
+                Width::Byte => code.rm(false, [0x0f, 0xb6], reg.0, mem),
+                Width::Half => code.rm(false, [0x0f, 0xb7], reg.0, mem),
+                Width::Word => code.rm(false, [0x8b], reg.0, mem),
             };
             match width {
                 Width::Half if swap => {
                     // rol reg16, 8
-                    code.put(&[0x66]).rr(false, &[0xc1], 0, reg).imm8(8);
+                    code.put([0x66]).rr(false, [0xc1], 0, reg).imm8(8);
                 }
                 Width::Word if swap && reg.0 < 8 => {
-                    code.put(&[0x0f, 0xc8 | reg.0]);
+                    code.put([0x0f, 0xc8 | reg.0]);
                 }
                 _ => {}
             }
@@ -137,14 +149,14 @@ impl X86_64 {
     fn end_if_told(&mut self, short: Pos) {
         self.condition(0x8, short);
         self.write(|code| {
-            code.rr(true, &[0x85], RAX.0, RAX);
+            code.rr(true, [0x85], RAX.0, RAX);
         });
     }
 
     fn call(&mut self, stub: Pos) {
         let distance = self.here().distance(stub);
         self.write(|code| {
-            code.put(&[0xe8]).imm32(distance);
+            code.put([0xe8]).imm32(distance);
         });
     }
 }

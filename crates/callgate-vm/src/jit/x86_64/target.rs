@@ -17,9 +17,9 @@ impl X86_64 {
     /// Prepends a sequence of instructions.
     #[inline]
     pub(super) fn write(&mut self, write: impl FnOnce(&mut Code)) {
-        let mut code = Code::new();
+        let mut code = Code::default();
         write(&mut code);
-        self.buffer.prepend(code.bytes());
+        self.buffer.prepend_few(code.bytes);
     }
 
     pub(super) fn swaps(&self) -> bool {
@@ -31,9 +31,9 @@ impl X86_64 {
         let distance = self.here().distance(to);
         self.write(|code| {
             if distance < 0x80 {
-                code.put(&[0x70 | cc, distance as u8]);
+                code.put([0x70 | cc, distance as u8]);
             } else {
-                code.put(&[0x0f, 0x80 | cc]).imm32(distance);
+                code.put([0x0f, 0x80 | cc]).imm32(distance);
             }
         });
     }
@@ -76,7 +76,7 @@ impl Target for X86_64 {
                 code.set(register(reg), 0);
             }
             if helper {
-                code.rm(true, &[0x89], RDX.0, Mem::at(RSP, CONTEXT));
+                code.rm(true, [0x89], RDX.0, Mem::at(RSP, CONTEXT));
             }
         });
     }
