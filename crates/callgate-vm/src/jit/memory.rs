@@ -9,6 +9,7 @@ use std::io;
 use std::mem::transmute;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::helper::Context;
 
@@ -35,7 +36,6 @@ unsafe impl Sync for Executable {}
 #[derive(Debug)]
 struct Mapping {
     start: NonNull<c_void>,
-    /// Without the [guard] behind it.
     len: usize,
 }
 
@@ -53,11 +53,9 @@ const MAX_SPARE: usize = if cfg!(target_arch = "aarch64") { 0 } else { 1 << 15 }
 /// A page of x86-64. Where pages are longer, the system makes mappings longer.
 const PAGE: usize = 4096;
 
-/// The length of the inaccessible memory behind a mapping of this length. Without it, the kernel would merge neighbours, and
-/// divide them again, whenever the protection of a mapping changes: that takes another 3 µs.
-const fn guard(len: usize) -> usize {
-    if len <= MAX_SPARE { PAGE } else { 0 }
-}
+/// The start of the last mapping. The next one is asked for below it, with a page between them: the kernel would merge
+/// neighbours, and divide them again, whenever the protection of one changes, which takes another 3 µs.
+static LAST: AtomicUsize = AtomicUsize::new(0);
 
 impl Mapping {
     /// Writable memory of at least this length.
@@ -74,20 +72,17 @@ impl Mapping {
         }
         let (flags, writable) =
             (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_READ | libc::PROT_WRITE);
-        let guard = guard(len);
-        let protection = if guard == 0 { writable } else { libc::PROT_NONE };
+        // Only a wish: if this is not free, the kernel takes another place.
+        let wish = LAST.load(Ordering::Relaxed).saturating_sub(len + PAGE);
+        let wish = ptr::without_provenance_mut(wish);
         // SAFETY: a new mapping, which overlaps nothing.
-        let start = unsafe { libc::mmap(ptr::null_mut(), len + guard, protection, flags, -1, 0) };
+        let start = unsafe { libc::mmap(wish, len, writable, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
+        LAST.store(start.addr(), Ordering::Relaxed);
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
-        // Dropping it unmaps the memory in case of an error.
-        let mut mapping = Mapping { start, len };
-        if guard > 0 {
-            mapping.protect(writable)?;
-        }
-        Ok(mapping)
+        Ok(Mapping { start, len })
     }
 
     /// Changes the protection.
@@ -118,7 +113,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and no borrow of it is left.
-        unsafe { libc::munmap(self.start.as_ptr(), self.len + guard(self.len)) };
+        unsafe { libc::munmap(self.start.as_ptr(), self.len) };
     }
 }
 
