@@ -1,4 +1,4 @@
-//! Engines on the classic workloads: with the same input each time, and with 10,000 different ones.
+//! Engines on the classic workloads: with the same input each time, and with many different ones.
 //!
 //! `cargo bench -p callgate-benches --bench engines`; `callgate bench engines` prints the same as a table.
 #![allow(missing_docs)]

@@ -197,10 +197,11 @@ const ENGINES: &str = "
 Engines that run programs in user space. `gcc -O2` compiles the program, translated to C; it is the yardstick
 for native code, and supports neither ancillary loads nor header-relative offsets. *callgate, jit from C* is the
 code of our JIT compiler, linked into the same C program. rbpf runs the program as eBPF, converted as the kernel
-converts it. *hot* is the time for the same input each time, *cold* the mean over 10,000 different inputs; each
-figure is the minimum of seven rounds, in three passes over all engines. The last columns are the time relative
-to that of another engine, hot and cold: 0.50 means half the time. Every engine returns the same value as the
-reference interpreter for every input.
+converts it. *hot* is the time for the same input each time, *cold* the mean over 50,000 different syscalls or
+10,000 packets (they are repeated, and a processor learns the branches of shorter sequences of syscalls); each figure
+is the minimum of seven rounds, in three passes over all engines. The last columns are the time relative to that of
+another engine, hot and cold: 0.50 means half the time. Every engine returns the same value as the reference
+interpreter for every input.
 ";
 
 /// Caption of the table of targets.

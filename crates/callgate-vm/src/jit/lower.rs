@@ -1,22 +1,19 @@
 //! Code generation, from the last node to the first, for any [`Target`].
 //!
 //! A return is emitted at its place, and again instead of each jump to it. A branch between two returns
-//! selects the value without a jump. A load is fused with the comparison after it if nothing else reads
-//! the value.
+//! selects the value without a jump, and so does a short list of groups that return constants. A load is
+//! fused with the comparison after it if nothing else reads the value.
 
 use callgate_bpf::{Insn, Width};
 
 use super::buffer::Pos;
 use super::node::{Graph, Node, Reg};
-use super::switch::{self, Group, OTHER, Shape, Switch};
+use super::switch::{self, Group, LIST, OTHER, Shape, Switch};
 use super::target::{Cond, Needs, Target};
 use callgate_bpf::cfg::Registers;
 use callgate_bpf::{Alu, Relation, Source};
 
 use crate::flow::{Flow, Input, end};
-
-/// At most this many groups are tested one after the other.
-const LINEAR: usize = 3;
 
 /// The code and what it needs; `None` if it is longer than the reach of a jump.
 pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Needs)> {
@@ -281,7 +278,7 @@ impl<T: Target> Lower<T> {
 
     /// A binary search for the group of a value.
     fn search(&mut self, groups: &[Group], other: u16, tables: &[Option<Tables>]) {
-        if groups.len() <= LINEAR {
+        if groups.len() <= LIST {
             self.list(groups, other, tables);
             return;
         }
@@ -294,6 +291,9 @@ impl<T: Target> Lower<T> {
     }
 
     fn list(&mut self, groups: &[Group], other: u16, tables: &[Option<Tables>]) {
+        if let Some(verdicts) = self.verdicts(groups, other) {
+            return self.choice(groups, &verdicts);
+        }
         let mut rest = groups.iter().zip(tables).rev();
         match rest.next() {
             None => self.go(other),
@@ -302,6 +302,43 @@ impl<T: Target> Lower<T> {
         for (group, &tables) in rest {
             self.group(group, tables, other, false);
         }
+    }
+
+    /// What a list of groups returns, if each returns a constant without a table: that for other values first.
+    fn verdicts(&self, groups: &[Group], other: u16) -> Option<[u32; LIST + 1]> {
+        // This needs no jump anyway.
+        if matches!(groups, [Group { shape: Shape::All(_), .. }]) {
+            return None;
+        }
+        let mut verdicts = [self.graph.returned(other)?; LIST + 1];
+        for (group, verdict) in groups.iter().zip(&mut verdicts[1..]) {
+            let (Shape::All(to) | Shape::Mask { to, .. }) = group.shape else { return None };
+            *verdict = self.graph.returned(to)?;
+        }
+        Some(verdicts)
+    }
+
+    /// Returns one of these verdicts, without jumps, because which group a number is in can hardly be predicted.
+    fn choice(&mut self, groups: &[Group], verdicts: &[u32; LIST + 1]) {
+        self.target.ret_chosen();
+        for (group, &verdict) in groups.iter().zip(&verdicts[1..]).rev() {
+            let &Group { low, high, ref shape } = group;
+            match *shape {
+                Shape::Mask { base, mask, .. } => {
+                    self.target.choose(Cond::BitSet, verdict);
+                    self.target.bit_within(base, mask, high - base);
+                }
+                _ if low == high => {
+                    self.target.choose(Cond::Eq, verdict);
+                    self.target.compare(Relation::Equal, Source::K(low));
+                }
+                _ => {
+                    self.target.choose(Cond::BelowOrEqual, verdict);
+                    self.target.check_index(low, high - low);
+                }
+            }
+        }
+        self.target.choice(verdicts[0]);
     }
 
     /// Tests one group. Other values fall through, or after the last group go to `other`.

@@ -3,13 +3,14 @@
 //! A filter that was written as a list compares A with one constant after the other. If such a chain is
 //! entered at its first comparison only, it is a function from the value of A to a destination, which a
 //! [`Walk`] computes as ranges. Ranges are then grouped: close values with the same destination become a
-//! bitset test, dense values a table, and a binary search chooses among the groups.
+//! bitset test, dense values a table, and a binary search chooses among the groups. Three groups or fewer
+//! that return constants are a choice, which needs no jump, and no table.
 //!
-//! A tree of `jeq`, `jgt` and `jge` is such a function as well. It is replaced if that makes it much
-//! smaller.
+//! A tree of `jeq`, `jgt` and `jge` is such a function as well. It is replaced by a choice, or if that makes
+//! it much smaller.
 //!
-//! A table holds verdicts to return or displacements to jump by. It has at most [`SPARSE`] words per
-//! range, so the size of all tables is linear in the length of the program.
+//! A table holds verdicts to return or displacements to jump by. The tables of a switch have at most
+//! [`SPARSE`] words per range, so the size of all tables is linear in the length of the program.
 
 use callgate_bpf::{Op, Source};
 
@@ -17,16 +18,18 @@ use super::node::{Graph, Node};
 use crate::flow::Flow;
 use crate::flow::walk::{Follow, Range, Walk};
 
-/// Shorter chains are not replaced.
+/// Shorter chains are not replaced, unless they become a choice.
 const SHORTEST: usize = 4;
-/// Trees with fewer comparisons are not replaced.
+/// Trees with fewer comparisons are not replaced, unless they become a choice.
 const SMALLEST_TREE: usize = 12;
 /// The fewest ranges of a table.
 const SMALLEST_TABLE: usize = 8;
-/// The most words of a table per range.
+/// The most words of all tables of a switch, per range.
 const SPARSE: usize = 8;
 /// The fewest ranges of a bitset test.
 const SMALLEST_MASK: usize = 3;
+/// At most this many groups are tested one after the other.
+pub(super) const LIST: usize = 3;
 
 /// A chain or tree that is replaced.
 #[derive(Debug)]
@@ -71,11 +74,11 @@ pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
             continue;
         }
         // Most begin nothing, so no switch is moved for them.
-        if sizes.chain >= SHORTEST as u16
+        if sizes.chain > 1
             && let Some(switch) = search.chain(graph, head)
         {
             found.push(switch);
-        } else if sizes.tree >= SMALLEST_TREE as u16
+        } else if sizes.tree > 1
             && let Some(switch) = search.tree(graph, head)
         {
             found.push(switch);
@@ -129,49 +132,83 @@ impl Search {
         }
         self.walk.start(&graph.flow, head, Follow::OwnEqualities, &mut usize::MAX.clone())?;
         self.walk.members().skip(1).for_each(|at| self.in_chain[at] = true);
-        if self.walk.len() < SHORTEST {
-            return None;
-        }
-        let (groups, other) = groups_of(self.walk.ranges(&graph.flow))?;
-        Some(self.replace(graph, head, groups, other))
+        let (grouped, len) = (self.grouped(graph)?, self.walk.len());
+        (grouped.is_choice || len >= SHORTEST).then(|| self.replace(graph, head, grouped))
     }
 
     /// The tree that begins here, if tables and bitset tests make it much smaller: otherwise its shape
-    /// may reflect the frequencies of values.
+    /// may reflect the frequencies of values, which matter to jumps alone.
     fn tree(&mut self, graph: &mut Graph, head: usize) -> Option<Switch> {
         if self.in_tree[head] {
             return None;
         }
         self.walk.start(&graph.flow, head, Follow::Own, &mut usize::MAX.clone())?;
         self.walk.members().for_each(|at| self.in_tree[at] = true);
-        if self.walk.len() < SMALLEST_TREE {
+        let (grouped, len) = (self.grouped(graph)?, self.walk.len());
+        let is_smaller = len >= SMALLEST_TREE && grouped.groups.len() <= len / 3;
+        (grouped.is_choice || is_smaller).then(|| self.replace(graph, head, grouped))
+    }
+
+    /// The ranges of the walk, in groups.
+    fn grouped(&mut self, graph: &Graph) -> Option<Grouped> {
+        if self.walk.len() < 2 {
             return None;
         }
-        let (groups, other) = groups_of(self.walk.ranges(&graph.flow))?;
-        (groups.len() <= self.walk.len() / 3).then(|| self.replace(graph, head, groups, other))
+        let mut ranges = self.walk.ranges(&graph.flow);
+        let words = SPARSE * (ranges.len() + SMALLEST_TABLE);
+        let Range { to: other, key, .. } = usual(&ranges)?;
+        ranges.retain(|range| range.key != key);
+        let returns = |to| graph.returned(to).is_some();
+        if returns(other) && ranges.iter().all(|range| returns(range.to)) {
+            let groups = groups(&ranges, 0);
+            if groups.len() <= LIST {
+                return Some(Grouped { groups, other, is_choice: true });
+            }
+        }
+        let groups = groups(&ranges, words);
+        Some(Grouped { groups, other, is_choice: false })
     }
 
     /// Removes the comparisons after the first one.
-    fn replace(&self, graph: &mut Graph, head: usize, groups: Vec<Group>, other: u16) -> Switch {
+    fn replace(&self, graph: &mut Graph, head: usize, grouped: Grouped) -> Switch {
         self.walk.members().skip(1).for_each(|at| graph.nodes[at] = Node::Dead);
-        Switch { head: head as u16, other, groups }
+        Switch { head: head as u16, other: grouped.other, groups: grouped.groups }
     }
 }
 
-/// The destination of most values, and the groups of all other ranges.
-fn groups_of(mut ranges: Vec<Range>) -> Option<(Vec<Group>, u16)> {
-    let &Range { to: other, key, .. } = ranges.iter().max_by_key(|range| range.high - range.low)?;
-    ranges.retain(|range| range.key != key);
-    Some((groups(&ranges), other))
+/// Groups, and the destination of all other values.
+struct Grouped {
+    groups: Vec<Group>,
+    other: u16,
+    /// All values return constants, and a list of tests without tables chooses among them: [`super::lower`] needs no jump.
+    is_choice: bool,
 }
 
-fn groups(ranges: &[Range]) -> Vec<Group> {
+/// The destination of other values: of the two that most values have, that with more ranges. Often these are the numbers
+/// without a rule and those of x32, which have one range.
+fn usual(ranges: &[Range]) -> Option<Range> {
+    let widest = |without: Option<u64>| {
+        let others = ranges.iter().filter(|range| Some(range.key) != without);
+        others.max_by_key(|range| range.high - range.low).copied()
+    };
+    let first = widest(None)?;
+    let Some(second) = widest(Some(first.key)) else { return Some(first) };
+    let count = |of: Range| ranges.iter().filter(|range| range.key == of.key).count();
+    Some(if count(second) > count(first) { second } else { first })
+}
+
+/// Groups whose tables have at most this number of words.
+fn groups(ranges: &[Range], mut words: usize) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut rest = ranges;
     while let Some(first) = rest.first() {
-        let (mask, table) = (mask_len(rest), table_len(rest));
+        let (mask, table) = (mask_len(rest), table_len(rest, words));
         let (shape, len) = if table >= SMALLEST_TABLE && table > mask + SMALLEST_MASK {
-            (make_table(&rest[..table]), table)
+            let shape = make_table(&rest[..table]);
+            if let Shape::Table { to, .. } = &shape {
+                words -= to.len();
+            }
+            (shape, table)
         } else if mask >= SMALLEST_MASK {
             (make_mask(&rest[..mask]), mask)
         } else {
@@ -190,14 +227,16 @@ fn mask_len(ranges: &[Range]) -> usize {
     ranges.iter().take_while(fits).count()
 }
 
-/// How many ranges are dense enough for one table.
-fn table_len(ranges: &[Range]) -> usize {
-    let first = ranges[0];
-    let dense = |(index, range): &(usize, &Range)| {
-        let words = u64::from(range.high - first.low) + 1;
-        words <= (SPARSE * (index + SMALLEST_TABLE)) as u64
-    };
-    ranges.iter().enumerate().take_while(dense).count()
+/// How many ranges fit into one table of this number of words.
+fn table_len(ranges: &[Range], words: usize) -> usize {
+    let base = first_of_table(ranges[0].low);
+    let fits = |range: &&Range| ((range.high - base) as usize) < words;
+    ranges.iter().take_while(fits).count()
+}
+
+/// A table from 0 on saves a subtraction.
+fn first_of_table(low: u32) -> u32 {
+    if low < 16 { 0 } else { low }
 }
 
 fn make_mask(ranges: &[Range]) -> Shape {
@@ -213,8 +252,7 @@ fn make_mask(ranges: &[Range]) -> Shape {
 /// Values between the ranges have the destination [`OTHER`].
 fn make_table(ranges: &[Range]) -> Shape {
     let (first, last) = (ranges[0], ranges[ranges.len() - 1]);
-    // A table from 0 on saves a subtraction.
-    let base = if first.low < 16 { 0 } else { first.low };
+    let base = first_of_table(first.low);
     let mut to = vec![OTHER; (last.high - base) as usize + 1];
     for range in ranges {
         to[(range.low - base) as usize..=(range.high - base) as usize].fill(range.to);
@@ -224,3 +262,80 @@ fn make_table(ranges: &[Range]) -> Shape {
 
 /// In a table: the destination of all other values. Programs are shorter than this.
 pub(super) const OTHER: u16 = u16::MAX;
+
+#[cfg(test)]
+mod tests {
+    use callgate_bpf::{Endian, Insn, Program, Verdict};
+
+    use super::*;
+    use crate::flow::Input;
+
+    const NR: Insn = Insn::new(Op::LdWordAbs, 0);
+    const ERRNO: Insn = Insn::new(Op::RetK, Verdict::errno(1).0);
+    const ALLOW: Insn = Insn::new(Op::RetK, Verdict::ALLOW.0);
+    const KILL: Insn = Insn::new(Op::RetK, Verdict::KILL_PROCESS.0);
+
+    fn found(insns: Vec<Insn>) -> (Vec<Switch>, Graph) {
+        let program = Program::new(insns).unwrap();
+        let mut graph = Graph::of(Flow::of(program.insns(), Input::Syscall(Endian::Little)));
+        (find(&mut graph), graph)
+    }
+
+    /// A tree: x32 is killed, these numbers are allowed, others get `ERRNO`.
+    fn tree(allowed: &[u32]) -> Vec<Insn> {
+        let len = allowed.len() as u8;
+        let mut insns = vec![NR, Insn::branch(Op::JgeK, 0x4000_0000, len + 2, 0)];
+        let jeq = |(at, &nr): (usize, &u32)| Insn::branch(Op::JeqK, nr, len - at as u8, 0);
+        insns.extend(allowed.iter().enumerate().map(jeq));
+        insns.extend([ERRNO, ALLOW, KILL]);
+        insns
+    }
+
+    #[test]
+    fn numbers_without_a_rule_are_the_others_although_x32_has_more_values() {
+        for allowed in [&[3][..], &[3, 70], &[3, 4, 5, 9], &[0, 2, 4, 300, 302, 304]] {
+            let (found, graph) = found(tree(allowed));
+            let [switch] = &found[..] else { panic!("{found:?}") };
+            let verdict = |to: u16| graph.returned(to).map(Verdict);
+            assert_eq!(verdict(switch.other), Some(Verdict::errno(1)), "{allowed:?}");
+            assert!(switch.groups.len() <= LIST, "{switch:?}");
+            let last = switch.groups.last().unwrap();
+            assert_eq!((last.low, last.high), (0x4000_0000, u32::MAX));
+        }
+    }
+
+    #[test]
+    fn few_comparisons_are_replaced_if_no_jump_remains() {
+        let chain = |otherwise: &[Insn]| {
+            let mut insns = vec![NR];
+            insns.push(Insn::branch(Op::JeqK, 3, otherwise.len() as u8 + 1, 0));
+            insns.push(Insn::branch(Op::JeqK, 9, otherwise.len() as u8, 0));
+            insns.extend(otherwise);
+            insns.push(ALLOW);
+            found(insns).0.len()
+        };
+        assert_eq!(chain(&[ERRNO]), 1);
+        let tests_an_argument =
+            [Insn::new(Op::LdWordAbs, 16), Insn::branch(Op::JeqK, 7, 1, 0), ERRNO];
+        assert_eq!(chain(&tests_an_argument), 0);
+    }
+
+    #[test]
+    fn a_table_spans_gaps_within_its_limit() {
+        let apart = |distance: u32| {
+            let allowed: Vec<u32> = (0..60).map(|at| 20 + distance * at).collect();
+            found(tree(&allowed)).0.remove(0).groups
+        };
+        let [table, x32] = &apart(14)[..] else { panic!("{:?}", apart(14)) };
+        assert_eq!((table.low, table.high, x32.low), (20, 20 + 14 * 59, 0x4000_0000));
+        let Shape::Table { base: 20, to } = &table.shape else { panic!("{table:?}") };
+        assert_eq!(to.len(), 14 * 59 + 1);
+        // 122 ranges have at most 1,040 words.
+        let sparse = apart(18);
+        let words = sparse.iter().map(|group| match &group.shape {
+            Shape::Table { to, .. } => to.len(),
+            _ => 0,
+        });
+        assert!(sparse.len() > 2 && (1..=1_040).contains(&words.sum::<usize>()), "{sparse:?}");
+    }
+}

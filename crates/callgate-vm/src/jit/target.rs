@@ -72,6 +72,13 @@ pub(super) trait Control {
     fn ret_constant(&mut self, value: u32);
     /// Returns one of two values, without a jump.
     fn ret_select(&mut self, when: Cond, yes: u32, no: u32);
+    /// Begins a choice of what to return, without jumps: this value, unless a later [`Control::choose`] takes another. X
+    /// and scratch words are lost.
+    fn choice(&mut self, value: u32);
+    /// Takes this value under the condition.
+    fn choose(&mut self, when: Cond, value: u32);
+    /// Returns the value that was taken.
+    fn ret_chosen(&mut self);
     /// Returns the word of a table at the index.
     fn ret_table(&mut self, base: u32, table: Pos);
     /// Returns the word of a table at the index, unless it is `word`: then jumps to `to`, with the index
@@ -93,6 +100,8 @@ pub(super) trait Compare {
     fn check_index(&mut self, base: u32, last: u32);
     /// Tests the bit of a mask at the index.
     fn bit(&mut self, base: u32, mask: u64);
+    /// The same, where the bits above `last` are clear: the index may be any. Scratch words are lost.
+    fn bit_within(&mut self, base: u32, mask: u64, last: u32);
 }
 
 /// Loads from the input, and calls of the helper.

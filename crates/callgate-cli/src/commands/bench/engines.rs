@@ -36,7 +36,8 @@ also be a socket filter, such as the output of `tcpdump -ddd`.
 
   executed    executed instructions of the program, counted by the interpreter
   hot ns      nanoseconds per run with the same input
-  cold ns     nanoseconds per run over a sequence of 10,000 different inputs
+  cold ns     nanoseconds per run over a sequence of 50,000 different syscalls,
+              or of 10,000 packets
   compile µs  microseconds to prepare the engine for the program
   bytes       size of the code or data that the engine runs
 Times are the minimum of several rounds, which suits busy machines.

@@ -3,9 +3,9 @@
 use callgate_bpf::Width;
 
 use super::encode as e;
-use super::registers::{A, T0, T1, X};
+use super::registers::{A, T0, T1, X, number};
 use super::target::Aarch64;
-use crate::jit::target::{Compare, Load};
+use crate::jit::target::{Compare, Cond, Load};
 use callgate_bpf::{Relation, Source};
 
 impl Compare for Aarch64 {
@@ -44,5 +44,13 @@ impl Compare for Aarch64 {
             code.set64(T1, mask).put(e::lsr64(T1, T1, Aarch64::index(base)));
             code.put(e::tst_bit0_64(T1));
         });
+    }
+    fn bit_within(&mut self, base: u32, mask: u64, last: u32) {
+        self.write(|code| {
+            code.set64(T1, mask).put(e::lsr64(T1, T1, Aarch64::index(base)));
+            code.put(e::csel(T1, T1, e::ZERO, number(Cond::BelowOrEqual)));
+            code.put(e::tst_bit0_64(T1));
+        });
+        self.check_index(base, last);
     }
 }

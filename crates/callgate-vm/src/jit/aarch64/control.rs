@@ -36,6 +36,26 @@ impl Control for Aarch64 {
         });
     }
 
+    // The value is in register 0.
+
+    fn choice(&mut self, value: u32) {
+        self.write(|code| {
+            code.set(0, value);
+        });
+    }
+
+    fn choose(&mut self, when: Cond, value: u32) {
+        self.write(|code| {
+            code.set(T1, value).put(e::csel(0, T1, 0, number(when)));
+        });
+    }
+
+    fn ret_chosen(&mut self) {
+        self.write(|code| {
+            code.put(e::RET);
+        });
+    }
+
     fn ret_table(&mut self, base: u32, table: Pos) {
         self.write(|code| {
             code.put(e::ldr_scaled(0, T1, Aarch64::index(base))).put(e::RET);

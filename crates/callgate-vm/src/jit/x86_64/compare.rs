@@ -2,7 +2,7 @@
 
 use callgate_bpf::Width;
 
-use super::encode::{CMP, Code, Mem, R11, RDI, RDX};
+use super::encode::{CMP, Code, Mem, R8, R11, RDI, RDX};
 use super::registers::{A, X};
 use super::target::X86_64;
 use crate::jit::target::Compare;
@@ -68,27 +68,43 @@ impl Compare for X86_64 {
 
     fn check_index(&mut self, base: u32, last: u32) {
         self.write(|code| {
-            if base != 0 {
-                // lea edx, [rax - base]
-                code.rm(false, [0x8d], RDX.0, Mem::at(A, base.wrapping_neg() as i32));
-            }
             code.alu_imm(CMP, X86_64::index(base), last);
         });
+        self.index_from(base);
     }
 
     fn bit(&mut self, base: u32, mask: u64) {
         self.write(|code| {
-            match u32::try_from(mask) {
-                Ok(mask) => code.mov_imm(R11, mask),
-                Err(_) => code.put([0x49, 0xbb]).put(mask.to_le_bytes()),
-            };
             // bt r11, index
-            code.rr(true, [0x0f, 0xa3], X86_64::index(base).0, R11);
+            code.mov_mask(R11, mask).rr(true, [0x0f, 0xa3], X86_64::index(base).0, R11);
         });
+    }
+
+    fn bit_within(&mut self, base: u32, mask: u64, last: u32) {
+        let index = X86_64::index(base);
+        self.write(|code| {
+            // cmova r11, r8; bt r11, index
+            code.alu_imm(CMP, index, last).rr(true, [0x0f, 0x47], R11.0, R8);
+            code.rr(true, [0x0f, 0xa3], index.0, R11);
+        });
+        self.write(|code| {
+            code.set(R8, 0).mov_mask(R11, mask);
+        });
+        self.index_from(base);
     }
 }
 
 impl X86_64 {
+    /// Puts A - `base` into its register, if that is not A.
+    fn index_from(&mut self, base: u32) {
+        if base != 0 {
+            self.write(|code| {
+                // lea edx, [rax - base]
+                code.rm(false, [0x8d], RDX.0, Mem::at(A, base.wrapping_neg() as i32));
+            });
+        }
+    }
+
     /// `test` of A, in the shortest form.
     fn test_imm(code: &mut Code, k: u32) {
         match u8::try_from(k) {

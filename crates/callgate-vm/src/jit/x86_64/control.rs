@@ -1,6 +1,6 @@
 //! Jumps and returns.
 
-use super::encode::{CMP, Mem, R11, RAX, RDX};
+use super::encode::{CMP, Mem, R8, R11, RAX, RCX, RDX};
 use super::registers::number;
 use super::target::X86_64;
 use crate::jit::buffer::Pos;
@@ -38,6 +38,26 @@ impl Control for X86_64 {
         self.write(|code| {
             code.mov_imm(RAX, no).mov_imm(RDX, yes);
             code.rr(false, [0x0f, 0x40 | number(when)], RAX.0, RDX).put([0xc3]);
+        });
+    }
+
+    // The value is in ecx.
+
+    fn choice(&mut self, value: u32) {
+        self.write(|code| {
+            code.mov_imm(RCX, value);
+        });
+    }
+
+    fn choose(&mut self, when: Cond, value: u32) {
+        self.write(|code| {
+            code.mov_imm(R8, value).rr(false, [0x0f, 0x40 | number(when)], RCX.0, R8);
+        });
+    }
+
+    fn ret_chosen(&mut self) {
+        self.write(|code| {
+            code.mov(RAX, RCX).put([0xc3]);
         });
     }
 

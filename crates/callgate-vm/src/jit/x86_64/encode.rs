@@ -125,6 +125,17 @@ impl Code {
         self.put([0xb8 | reg.0 & 7]).imm32(value)
     }
 
+    /// `mov reg, mask` (64 bits).
+    pub(super) fn mov_mask(&mut self, reg: Gpr, mask: u64) -> &mut Code {
+        match u32::try_from(mask) {
+            Ok(mask) => self.mov_imm(reg, mask),
+            Err(_) => {
+                self.rex(true, 0, 0, reg.0);
+                self.put([0xb8 | reg.0 & 7]).put(mask.to_le_bytes())
+            }
+        }
+    }
+
     /// Sets a register with the shortest encoding; changes the flags.
     pub(super) fn set(&mut self, reg: Gpr, value: u32) -> &mut Code {
         if value == 0 { self.rr(false, [0x31], reg.0, reg) } else { self.mov_imm(reg, value) }
