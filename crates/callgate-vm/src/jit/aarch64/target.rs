@@ -3,7 +3,7 @@
 use super::code::Code;
 use super::encode as e;
 use super::registers::{A, T0, register};
-use crate::jit::buffer::{Buffer, Pos};
+use crate::jit::buffer::{Buffer, Few, Pos};
 use crate::jit::node::Reg;
 use crate::jit::target::{Needs, Target};
 
@@ -23,7 +23,9 @@ impl Aarch64 {
 
     pub(super) fn prepend<const ROOM: usize>(&mut self, code: &Code<ROOM>) {
         for word in code.words[..code.len].iter().rev() {
-            self.buffer.prepend(&word.to_le_bytes());
+            let mut few = Few::default();
+            few.append(word.to_le_bytes());
+            self.buffer.prepend_few(few);
         }
     }
 
