@@ -159,13 +159,13 @@ impl Search {
         let Range { to: other, key, .. } = usual(&ranges)?;
         ranges.retain(|range| range.key != key);
         let returns = |to| graph.returned(to).is_some();
-        if returns(other) && ranges.iter().all(|range| returns(range.to)) {
-            let groups = groups(&ranges, 0);
-            if groups.len() <= LIST {
-                return Some(Grouped { groups, other, is_choice: true });
-            }
+        if returns(other)
+            && ranges.iter().all(|range| returns(range.to))
+            && let Some(groups) = groups(&ranges, 0, LIST)
+        {
+            return Some(Grouped { groups, other, is_choice: true });
         }
-        let groups = groups(&ranges, words);
+        let groups = groups(&ranges, words, usize::MAX)?;
         Some(Grouped { groups, other, is_choice: false })
     }
 
@@ -197,11 +197,14 @@ fn usual(ranges: &[Range]) -> Option<Range> {
     Some(if count(second) > count(first) { second } else { first })
 }
 
-/// Groups whose tables have at most this number of words.
-fn groups(ranges: &[Range], mut words: usize) -> Vec<Group> {
+/// At most `most` groups, whose tables have at most this number of words.
+fn groups(ranges: &[Range], mut words: usize, most: usize) -> Option<Vec<Group>> {
     let mut groups = Vec::new();
     let mut rest = ranges;
     while let Some(first) = rest.first() {
+        if groups.len() == most {
+            return None;
+        }
         let (mask, table) = (mask_len(rest), table_len(rest, words));
         let (shape, len) = if table >= SMALLEST_TABLE && table > mask + SMALLEST_MASK {
             let shape = make_table(&rest[..table]);
@@ -217,7 +220,7 @@ fn groups(ranges: &[Range], mut words: usize) -> Vec<Group> {
         groups.push(Group { low: first.low, high: rest[len - 1].high, shape });
         rest = &rest[len..];
     }
-    groups
+    Some(groups)
 }
 
 /// How many ranges fit into one bitset test.
