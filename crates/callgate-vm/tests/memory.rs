@@ -104,6 +104,32 @@ fn dropped_code_cannot_be_executed_and_its_memory_is_used_again() {
     drop(longest);
     assert!(!is_kept(longests_place));
 
+    // No two are neighbours, whatever is mapped between them, and in whatever order they are dropped.
+    let mut engines: Vec<Jit> = Vec::new();
+    let mut others = Vec::new();
+    for round in 0..60 {
+        let jit = compiled(14, [0, 0, 0, 300, 500][round % 5]);
+        if round % 7 == 0 {
+            others.push(vec![1u8; 1 << 20]);
+        }
+        if round % 4 == 0 && round > 8 {
+            engines.swap_remove(round % 5);
+        }
+        engines.push(jit);
+    }
+    let mut places: Vec<_> = engines.iter().map(|jit| (address(jit), jit.code().len())).collect();
+    places.sort_unstable();
+    for two in places.windows(2) {
+        let [(low, len), (high, _)] = [two[0], two[1]];
+        assert!(low + len.next_multiple_of(PAGE) < high, "{places:x?}");
+    }
+    drop(engines);
+
+    // The next one has the place of one that was not kept.
+    let place = |_| address(&compiled(12, 4000));
+    let places: std::collections::BTreeSet<usize> = (0..50).map(place).collect();
+    assert!(places.len() < 5, "{places:x?}");
+
     // Threads that make, run and drop engines at once.
     std::thread::scope(|scope| {
         for thread in 0..4 {

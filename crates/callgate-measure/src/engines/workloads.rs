@@ -16,7 +16,7 @@ use callgate::{Arch, Endian, SeccompData};
 /// syscalls, code of gcc for 400 instructions takes a fifth of the time that it takes with 20,000 and more.
 pub(crate) const COLD_SYSCALLS: usize = 50_000;
 
-/// The number of cold packets of a workload. More of them would measure memory.
+/// The number of cold packets of a workload. They are longer than syscalls: the time of more of them would be that of memory.
 pub(crate) const COLD_PACKETS: usize = 10_000;
 
 /// A program and its inputs.

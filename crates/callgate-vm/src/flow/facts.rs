@@ -534,3 +534,56 @@ fn is_identity(alu: Alu, k: u32) -> bool {
         Alu::Mod => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::random::Rng;
+    use callgate_bpf::{Endian, Program};
+
+    /// Loads, comparisons with few constants, some arithmetic, and returns.
+    fn program(rng: &mut Rng) -> Program {
+        let len = 4 + rng.below(24);
+        let mut insns = Vec::new();
+        for left in (1..=len).rev() {
+            let mut skip = || rng.below((left + 1).min(5)) as u8;
+            let (jt, jf) = (skip(), skip());
+            let k = rng.pick(&[0, 1, 2, 5, 0x4000_0000, u32::MAX]).unwrap();
+            insns.push(match rng.below(8) {
+                0..3 => Insn::new(Op::LdWordAbs, rng.pick(&[0, 4, 16, 20]).unwrap()),
+                3 => Insn::new(Op::Ja, u32::from(jt)),
+                4 => Insn::new(rng.pick(&[Op::AndK, Op::AddK, Op::RetK, Op::Txa]).unwrap(), k),
+                _ => {
+                    let op = rng.pick(&[Op::JeqK, Op::JgtK, Op::JgeK, Op::JsetK]).unwrap();
+                    Insn::branch(op, k, jt, jf)
+                }
+            });
+        }
+        insns.extend([Insn::new(Op::RetK, 1), Insn::new(Op::RetA, 0)]);
+        Program::new(insns).unwrap()
+    }
+
+    #[test]
+    fn usual_instructions_are_treated_like_any() {
+        let mut rng = Rng::new(20);
+        let mut usual = 0;
+        for _ in 0..if cfg!(miri) { 20 } else { 20_000 } {
+            let program = program(&mut rng);
+            let insns = program.insns();
+            let input = Input::Syscall(Endian::Little);
+            let quick = forward(insns, input).steps;
+            let mut steps: Vec<Step> = insns.iter().copied().map(Step::new).collect();
+            let mut pass = Pass::new(insns, &mut steps, input);
+            assert!(pass.others.is_empty(), "no program changes X");
+            for (at, insn) in insns.iter().enumerate() {
+                if pass.steps[at].edges > 0 && insn.op != Op::RetK {
+                    pass.steps[at].load = pass.a[at].load;
+                    pass.visit_any(at, *insn, input);
+                }
+            }
+            assert_eq!(quick, steps, "{insns:#?}");
+            usual += steps.iter().filter(|step| step.insn == NOTHING).count();
+        }
+        assert!(usual > 20, "loads of a value that A holds: {usual}");
+    }
+}

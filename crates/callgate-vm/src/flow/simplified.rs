@@ -21,7 +21,7 @@ pub(crate) struct Flow {
 }
 
 /// An instruction, and the facts about it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
     pub(super) insn: Insn,
     /// The load whose value A holds before it.

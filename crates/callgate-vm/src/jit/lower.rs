@@ -116,7 +116,14 @@ fn other_word(graph: &Graph, to: &[u16], other: u16) -> Option<u32> {
     if others == 0 || others > to.len() / 4 {
         return None;
     }
-    (0..=u32::MAX).rev().find(|&word| values.clone().all(|value| value != word))
+    // Of the greatest words, one more than there are values, one is free.
+    let mut taken = vec![false; to.len() + 1];
+    for value in values {
+        if let Some(taken) = taken.get_mut((u32::MAX - value) as usize) {
+            *taken = true;
+        }
+    }
+    taken.iter().position(|&taken| !taken).map(|free| u32::MAX - free as u32)
 }
 
 /// A constant in network byte order, to compare with a value that was loaded without a byte swap.
@@ -306,8 +313,8 @@ impl<T: Target> Lower<T> {
 
     /// What a list of groups returns, if each returns a constant without a table: that for other values first.
     fn verdicts(&self, groups: &[Group], other: u16) -> Option<[u32; LIST + 1]> {
-        // This needs no jump anyway.
-        if matches!(groups, [Group { shape: Shape::All(_), .. }]) {
+        // These need no jump anyway.
+        if matches!(groups, [] | [Group { shape: Shape::All(_), .. }]) {
             return None;
         }
         let mut verdicts = [self.graph.returned(other)?; LIST + 1];

@@ -48,14 +48,29 @@ static SPARE: Mutex<Option<Mapping>> = Mutex::new(None);
 
 /// The longest mapping that is kept. None on aarch64: other processors might still execute instructions that they fetched
 /// before the code changed, and a change of protection does not interrupt them (membarrier(2), `SYNC_CORE`).
-const MAX_SPARE: usize = if cfg!(target_arch = "aarch64") { 0 } else { 1 << 15 };
+const MAX_SPARE: usize = if cfg!(target_arch = "x86_64") { 1 << 15 } else { 0 };
 
 /// A page of x86-64. Where pages are longer, the system makes mappings longer.
 const PAGE: usize = 4096;
 
-/// The start of the last mapping. The next one is asked for below it, with a page between them: the kernel would merge
-/// neighbours, and divide them again, whenever the protection of one changes, which takes another 3 µs.
+/// The start of the last mapping, or 0. The next one is asked for below it.
 static LAST: AtomicUsize = AtomicUsize::new(0);
+
+/// A new mapping of writable memory, if possible at `wish`.
+///
+/// # Errors
+/// If the system denies memory.
+fn map(wish: usize, len: usize) -> io::Result<NonNull<c_void>> {
+    let (flags, protection) =
+        (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_READ | libc::PROT_WRITE);
+    let wish = ptr::without_provenance_mut(wish);
+    // SAFETY: a new mapping, which overlaps nothing: without `MAP_FIXED` the kernel takes another place if this one is not
+    // free.
+    match unsafe { libc::mmap(wish, len, protection, flags, -1, 0) } {
+        libc::MAP_FAILED => Err(io::Error::last_os_error()),
+        start => NonNull::new(start).ok_or_else(|| io::ErrorKind::OutOfMemory.into()),
+    }
+}
 
 impl Mapping {
     /// Writable memory of at least this length.
@@ -63,26 +78,53 @@ impl Mapping {
     /// # Errors
     /// If the system denies memory.
     fn writable(len: usize) -> io::Result<Mapping> {
-        let len = len.next_multiple_of(PAGE);
+        let len = Mapping::rounded(len);
         // A thread does not wait for another one that is here.
         let spare = SPARE.try_lock().ok().and_then(|mut spare| spare.take());
         // Short code does not keep much memory.
         if let Some(mapping) = spare.filter(|mapping| (len..=4 * len).contains(&mapping.len)) {
             return Ok(mapping);
         }
-        let (flags, writable) =
-            (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_READ | libc::PROT_WRITE);
-        // Only a wish: if this is not free, the kernel takes another place.
-        let wish = LAST.load(Ordering::Relaxed).saturating_sub(len + PAGE);
-        let wish = ptr::without_provenance_mut(wish);
-        // SAFETY: a new mapping, which overlaps nothing.
-        let start = unsafe { libc::mmap(wish, len, writable, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+        // Where none is kept, pages may be longer.
+        if MAX_SPARE == 0 {
+            return Ok(Mapping { start: map(0, len)?, len });
         }
-        LAST.store(start.addr(), Ordering::Relaxed);
-        let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
+        let wish = LAST.load(Ordering::Relaxed).saturating_sub(len + PAGE);
+        let mut mapping = Mapping { start: map(wish, len)?, len };
+        if !mapping.address().is_multiple_of(2 * PAGE) {
+            drop(mapping);
+            mapping = Mapping::aligned(len)?;
+        }
+        LAST.store(mapping.address(), Ordering::Relaxed);
+        Ok(mapping)
+    }
+
+    /// The length of a mapping: on x86-64 an odd number of pages. All begin at an even one, so a page remains between them. The
+    /// kernel would merge neighbours, and divide them again, whenever the protection of one changes: another 3 µs.
+    fn rounded(len: usize) -> usize {
+        let len = len.next_multiple_of(PAGE);
+        if MAX_SPARE == 0 { len } else { len | PAGE }
+    }
+
+    /// Writable memory that begins at an even page.
+    ///
+    /// # Errors
+    /// If the system denies memory.
+    fn aligned(len: usize) -> io::Result<Mapping> {
+        let start = map(0, len + PAGE)?;
+        // SAFETY: the mapping has these bytes.
+        let [second, last] = [PAGE, len].map(|offset| unsafe { start.byte_add(offset) });
+        let (start, rest) = if start.addr().get().is_multiple_of(2 * PAGE) {
+            (start, last)
+        } else {
+            (second, start)
+        };
+        drop(Mapping { start: rest, len: PAGE });
         Ok(Mapping { start, len })
+    }
+
+    fn address(&self) -> usize {
+        self.start.addr().get()
     }
 
     /// Changes the protection.
@@ -112,6 +154,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        // The next one may have this place.
+        let above = self.address() + self.len + PAGE;
+        let _ = LAST.compare_exchange(self.address(), above, Ordering::Relaxed, Ordering::Relaxed);
         // SAFETY: the mapping is ours, and no borrow of it is left.
         unsafe { libc::munmap(self.start.as_ptr(), self.len) };
     }

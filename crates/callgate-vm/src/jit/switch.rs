@@ -9,8 +9,8 @@
 //! A tree of `jeq`, `jgt` and `jge` is such a function as well. It is replaced by a choice, or if that makes
 //! it much smaller.
 //!
-//! A table holds verdicts to return or displacements to jump by. The tables of a switch have at most
-//! [`SPARSE`] words per range, so the size of all tables is linear in the length of the program.
+//! A table holds verdicts to return or displacements to jump by. The tables of a switch span at most
+//! [`SPARSE`] values per range, so the size of all tables is linear in the length of the program.
 
 use callgate_bpf::{Op, Source};
 
@@ -24,7 +24,8 @@ const SHORTEST: usize = 4;
 const SMALLEST_TREE: usize = 12;
 /// The fewest ranges of a table.
 const SMALLEST_TABLE: usize = 8;
-/// The most words of all tables of a switch, per range.
+/// The most values that the tables of a switch span, per range, those of other values included; fewer than
+/// 2 * [`SMALLEST_TABLE`] ranges may span as many as these.
 const SPARSE: usize = 8;
 /// The fewest ranges of a bitset test.
 const SMALLEST_MASK: usize = 3;
@@ -74,11 +75,13 @@ pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
             continue;
         }
         // Most begin nothing, so no switch is moved for them.
-        if sizes.chain > 1
+        let Sizes { chain, tree } = sizes;
+        if chain.may_be_replaced(SHORTEST)
             && let Some(switch) = search.chain(graph, head)
         {
             found.push(switch);
-        } else if sizes.tree > 1
+        } else if tree.may_be_replaced(SMALLEST_TREE)
+            && tree.len != chain.len
             && let Some(switch) = search.tree(graph, head)
         {
             found.push(switch);
@@ -87,28 +90,60 @@ pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
     found
 }
 
-/// The greatest lengths of the chain and the tree that may begin at an instruction, so that most walks are saved.
+/// What the chain and the tree that begin at an instruction are at most, so that most walks are saved.
 #[derive(Clone, Copy, Default)]
 struct Sizes {
-    chain: u16,
-    tree: u16,
+    chain: Size,
+    tree: Size,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Size {
+    len: u16,
+    /// All values return a constant.
+    returns: bool,
+}
+
+impl Size {
+    fn may_be_replaced(self, shortest: usize) -> bool {
+        usize::from(self.len) >= if self.returns { 2 } else { shortest }
+    }
+
+    /// Of a comparison in front of these.
+    fn after(sides: [Size; 2]) -> Size {
+        let [taken, otherwise] = sides;
+        Size { len: 1 + taken.len + otherwise.len, returns: taken.returns && otherwise.returns }
+    }
 }
 
 fn sizes(flow: &Flow) -> Vec<Sizes> {
     let mut sizes = vec![Sizes::default(); flow.len()];
     for (at, insn) in flow.insns().enumerate().rev() {
+        let end = |to: usize| {
+            let returns = flow.insn(flow.dest(to)).is_some_and(|insn| insn.op == Op::RetK);
+            Size { len: 0, returns }
+        };
         // What a walk may follow: edges that are the only ones to their target, also through jumps.
-        let own = |to: usize| if flow.edges(to) == 1 { sizes[to] } else { Sizes::default() };
+        let own = |to: usize| match sizes[to] {
+            Sizes { chain, tree } if tree.len > 0 && flow.edges(to) == 1 => {
+                Sizes { chain: if chain.len > 0 { chain } else { end(to) }, tree }
+            }
+            _ => Sizes { chain: end(to), tree: end(to) },
+        };
         let (taken, otherwise) = (at + 1 + usize::from(insn.jt), at + 1 + usize::from(insn.jf));
         sizes[at] = match insn.op {
             Op::JeqK => {
-                let after = own(otherwise);
-                Sizes { chain: 1 + after.chain, tree: 1 + after.tree }
+                let (taken, after) = (end(taken), own(otherwise));
+                Sizes {
+                    chain: Size::after([taken, after.chain]),
+                    tree: Size::after([taken, after.tree]),
+                }
             }
             // They end a chain.
-            Op::JgtK | Op::JgeK => {
-                Sizes { chain: 0, tree: 1 + own(taken).tree + own(otherwise).tree }
-            }
+            Op::JgtK | Op::JgeK => Sizes {
+                chain: Size::default(),
+                tree: Size::after([own(taken).tree, own(otherwise).tree]),
+            },
             Op::Ja => own(at + 1 + insn.k as usize),
             _ => continue,
         };
@@ -155,7 +190,7 @@ impl Search {
             return None;
         }
         let mut ranges = self.walk.ranges(&graph.flow);
-        let words = SPARSE * (ranges.len() + SMALLEST_TABLE);
+        let words = SPARSE * ranges.len().max(2 * SMALLEST_TABLE);
         let Range { to: other, key, .. } = usual(&ranges)?;
         ranges.retain(|range| range.key != key);
         let returns = |to| graph.returned(to).is_some();
@@ -184,7 +219,7 @@ struct Grouped {
     is_choice: bool,
 }
 
-/// The destination of other values: of the two that most values have, that with more ranges. Often these are the numbers
+/// The destination of other values: of the two with the widest ranges, that with more ranges. Often these are the numbers
 /// without a rule and those of x32, which have one range.
 fn usual(ranges: &[Range]) -> Option<Range> {
     let widest = |without: Option<u64>| {
@@ -324,21 +359,31 @@ mod tests {
     }
 
     #[test]
-    fn a_table_spans_gaps_within_its_limit() {
-        let apart = |distance: u32| {
-            let allowed: Vec<u32> = (0..60).map(|at| 20 + distance * at).collect();
-            found(tree(&allowed)).0.remove(0).groups
+    fn a_choice_has_no_table() {
+        // Two bitset tests, where one table would do.
+        let allowed: Vec<u32> = (0..16).chain(50..66).map(|at| 20 + 2 * at).collect();
+        let (found, _) = found(tree(&allowed));
+        let [Switch { groups, .. }] = &found[..] else { panic!("{found:?}") };
+        let is_mask = |group: &Group| matches!(group.shape, Shape::Mask { .. });
+        assert_eq!(groups.iter().filter(|group| is_mask(group)).count(), 2, "{groups:?}");
+        assert_eq!(groups.len(), 3, "{groups:?}");
+    }
+
+    #[test]
+    fn tables_span_gaps_within_their_limit() {
+        // 60 numbers, the last of which is as far as given from the first one: with x32 and all others, 122 ranges.
+        let spanned = |distance: u32| {
+            let numbers = (0..59).map(|at| 20 + 14 * at).chain([20 + distance]);
+            let groups = found(tree(&numbers.collect::<Vec<_>>())).0.remove(0).groups;
+            let words = |group: &Group| match &group.shape {
+                Shape::Table { to, .. } => to.len(),
+                _ => 0,
+            };
+            (groups.len(), groups.iter().map(words).sum::<usize>())
         };
-        let [table, x32] = &apart(14)[..] else { panic!("{:?}", apart(14)) };
-        assert_eq!((table.low, table.high, x32.low), (20, 20 + 14 * 59, 0x4000_0000));
-        let Shape::Table { base: 20, to } = &table.shape else { panic!("{table:?}") };
-        assert_eq!(to.len(), 14 * 59 + 1);
-        // 122 ranges have at most 1,040 words.
-        let sparse = apart(18);
-        let words = sparse.iter().map(|group| match &group.shape {
-            Shape::Table { to, .. } => to.len(),
-            _ => 0,
-        });
-        assert!(sparse.len() > 2 && (1..=1_040).contains(&words.sum::<usize>()), "{sparse:?}");
+        let most = 8 * 122;
+        assert_eq!(spanned(14 * 59), (2, 14 * 59 + 1));
+        assert_eq!(spanned(most - 1), (2, most as usize));
+        assert_eq!(spanned(most), (3, 14 * 58 + 1));
     }
 }

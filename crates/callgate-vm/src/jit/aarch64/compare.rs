@@ -45,6 +45,7 @@ impl Compare for Aarch64 {
             code.put(e::tst_bit0_64(T1));
         });
     }
+
     fn bit_within(&mut self, base: u32, mask: u64, last: u32) {
         self.write(|code| {
             code.set64(T1, mask).put(e::lsr64(T1, T1, Aarch64::index(base)));

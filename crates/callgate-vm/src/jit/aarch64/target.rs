@@ -22,9 +22,9 @@ impl Aarch64 {
     }
 
     pub(super) fn prepend<const ROOM: usize>(&mut self, code: &Code<ROOM>) {
-        for word in code.words[..code.len].iter().rev() {
+        for words in code.words[..code.len].rchunks(Few::MOST / 4) {
             let mut few = Few::default();
-            few.append(word.to_le_bytes());
+            words.iter().for_each(|word| few.append(word.to_le_bytes()));
             self.buffer.prepend_few(few);
         }
     }
