@@ -359,6 +359,25 @@ mod tests {
     }
 
     #[test]
+    fn a_tree_may_grow_on_either_side() {
+        for is_taken in [false, true] {
+            // From a number on, one of two verdicts, and so on for greater (or lower) numbers.
+            let mut insns = vec![NR];
+            for at in 0..20 {
+                let k = 10 * if is_taken { at + 1 } else { 20 - at };
+                let (jt, jf) = if is_taken { (1, 0) } else { (0, 1) };
+                insns.push(Insn::branch(Op::JgeK, k, jt, jf));
+                insns.push(if at % 2 == 0 { ERRNO } else { ALLOW });
+            }
+            insns.push(KILL);
+            let (found, graph) = found(insns);
+            assert_eq!(found.len(), 1, "{found:?}");
+            let dead = graph.nodes.iter().filter(|node| matches!(node, Node::Dead)).count();
+            assert_eq!(dead, 19);
+        }
+    }
+
+    #[test]
     fn a_choice_has_no_table() {
         // Two bitset tests, where one table would do.
         let allowed: Vec<u32> = (0..16).chain(50..66).map(|at| 20 + 2 * at).collect();
