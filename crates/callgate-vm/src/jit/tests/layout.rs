@@ -117,13 +117,6 @@ pub(super) fn chains_agree(judge: &mut dyn Judge) {
     let same = |_: u32| ret(0x7fff_0000);
     let own = |value: u32| ret(value ^ 0x5_0000);
     let code = |value: u32| if value.is_multiple_of(3) { RET_A } else { ret(value) };
-    // A table marks the numbers that are not in it with a great word that is no verdict.
-    let great = |free: u32| {
-        move |value: u32| match value.is_multiple_of(6) {
-            true => RET_A,
-            false => ret((u32::MAX - free).wrapping_sub(value / 2)),
-        }
-    };
     for len in [3, 4, 5, 8, 9, 20, 64, 65, 400, 1000] {
         for step in [1u32, 2, 3, 7, 8, 9, 63, 64, 65, 0x0101_0101] {
             for first in [0u32, 1, 15, 16, 63, 0x8000_0000u32.wrapping_sub(20), 0xffff_fff0] {
@@ -131,8 +124,6 @@ pub(super) fn chains_agree(judge: &mut dyn Judge) {
                 check_chain(judge, values(), same);
                 check_chain(judge, values().rev(), own);
                 check_chain(judge, values(), code);
-                check_chain(judge, values(), great(0));
-                check_chain(judge, values(), great(1));
                 // Of two comparisons with the same constant, the first decides.
                 check_chain(judge, values().chain(values()), |value| ret(value / 2));
             }
