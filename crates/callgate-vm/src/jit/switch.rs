@@ -7,7 +7,8 @@
 //! that return constants are a choice, which needs no jump, and no table.
 //!
 //! A tree of `jeq`, `jgt` and `jge` is such a function as well. It is replaced by a choice, or if that makes
-//! it much smaller.
+//! it much smaller. Trees at its end that other paths lead to as well are replaced with it, and remain for
+//! these paths: in a program for x86-64 and x32, numbers of both lead to the same tests.
 //!
 //! A table holds verdicts to return or displacements to jump by. The tables of a switch span at most
 //! [`SPARSE`] values per range, so the size of all tables is linear in the length of the program.
@@ -27,6 +28,8 @@ const SMALLEST_TABLE: usize = 8;
 /// The most values that the tables of a switch span, per range, those of other values included; fewer than
 /// 2 * [`SMALLEST_TABLE`] ranges may span as many as these.
 const SPARSE: usize = 8;
+/// The most steps of walks over shared comparisons, per instruction of the program.
+const SHARED: usize = 4;
 /// The fewest ranges of a bitset test.
 const SMALLEST_MASK: usize = 3;
 /// At most this many groups are tested one after the other.
@@ -61,33 +64,79 @@ pub(super) enum Shape {
     Table { base: u32, to: Vec<u16> },
 }
 
-/// Finds chains and trees. Their comparisons become [`Node::Dead`], except for the first.
+/// Finds chains and trees. Their comparisons become [`Node::Dead`], except for the first and those that other paths lead to.
 pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
+    let len = graph.nodes.len();
     let mut found = Vec::new();
-    let sizes = sizes(&graph.flow);
     let mut search = Search {
-        in_chain: vec![false; graph.nodes.len()],
-        in_tree: vec![false; graph.nodes.len()],
+        sizes: sizes(&graph.flow),
+        in_chain: vec![false; len],
+        in_tree: vec![false; len],
         walk: Walk::default(),
+        shared: Walk::default(),
+        work: SHARED * len,
+        is_shared: false,
     };
-    for (head, sizes) in sizes.into_iter().enumerate() {
-        if !matches!(graph.nodes[head], Node::Branch { operand: Source::K(_), .. }) {
-            continue;
-        }
-        // Most begin nothing, so no switch is moved for them.
-        let Sizes { chain, tree } = sizes;
-        if chain.may_be_replaced(SHORTEST)
-            && let Some(switch) = search.chain(graph, head)
-        {
-            found.push(switch);
-        } else if tree.may_be_replaced(SMALLEST_TREE)
-            && tree.len != chain.len
-            && let Some(switch) = search.tree(graph, head)
-        {
-            found.push(switch);
+    for head in 0..len {
+        if matches!(graph.nodes[head], Node::Branch { operand: Source::K(_), .. }) {
+            // Most begin nothing, so no switch is moved for them.
+            if let Some(switch) = search.switch(graph, head) {
+                found.push(switch);
+            }
         }
     }
+    if search.is_shared {
+        remove_unreached(graph, &mut found);
+    }
     found
+}
+
+/// Removes what no path leads to any more, because a switch contains comparisons that several paths led to.
+fn remove_unreached(graph: &mut Graph, found: &mut Vec<Switch>) {
+    let mut reached = vec![false; graph.nodes.len()];
+    let mut switches = found.iter().peekable();
+    reach(&mut reached, graph, 0);
+    // All jumps go forward.
+    for at in 0..graph.nodes.len() {
+        let switch = switches.next_if(|switch| usize::from(switch.head) == at);
+        match graph.nodes[at] {
+            Node::Nop | Node::Jump(_) => {}
+            _ if !reached[at] => graph.nodes[at] = Node::Dead,
+            Node::Dead | Node::Ret(_) | Node::RetA => {}
+            Node::Branch { yes, no, .. } => match switch {
+                Some(switch) => {
+                    switch.for_each_target(|to| reach(&mut reached, graph, to));
+                }
+                None => {
+                    reach(&mut reached, graph, yes);
+                    reach(&mut reached, graph, no);
+                }
+            },
+            _ => reach(&mut reached, graph, at as u16 + 1),
+        }
+    }
+    found.retain(|switch| reached[usize::from(switch.head)]);
+}
+
+fn reach(reached: &mut [bool], graph: &Graph, to: u16) {
+    if let Some(reached) = reached.get_mut(graph.flow.dest(to.into())) {
+        *reached = true;
+    }
+}
+
+impl Switch {
+    /// Calls `f` with all destinations, with some of them several times.
+    fn for_each_target(&self, mut f: impl FnMut(u16)) {
+        f(self.other);
+        for group in &self.groups {
+            match &group.shape {
+                &Shape::All(to) | &Shape::Mask { to, .. } => f(to),
+                Shape::Table { to, .. } => {
+                    to.iter().filter(|&&to| to != OTHER).for_each(|&to| f(to))
+                }
+            }
+        }
+    }
 }
 
 /// What the chain and the tree that begin at an instruction are at most, so that most walks are saved.
@@ -97,36 +146,38 @@ struct Sizes {
     tree: Size,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Size {
-    len: u16,
-    /// All values return a constant.
-    returns: bool,
-}
+/// Twice the number of comparisons, and 1 if all values return a constant. Programs are shorter than 2^15.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Size(u16);
 
 impl Size {
-    fn may_be_replaced(self, shortest: usize) -> bool {
-        usize::from(self.len) >= if self.returns { 2 } else { shortest }
+    fn end(returns: bool) -> Size {
+        Size(returns.into())
     }
 
-    /// Of a comparison in front of these.
-    fn after(sides: [Size; 2]) -> Size {
-        let [taken, otherwise] = sides;
-        Size { len: 1 + taken.len + otherwise.len, returns: taken.returns && otherwise.returns }
+    fn len(self) -> usize {
+        usize::from(self.0 / 2)
+    }
+
+    /// Of a comparison with these sides.
+    fn of(taken: Size, otherwise: Size) -> Size {
+        Size((2 + (taken.0 & !1) + (otherwise.0 & !1)) | (taken.0 & otherwise.0 & 1))
+    }
+
+    fn may_be_replaced(self, shortest: usize) -> bool {
+        self.len() >= if self.0 & 1 == 1 { 2 } else { shortest }
     }
 }
 
 fn sizes(flow: &Flow) -> Vec<Sizes> {
     let mut sizes = vec![Sizes::default(); flow.len()];
     for (at, insn) in flow.insns().enumerate().rev() {
-        let end = |to: usize| {
-            let returns = flow.insn(flow.dest(to)).is_some_and(|insn| insn.op == Op::RetK);
-            Size { len: 0, returns }
-        };
+        let end =
+            |to: usize| Size::end(flow.insn(flow.dest(to)).is_some_and(|insn| insn.op == Op::RetK));
         // What a walk may follow: edges that are the only ones to their target, also through jumps.
         let own = |to: usize| match sizes[to] {
-            Sizes { chain, tree } if tree.len > 0 && flow.edges(to) == 1 => {
-                Sizes { chain: if chain.len > 0 { chain } else { end(to) }, tree }
+            Sizes { chain, tree } if tree.len() > 0 && flow.edges(to) == 1 => {
+                Sizes { chain: if chain.len() > 0 { chain } else { end(to) }, tree }
             }
             _ => Sizes { chain: end(to), tree: end(to) },
         };
@@ -134,15 +185,12 @@ fn sizes(flow: &Flow) -> Vec<Sizes> {
         sizes[at] = match insn.op {
             Op::JeqK => {
                 let (taken, after) = (end(taken), own(otherwise));
-                Sizes {
-                    chain: Size::after([taken, after.chain]),
-                    tree: Size::after([taken, after.tree]),
-                }
+                Sizes { chain: Size::of(taken, after.chain), tree: Size::of(taken, after.tree) }
             }
             // They end a chain.
             Op::JgtK | Op::JgeK => Sizes {
                 chain: Size::default(),
-                tree: Size::after([own(taken).tree, own(otherwise).tree]),
+                tree: Size::of(own(taken).tree, own(otherwise).tree),
             },
             Op::Ja => own(at + 1 + insn.k as usize),
             _ => continue,
@@ -153,13 +201,33 @@ fn sizes(flow: &Flow) -> Vec<Sizes> {
 
 /// Which comparisons were visited, and memory for the next walk.
 struct Search {
+    sizes: Vec<Sizes>,
     /// Part of a chain that begins earlier.
     in_chain: Vec<bool>,
     in_tree: Vec<bool>,
     walk: Walk,
+    /// The walk with comparisons that other paths lead to, and the steps that are left for such walks.
+    shared: Walk,
+    work: usize,
+    /// A switch contains such comparisons.
+    is_shared: bool,
 }
 
 impl Search {
+    /// The chain or the tree that begins here. Most comparisons begin none.
+    fn switch(&mut self, graph: &mut Graph, head: usize) -> Option<Switch> {
+        let Sizes { chain, tree } = self.sizes[head];
+        if chain.may_be_replaced(SHORTEST)
+            && let Some(switch) = self.chain(graph, head)
+        {
+            return Some(switch);
+        }
+        if tree.may_be_replaced(SMALLEST_TREE) && tree.len() != chain.len() {
+            return self.tree(graph, head);
+        }
+        None
+    }
+
     /// The chain that begins here.
     fn chain(&mut self, graph: &mut Graph, head: usize) -> Option<Switch> {
         if self.in_chain[head] {
@@ -167,7 +235,8 @@ impl Search {
         }
         self.walk.start(&graph.flow, head, Follow::OwnEqualities, &mut usize::MAX.clone())?;
         self.walk.members().skip(1).for_each(|at| self.in_chain[at] = true);
-        let (grouped, len) = (self.grouped(graph)?, self.walk.len());
+        let len = self.walk.len();
+        let grouped = Search::grouped(graph, self.walk.ranges(&graph.flow), len)?;
         (grouped.is_choice || len >= SHORTEST).then(|| self.replace(graph, head, grouped))
     }
 
@@ -179,17 +248,34 @@ impl Search {
         }
         self.walk.start(&graph.flow, head, Follow::Own, &mut usize::MAX.clone())?;
         self.walk.members().for_each(|at| self.in_tree[at] = true);
-        let (grouped, len) = (self.grouped(graph)?, self.walk.len());
+        let len = self.walk.len();
+        let ranges = self.walk.ranges(&graph.flow);
+        let all = if len < SMALLEST_TREE { None } else { self.all(graph, head, &ranges) };
+        let is_shared = all.is_some();
+        let grouped = Search::grouped(graph, all.unwrap_or(ranges), len)?;
         let is_smaller = len >= SMALLEST_TREE && grouped.groups.len() <= len / 3;
-        (grouped.is_choice || is_smaller).then(|| self.replace(graph, head, grouped))
+        (grouped.is_choice || is_smaller).then(|| {
+            self.is_shared |= is_shared;
+            self.replace(graph, head, grouped)
+        })
     }
 
-    /// The ranges of the walk, in groups.
-    fn grouped(&mut self, graph: &Graph) -> Option<Grouped> {
-        if self.walk.len() < 2 {
+    /// The ranges of a tree with the trees that other paths lead to as well, if some of its ranges end there. These
+    /// trees remain.
+    fn all(&mut self, graph: &Graph, head: usize, own: &[Range]) -> Option<Vec<Range>> {
+        let is_tree = |range: &Range| self.sizes[usize::from(range.to)].tree.len() >= SMALLEST_TREE;
+        if !own.iter().any(is_tree) {
             return None;
         }
-        let mut ranges = self.walk.ranges(&graph.flow);
+        self.shared.start(&graph.flow, head, Follow::All, &mut self.work)?;
+        Some(self.shared.ranges(&graph.flow))
+    }
+
+    /// The ranges of a walk over this number of comparisons, in groups.
+    fn grouped(graph: &Graph, mut ranges: Vec<Range>, len: usize) -> Option<Grouped> {
+        if len < 2 {
+            return None;
+        }
         let words = SPARSE * ranges.len().max(2 * SMALLEST_TABLE);
         let Range { to: other, key, .. } = usual(&ranges)?;
         ranges.retain(|range| range.key != key);
@@ -372,9 +458,38 @@ mod tests {
             insns.push(KILL);
             let (found, graph) = found(insns);
             assert_eq!(found.len(), 1, "{found:?}");
-            let dead = graph.nodes.iter().filter(|node| matches!(node, Node::Dead)).count();
-            assert_eq!(dead, 19);
+            let is_branch = |node: &&Node| matches!(node, Node::Branch { .. });
+            assert_eq!(graph.nodes.iter().filter(is_branch).count(), 1);
         }
+    }
+
+    /// A tree of numbers, from which two edges lead to another tree; with `entry`, so does one that does not come from it.
+    fn shared(entry: bool) -> Vec<Insn> {
+        let mut insns = Vec::new();
+        if entry {
+            // A path on which A is masked.
+            insns.extend([Insn::new(Op::LdWordAbs, 4), Insn::branch(Op::JeqK, 7, 0, 3)]);
+            insns.extend([NR, Insn::new(Op::AndK, 0xfff), Insn::new(Op::Ja, 17)]);
+        }
+        insns.extend([NR, Insn::branch(Op::JgeK, 0x4000_0000, 0, 1)]);
+        insns.push(Insn::branch(Op::JgeK, 0x4000_0100, 38, 14));
+        insns.extend((0..14).map(|at| Insn::branch(Op::JeqK, 9 * at, 36 - at as u8, 0)));
+        insns.extend((0..22).map(|at| Insn::branch(Op::JeqK, 200 + 9 * at, 22 - at as u8, 0)));
+        insns.extend([ERRNO, ALLOW, KILL]);
+        insns
+    }
+
+    #[test]
+    fn a_tree_contains_others_that_remain_if_they_are_reached() {
+        let branches = |graph: &Graph| {
+            graph.nodes.iter().filter(|node| matches!(node, Node::Branch { .. })).count()
+        };
+        let (switches, graph) = found(shared(false));
+        let [switch] = &switches[..] else { panic!("{switches:?}") };
+        assert!(switch.groups.iter().any(|group| group.low < 200 && group.high >= 200));
+        assert_eq!(branches(&graph), 1);
+        let (switches, graph) = found(shared(true));
+        assert_eq!((switches.len(), branches(&graph)), (2, 3), "{switches:?}");
     }
 
     #[test]
