@@ -156,7 +156,8 @@ impl Insn {
 pub fn liveness(insns: &[Insn]) -> Vec<Registers> {
     let mut live = vec![Registers::NONE; insns.len()];
     for (index, insn) in insns.iter().enumerate().rev() {
-        let after = live_after(&live, index, *insn);
+        let before = |index: usize| live.get(index).copied().unwrap_or(Registers::NONE);
+        let after = live_after(before, index, *insn);
         if let Some(live) = live.get_mut(index) {
             *live = after.without(insn.writes()).union(insn.reads());
         }
@@ -164,14 +165,13 @@ pub fn liveness(insns: &[Insn]) -> Vec<Registers> {
     live
 }
 
-/// What is live after an instruction, given what is live before the later ones.
+/// What is live after an instruction, given what is live before each later one.
 #[inline]
-pub fn live_after(live_before: &[Registers], index: usize, insn: Insn) -> Registers {
-    let at = |index: usize| live_before.get(index).copied().unwrap_or(Registers::NONE);
+pub fn live_after(before: impl Fn(usize) -> Registers, index: usize, insn: Insn) -> Registers {
     match insn.successors(index) {
         Successors::Return => Registers::NONE,
-        Successors::Next(next) | Successors::Jump(next) => at(next),
-        Successors::Branch { taken, otherwise } => at(taken).union(at(otherwise)),
+        Successors::Next(next) | Successors::Jump(next) => before(next),
+        Successors::Branch { taken, otherwise } => before(taken).union(before(otherwise)),
     }
 }
 

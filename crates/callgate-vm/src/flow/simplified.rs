@@ -1,6 +1,6 @@
 //! A simplified program, with the facts about it that engines use.
 
-use callgate_bpf::cfg::{Registers, Successors};
+use callgate_bpf::cfg::{Registers, live_after};
 use callgate_bpf::{Arch, Endian, Insn, Op, Source, Word};
 
 use super::load::LoadName;
@@ -89,14 +89,8 @@ impl Flow {
 
     /// The registers that are live after an instruction.
     pub(crate) fn live_after(&self, at: usize) -> Registers {
-        match self.insn(at).map(|insn| insn.successors(at)) {
-            None => Registers::ALL,
-            Some(Successors::Return) => Registers::NONE,
-            Some(Successors::Next(next) | Successors::Jump(next)) => self.live_before(next),
-            Some(Successors::Branch { taken, otherwise }) => {
-                self.live_before(taken).union(self.live_before(otherwise))
-            }
-        }
+        let live_after = |insn| live_after(|at| self.live_before(at), at, insn);
+        self.insn(at).map_or(Registers::ALL, live_after)
     }
 
     /// The load whose value A holds before an instruction, if it is one into A at a constant offset.
