@@ -131,6 +131,33 @@ pub(super) fn chains_agree(judge: &mut dyn Judge) {
     }
 }
 
+/// Numbers of x86-64 and x32 lead to the same tests, with `entry` also masked ones; of each kind of number, some have a
+/// constant verdict, and some are returned.
+pub(super) fn trees_that_contain_others_agree(judge: &mut dyn Judge) {
+    for entry in [false, true] {
+        let mut insns = Vec::new();
+        if entry {
+            insns.extend([Insn::new(Op::LdWordAbs, 4), Insn::branch(Op::JeqK, 7, 0, 3)]);
+            insns.extend([NR, Insn::new(Op::AndK, 0xfff), Insn::new(Op::Ja, 17)]);
+        }
+        insns.extend([NR, Insn::branch(Op::JgeK, 0x4000_0000, 0, 1)]);
+        insns.push(Insn::branch(Op::JgeK, 0x4000_0100, 39, 14));
+        // To one of the two returns before the last.
+        let to = |left: u8, at: u8| left - at + at % 3 % 2;
+        insns.extend((0..14).map(|at| Insn::branch(Op::JeqK, 9 * u32::from(at), to(36, at), 0)));
+        let jeq = |at| Insn::branch(Op::JeqK, 200 + 9 * u32::from(at), to(22, at), 0);
+        insns.extend((0..22).map(jeq));
+        insns.extend([ret(1), ret(2), RET_A, ret(3)]);
+        let program = Program::new(insns).unwrap();
+        let constants = (0..50).map(|at| 9 * at).chain((200..410).step_by(9)).chain([0x100]);
+        let near = constants.flat_map(|k: u32| [k.wrapping_sub(1), k, k + 1]);
+        let numbers = near.flat_map(|k| [k, k.wrapping_add(0x4000_0000), k | 0x1000]);
+        let arch = |data: SeccompData| [SeccompData { arch: 7, ..data }, data];
+        let syscalls: Vec<_> = numbers.map(number).flat_map(arch).collect();
+        judge.syscalls(&program, &syscalls);
+    }
+}
+
 pub(super) fn chains_with_a_second_entry_agree(judge: &mut dyn Judge) {
     for entry in 0..12u8 {
         let mut insns = vec![Insn::new(Op::LdWordAbs, 4), Insn::branch(Op::JgtK, 200, entry, 0)];

@@ -73,6 +73,7 @@ corpus! {
     layout::chains_agree,
     layout::trees_agree,
     layout::trees_with_equality_tests_agree,
+    layout::trees_that_contain_others_agree,
     layout::helper_calls_preserve_scratch_words,
     layout::chains_with_a_second_entry_agree,
     known::header_lengths_agree,
