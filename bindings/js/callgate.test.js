@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { CallgateError, load } from "./index.js";
 
-const callgate = await load(new URL("../wasm/callgate.wasm", import.meta.url));
+const callgate = await load();
 const vectors = new URL("../vectors/", import.meta.url);
 const read = (name) => readFileSync(new URL(name, vectors), "utf8");
 

@@ -54,7 +54,7 @@ const OWN: &[Task] = &[
     },
     Task {
         name: "wasm",
-        summary: "build the WebAssembly module of the bindings, and translate it to Go",
+        summary: "build the WebAssembly module and the packages for JavaScript and Go",
         help: wasm::HELP,
         run: wasm::run,
     },

@@ -129,9 +129,13 @@ pub(super) const VARIANTS: &[Variant] = &[
         name: "Callgate, Go module",
         compiled: Some(When::Start),
         build: |builder| {
+            let module = workspace().join("target/bindings/go");
+            if !module.exists() {
+                return Err(format!("{} is missing: run `cargo xtask wasm`", module.display()));
+            }
             let requirements = format!(
                 "require callgate v0.0.0\nreplace callgate => {:?}\n",
-                workspace().join("bindings/go").display().to_string()
+                module.display().to_string()
             );
             builder.go("go-binding", &[("main.go", BINDING)], &requirements, &[])
         },

@@ -16,8 +16,10 @@ pub(crate) struct Module {
     pub(crate) max_size: usize,
 }
 
-/// The module of the bindings. A release has at most 1 MiB compressed as well.
-pub(super) const BINDINGS: Module = Module { features: "", profile: "wasm", max_size: 2 << 20 };
+/// The module of the bindings, at most 2.5 MiB.
+pub(super) const BINDINGS: Module = Module { features: "", profile: "wasm", max_size: 5 << 19 };
+/// The same for tests, which need no small module.
+pub(super) const QUICK: Module = Module { profile: "wasm-quick", max_size: 8 << 20, ..BINDINGS };
 
 /// The maximum memory of an instance in bytes. Docker's default profile takes 3 MiB; the budget of a diagram takes
 /// at most 100 MB.
