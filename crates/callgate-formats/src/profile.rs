@@ -2,10 +2,10 @@
 
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::template::ValueError;
-use callgate_proof::policy::Policy;
+use callgate_proof::policy::{Policy, Section};
 
 use crate::oci::Dialect;
-use crate::statements::Statements;
+use crate::statements::{Builtin, Statements};
 
 /// A policy, and how the profile asks for its filter to be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub struct Profile {
     pub warnings: Vec<Diagnostic>,
     /// The rules as the text states them, if the options of the reader ask for them.
     pub statements: Option<Statements>,
+    /// The rules of `policy` that the runtime adds in front of those of the text, at most one for each section: runc's ENOSYS
+    /// for numbers above the largest named one.
+    pub added: Vec<Builtin>,
 }
 
 impl Profile {
@@ -34,7 +37,29 @@ impl Profile {
             listener: None,
             warnings: Vec::new(),
             statements: None,
+            added: Vec::new(),
         }
+    }
+
+    /// The policy without the rules that the runtime adds; `None` if it adds none.
+    pub fn own_policy(&self) -> Option<Policy> {
+        let is_added = |section: &Section| {
+            let first = section.rules.first();
+            first.is_some_and(|rule| {
+                self.added.iter().any(|added| {
+                    (added.token, added.verdict) == (section.token(), rule.verdict)
+                        && added.syscalls == rule.syscalls
+                })
+            })
+        };
+        if !self.policy.sections().iter().any(is_added) {
+            return None;
+        }
+        let mut sections = self.policy.sections().to_vec();
+        for section in sections.iter_mut().filter(|section| is_added(section)) {
+            section.rules.remove(0);
+        }
+        Policy::new(sections, self.policy.bad_arch()).ok()
     }
 
     /// The profile without variables, whose values are these.

@@ -1,7 +1,7 @@
 //! Reads a text in any policy language, as its users do: the filters that it installs.
 
 use callgate_bpf::{Arch, SeccompData, Verdict};
-use callgate_formats::oci::Dialect;
+use callgate_formats::oci::{Dialect, EnosysAbove};
 use callgate_formats::systemd::UnitText;
 use callgate_formats::{firecracker, kafel, lxc, minijail, oci, snap, systemd};
 use callgate_proof::diagram::{DiagramError, Func, Store};
@@ -29,6 +29,22 @@ pub struct ReadText {
 /// # Panics
 /// If there is no such language, or no architecture.
 pub fn read(language: &str, text: &str, arches: &[Arch]) -> Result<ReadText, String> {
+    read_with(language, text, arches, None)
+}
+
+/// As [`read`], but a container profile with or without runc's rule for numbers above the largest named one.
+///
+/// # Errors
+/// The messages of the reader.
+///
+/// # Panics
+/// If there is no such language, or no architecture.
+pub fn read_with(
+    language: &str,
+    text: &str,
+    arches: &[Arch],
+    enosys_above: Option<EnosysAbove>,
+) -> Result<ReadText, String> {
     let native = arches[0];
     let profile = match language {
         "systemd" => {
@@ -60,6 +76,7 @@ pub fn read(language: &str, text: &str, arches: &[Arch]) -> Result<ReadText, Str
                 "oci" | "k8s" => Dialect::Oci,
                 other => panic!("unknown language {other}"),
             });
+            options.enosys_above = enosys_above;
             oci::read(text, &options)
         }
     };

@@ -30,6 +30,9 @@ pub struct Description<'a> {
     form: Form<'a>,
     pub(crate) flags: FilterFlags,
     pub(crate) listener: bool,
+    /// The profile with this policy.
+    #[cfg(feature = "oci")]
+    pub(crate) profile: Option<&'a Profile>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,21 +44,30 @@ enum Form<'a> {
 impl<'a> Description<'a> {
     /// The filter of a policy, without flags.
     pub fn policy(policy: &'a Policy) -> Description<'a> {
-        let flags = FilterFlags::default();
-        Description { form: Form::Policy(policy), flags, listener: false }
+        Description::new(Form::Policy(policy))
     }
 
     /// A program for machines of this byte order, without flags.
     pub fn program(program: &'a LongProgram, endian: Endian) -> Description<'a> {
-        let flags = FilterFlags::default();
-        Description { form: Form::Program(program, endian), flags, listener: false }
+        Description::new(Form::Program(program, endian))
+    }
+
+    fn new(form: Form<'a>) -> Description<'a> {
+        Description {
+            form,
+            flags: FilterFlags::default(),
+            listener: false,
+            #[cfg(feature = "oci")]
+            profile: None,
+        }
     }
 
     /// The filter of a profile, with its flags and its listener.
     #[cfg(feature = "oci")]
     pub fn profile(profile: &'a Profile) -> Description<'a> {
         let listener = profile.listener.is_some();
-        Description { flags: profile.flags, listener, ..Description::policy(&profile.policy) }
+        let (flags, own) = (profile.flags, Some(profile));
+        Description { flags, listener, profile: own, ..Description::policy(&profile.policy) }
     }
 
     /// The same filter with these flags.

@@ -38,7 +38,8 @@ pub fn convert_text(input: &[u8]) {
                     continue;
                 }
             };
-            let read = languages::read(target.name(), &converted.text, &converted.arches);
+            let (arches, enosys) = (&converted.arches, Some(converted.enosys_above));
+            let read = languages::read_with(target.name(), &converted.text, arches, enosys);
             let written: ReadText = read.unwrap_or_else(|why| panic!("{why}\n{}", converted.text));
             let mut rng = Rng::new(1);
             for _ in 0..SYSCALLS {

@@ -4,28 +4,25 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use callgate::SeccompData;
 use callgate::convert::{
     ConvertError, Converted, Example, ListForm, Loss, Target, UNNAMED, convert_diagram,
 };
 use callgate::diagram::{Func, Store};
 use callgate::formats::CONTAINER_DEFAULT;
-use callgate::{SeccompData, Verdict};
 use clap::ValueHint;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::options::{Format, PROMPT, SourceOptions, is_resource_name};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Filter, Source, Stack};
+use crate::source::{BUILT_IN, Source, Stack};
 use callgate::formats::diagnostics::quote::shorten;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
-/// The exit status if the target cannot express the filter.
+/// The exit status if the target cannot express all of the filter.
 const INEXPRESSIBLE: u8 = 1;
-
-/// The errno of the rules that runc adds to profiles.
-const ENOSYS: u16 = 38;
 
 /// Write a filter as a policy in another language and prove that both are equivalent
 #[derive(Debug, clap::Args)]
@@ -36,9 +33,13 @@ the source, for all architectures, syscall numbers and arguments; otherwise,
 nothing is written.
 
 If the target cannot express the filter, prints the reasons, each with a syscall
-as an example, and exits with status 1. With --closest, writes the nearest
-policy that never permits more than the source, and prints what is lost. Denials
-count as equal: KILL may become ERRNO.
+as an example, and exits with status 1. With --closest, also writes the nearest
+policy that never permits more than the source. Denials count as equal: KILL may
+become ERRNO.
+
+The rule that runc adds to profiles (ENOSYS for numbers above the largest named
+one) is not part of a profile, so it is neither written nor lost. A note shows
+where the runtime of the policy does something else than that of the source.
 
 --list writes an allowlist as a denylist, or the reverse: one of the two may be
 much shorter. Both do the same with all syscalls that Callgate knows, but not
@@ -48,11 +49,12 @@ Examples:
   callgate convert profile.json --to kafel -o nsjail.policy
   callgate convert pid:1234 --to docker -o profile.json
   callgate convert foo.service --to podman --closest
-  callgate convert profile.json --to docker --list denied
+  callgate convert profile.json --arch x86_64 --to docker --list denied
   callgate convert --original -o my-profile.json
   callgate convert filter.bpf --to systemd --closest -o foo.service.d/a.conf
 
-Exit status: 0 success, 1 the target cannot express the filter, 2 error.")]
+Exit status: 0 the policy has the meaning of the source, 1 the target cannot
+express all of the filter, 2 error.")]
 pub(crate) struct ConvertArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
@@ -71,7 +73,7 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Write the nearest stricter policy if the target cannot express the filter
+    /// Write the nearest stricter policy if the target cannot express the filter; the exit status is 1 then, too
     #[arg(long)]
     closest: bool,
 
@@ -120,13 +122,13 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
         );
     }
     let mut store = Store::new(PROMPT);
-    let mut func = stack.diagram(&mut store)?;
+    let mut source = stack.to_convert(&mut store)?;
     let mut numbers = None;
     if let Some(form) = args.list {
-        let listed = form.apply(&mut store, func, &stack.arches());
+        let listed = form.apply(&mut store, source.own, &stack.arches());
         let listed = listed.map_err(|error| Failure::about(&stack.name, error.to_string()))?;
-        numbers = (listed != func).then_some([func, listed]);
-        func = listed;
+        numbers = (listed != source.own).then_some([source.own, listed]);
+        source = listed.into();
     }
     let mut options = args.reading.to_convert(to)?;
     options.arches = stack.arches();
@@ -134,7 +136,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     options.flags = stack.flags();
     options.listener = stack.listener().cloned();
     options.name = name(args, to)?;
-    let converted = match convert_diagram(&mut store, func, &options) {
+    let converted = match convert_diagram(&mut store, source, &options) {
         Ok(converted) => converted,
         Err(error) => return refuse(&stack, &error, args, to),
     };
@@ -149,13 +151,17 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
     match (args.format, output) {
         (Format::Json, Some(_)) => output::print(&json(to, Some(&converted), &[]))?,
         (Format::Json, None) => report::note(&json(to, Some(&converted), &[])),
-        (Format::Text, _) if converted.losses.is_empty() => {}
         (Format::Text, _) => {
-            let text = format!("{to} cannot express all of the filter. Stricter now:\n");
-            report::note(&(text + &losses(&converted.losses)));
+            if !converted.losses.is_empty() {
+                let text = format!("{to} cannot express all of the filter. Stricter now:\n");
+                report::note(&(text + &losses(&converted.losses)));
+            }
+            if !converted.notes.is_empty() {
+                report::note(&format!("note:\n{}", losses(&converted.notes)));
+            }
         }
     }
-    Ok(0)
+    Ok(if converted.losses.is_empty() { 0 } else { INEXPRESSIBLE })
 }
 
 /// Says what a list of the other form does with numbers without a name.
@@ -218,24 +224,12 @@ fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs, to: Target) -
     if error.losses().is_empty() {
         return Err(Failure::about(&stack.name, error.to_string()).help(error.help()));
     }
-    let is_enosys = |loss: &Loss| {
-        let has = |one: Example| [one.source, one.written].contains(&Verdict::errno(ENOSYS));
-        loss.example.is_some_and(has)
-    };
-    let has_rules_of_runc = Filter::kinds(&stack.filters).container
-        && !args.reading.has_enosys_above()
-        && error.losses().iter().any(is_enosys);
     match args.format {
         Format::Json => output::print(&json(to, None, error.losses()))?,
         Format::Text => {
             let text = format!("{to} cannot express this filter; nothing was written:\n");
             report::note(&(text + &losses(error.losses())));
             report::note(&format!("help: {}\n", error.help()));
-            if has_rules_of_runc {
-                report::note(
-                    "help: runc adds rules for syscalls newer than a profile; --enosys-above off reads it without them\n",
-                );
-            }
         }
     }
     Ok(INEXPRESSIBLE)
@@ -256,7 +250,8 @@ fn losses(losses: &[Loss]) -> String {
             let (name, call) = (syscall::arch_name(arch, data.arch), syscall::show(arch, data));
             let _ = writeln!(text, "    {name} {call}: {source} -> {written}");
         }
-        if names.len() > 1 {
+        // The example names a single one.
+        if names.len() > 1 || !names.is_empty() && loss.example.is_none() {
             text.push_str("    ");
             output::wrap(&mut text, &names.join(" "), 4, 4);
         }
@@ -277,6 +272,7 @@ fn json(target: Target, converted: Option<&Converted>, refused: &[Loss]) -> Stri
         ])
     };
     let losses = converted.map_or(refused, |converted| &converted.losses);
+    let notes = converted.map_or(&[][..], |converted| &converted.notes);
     let arches = converted.map_or(&[][..], |converted| &converted.arches);
     let value = Json::Object(vec![
         ("to", target.name().into()),
@@ -284,6 +280,7 @@ fn json(target: Target, converted: Option<&Converted>, refused: &[Loss]) -> Stri
         ("exact", losses.is_empty().into()),
         ("arches", Json::array(arches.iter().map(|arch| arch.name()))),
         ("losses", Json::array(losses.iter().map(one))),
+        ("notes", Json::array(notes.iter().map(one))),
     ]);
     format!("{value}\n")
 }

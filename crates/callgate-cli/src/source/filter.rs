@@ -52,6 +52,8 @@ pub(crate) struct Rules {
     pub(crate) flags: FilterFlags,
     /// The supervisor to which a runtime passes the notification descriptor.
     listener: Option<Listener>,
+    /// The policy without the rules that the runtime adds, if it adds some.
+    own_policy: Option<Policy>,
     /// Whether they are a profile of a container.
     is_container: bool,
     /// The architectures that results are about.
@@ -75,6 +77,7 @@ impl Rules {
             policy,
             flags,
             listener: None,
+            own_policy: None,
             is_container: false,
             arches,
             statements: None,
@@ -122,7 +125,8 @@ impl Filter {
 
     /// The filter of a profile. Prints its warnings unless the options keep them.
     pub(super) fn of_profile(name: String, profile: Profile, options: &SourceOptions) -> Filter {
-        let Profile { policy, dialect, flags, listener, statements, mut warnings } = profile;
+        let own_policy = profile.own_policy();
+        let Profile { policy, dialect, flags, listener, statements, mut warnings, .. } = profile;
         if !options.keeps_warnings {
             report::warn_all(&name, &warnings);
             warnings.clear();
@@ -134,6 +138,7 @@ impl Filter {
             is_container,
             statements,
             warnings,
+            own_policy,
             ..Rules::new(policy, Vec::new())
         };
         Filter::new(name, FilterContent::Profile(Box::new(rules)))
@@ -288,6 +293,20 @@ impl Filter {
             }
         }
         .map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Its MTBDD without the rules that a runtime adds to a profile.
+    pub(crate) fn own_diagram(&self, store: &mut Store) -> Result<Func> {
+        let own = match &self.content {
+            FilterContent::Profile(rules) => rules.own_policy.as_ref(),
+            FilterContent::Program { .. } => None,
+        };
+        match own {
+            Some(policy) => {
+                compile::diagram(store, policy).map_err(|error| failed(&self.name, &error))
+            }
+            None => self.diagram(store),
+        }
     }
 
     /// Warns if a program compares the architecture, but with none of those of --arch.

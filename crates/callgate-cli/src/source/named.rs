@@ -131,7 +131,11 @@ impl Source {
     /// Reads the filters to write them in another language. Prints warnings, but not about options that affect how
     /// the result is read back.
     pub(crate) fn read_to_convert(&self, options: &SourceOptions, target: Target) -> Result<Stack> {
-        let stack = self.read_stack(options)?;
+        // A combination is made of what the profiles mean without the rules that a runtime adds.
+        let stack = match &self.kind {
+            SourceKind::Combined(_) => self.read_stack(&options.without_runtime_rules())?,
+            _ => self.read_stack(options)?,
+        };
         warn_about_options(&stack.filters, &options.without_those_of(target), false);
         Ok(stack)
     }

@@ -2,6 +2,7 @@
 
 use callgate::bpf::FilterFlags;
 use callgate::compile::{CompileError, Options};
+use callgate::convert;
 use callgate::diagram::{Func, Store};
 use callgate::formats::Listener;
 use callgate::stack::{self, Merged, StackError};
@@ -44,6 +45,17 @@ impl Stack {
     /// The byte order of its machines.
     pub(crate) fn endian(&self) -> Endian {
         self.filters.first().map_or(NATIVE_ENDIAN, Filter::endian)
+    }
+
+    /// What is converted: the combined verdicts, and those without the rules that a runtime adds to a profile. Warns as
+    /// [`Stack::diagram`].
+    pub(crate) fn to_convert(&self, store: &mut Store) -> Result<convert::Source> {
+        match self.filters.as_slice() {
+            [only] => {
+                Ok(convert::Source { applied: only.diagram(store)?, own: only.own_diagram(store)? })
+            }
+            _ => self.diagram(store).map(convert::Source::from),
+        }
     }
 
     /// The MTBDD of the combined verdicts. Warns about flags and listeners, which have effects besides

@@ -116,6 +116,7 @@ fn read_trees(
             listener: lowered.listener,
             warnings: messages,
             statements: lowered.statements,
+            added: lowered.added,
         }),
         _ => {
             debug_assert!(messages.iter().any(|message| message.severity == Severity::Error));

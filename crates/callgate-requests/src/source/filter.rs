@@ -3,6 +3,7 @@
 use callgate::bpf::{FilterFlags, LongProgram};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, Options};
+use callgate::convert;
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Func, Store};
 use callgate::formats::statements::Statements;
@@ -32,6 +33,8 @@ pub struct Filter {
     pub(super) statements: Option<Statements>,
     /// The warnings of the reader.
     warnings: Vec<Diagnostic>,
+    /// The policy without the rules that a runtime adds, if it adds some.
+    own_policy: Option<Policy>,
 }
 
 /// What a filter is.
@@ -53,9 +56,10 @@ impl Filter {
 
     /// A profile, without its warnings.
     pub(crate) fn of_profile(name: String, profile: Profile) -> Filter {
+        let own_policy = profile.own_policy();
         let Profile { policy, flags, listener, warnings, statements, .. } = profile;
         let filter = Filter::of_policy(name, policy, Vec::new());
-        Filter { flags, listener, statements, warnings, ..filter }
+        Filter { flags, listener, statements, warnings, own_policy, ..filter }
     }
 
     /// A program for these architectures.
@@ -70,8 +74,8 @@ impl Filter {
 
     fn new(name: String, content: Content, arches: Vec<Arch>) -> Filter {
         let (flags, listener, weights) = (FilterFlags::NONE, None, None);
-        let (statements, warnings) = (None, Vec::new());
-        Filter { name, content, flags, listener, arches, weights, statements, warnings }
+        let (statements, warnings, own_policy) = (None, Vec::new(), None);
+        Filter { name, content, flags, listener, arches, weights, statements, warnings, own_policy }
     }
 
     /// The same filter, with the rules as its text states them.
@@ -198,6 +202,21 @@ impl Stack {
         let filters = self.filters.iter().map(Filter::description).collect();
         let stack = stack::Stack::new(filters).map_err(failed)?;
         stack::merge(&stack, &self.arches(), options).map_err(failed)
+    }
+
+    /// What is converted: the combined verdicts, and those without the rules that a runtime adds to a profile.
+    ///
+    /// # Errors
+    /// If a filter is too complex.
+    pub fn to_convert(&self, store: &mut Store) -> Result<convert::Source, Messages> {
+        let applied = self.diagram(store)?;
+        let own = match self.filters.as_slice() {
+            [Filter { own_policy: Some(policy), name, .. }] => {
+                compile::diagram(store, policy).map_err(|error| Message::failed(name, &error))?
+            }
+            _ => applied,
+        };
+        Ok(convert::Source { applied, own })
     }
 
     /// The diagram of the combined verdicts.

@@ -44,7 +44,8 @@ fn policy(analysis: &mut Analysis<'_>, target: Target, closest: bool) -> Result<
     options.flags = analysis.stack.flags();
     let filters = &analysis.stack.filters;
     options.listener = filters.iter().find_map(|filter| filter.listener.clone());
-    let converted = match convert_diagram(&mut analysis.store, analysis.root, &options) {
+    let converting = analysis.stack.to_convert(&mut analysis.store)?;
+    let converted = match convert_diagram(&mut analysis.store, converting, &options) {
         Ok(converted) => converted,
         Err(error) if error.losses().is_empty() => {
             return Err(failed(analysis, error.to_string(), error.help()));
@@ -65,6 +66,7 @@ fn policy(analysis: &mut Analysis<'_>, target: Target, closest: bool) -> Result<
         if !is_exact {
             losses(body, &converted.losses);
         }
+        losses(body, &converted.notes);
         code(body, "Policy", &converted.text);
     });
     let file = Some((file_name(target).to_owned(), converted.text));
@@ -81,8 +83,11 @@ fn refused(target: Target, error: &ConvertError) -> Shown {
     Shown { status, ..Shown::of(vec![section]) }
 }
 
-/// What a language cannot express.
+/// What a language cannot express, or what to know about the policy.
 fn losses(body: &mut Markup, losses: &[Loss]) {
+    if losses.is_empty() {
+        return;
+    }
     body.element("ul", &[], |list| {
         for loss in losses {
             list.element("li", &[], |item| {

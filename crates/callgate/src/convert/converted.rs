@@ -1,18 +1,21 @@
 //! The conversion as a whole.
 
+use super::attempts::{Attempt, attempts};
 use super::error::{ConvertError, ConvertErrorKind};
 use super::fit::Fit;
 use super::languages;
 use super::loss::Loss;
 use super::options::ConvertOptions;
 use super::prove::read_back;
+use super::runtime_notes::runtime_notes;
+use super::source::Source;
 use super::strictness::laxer;
 use super::target::Target;
 use crate::Description;
 use crate::error::Result;
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::syscalls::Arch;
-use callgate_formats::oci::BAD_ARCH;
+use callgate_formats::oci::{BAD_ARCH, EnosysAbove};
 use callgate_proof::diagram::{Func, Store};
 
 /// A policy in another language.
@@ -24,6 +27,11 @@ pub struct Converted {
     pub arches: Vec<Arch>,
     /// What was lost; nothing without [`ConvertOptions::closest`].
     pub losses: Vec<Loss>,
+    /// What to know about the policy that is not a loss: what a runtime does otherwise than that of the source, by rules of its
+    /// own, and what other programs cannot read.
+    pub notes: Vec<Loss>,
+    /// Whether a container profile was compared with runc's rule for numbers above the largest named one, or without.
+    pub enosys_above: EnosysAbove,
 }
 
 /// Converts a filter to a policy in another language; see the [module](super).
@@ -36,12 +44,12 @@ pub fn convert<'a>(
 ) -> Result<Converted> {
     let filter = filter.into();
     let mut store = Store::default();
-    let func = filter.diagram(&mut store)?;
+    let source = Source::of(&mut store, &filter)?;
     let mut options = options.clone();
     if options.arches.is_empty() {
         options.arches = filter.arches();
     }
-    Ok(convert_diagram(&mut store, func, &options)?)
+    Ok(convert_diagram(&mut store, source, &options)?)
 }
 
 /// As [`convert`], for the MTBDD of any filter, such as a stack.
@@ -50,11 +58,64 @@ pub fn convert<'a>(
 /// As [`convert`].
 pub fn convert_diagram(
     store: &mut Store,
-    func: Func,
+    source: impl Into<Source>,
     options: &ConvertOptions,
 ) -> Result<Converted, ConvertError> {
+    let source = source.into();
+    let mut best: Option<(Cost, Result<Converted, ConvertError>)> = None;
+    for attempt in attempts(source, options) {
+        let own = ConvertOptions { enosys_above: Some(attempt.enosys_above), ..options.clone() };
+        let mut added = 0;
+        let result = convert_once(store, attempt, &own).and_then(|(mut converted, written)| {
+            let text = (&*converted.text, written);
+            let notes = runtime_notes(store, text, (source, attempt), options, &converted.arches)?;
+            added = notes.len();
+            converted.notes.extend(notes);
+            Ok(converted)
+        });
+        let cost = cost(&result, added);
+        let is_better = best.as_ref().is_none_or(|(least, _)| match options.target.is_profile() {
+            true => cost < *least,
+            // If something is lost anyway, rather the rule of the runtime than what the profile says.
+            false => (cost.0, cost.1, cost.2) <= (least.0, least.1, least.2),
+        });
+        if is_better {
+            best = Some((cost, result));
+        }
+        if cost == NOTHING {
+            break;
+        }
+    }
+    let nothing = || Err(ConvertError::defect("nothing was attempted"));
+    best.map_or_else(nothing, |(_, result)| result)
+}
+
+/// Whether there is no policy, the syscalls with losses, the losses, and the notes about the runtime.
+type Cost = (bool, usize, usize, usize);
+
+const NOTHING: Cost = (false, 0, 0, 0);
+
+/// What is lost: the least is the best result.
+fn cost(result: &Result<Converted, ConvertError>, notes: usize) -> Cost {
+    let losses = match result {
+        Ok(converted) => converted.losses.as_slice(),
+        Err(error) if error.losses().is_empty() => return (true, usize::MAX, usize::MAX, 0),
+        Err(error) => error.losses(),
+    };
+    let syscalls = losses.iter().map(|loss| loss.syscalls.len()).sum();
+    (result.is_err(), syscalls, losses.len(), notes)
+}
+
+/// Converts a function to a policy, which is read back as the options say.
+fn convert_once(
+    store: &mut Store,
+    attempt: Attempt,
+    options: &ConvertOptions,
+) -> Result<(Converted, Func), ConvertError> {
+    let func = attempt.func;
     store.reset_steps();
     let mut fit = Fit::new(store, func, &options.arches)?;
+    fit.applied = attempt.applied;
     if fit.arches.is_empty() {
         let why = "the filter is the same for all architectures, and none is given".to_owned();
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
@@ -68,6 +129,7 @@ pub fn convert_diagram(
         fit.note(&format!("{} has no place for the path of the listener", options.target));
     }
     let (text, written) = loop {
+        fit.take_notes();
         let text = languages::write(&mut fit, options)?;
         if !fit.is_exact() && !options.closest {
             let losses = fit.into_losses()?;
@@ -93,7 +155,7 @@ pub fn convert_diagram(
         }
         drop_differing(&mut fit, written, options)?;
     };
-    let arches = fit.arches.clone();
+    let (arches, notes) = (fit.arches.clone(), fit.take_notes());
     let losses = fit.into_losses()?;
     let stricter = match losses.is_empty() {
         true if written == func => None,
@@ -101,7 +163,10 @@ pub fn convert_diagram(
         false => find_laxer(store, func, written, options, &arches)?,
     };
     match stricter {
-        None => Ok(Converted { text, arches, losses }),
+        None => {
+            let enosys_above = attempt.enosys_above;
+            Ok((Converted { text, arches, losses, notes, enosys_above }, written))
+        }
         Some(example) => Err(ConvertError::defect(format!(
             "the nearest policy permits more than the filter, for example {example:x?}"
         ))),

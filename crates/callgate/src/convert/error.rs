@@ -76,6 +76,18 @@ impl ConvertError {
     /// What to do.
     pub fn help(&self) -> &'static str {
         match &self.0 {
+            ConvertErrorKind::Inexpressible { losses, .. }
+                if losses.iter().any(Loss::is_about_arches) =>
+            {
+                "--closest accepts these losses and writes the nearest stricter policy; --arch with one architecture \
+                 writes a policy for it alone"
+            }
+            ConvertErrorKind::Inexpressible { losses, .. }
+                if losses.iter().any(Loss::is_about_hosts) =>
+            {
+                "read a policy for all architectures of the host, such as --arch x86_64 --arch x86 --arch x32 for lxc and \
+                 --arch x86_64 --arch x86 for snap; --closest writes the nearest stricter policy"
+            }
             ConvertErrorKind::Inexpressible { .. } => {
                 "--closest writes the nearest stricter policy; `callgate compile` makes a program of any filter"
             }

@@ -24,7 +24,11 @@ pub(super) struct Fit<'s> {
     source: Func,
     /// The architectures, each with a function of its own; the main one first.
     pub(super) arches: Vec<Arch>,
+    /// The filter with the rules of its runtime, if the runtime of the policy is expected to add the same.
+    pub(super) applied: Option<Func>,
     losses: Losses,
+    /// What to know about the policy that is not a loss.
+    notes: Losses,
     /// Why a change permits more than the filter does.
     laxer: Option<String>,
     /// The alternatives that were found; many syscalls have the same function.
@@ -38,9 +42,17 @@ impl<'s> Fit<'s> {
         func: Func,
         given: &[Arch],
     ) -> Result<Fit<'s>, ConvertError> {
-        let (losses, found) = (Losses::default(), HashMap::default());
-        let arches = given.to_vec();
-        let mut fit = Fit { store, func, source: func, arches, losses, laxer: None, found };
+        let mut fit = Fit {
+            store,
+            func,
+            source: func,
+            arches: given.to_vec(),
+            applied: None,
+            losses: Losses::default(),
+            notes: Losses::default(),
+            laxer: None,
+            found: HashMap::default(),
+        };
         let intervals = fit.arch_intervals()?;
         // The function of most tokens is that of the architectures that the filter does not know.
         let size = |interval: &&Interval| interval.last - interval.first;
@@ -86,12 +98,20 @@ impl<'s> Fit<'s> {
 
     /// The numbers of a token, as intervals with the same function.
     pub(super) fn intervals(&self, token: u32) -> Result<Vec<Interval>, ConvertError> {
-        query::partition(self.store, self.numbers(token), Word::NR, MAX_INTERVALS).ok_or_else(
-            || {
-                let arch = Arch::with_token(token).next().map_or("arch tokens", Arch::name);
-                ConvertError::too_many_numbers(MAX_INTERVALS, arch.to_owned())
-            },
-        )
+        self.intervals_of(self.func, token)
+    }
+
+    /// The numbers of a token in any filter, as intervals with the same function.
+    pub(super) fn intervals_of(
+        &self,
+        filter: Func,
+        token: u32,
+    ) -> Result<Vec<Interval>, ConvertError> {
+        let numbers = self.store.follow(filter, Word::ARCH, token);
+        query::partition(self.store, numbers, Word::NR, MAX_INTERVALS).ok_or_else(|| {
+            let arch = Arch::with_token(token).next().map_or("arch tokens", Arch::name);
+            ConvertError::too_many_numbers(MAX_INTERVALS, arch.to_owned())
+        })
     }
 
     /// Whether all numbers in a range have one verdict.
@@ -275,6 +295,18 @@ impl<'s> Fit<'s> {
     /// Notes a loss that changes no verdict.
     pub(super) fn note(&mut self, why: &str) {
         self.losses.note(why);
+    }
+
+    /// Notes what to know about the policy for these syscalls.
+    pub(super) fn remark(&mut self, why: &str, names: &[&'static str]) {
+        let has = |arch: Arch| names.iter().filter(move |name| arch.number(name).is_some());
+        let all = self.arches.iter().flat_map(|arch| has(*arch).map(|name| (*arch, *name)));
+        self.notes.about(why, all);
+    }
+
+    /// What to know about the policy that is not a loss.
+    pub(super) fn take_notes(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.notes).finish()
     }
 
     /// Notes that every policy has this verdict for a syscall.

@@ -36,10 +36,29 @@ impl Example {
     }
 }
 
+/// Why a syscall cannot have rules of its own on each architecture of a container profile.
+pub(super) const AN_ENTRY_IS_FOR_ALL: &str = "an entry is for all architectures of the profile";
+
+/// Why a syscall cannot have rules of its own on each architecture of a host.
+pub(super) const A_RULE_IS_FOR_ALL: &str = "a rule is for all architectures of the host";
+
+/// Why rules for a syscall change others.
+pub(super) const MULTIPLEXED: &str = "libseccomp also applies rules to socketcall and ipc";
+
 /// The maximum number of names in the text of a loss.
 const SHOWN: usize = 6;
 
 impl Loss {
+    /// Whether it is lost because a policy is for several architectures.
+    pub(super) fn is_about_arches(&self) -> bool {
+        [AN_ENTRY_IS_FOR_ALL, MULTIPLEXED].contains(&&*self.why)
+    }
+
+    /// Whether it is lost because the filter does not treat all architectures of a host alike.
+    pub(super) fn is_about_hosts(&self) -> bool {
+        self.why == A_RULE_IS_FOR_ALL
+    }
+
     /// The names of the syscalls, each once.
     pub fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<&str> = self.syscalls.iter().map(|(_, name)| *name).collect();
@@ -75,6 +94,20 @@ impl Losses {
         let loss = self.of(why);
         loss.example.get_or_insert(example);
         loss.syscalls.extend(named);
+    }
+
+    /// Adds an example, which stands for others.
+    pub(super) fn example(&mut self, why: &str, example: Example) {
+        self.of(why).example.get_or_insert(example);
+    }
+
+    /// Adds what changes no verdict of these syscalls.
+    pub(super) fn about(
+        &mut self,
+        why: &str,
+        syscalls: impl IntoIterator<Item = (Arch, &'static str)>,
+    ) {
+        self.of(why).syscalls.extend(syscalls);
     }
 
     /// Adds a loss that changes no verdict.

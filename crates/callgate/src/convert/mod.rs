@@ -9,10 +9,18 @@
 //! syscall the policy permits no more, by the order ALLOW, LOG, TRACE, USER_NOTIF, and equal to each other all actions
 //! that do not run the syscall. This is proved from the MTBDDs of both.
 //!
+//! # Rules of the runtime
+//!
+//! runc lets numbers above the largest one that a profile names fail with ENOSYS. This rule belongs to the runtime, not to the
+//! profile, so a conversion neither writes nor loses it: the filter and the policy are compared both without it, or both with
+//! it ([`Source`]). A policy for other programs has the rule where the language can express it.
+//! [`Converted::notes`] says which syscalls then get another verdict than under the runtime of the source.
+//!
 //! # Steps
 //!
 //! | step | where | what it does |
 //! |---|---|---|
+//! | attempt | `attempts.rs` | with or without the rules of the runtime |
 //! | fit | `fit.rs` | replaces what the target cannot express, and notes each loss |
 //! | conditions | `alternatives.rs` | disjunctions of conjunctions per verdict, from the MTBDD |
 //! | write | `languages` | the text |
@@ -37,6 +45,7 @@
 //! ```
 
 mod alternatives;
+mod attempts;
 mod converted;
 mod error;
 mod fit;
@@ -46,6 +55,8 @@ mod list_form;
 mod loss;
 mod options;
 mod prove;
+mod runtime_notes;
+mod source;
 mod strictness;
 mod target;
 
@@ -54,4 +65,5 @@ pub use error::ConvertError;
 pub use list_form::{ListForm, UNNAMED};
 pub use loss::{Example, Loss};
 pub use options::ConvertOptions;
+pub use source::Source;
 pub use target::Target;

@@ -19,7 +19,8 @@ pub struct ConvertOptions {
     pub closest: bool,
     /// The kernel for which the policy is read back.
     pub kernel: KernelVersion,
-    /// Whether numbers above the largest named one fail with ENOSYS; `None` takes the default of the dialect.
+    /// Whether a container profile is read back with runc's rule that numbers above the largest named one fail with ENOSYS.
+    /// `None`: the rule belongs to the runtime; source and policy are compared both with or both without it.
     pub enosys_above: Option<EnosysAbove>,
     /// The version of systemd.
     pub systemd: SystemdVersion,

@@ -1,6 +1,7 @@
 //! The nearest stricter policy.
 
-use callgate::convert::{Target, convert};
+use callgate::convert::{ConvertOptions, ListForm, Target, convert, convert_diagram};
+use callgate::diagram::Store;
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, Dialect};
 use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
@@ -204,5 +205,131 @@ fn systemd_gets_errno_0_for_single_syscalls() {
         assert!(converted.text.ends_with(expected), "{}", converted.text);
         let lost = converted.losses.iter().flat_map(|loss| &loss.syscalls);
         assert!(lost.copied().all(|(arch, _)| arch == Arch::X32), "{:?}", converted.losses);
+    }
+}
+
+/// The meaning of a profile or a resource without the rules of runtimes.
+fn read(text: &str, arches: &[Arch]) -> Policy {
+    let mut options = oci::ReadOptions::new(arches[0], KernelVersion { major: 6, minor: 18 });
+    options.dialect = Some(Dialect::Oci);
+    options.arches = arches.to_vec();
+    oci::read(text, &options).unwrap().policy
+}
+
+#[test]
+fn values_are_listed_where_a_mask_would_be_too_large() {
+    let families = (100..=104).map(|family| format!("f == {family}")).collect::<Vec<_>>();
+    let text =
+        format!("ALLOW {{ read, socket(f) {{ {} }} }} DEFAULT ERRNO(1)", families.join(" || "));
+    for target in [Target::Oci, Target::Docker, Target::Podman, Target::Kubernetes] {
+        let converted = closest(&text, target);
+        let lost: Vec<_> = converted.losses.iter().flat_map(|loss| &loss.syscalls).collect();
+        assert!(lost.iter().all(|(arch, _)| *arch == Arch::X32), "{target} {lost:?}");
+        let numbers = converted.text.split(|c: char| !c.is_ascii_digit());
+        assert!(numbers.filter_map(|one| one.parse::<u64>().ok()).all(|one| one < 1 << 53));
+        assert_eq!(
+            verdict(&read(&converted.text, &[Arch::X86_64]), "socket", &[104]),
+            Verdict::ALLOW
+        );
+    }
+}
+
+#[test]
+fn only_what_a_resource_cannot_say_is_lost() {
+    let text = "ALLOW { read, lseek(fd, offset) { offset == 7 || offset == 0x8000000000000000 } } \
+                ERRNO(2) { write(fd, buf, count) { fd == 3 && count == 0xffffffffffffffff } } \
+                ALLOW { write } DEFAULT ERRNO(1)";
+    let converted = closest(text, Target::Kubernetes);
+    let written = read(&converted.text, &[Arch::X86_64]);
+    assert_eq!(verdict(&written, "lseek", &[0, 7]), Verdict::ALLOW);
+    assert_eq!(verdict(&written, "lseek", &[0, 1 << 63]), Verdict::errno(1));
+    // What is denied with one count only is denied with all, but for this descriptor only.
+    assert_eq!(verdict(&written, "write", &[4, 0, u64::MAX]), Verdict::ALLOW);
+    assert!(!verdict(&written, "write", &[3, 0, u64::MAX]).permits());
+    let why = "values and masks of the resource are below 2^63";
+    let loss = converted.losses.iter().find(|loss| loss.why == why).unwrap();
+    assert_eq!(loss.names(), ["lseek", "write"]);
+}
+
+/// Each architecture permits other arguments; all permit what is written.
+#[test]
+fn a_syscall_gets_what_all_architectures_permit() {
+    let rule = |arch: Arch, values: &[u64]| {
+        let tests = values
+            .iter()
+            .map(|value| Condition::test(Test::new(Field::arg_low(0).unwrap(), Cmp::Eq, *value)));
+        let syscalls = SyscallSet::one(arch.number("personality").unwrap());
+        vec![Rule { syscalls, when: Condition::any(tests), verdict: Verdict::ALLOW }]
+    };
+    let section = |arch, values| Section::new(arch, rule(arch, values), Verdict::errno(1));
+    let sections = vec![section(Arch::X86_64, &[1, 2, 3]), section(Arch::X86, &[2, 3, 4])];
+    let policy = Policy::new(sections, Verdict::KILL_THREAD).unwrap();
+    let converted = convert(&policy, &closest_options(Target::Podman)).unwrap();
+    let written = read(&converted.text, &[Arch::X86_64, Arch::X86]);
+    for arch in [Arch::X86_64, Arch::X86] {
+        let of = |value| {
+            let nr = arch.number("personality").unwrap();
+            let args = [value, 0, 0, 0, 0, 0];
+            written.evaluate(&SeccompData {
+                nr,
+                arch: arch.token(),
+                args,
+                ..SeccompData::default()
+            })
+        };
+        let found: Vec<u64> = (0..6).filter(|value| of(*value).permits()).collect();
+        assert_eq!(found, [2, 3], "{arch}");
+    }
+}
+
+/// A denial of some arguments of `socket` denies all sockets of `socketcall`, but x86 stays an architecture of the profile.
+#[test]
+fn a_denial_behind_a_multiplexer_costs_no_architecture() {
+    let arches = [Arch::X86_64, Arch::X86, Arch::X32];
+    let rule = |arch: Arch| {
+        let family = if arch.is_64bit() { Field::arg(0) } else { Field::arg_low(0) };
+        let when = Condition::test(Test::new(family.unwrap(), Cmp::Eq, 38));
+        let syscalls = SyscallSet::one(arch.number("socket").unwrap());
+        Rule { syscalls, when, verdict: Verdict::errno(1) }
+    };
+    let both = vec![rule(Arch::X86_64), rule(Arch::X32)];
+    let both = Section::new(Arch::X86_64, both, Verdict::ALLOW).and_arch(Arch::X32).unwrap();
+    let x86 = Section::new(Arch::X86, vec![rule(Arch::X86)], Verdict::ALLOW);
+    let policy = Policy::new(vec![both, x86], Verdict::KILL_THREAD).unwrap();
+    let converted = convert(&policy, &closest_options(Target::Docker)).unwrap();
+    assert!(arches.iter().all(|arch| converted.arches.contains(arch)), "{:?}", converted.arches);
+    let written = read(&converted.text, &arches);
+    assert_eq!(verdict(&written, "socket", &[1]), Verdict::ALLOW);
+    assert_eq!(verdict(&written, "socket", &[38]), Verdict::errno(1));
+    assert_eq!(converted.losses.len(), 1, "{:?}", converted.losses);
+    assert_eq!(converted.losses[0].syscalls, [(Arch::X86, "socketcall")]);
+}
+
+/// The bits of the high half are not tested where all values with another one are denied, too.
+#[test]
+fn a_denylist_of_values_needs_no_large_masks() {
+    let values = [0u64, 8, 0x2_0000, 0xffff_ffff];
+    let entry = |value: &u64| {
+        format!(
+            r#"{{"names": ["personality"], "action": "SCMP_ACT_ALLOW",
+                "args": [{{"index": 0, "value": {value}, "op": "SCMP_CMP_EQ"}}]}}"#
+        )
+    };
+    let entries = values.iter().map(entry).collect::<Vec<_>>().join(", ");
+    let arches = [Arch::X86_64, Arch::X86, Arch::X32];
+    let profile = read(
+        &format!(r#"{{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{entries}]}}"#),
+        &arches,
+    );
+    let mut store = Store::default();
+    let func = store.policy(&profile).unwrap();
+    let func = ListForm::Denied.apply(&mut store, func, &arches).unwrap();
+    for target in [Target::Docker, Target::Podman, Target::Kubernetes] {
+        let mut options = ConvertOptions::new(target);
+        options.arches = arches.to_vec();
+        let converted = convert_diagram(&mut store, func, &options);
+        let converted = converted.unwrap_or_else(|error| panic!("{target}: {error}"));
+        let numbers = converted.text.split(|c: char| !c.is_ascii_digit());
+        assert!(numbers.filter_map(|one| one.parse::<u64>().ok()).all(|one| one < 1 << 53));
     }
 }

@@ -59,10 +59,25 @@ fn a_profile_names_syscalls() {
     );
 }
 
+/// runc's rule is not part of a profile, unless the options make it one.
 #[test]
 fn runc_makes_new_numbers_fail_with_enosys() {
-    let found = reasons("ALLOW { read } DEFAULT KILL", Target::Docker);
-    assert!(found.iter().any(|one| one.contains("--enosys-above off")), "{found:?}");
+    let text = "ALLOW { read, write } DEFAULT KILL";
+    let policy = super::support::policy(text, &[Arch::X86_64]);
+    let mut options = ConvertOptions::new(Target::Docker);
+    let converted = convert(&policy, &options).unwrap();
+    let [note] = &converted.notes[..] else { panic!("{:?}", converted.notes) };
+    assert!(note.why.starts_with("runc makes numbers above"), "{note}");
+    let example = note.example.unwrap();
+    assert_eq!([example.source, example.written], [Verdict::KILL_THREAD, Verdict::errno(38)]);
+    assert_eq!(Arch::X86_64.syscall_name(example.data.nr), None);
+    options.enosys_above = Some(oci::EnosysAbove::On);
+    let error = convert(&policy, &options).unwrap_err().to_string();
+    assert!(error.contains("--enosys-above off"), "{error}");
+    // runc adds no rule to a profile that names no number above 0.
+    let policy = super::support::policy("ALLOW { read } DEFAULT KILL", &[Arch::X86_64]);
+    let converted = convert(&policy, &ConvertOptions::new(Target::Docker)).unwrap();
+    assert_eq!(converted.notes, []);
 }
 
 #[test]
@@ -141,7 +156,7 @@ fn rules_of_lxc_and_of_snaps_are_for_all_architectures_of_the_host() {
 #[test]
 fn a_resource_has_no_default_errno_and_63_bits() {
     let text =
-        "ALLOW { read, lseek(fd, offset) { offset == 0x8000000000000000 } } DEFAULT ERRNO(38)";
+        "ALLOW { read, lseek(fd, offset) { offset == 0x8000000000000000 } } DEFAULT ERRNO(13)";
     let found = reasons(text, Target::Kubernetes);
     assert!(found.iter().any(|one| one.contains("no errno but EPERM")), "{found:?}");
     assert!(found.iter().any(|one| one.contains("below 2^63: lseek")), "{found:?}");

@@ -40,7 +40,8 @@ fn outcome(result: Result<Converted, Error>) -> Result<Result<Converted, Vec<Los
 }
 
 fn read(target: Target, converted: &Converted) -> Result<ReadText, TestCaseError> {
-    let read = languages::read(target.name(), &converted.text, &converted.arches);
+    let (arches, enosys) = (&converted.arches, Some(converted.enosys_above));
+    let read = languages::read_with(target.name(), &converted.text, arches, enosys);
     read.map_err(|messages| TestCaseError::fail(format!("{messages}\n{}", converted.text)))
 }
 

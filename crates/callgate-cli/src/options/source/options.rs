@@ -73,6 +73,10 @@ pub(crate) struct SourceOptions {
     #[arg(skip)]
     pub(super) statements: bool,
 
+    /// Whether profiles are read without the rules that runtimes add, unless --enosys-above says otherwise.
+    #[arg(skip)]
+    pub(super) without_runtime_rules: bool,
+
     /// Whether filters keep the warnings of their readers, which are not printed then.
     #[arg(skip)]
     pub(crate) keeps_warnings: bool,
@@ -147,6 +151,11 @@ impl SourceOptions {
         Ok(options)
     }
 
+    /// Like `self`, but by default without the rules that runtimes add to profiles.
+    pub(crate) fn without_runtime_rules(&self) -> SourceOptions {
+        SourceOptions { without_runtime_rules: true, ..self.clone() }
+    }
+
     /// The file that is given for a base profile, which the source names or one of its base profiles.
     pub(crate) fn base_file(&self, name: &str, is_in_source: bool) -> Option<&Path> {
         // A file for this name takes precedence.
@@ -171,11 +180,6 @@ impl SourceOptions {
             _ => {}
         }
         options
-    }
-
-    /// Whether --enosys-above is given.
-    pub(crate) fn has_enosys_above(&self) -> bool {
-        self.enosys_above.is_some()
     }
 
     pub(super) fn kernel(&self) -> Result<KernelVersion> {

@@ -17,7 +17,10 @@ impl SourceOptions {
         Ok(Reading {
             arches: self.arch.clone(),
             caps: self.caps,
-            enosys_above: self.enosys_above.map(oci::EnosysAbove::from),
+            enosys_above: self
+                .enosys_above
+                .map(oci::EnosysAbove::from)
+                .or(self.without_runtime_rules.then_some(oci::EnosysAbove::Off)),
             systemd: self.systemd,
             strict: self.strict,
             endian: self.endian.map(Endian::from),

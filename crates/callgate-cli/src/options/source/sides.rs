@@ -80,6 +80,7 @@ impl SourceOptions {
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),
             statements: self.statements || both.statements,
+            without_runtime_rules: both.without_runtime_rules,
             keeps_warnings: self.keeps_warnings || both.keeps_warnings,
             warns_later: self.warns_later || both.warns_later,
             own: Some((suffix, Box::new(self.clone()))),

@@ -11,7 +11,7 @@ use crate::oci::model::{Entry, Model};
 use crate::oci::options::ReadOptions;
 use crate::profile::Listener;
 use crate::ruleset::{RuleSet, sections};
-use crate::statements::{Statements, other_abis};
+use crate::statements::{Builtin, Statements, other_abis};
 use crate::syntax::reader::Reader;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::syscalls::{Arch, KnownSyscall};
@@ -25,6 +25,8 @@ pub(in crate::oci) struct Lowered {
     pub(in crate::oci) listener: Option<Listener>,
     /// What the profile states, if it was asked for.
     pub(in crate::oci) statements: Option<Statements>,
+    /// The rules that the runtime adds.
+    pub(in crate::oci) added: Vec<Builtin>,
 }
 
 /// The verdict for syscalls of an architecture that the filter does not cover: libseccomp's default.
@@ -59,6 +61,7 @@ pub(in crate::oci) fn lower(
     let mut sections = sections(&rules, model.default.verdict, BAD_ARCH);
     let permissive =
         matches!(model.default.verdict.action(), Action::Allow | Action::Log | Action::Trace(_));
+    let mut added = Vec::new();
     let enosys = options.enosys_above.unwrap_or(dialect.enosys_above());
     if enosys != EnosysAbove::Off && !permissive {
         let listed = listed_arches(model, dialect, options, &arches);
@@ -66,19 +69,17 @@ pub(in crate::oci) fn lower(
         let names = entries.iter().flat_map(|entry| &entry.names);
         let named: Vec<KnownSyscall> = names.filter_map(|name| name.syscall).collect();
         for section in &mut sections {
-            let rule = enosys_above(section, &named, counts);
-            if let (Some(stated), Some(rule)) = (&mut stated, rule) {
-                stated.builtin.push(rule);
-            }
+            added.extend(enosys_above(section, &named, counts));
         }
     }
     if let Some(stated) = &mut stated {
+        stated.builtin.extend(added.iter().cloned());
         stated.builtin.extend(other_abis(&sections, BAD_ARCH));
     }
     match Policy::new(sections, BAD_ARCH) {
         Ok(policy) => {
             let (flags, listener) = (model.flags, model.listener.clone());
-            Some(Lowered { policy, flags, listener, statements: stated })
+            Some(Lowered { policy, flags, listener, statements: stated, added })
         }
         Err(error) => {
             reader.error(model.at, error.to_string());

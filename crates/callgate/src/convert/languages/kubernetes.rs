@@ -5,7 +5,7 @@
 
 use super::named_rules::NamedLanguage;
 use super::numbering::Unlisted;
-use super::oci::{fit_verdicts, profile};
+use super::oci::{MAX_EXACT, fit_verdicts, has_enosys, profile};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
@@ -26,7 +26,8 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
     }
     fit.arches.retain(|arch| has_resource_arch(*arch));
-    fit_verdicts(fit, Dialect::Oci)?;
+    // The resource has errnos up to 4095, but libseccomp rejects the last one.
+    fit_verdicts(fit, Dialect::Runc)?;
     for (old, new, why) in [
         (Verdict::errno(0), Verdict::errno(EPERM), "errnoRet 0 means EPERM in this resource"),
         (Verdict::trace(0), Verdict::trace(EPERM), "errnoRet 0 means 1 in this resource"),
@@ -35,7 +36,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     }
     let unlisted = Unlisted {
         why: "the resource names syscalls, and its default action has no errno but EPERM",
-        enosys_above: false,
+        enosys_above: has_enosys(options),
         kills_other_abi: true,
         can_be_default,
         fallback: Verdict::errno(EPERM),
@@ -44,6 +45,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         refuses_conflicts: true,
         reaches_multiplexed: true,
         has_fixed_arches: false,
+        max_number: MAX_EXACT,
         unsayable,
     };
     let profile = profile(fit, options, unlisted, language)?;

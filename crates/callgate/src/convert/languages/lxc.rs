@@ -37,6 +37,7 @@ pub(super) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
         refuses_conflicts: true,
         reaches_multiplexed: false,
         has_fixed_arches: true,
+        max_number: u64::MAX,
         unsayable: |_, _| None,
     };
     let rules = named_rules(fit, &numbering, language)?;

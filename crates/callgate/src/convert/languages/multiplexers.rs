@@ -11,9 +11,6 @@ use callgate_formats::ruleset::{RuleSet, sections};
 use callgate_proof::diagram::Func;
 use callgate_proof::policy::Policy;
 
-/// Why rules for a syscall change others.
-pub(super) const MULTIPLEXED: &str = "libseccomp also applies rules to socketcall and ipc";
-
 /// The multiplexers.
 pub(in crate::convert) const MULTIPLEXERS: [&str; 2] = ["socketcall", "ipc"];
 

@@ -4,12 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::comparisons::{self, Rules};
-use super::multiplexers::{MULTIPLEXED, behind, is_multiplexer, multiplexer};
+use super::comparisons::{self, Rules, Said, Saying};
+use super::multiplexers::{behind, is_multiplexer, multiplexer};
 use super::numbering::Numbering;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
-use crate::convert::strictness::strictest;
+use crate::convert::loss::{A_RULE_IS_FOR_ALL, AN_ENTRY_IS_FOR_ALL, MULTIPLEXED};
+use crate::convert::strictness::{is_as_strict, laxer, strictest};
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -28,6 +29,8 @@ pub(super) struct NamedLanguage {
     pub(super) reaches_multiplexed: bool,
     /// Whether the language determines the architectures, not the policy.
     pub(super) has_fixed_arches: bool,
+    /// The largest number that all programs which read the language keep.
+    pub(super) max_number: u64,
     /// Why a comparison of a syscall cannot be written; `None` if it can.
     pub(super) unsayable: fn(&'static str, &Comparison) -> Option<&'static str>,
 }
@@ -115,60 +118,32 @@ fn of_name(
     }
     let Some((first, nr)) = numbers.first().copied() else { return Ok(Rules::new()) };
     let func = fit.syscall(first.token(), nr);
-    let why = match of_func(fit, func, first, name, numbering)? {
-        Ok(rules) => {
-            let comparisons = || rules.iter().flat_map(|(_, all)| all);
-            let mut differs = comparisons().find_map(|one| (language.unsayable)(name, one));
-            for arch in fit.arches.clone() {
-                let has_number = numbers.iter().any(|(own, _)| *own == arch);
-                // Other languages name their architectures, and can do without this one.
-                if language.has_fixed_arches
-                    && language.reaches_multiplexed
-                    && !has_number
-                    && !multiplexed_alike(fit, arch, name, &rules, numbering)?
-                {
-                    differs = Some(MULTIPLEXED);
-                }
-                if language.refuses_conflicts
-                    && !has_number
-                    && meanings.is_refused_without_number(arch, name, &rules, numbering)
-                {
-                    differs = Some(CONFLICTING);
-                }
-            }
-            for (arch, nr) in &numbers {
-                let wanted = fit.syscall(arch.token(), *nr);
-                let key = (*arch, rules.clone());
-                // The default action depends on the number.
-                let has_rules = rules.iter().any(|(verdict, _)| *verdict != numbering.default);
-                let known = meanings.of_syscalls.get(&key).copied().filter(|_| has_rules);
-                let own = match known {
-                    Some(own) => own,
-                    None => meaning(fit, *arch, *nr, &rules, numbering, language)?,
-                };
-                meanings.of_syscalls.insert(key, own);
-                match own {
-                    Ok(own) if own == wanted => {
-                        if language.reaches_multiplexed
-                            && !multiplexed_alike(fit, *arch, name, &rules, numbering)?
-                        {
-                            differs = Some(MULTIPLEXED);
-                        }
-                    }
-                    Ok(_) if language.has_fixed_arches => {
-                        differs = Some("a rule is for all architectures of the host");
-                    }
-                    Ok(_) => differs = Some("an entry is for all architectures of the profile"),
-                    Err(why) => differs = Some(why),
-                }
-            }
-            match differs {
-                None => return Ok(rules),
-                Some(why) => why,
-            }
-        }
-        Err(unsayable) => unsayable.why(),
+    let Said { rules, why } = of_func(fit, func, first, name, numbering, language)?;
+    let why = match why {
+        Some(why) => why,
+        None => match difference(fit, name, &numbers, &rules, numbering, language, meanings)? {
+            Some(why) => why,
+            None => return Ok(rules),
+        },
     };
+    // The rules of the main architecture, if they are strict enough for the others; or those for what all permit.
+    let mut permitted = func;
+    for (arch, nr) in &numbers {
+        let own = fit.syscall(arch.token(), *nr);
+        permitted = fit.store.highest_precedence(permitted, own)?;
+    }
+    let combined = (permitted != func)
+        .then(|| of_func(fit, permitted, first, name, numbering, language))
+        .transpose()?;
+    for rules in std::iter::once(rules).chain(combined.map(|said| said.rules)) {
+        if let Some(nearest) = nearest(fit, name, &numbers, &rules, numbering, language, meanings)?
+        {
+            for (arch, nr, meaning) in nearest {
+                fit.replace_syscall((arch, nr), meaning, why)?;
+            }
+            return Ok(rules);
+        }
+    }
     let mut all: Vec<Func> =
         numbers.iter().map(|(arch, nr)| fit.syscall(arch.token(), *nr)).collect();
     let multiplexers = match language.has_fixed_arches && language.reaches_multiplexed {
@@ -204,36 +179,160 @@ fn of_name(
     Ok(rules)
 }
 
-/// The rules for a function of the arguments.
+/// Why the rules of a name do not mean what the filter does, on some architecture; `None` if they do on all.
+fn difference(
+    fit: &mut Fit<'_>,
+    name: &'static str,
+    numbers: &[(Arch, u32)],
+    rules: &Rules,
+    numbering: &Numbering,
+    language: NamedLanguage,
+    meanings: &mut Meanings,
+) -> Result<Option<&'static str>, ConvertError> {
+    let mut differs = None;
+    for arch in fit.arches.clone() {
+        let has_number = numbers.iter().any(|(own, _)| *own == arch);
+        // Other languages name their architectures, and can do without this one.
+        if language.has_fixed_arches
+            && language.reaches_multiplexed
+            && !has_number
+            && !multiplexed_alike(fit, arch, name, rules, numbering)?
+        {
+            differs = Some(MULTIPLEXED);
+        }
+        if language.refuses_conflicts
+            && !has_number
+            && meanings.is_refused_without_number(arch, name, rules, numbering)
+        {
+            differs = Some(CONFLICTING);
+        }
+    }
+    for (arch, nr) in numbers {
+        let wanted = fit.syscall(arch.token(), *nr);
+        match meaning(fit, (*arch, *nr), rules, numbering, language, meanings)? {
+            Ok(own) if own == wanted => {
+                if language.reaches_multiplexed
+                    && !multiplexed_alike(fit, *arch, name, rules, numbering)?
+                {
+                    differs = Some(MULTIPLEXED);
+                }
+            }
+            Ok(_) if language.has_fixed_arches => {
+                differs = Some(A_RULE_IS_FOR_ALL);
+            }
+            Ok(_) => differs = Some(AN_ENTRY_IS_FOR_ALL),
+            Err(why) => differs = Some(why),
+        }
+    }
+    Ok(differs)
+}
+
+/// New functions of syscalls.
+type Changes = Vec<(Arch, u32, Func)>;
+
+/// What rules of a name mean for its number on each architecture, and for the multiplexers; `None` if they permit more than the
+/// filter somewhere, or libseccomp rejects them.
+fn nearest(
+    fit: &mut Fit<'_>,
+    name: &'static str,
+    numbers: &[(Arch, u32)],
+    rules: &Rules,
+    numbering: &Numbering,
+    language: NamedLanguage,
+    meanings: &mut Meanings,
+) -> Result<Option<Changes>, ConvertError> {
+    let mut found = Vec::new();
+    for (arch, nr) in numbers.iter().copied() {
+        let wanted = fit.syscall(arch.token(), nr);
+        match meaning(fit, (arch, nr), rules, numbering, language, meanings)? {
+            Ok(own) if own == wanted => {}
+            Ok(own) if laxer(fit.store, wanted, own)?.is_none() => found.push((arch, nr, own)),
+            _ => return Ok(None),
+        }
+    }
+    for arch in fit.arches.clone() {
+        let has_number = numbers.iter().any(|(own, _)| *own == arch);
+        if language.refuses_conflicts
+            && !has_number
+            && meanings.is_refused_without_number(arch, name, rules, numbering)
+        {
+            return Ok(None);
+        }
+        let Some(nr) = multiplexer(arch, name).filter(|_| language.reaches_multiplexed) else {
+            continue;
+        };
+        if multiplexed_alike(fit, arch, name, rules, numbering)? {
+            continue;
+        }
+        // Rules that permit more are no approximation; denials also apply to the multiplexer.
+        if numbering.default != Verdict::ALLOW {
+            return Ok(None);
+        }
+        let added = behind(fit, (arch, nr), [(name, rules)], numbering.default)?;
+        let own = fit.syscall(arch.token(), nr);
+        found.push((arch, nr, fit.store.highest_precedence(own, added)?));
+    }
+    Ok(Some(found))
+}
+
+/// The rules for a function of the arguments, or for as much of it as can be written without permitting more.
 fn of_func(
     fit: &mut Fit<'_>,
     func: Func,
     arch: Arch,
-    name: &str,
+    name: &'static str,
     numbering: &Numbering,
-) -> Result<Result<Rules, comparisons::Unsayable>, ConvertError> {
+    language: NamedLanguage,
+) -> Result<Said<Rules>, ConvertError> {
     if let Some(verdict) = fit.store.as_verdict(func) {
         let nr = arch.number(name).unwrap_or(0);
         let is_default = numbering.expected_at(arch.token(), nr) == verdict;
-        return Ok(Ok(if is_default { Rules::new() } else { vec![(verdict, Vec::new())] }));
+        let rules = if is_default { Rules::new() } else { vec![(verdict, Vec::new())] };
+        return Ok(Said { rules, why: None });
     }
     let stopped = |stop| ConvertError::of_syscall(stop, || format!("{name} ({arch})"));
-    let mut rules = Rules::new();
+    let mut said = Said { rules: Rules::new(), why: None };
     let mut verdicts = fit.store.verdicts(func);
     // The order of the entries: on a 32-bit ABI, which compares low halves only, conditions may overlap.
     verdicts.sort_by_key(|verdict| Reverse(*verdict));
     for verdict in verdicts.into_iter().filter(|verdict| *verdict != numbering.default) {
         let all = fit.alternatives(func, verdict).map_err(stopped)?;
-        match comparisons::rules(&all, arch).map_err(stopped)? {
-            Ok(own) => rules.extend(own.into_iter().map(|rule| (verdict, rule))),
-            Err(unsayable) => return Ok(Err(unsayable)),
-        }
+        let saying = Saying {
+            arch,
+            max_number: language.max_number,
+            unsayable: &|comparison| (language.unsayable)(name, comparison),
+            widens: !is_as_strict(numbering.default, verdict),
+        };
+        let own = comparisons::rules(&all, &saying).map_err(stopped)?;
+        said.rules.extend(own.rules.into_iter().map(|rule| (verdict, rule)));
+        said.why = said.why.or(own.why);
     }
-    Ok(Ok(rules))
+    Ok(said)
 }
 
 /// What the rules mean on an architecture, or why the runtimes reject them.
 fn meaning(
+    fit: &mut Fit<'_>,
+    (arch, nr): (Arch, u32),
+    rules: &Rules,
+    numbering: &Numbering,
+    language: NamedLanguage,
+    meanings: &mut Meanings,
+) -> Result<Result<Func, &'static str>, ConvertError> {
+    // The default action depends on the number.
+    if rules.iter().all(|(verdict, _)| *verdict == numbering.default) {
+        return new_meaning(fit, arch, nr, rules, numbering, language);
+    }
+    let key = (arch, rules.clone());
+    if let Some(known) = meanings.of_syscalls.get(&key) {
+        return Ok(*known);
+    }
+    let found = new_meaning(fit, arch, nr, rules, numbering, language)?;
+    meanings.of_syscalls.insert(key, found);
+    Ok(found)
+}
+
+fn new_meaning(
     fit: &mut Fit<'_>,
     arch: Arch,
     nr: u32,

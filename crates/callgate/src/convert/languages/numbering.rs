@@ -98,18 +98,7 @@ impl Numbering {
         let permits = matches!(default.action(), Action::Allow | Action::Log | Action::Trace(_));
         let checked = fit.arches.iter().copied().filter(|_| language.enosys_above && !permits);
         for arch in checked {
-            let enosys = Verdict::errno(arch.enosys());
-            let (start, end) = region(arch);
-            let intervals = fit.intervals(arch.token())?;
-            let own = intervals.iter().filter(|one| one.first <= end && start <= one.last);
-            let other = own.filter(|one| fit.store.as_verdict(one.then) != Some(enosys));
-            // The largest number that does not fail with ENOSYS must be named, or one above it.
-            let last = other.map(|one| one.last.min(end)).max().unwrap_or(start);
-            let direct = arch.syscalls().filter(|(_, name)| arch.multiplexed(name).is_none());
-            let numbers: Vec<u32> = direct.map(|(nr, _)| nr).collect();
-            // runc ignores a bound of 0.
-            let above = numbers.iter().filter(|nr| **nr >= last.max(1)).min();
-            let bound = above.or(numbers.iter().max()).copied();
+            let bound = bound(fit, fit.func, arch)?;
             numbering.bounds.extend(bound.map(|bound| (arch, bound)));
         }
         numbering.set_expected(fit);
@@ -117,6 +106,19 @@ impl Numbering {
             numbering.set_expected(fit);
         }
         Ok(numbering)
+    }
+
+    /// Takes the bounds of the filter as its runtime applies it, which is expected to apply the same rule to the policy.
+    pub(super) fn name_bounds(&mut self, fit: &Fit<'_>) -> Result<(), ConvertError> {
+        let permits =
+            matches!(self.default.action(), Action::Allow | Action::Log | Action::Trace(_));
+        if let Some(applied) = fit.applied.filter(|_| !permits) {
+            for arch in self.arches.iter().copied() {
+                let bound = bound(fit, applied, arch)?;
+                self.bounds.extend(bound.map(|bound| (arch, bound)));
+            }
+        }
+        Ok(())
     }
 
     fn set_expected(&mut self, fit: &Fit<'_>) {
@@ -225,6 +227,22 @@ impl Numbering {
         }
         Ok(())
     }
+}
+
+/// The number that must be named so that runc's rule makes no number fail with ENOSYS that does not in this filter.
+fn bound(fit: &Fit<'_>, filter: Func, arch: Arch) -> Result<Option<u32>, ConvertError> {
+    let enosys = Verdict::errno(arch.enosys());
+    let (start, end) = region(arch);
+    let intervals = fit.intervals_of(filter, arch.token())?;
+    let own = intervals.iter().filter(|one| one.first <= end && start <= one.last);
+    let other = own.filter(|one| fit.store.as_verdict(one.then) != Some(enosys));
+    // The largest number that does not fail with ENOSYS must be named, or one above it.
+    let last = other.map(|one| one.last.min(end)).max().unwrap_or(start);
+    let direct = arch.syscalls().filter(|(_, name)| arch.multiplexed(name).is_none());
+    let numbers: Vec<u32> = direct.map(|(nr, _)| nr).collect();
+    // runc ignores a bound of 0.
+    let above = numbers.iter().filter(|nr| **nr >= last.max(1)).min();
+    Ok(above.or(numbers.iter().max()).copied())
 }
 
 /// The numbers of an ABI.

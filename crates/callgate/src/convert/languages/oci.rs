@@ -15,7 +15,7 @@ use callgate_codegen::query;
 use callgate_formats::oci::{
     self, BAD_ARCH, Dialect, EnosysAbove, WriteEntry, WriteProfile, action_of,
 };
-use callgate_formats::ruleset::Comparison;
+use callgate_formats::ruleset::{Comparison, Op};
 
 /// Numbers without an entry.
 fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
@@ -35,17 +35,17 @@ fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
 pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
     let dialect = options.target.dialect().unwrap_or(Dialect::Oci);
     fit_verdicts(fit, dialect)?;
-    let enosys = options.enosys_above.unwrap_or(default_enosys(dialect));
     let language = NamedLanguage {
         refuses_conflicts: dialect != Dialect::Oci,
         reaches_multiplexed: true,
         has_fixed_arches: false,
+        max_number: MAX_EXACT,
         unsayable: |_, _| None,
     };
     if is_for_runc(dialect) {
         fit_notifications(fit)?;
     }
-    let unlisted = unlisted(enosys != EnosysAbove::Off, dialect);
+    let unlisted = unlisted(has_enosys(options), dialect);
     let profile = profile(fit, options, unlisted, language)?;
     oci::write(&profile, dialect).ok_or_else(|| ConvertError::defect("a verdict has no action"))
 }
@@ -61,8 +61,10 @@ pub(super) fn profile(
         BAD_ARCH,
         "container profiles kill syscalls of other architectures (KILL_THREAD)",
     )?;
-    let numbering = Numbering::choose(fit, unlisted)?;
+    let mut numbering = Numbering::choose(fit, unlisted)?;
     let rules = named_rules(fit, &numbering, language)?;
+    numbering.name_bounds(fit)?;
+    note_large_numbers(fit, &rules);
     let mut entries = entries(&rules, &numbering, fit.arches.first().copied());
     if entries.is_empty() {
         // Without an entry there would be no filter at all.
@@ -82,9 +84,29 @@ pub(super) fn profile(
     })
 }
 
-/// Whether a dialect has runc's ENOSYS check.
-fn default_enosys(dialect: Dialect) -> EnosysAbove {
-    if is_for_runc(dialect) { EnosysAbove::On } else { EnosysAbove::Off }
+/// The largest number that programs keep which read JSON numbers as floating-point ones: 2⁵³ - 1.
+pub(super) const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/// Whether the profile is read with runc's ENOSYS check.
+pub(super) fn has_enosys(options: &ConvertOptions) -> bool {
+    options.enosys_above.is_some_and(|how| how != EnosysAbove::Off)
+}
+
+/// Notes the numbers that such programs change.
+fn note_large_numbers(fit: &mut Fit<'_>, rules: &BTreeMap<&'static str, Rules>) {
+    let is_large = |one: &Comparison| {
+        let mask = if let Op::MaskedEq(mask) = one.op() { mask } else { 0 };
+        one.value().max(mask) > MAX_EXACT
+    };
+    let names =
+        rules.iter().filter(|(_, rules)| rules.iter().any(|(_, all)| all.iter().any(is_large)));
+    let names: Vec<&'static str> = names.map(|(name, _)| *name).collect();
+    if !names.is_empty() {
+        fit.remark(
+            "numbers from 2^53, which jq and JavaScript change: do not edit this profile with them",
+            &names,
+        );
+    }
 }
 
 /// Whether runc installs the profiles of a dialect.
@@ -173,8 +195,10 @@ fn entries(
 fn bounds(rules: &BTreeMap<&'static str, Rules>, numbering: &Numbering) -> Option<WriteEntry> {
     let mut names: Vec<&'static str> = Vec::new();
     for (arch, bound) in &numbering.bounds {
+        let direct = rules.keys().filter(|name| arch.multiplexed(name).is_none());
+        let is_reached = direct.filter_map(|name| arch.number(name)).any(|nr| nr >= *bound);
         let name = arch.syscall_name(*bound)?;
-        if !rules.contains_key(name) && !names.contains(&name) {
+        if !is_reached && !names.contains(&name) {
             names.push(name);
         }
     }

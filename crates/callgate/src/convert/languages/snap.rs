@@ -34,6 +34,7 @@ const LANGUAGE: NamedLanguage = NamedLanguage {
     refuses_conflicts: true,
     reaches_multiplexed: true,
     has_fixed_arches: true,
+    max_number: MAX_VALUE,
     unsayable,
 };
 

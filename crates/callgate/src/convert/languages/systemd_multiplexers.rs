@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::comparisons::Rules;
-use super::multiplexers::{MULTIPLEXED, MULTIPLEXERS, behind};
+use super::multiplexers::{MULTIPLEXERS, behind};
 use super::systemd_list::{List, of_name};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
+use crate::convert::loss::MULTIPLEXED;
 use crate::convert::strictness::laxer;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
