@@ -48,7 +48,7 @@ pub(crate) fn one_arch(reading: &SourceOptions, arches: &[Arch]) -> Result<Arch>
 }
 
 /// This machine's architecture if the filter supports it, otherwise the first of the filter.
-fn default_arch(arches: &[Arch]) -> Result<Arch> {
+pub(crate) fn default_arch(arches: &[Arch]) -> Result<Arch> {
     match Arch::native().filter(|native| arches.contains(native)).or(arches.first().copied()) {
         Some(arch) => Ok(arch),
         None => native_arch(),

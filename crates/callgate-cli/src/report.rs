@@ -167,6 +167,17 @@ pub(crate) fn muted<T>(run: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Whether warnings that were printed before are printed again.
+static IS_REPEATING: AtomicBool = AtomicBool::new(true);
+
+/// Runs a function without printing the warnings that were printed before: it reads an input again in another way.
+pub(crate) fn unrepeated<T>(run: impl FnOnce() -> T) -> T {
+    let before = IS_REPEATING.swap(false, Ordering::Relaxed);
+    let result = run();
+    IS_REPEATING.store(before, Ordering::Relaxed);
+    result
+}
+
 /// The printed warnings, each with its input, for pages.
 static PRINTED: Mutex<Vec<(Option<String>, Diagnostic)>> = Mutex::new(Vec::new());
 
@@ -183,6 +194,12 @@ fn print(origin: Option<&str>, message: &Diagnostic) {
         return;
     }
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |(input, known): &(Option<String>, Diagnostic)| {
+        input.as_deref() == origin && known == message
+    };
+    if !IS_REPEATING.load(Ordering::Relaxed) && printed.iter().any(is_same) {
+        return;
+    }
     if printed.len() < MAX_PRINTED {
         printed.push((origin.map(str::to_owned), message.clone()));
     }

@@ -52,15 +52,27 @@ pub(crate) fn read_all<P: AsRef<Path>>(
     files: &[P],
     options: RecordingOptions,
 ) -> Result<Vec<NamedRecording>> {
-    let options = options.resolve()?;
-    files.iter().map(|file| read(file.as_ref(), &options)).collect()
+    read_of_program(files, None, options)
 }
 
-fn read(file: &Path, options: &ReadOptions) -> Result<NamedRecording> {
+/// Like [`read_all`], of audit logs only the records of a program, if one is given.
+pub(crate) fn read_of_program<P: AsRef<Path>>(
+    files: &[P],
+    program: Option<&str>,
+    options: RecordingOptions,
+) -> Result<Vec<NamedRecording>> {
+    let options = options.resolve()?;
+    files.iter().map(|file| read(file.as_ref(), program, &options)).collect()
+}
+
+fn read(file: &Path, program: Option<&str>, options: &ReadOptions) -> Result<NamedRecording> {
     let place = Place::of_path(file);
     let name = place.name();
     let failed = |errors: Diagnostics| Failure::of(&name, errors);
     let mut reader = RecordingReader::new(options);
+    if let Some(program) = program {
+        reader = reader.of_program(program);
+    }
     place.read_log(|part| reader.add(part).map_err(failed))?;
     let read = reader.finish().map_err(failed)?;
     report::warn_all(&name, &read.warnings);

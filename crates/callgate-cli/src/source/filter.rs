@@ -17,7 +17,7 @@ use callgate::{Arch, Description, Endian};
 use callgate_requests::source::arches_in;
 
 use super::violations::violations;
-use crate::options::{CompileOptions, Kinds, SourceOptions, native_arch};
+use crate::options::{CompileOptions, Kinds, SourceOptions};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 
@@ -155,7 +155,7 @@ impl Filter {
             arches = arches_in(&program, endian);
         }
         if arches.is_empty() {
-            arches = vec![native_arch()?];
+            arches = vec![options.machine()?];
         }
         Ok(Filter::new(name, FilterContent::Program { program, endian, arches }))
     }

@@ -99,6 +99,11 @@ impl LoadedSource {
         Ok(checked(stack, options, false))
     }
 
+    /// Whether only this machine has it: the filters of a process.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        matches!(&self.0, Loaded::Other(source) if matches!(source.kind, SourceKind::Process(_)))
+    }
+
     /// Its texts in the languages that can be edited.
     pub(crate) fn texts<'a>(&'a self) -> Vec<Text<'a>> {
         match &self.0 {

@@ -33,7 +33,7 @@ impl PresetSource {
     /// The filter, for the architectures of --arch, or else for all ABIs of this machine.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
         let arches = match options.arch.as_slice() {
-            [] => abis(crate::options::native_arch()?),
+            [] => abis(options.machine()?),
             given => given.to_vec(),
         };
         options.warn_about_containers(&self.name(), "a preset", false);

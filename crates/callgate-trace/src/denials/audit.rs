@@ -1,14 +1,13 @@
 //! Audit records of denials.
 
-use std::borrow::Cow;
-
 use callgate_bpf::verdict::Verdict;
 use callgate_formats::diagnostics::quote::shorten;
 
-use super::line::Parsed;
+use super::line::{Found, Parsed};
 use super::model::{Evidence, LoggedCall};
 use super::tally::Origin;
 use crate::logs::audit::{Record, Unreadable};
+use crate::logs::audit_fields::{fields, programs};
 
 /// A line as an audit record of seccomp; `None` for other lines.
 pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
@@ -29,53 +28,30 @@ pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
         }
     };
     // The last one counts: the name of the program precedes it, which `ausearch -i` prints without escapes.
-    let is_executed = match fields(line, "code").last() {
-        Some("allow" | "log") => true,
-        Some(code) => code
-            .strip_prefix("0x")
-            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-            .is_some_and(|code| Verdict(code).permits()),
-        None => false,
-    };
-    if is_executed {
+    let verdict = fields(line, "code").last().and_then(verdict);
+    if verdict.is_some_and(Verdict::permits) {
         return Some(Parsed::Logged);
     }
-    let program = fields(line, "comm").next().or_else(|| fields(line, "exe").next());
-    let program = program.map(|name| decoded(name, record.is_raw()));
+    let program = programs(line, record.is_raw()).into_iter().flatten().next();
     let origin = if record.is_of_journal { Origin::Journal } else { Origin::Other };
     let call = LoggedCall { syscall, args: [None; 6], evidence: Evidence::Filter };
-    Some(Parsed::Denial(call, program, origin))
+    Some(Parsed::Denial(Found { program, origin, verdict, ..Found::of(call) }))
 }
 
-/// The values of a key: in quotes, or up to a blank.
-fn fields<'t>(line: &'t str, key: &'t str) -> impl Iterator<Item = &'t str> {
-    line.match_indices(key).filter_map(move |(at, _)| {
-        let before = line.get(..at)?;
-        let starts = before.is_empty() || before.ends_with(char::is_whitespace);
-        let value = line.get(at + key.len()..)?.strip_prefix('=').filter(|_| starts)?;
-        if value.starts_with('"') {
-            let end = value.get(1..)?.find('"')? + 2;
-            return value.get(..end);
+/// The verdict of a record, in hexadecimal or as `ausearch -i` prints it.
+fn verdict(code: &str) -> Option<Verdict> {
+    match code {
+        "allow" => Some(Verdict::ALLOW),
+        "log" => Some(Verdict::LOG),
+        "kill" | "kill-thread" => Some(Verdict::KILL_THREAD),
+        "kill-process" => Some(Verdict::KILL_PROCESS),
+        "trap" => Some(Verdict::trap(0)),
+        code => {
+            // Copies of enriched records lack the separator before the next field.
+            let digits = code.split_once("AUID=").map_or(code, |(digits, _)| digits);
+            let digits = digits.strip_prefix("0x")?;
+            let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+            u32::from_str_radix(digits.get(..end)?, 16).ok().map(Verdict)
         }
-        value.split([' ', '\n', '\r', '\u{1d}']).next().filter(|value| !value.is_empty())
-    })
-}
-
-/// A value that the kernel quotes, or writes in hexadecimal if it has unusual characters (`audit_log_untrustedstring`);
-/// `ausearch -i` decodes it.
-fn decoded(value: &str, is_raw: bool) -> Cow<'_, str> {
-    if let Some(inner) = value.strip_prefix('"') {
-        return Cow::Borrowed(inner.strip_suffix('"').unwrap_or(inner));
     }
-    let is_hex = is_raw
-        && value.len() >= 2
-        && value.len() % 2 == 0
-        && value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
-    if !is_hex {
-        return Cow::Borrowed(value);
-    }
-    let bytes = value.as_bytes().chunks(2).filter_map(|pair| {
-        std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok())
-    });
-    Cow::Owned(String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned())
 }

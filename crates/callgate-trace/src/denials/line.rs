@@ -2,20 +2,45 @@
 
 use std::borrow::Cow;
 
+use callgate_bpf::verdict::Verdict;
+
 use super::model::LoggedCall;
 use super::tally::Origin;
+use super::tombstone::Tombstone;
+use crate::logs::markers::Reported;
 
 /// A line that may be about a denial.
 #[derive(Debug)]
 pub(super) enum Parsed<'t> {
-    /// A denied syscall, and the program.
-    Denial(LoggedCall, Option<Cow<'t, str>>, Origin),
+    /// A denied syscall.
+    Denial(Found<'t>),
     /// A syscall that was logged and executed.
     Logged,
+    /// The cause in a crash dump of Android, below which the registers follow.
+    Tombstone(Tombstone),
     /// A report whose syscall is not known, and why.
     Unread(String),
-    /// A report of `SIGSYS` without the syscall, which may follow.
-    Signal,
+    /// A report of `SIGSYS` without the syscall, which another line may name; and why it is not read.
+    Signal(Reported, &'static str),
     /// Another line.
     Nothing,
+}
+
+/// A denied syscall as a line reports it.
+#[derive(Debug)]
+pub(super) struct Found<'t> {
+    pub(super) call: LoggedCall,
+    pub(super) program: Option<Cow<'t, str>>,
+    pub(super) origin: Origin,
+    /// What the filter returned, if the line says it: the action without its data.
+    pub(super) verdict: Option<Verdict>,
+    /// Whether the line does not name the architecture.
+    pub(super) is_arch_assumed: bool,
+}
+
+impl Found<'_> {
+    /// A denied syscall without further facts.
+    pub(super) fn of(call: LoggedCall) -> Found<'static> {
+        Found { call, program: None, origin: Origin::Other, verdict: None, is_arch_assumed: false }
+    }
 }

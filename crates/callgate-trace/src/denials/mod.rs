@@ -4,9 +4,11 @@
 //! |---|---|
 //! | audit record of auditd, `ausearch -i`, `dmesg`, the journal | `type=1326 audit(…): … comm="x" … arch=c000003e syscall=165 … code=0x50001` |
 //! | `journalctl -o json` | a record in `MESSAGE` |
+//! | fields of the journal (`-o export`, `-o json-pretty`, `-o verbose`) | a record behind `MESSAGE=` or `"MESSAGE" : "` |
 //! | `SIGSYS` in a log of strace | `--- SIGSYS {…, si_syscall=__NR_mount, si_arch=AUDIT_ARCH_X86_64} ---` |
 //! | `$_siginfo` of gdb | `_sigsys = {_call_addr = 0x…, _syscall = 165, _arch = 3221225534}` |
-//! | reports of programs | `blocked syscall: mount` (minijail), `bad syscall (165)` (Firecracker), `failure in syscall nr=0xa5 arg1=0x0` (Chromium), `disallowed x86_64 system call 165` (Android) |
+//! | reports of programs | `blocked syscall: mount` (minijail), `bad syscall (165)` (Firecracker), `failure in syscall nr=0xa5 arg1=0x0` (Chromium), `seccomp sandbox violation: … syscall 165, args 0 …` (Firefox), `bad syscall attempt (syscall mount)` (Tor), `unexpected system call (arch:0xc000003e,syscall:165 @ …)` (OpenSSH) |
+//! | crash dumps of Android | `disallowed x86_64 system call 165`, with the registers below |
 //! | a syscall in a log of strace | `mount("a", "b", …) = -1 EPERM (Operation not permitted)`, `mount(…) = ?` |
 //!
 //! A syscall that failed may have other reasons than a filter. Therefore the caller of [`DenialReader`] says which
@@ -14,8 +16,9 @@
 //! memory is bounded for any log: at most [`MAX_DENIALS`] distinct denials are kept, lines of at most 16 MiB, and what
 //! [logs of strace](crate::read) need.
 //!
-//! Lines of other kinds are skipped. A line that is a report, but whose syscall is not known, is counted, with the reason for
-//! the first one. The text may contain any bytes.
+//! Lines of other kinds are skipped. A line that looks like a denial (`logs/markers.rs` has the texts), but whose syscall is not
+//! known, is counted, with the reason. [`DenialLog::is_recognized`] says whether the log is one that could have denials. The
+//! text may contain any bytes.
 
 mod audit;
 mod journal;
@@ -23,12 +26,15 @@ mod line;
 mod model;
 mod pieces;
 mod reader;
+mod recognized;
 mod report;
 mod signals;
 mod strace;
 mod tally;
+mod tombstone;
+mod wrapped;
 
-pub use model::{Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, Unread};
+pub use model::{Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, Unread, UnreadLine};
 pub use reader::DenialReader;
 
 #[cfg(test)]

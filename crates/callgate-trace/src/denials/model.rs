@@ -1,12 +1,17 @@
 //! Denials, and what else a log contains.
 
-use crate::recording::SyscallId;
+use callgate_bpf::verdict::Verdict;
+
+use crate::recording::{Caveat, SyscallId};
 
 /// The maximum number of distinct denials that are kept.
 pub const MAX_DENIALS: usize = 4096;
 
-/// The maximum number of programs that are kept for a denial.
+/// The maximum number of programs that are kept for a denial, and of verdicts.
 pub(super) const MAX_PROGRAMS: usize = 16;
+
+/// The maximum number of lines that are kept of those that could not be read.
+pub(super) const MAX_UNREAD: usize = 5;
 
 /// Why a line counts as a denial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,15 +46,28 @@ pub struct Denial {
     pub programs: Vec<(String, u64)>,
     /// Denials of programs that were not kept, because there are too many.
     pub others: u64,
+    /// What the filter returned, as far as the log tells, without the data of the action; the most frequent first.
+    pub verdicts: Vec<(Verdict, u64)>,
 }
 
-/// Records that are not denials of a known syscall.
+/// Lines that look like denials, and could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
     /// How many.
     pub count: u64,
-    /// The line of the first one, and the reason.
-    pub first: Option<(u64, String)>,
+    /// The first of them.
+    pub lines: Vec<UnreadLine>,
+}
+
+/// A line that looks like a denial, and could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadLine {
+    /// The number of the line.
+    pub line: u64,
+    /// Why it could not be read.
+    pub why: String,
+    /// The start of the line.
+    pub text: String,
 }
 
 /// The denials in a log.
@@ -61,8 +79,23 @@ pub struct DenialLog {
     pub lines: u64,
     /// Records of syscalls that were logged and executed.
     pub logged: u64,
-    /// Records that could not be read.
+    /// Lines that look like denials, and could not be read.
     pub unread: Unread,
+    /// Whether any line was recognized: an audit record of any type, a line of the kernel's log, a syscall of strace, or a report
+    /// of a denial. Otherwise the log cannot tell whether anything was denied.
+    pub is_recognized: bool,
+    /// Reports of denials that do not name the architecture.
+    pub assumed_arch: u64,
+    /// What the log says about records that were lost.
+    pub lost_records: Option<Caveat>,
     /// Denials beyond [`MAX_DENIALS`] distinct ones.
     pub lost: u64,
+}
+
+/// The maximum length of the text of a line that is kept.
+const MAX_TEXT: usize = 160;
+
+/// The part of a line that is kept, to show it.
+pub(super) fn kept(text: &str) -> String {
+    text.trim().chars().take(MAX_TEXT).collect()
 }

@@ -3,18 +3,22 @@
 use callgate_bpf::syscalls::Arch;
 use memchr::memmem::Finder;
 
-use super::line::Parsed;
-use super::model::{DenialLog, Evidence, LoggedCall, Unread};
+use super::line::{Found, Parsed};
+use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, Unread, UnreadLine, kept};
 use super::pieces::Pieces;
+use super::recognized::is_of_kernel;
 use super::signals::PendingSignals;
 use super::tally::Tally;
+use super::tombstone::{self, Tombstone};
+use super::wrapped::{Joined, Wrapped};
 use super::{audit, journal, report, strace};
 use crate::logs::lines::MAX_LINE;
-use crate::logs::strace::SyscallLog;
+use crate::logs::lost::{LostRecords, LostRecordsFinder};
+use crate::logs::markers::{MarkerFinder, Reported, is_other_record};
+use crate::logs::strace::{LogLine, SyscallLog};
 
-/// Every line that is read contains one of these, except those of strace.
-const MARKS: [&str; 7] =
-    ["SECCOMP", "1326", "SIGSYS", "_syscall", "bad syscall (", "blocked syscall: ", "seccomp"];
+/// Every line that is read contains one of these or a marker, except those of strace.
+const MARKS: [&str; 3] = ["SECCOMP", "1326", "_syscall"];
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
@@ -38,12 +42,20 @@ pub struct DenialReader<'a> {
     relevant: Box<Relevant<'a>>,
     pieces: Pieces,
     finders: Vec<Finder<'static>>,
+    markers: MarkerFinder,
+    lost_finder: LostRecordsFinder,
     syscalls: SyscallLog,
     signals: PendingSignals,
+    tombstone: Option<Tombstone>,
+    begins_report: Finder<'static>,
+    wrapped: Option<Wrapped>,
     tally: Tally,
     lines: u64,
     logged: u64,
     unread: Unread,
+    is_recognized: bool,
+    assumed_arch: u64,
+    lost_records: LostRecords,
 }
 
 impl<'a> DenialReader<'a> {
@@ -58,12 +70,20 @@ impl<'a> DenialReader<'a> {
             relevant: Box::new(relevant),
             pieces: Pieces::default(),
             finders: MARKS.iter().map(Finder::new).collect(),
+            markers: MarkerFinder::of_all(),
+            lost_finder: LostRecordsFinder::default(),
             syscalls: SyscallLog::new(arch),
             signals: PendingSignals::default(),
+            tombstone: None,
+            begins_report: Finder::new(Wrapped::START),
+            wrapped: None,
             tally: Tally::default(),
             lines: 0,
             logged: 0,
             unread: Unread::default(),
+            is_recognized: false,
+            assumed_arch: 0,
+            lost_records: LostRecords::default(),
         }
     }
 
@@ -77,63 +97,175 @@ impl<'a> DenialReader<'a> {
     /// The denials in the complete text.
     pub fn finish(mut self) -> DenialLog {
         std::mem::take(&mut self.pieces).finish(&mut |line| self.line(line));
+        if let Some(Wrapped { first, text, .. }) = self.wrapped.take() {
+            self.text(first, &text);
+        }
+        self.settle_tombstone();
         self.settle_signals(u64::MAX);
         let (denials, lost) = self.tally.finish();
-        let DenialReader { lines, logged, unread, .. } = self;
-        DenialLog { denials, lines, logged, unread, lost }
+        let DenialReader { lines, logged, unread, is_recognized, assumed_arch, .. } = self;
+        let lost_records = self.lost_records.caveat();
+        DenialLog {
+            denials,
+            lines,
+            logged,
+            unread,
+            is_recognized,
+            assumed_arch,
+            lost_records,
+            lost,
+        }
     }
 
     /// Reads the next line; `None` for one that is too long.
     fn line(&mut self, line: Option<&[u8]>) {
         self.lines += 1;
+        let number = self.lines;
         let Some(line) = line else {
-            return self.unread(self.lines, format!("a line longer than {} MiB", MAX_LINE >> 20));
+            let why = format!("a line longer than {} MiB", MAX_LINE >> 20);
+            return self.unread(number, why, "");
         };
         let text = String::from_utf8_lossy(line);
-        if let Some(syscall) = self.syscalls.line(&text) {
-            let parsed = strace::denial(&syscall).unwrap_or(Parsed::Nothing);
-            self.add(parsed);
-        } else if self.finders.iter().any(|mark| mark.find(line).is_some()) {
-            let message = journal::message(&text);
-            let text = message.as_deref().unwrap_or(&text);
-            self.add(audit::record(text).unwrap_or_else(|| report::report(text, self.arch)));
+        if let Some(wrapped) = &mut self.wrapped {
+            if let Joined::Whole = wrapped.add(&text)
+                && let Some(Wrapped { first, text, .. }) = self.wrapped.take()
+            {
+                self.text(first, &text);
+            }
+            return;
+        }
+        if self.begins_report.find(line).is_some() {
+            self.wrapped = Wrapped::begin(&text, number);
+        }
+        if self.wrapped.is_none() {
+            self.text(number, &text);
         }
     }
 
-    fn add(&mut self, parsed: Parsed<'_>) {
+    /// Reads a line, which may be joined from several.
+    fn text(&mut self, number: u64, text: &str) {
+        if let Some(tombstone) = &mut self.tombstone
+            && !tombstone.line(text, number)
+        {
+            self.settle_tombstone();
+        }
+        match self.syscalls.line(text) {
+            LogLine::Syscall(syscall) => {
+                self.is_recognized = true;
+                let parsed = strace::denial(&syscall).unwrap_or(Parsed::Nothing);
+                self.add(number, text, parsed);
+            }
+            LogLine::End { by_sigsys } => {
+                self.is_recognized = true;
+                if by_sigsys {
+                    let why =
+                        "strace shows that SIGSYS ended the process, but not for which syscall";
+                    self.add(number, text, Parsed::Signal(Reported::Signal, why));
+                }
+            }
+            LogLine::Part | LogLine::Notice => {}
+            LogLine::Other => self.other(number, text),
+        }
+    }
+
+    /// Reads a line that is not one of strace.
+    fn other(&mut self, number: u64, text: &str) {
+        self.is_recognized = self.is_recognized || is_of_kernel(text);
+        if is_other_record(text) {
+            return;
+        }
+        let bytes = text.as_bytes();
+        let may_be_lost = self.lost_finder.may_have(bytes);
+        let may_be_denial = self.markers.may_have(bytes)
+            || self.finders.iter().any(|mark| mark.find(bytes).is_some());
+        if !(may_be_lost || may_be_denial) {
+            return;
+        }
+        let message = journal::message(text);
+        let text = message.as_deref().unwrap_or(text);
+        if may_be_lost && self.lost_records.line(text) {
+            self.is_recognized = true;
+            return;
+        }
+        let parsed = match audit::record(text) {
+            Some(record) => record,
+            None => match tombstone::sentence(text, number) {
+                Some(Ok(tombstone)) => Parsed::Tombstone(tombstone),
+                Some(Err(why)) => Parsed::Unread(why),
+                None => report::report(text, self.arch),
+            },
+        };
+        self.add(number, text, parsed);
+    }
+
+    fn add(&mut self, number: u64, text: &str, parsed: Parsed<'_>) {
+        self.settle_signals(number);
         match parsed {
             Parsed::Nothing => {}
-            Parsed::Logged => self.logged += 1,
-            Parsed::Unread(why) => self.unread(self.lines, why),
-            Parsed::Signal => {
-                self.settle_signals(self.lines);
-                self.signals.add(self.lines);
+            Parsed::Logged => {
+                self.is_recognized = true;
+                self.logged += 1;
             }
-            Parsed::Denial(mut call, program, origin) => {
-                if call.evidence == Evidence::Filter {
-                    self.settle_signals(self.lines);
-                    self.signals.explain();
-                }
-                let Some(mask) = (self.relevant)(&call) else { return };
-                for (index, arg) in call.args.iter_mut().enumerate() {
-                    *arg = arg.filter(|_| mask >> index & 1 == 1);
-                }
-                self.tally.add(call, program.as_deref(), origin);
+            Parsed::Unread(why) => self.unread(number, why, text),
+            Parsed::Signal(reported, why) => self.signals.add(number, reported, why, text),
+            Parsed::Tombstone(tombstone) => {
+                self.settle_tombstone();
+                self.tombstone = Some(tombstone);
+            }
+            Parsed::Denial(found) => self.denial(number, found),
+        }
+    }
+
+    fn denial(&mut self, number: u64, found: Found<'_>) {
+        self.is_recognized = true;
+        let Found { mut call, program, origin, verdict, is_arch_assumed } = found;
+        if call.evidence == Evidence::Filter {
+            self.signals.explain(number);
+            self.assumed_arch += u64::from(is_arch_assumed);
+        }
+        let Some(mask) = (self.relevant)(&call) else { return };
+        if call.evidence == Evidence::NoReturn {
+            self.signals.explain(number);
+        }
+        for (index, arg) in call.args.iter_mut().enumerate() {
+            *arg = arg.filter(|_| mask >> index & 1 == 1);
+        }
+        self.tally.add(call, program.as_deref(), verdict, origin);
+    }
+
+    /// Adds the crash dump whose registers were read, or do not follow.
+    fn settle_tombstone(&mut self) {
+        let Some(tombstone) = self.tombstone.take() else { return };
+        let line = tombstone.line;
+        match tombstone.syscall() {
+            Ok(syscall) => {
+                let call = LoggedCall { syscall, args: [None; 6], evidence: Evidence::Filter };
+                self.denial(line, Found::of(call));
+            }
+            Err(why) => {
+                // The line about the signal is of the same dump.
+                self.signals.explain(line);
+                self.unread(line, why, &tombstone.text);
             }
         }
     }
 
     /// Counts the reports of signals that no line from this one on can explain.
     fn settle_signals(&mut self, line: u64) {
-        for at in self.signals.unexplained(line) {
-            self.unread(at, "a report of SIGSYS without the number of the syscall".to_owned());
+        for signal in self.signals.unexplained(line) {
+            self.unread(signal.line, signal.why.to_owned(), &signal.text);
         }
     }
 
-    fn unread(&mut self, line: u64, why: String) {
+    fn unread(&mut self, line: u64, why: String, text: &str) {
         self.unread.count += 1;
-        if self.unread.first.as_ref().is_none_or(|(first, _)| line < *first) {
-            self.unread.first = Some((line, why));
+        let lines = &mut self.unread.lines;
+        // Those of signals are known later.
+        let at = lines.partition_point(|known| known.line < line);
+        if at < MAX_UNREAD {
+            let text = kept(text);
+            lines.insert(at, UnreadLine { line, why, text });
+            lines.truncate(MAX_UNREAD);
         }
     }
 }

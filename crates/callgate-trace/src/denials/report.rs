@@ -3,40 +3,47 @@
 use callgate_bpf::syscalls::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
-use super::line::Parsed;
+use super::line::{self, Parsed};
 use super::model::{Evidence, LoggedCall};
-use super::tally::Origin;
+use crate::logs::markers::{Reported, reported};
 use crate::recording::SyscallId;
 
 /// A line as a report; `arch` is the architecture of one that does not name it.
 pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
-    let found = siginfo(line)
-        .or_else(|| android(line))
-        .or_else(|| number_after(line, "bad syscall (", arch))
+    if let Some(found) = siginfo(line).or_else(|| openssh(line)) {
+        return parsed(found, [None; 6], false);
+    }
+    let found = number_after(line, "bad syscall (", arch)
         .or_else(|| number_after(line, "blocked syscall: ", arch))
+        .or_else(|| number_after(line, "Caught a bad syscall attempt (syscall ", arch))
+        .or_else(|| firefox(line, arch))
         .or_else(|| chromium(line, arch));
     match found {
-        Some(Ok(syscall)) => {
-            let args = chromium_args(line);
+        Some(found) => parsed(found, args(line), true),
+        None => marked(line),
+    }
+}
+
+fn parsed(found: Found, args: [Option<u64>; 6], is_arch_assumed: bool) -> Parsed<'static> {
+    match found {
+        Ok(syscall) => {
             let call = LoggedCall { syscall, args, evidence: Evidence::Filter };
-            Parsed::Denial(call, None, Origin::Other)
+            Parsed::Denial(line::Found { is_arch_assumed, ..line::Found::of(call) })
         }
-        Some(Err(why)) => Parsed::Unread(why),
-        None if is_signal(line) => Parsed::Signal,
+        Err(why) => Parsed::Unread(why),
+    }
+}
+
+/// A line that looks like a denial and is not read.
+fn marked(line: &str) -> Parsed<'_> {
+    match reported(line) {
+        Some((Reported::Denial, why)) => Parsed::Unread(why.to_owned()),
+        Some((reported, why)) => Parsed::Signal(reported, why),
         None => Parsed::Nothing,
     }
 }
 
 type Found = Result<SyscallId, String>;
-
-/// Whether a line reports the signal; a table of signals or a name in a text does not.
-fn is_signal(line: &str) -> bool {
-    let text = line.trim_start();
-    text.starts_with("SIGSYS: ")
-        || text.contains("(SIGSYS)")
-        || text.contains("signal SIGSYS")
-        || text.contains("--- SIGSYS {")
-}
 
 /// `si_syscall=__NR_mount, si_arch=AUDIT_ARCH_X86_64` of strace, `_syscall = 165, _arch = 3221225534` of gdb.
 fn siginfo(line: &str) -> Option<Found> {
@@ -55,11 +62,14 @@ fn siginfo(line: &str) -> Option<Found> {
     Some(found.ok_or_else(|| format!("unknown syscall \"{}\"", shorten(nr))))
 }
 
-/// The value of a key that ends in `end`, after an equals sign.
-fn value<'t>(line: &'t str, end: &str) -> Option<&'t str> {
-    let after = line.match_indices(end).find_map(|(at, _)| {
-        let rest = line.get(at + end.len()..)?.trim_start();
-        rest.strip_prefix('=').map(str::trim_start)
+/// The value of a key, with or without `si` before it, after an equals sign.
+fn value<'t>(line: &'t str, key: &str) -> Option<&'t str> {
+    let after = line.match_indices(key).find_map(|(at, _)| {
+        let before = line.get(..at)?;
+        let before = before.strip_suffix("si").unwrap_or(before);
+        let is_key = !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let rest = line.get(at + key.len()..)?.trim_start();
+        rest.strip_prefix('=').map(str::trim_start).filter(|_| is_key)
     })?;
     word(after)
 }
@@ -89,37 +99,48 @@ fn of_arch(word: &str, arch: Arch) -> Found {
         .ok_or_else(|| format!("{arch} has no syscall \"{}\"", shorten(word)))
 }
 
-/// `seccomp prevented call to disallowed x86_64 system call 165`.
-fn android(line: &str) -> Option<Found> {
-    let (_, rest) = line.split_once("seccomp prevented call to disallowed ")?;
-    let (arch, rest) = rest.split_once(" system call ")?;
-    let name = match arch {
-        "arm64" => "aarch64",
-        other => other,
-    };
-    let Some(arch) = Arch::from_name(name) else {
-        return Some(Err(format!("unknown architecture \"{}\"", shorten(arch))));
-    };
-    Some(of_arch(word(rest)?, arch))
+/// `ssh_sandbox_violation: unexpected system call (arch:0xc000003e,syscall:41 @ 0x7f…)`.
+fn openssh(line: &str) -> Option<Found> {
+    let (_, rest) = line.split_once("unexpected system call (arch:")?;
+    let (token, rest) = rest.split_once(",syscall:")?;
+    let (token, nr) = number(token).zip(word(rest).and_then(number))?;
+    let unknown = || format!("unknown architecture {token:#x}");
+    Some(SyscallId::of(token, nr).ok_or_else(unknown))
 }
 
-/// `seccomp-bpf failure in syscall nr=0xa5 arg1=0x0 …`, in old versions `syscall 0165` with a decimal number.
+/// `seccomp sandbox violation: pid 12, tid 12, syscall 41, args 2 1 0 0 0 0.`
+fn firefox(line: &str, arch: Arch) -> Option<Found> {
+    let (_, rest) = line.split_once("seccomp sandbox violation: ")?;
+    number_after(rest, "syscall ", arch)
+}
+
+/// `seccomp-bpf failure in syscall nr=0xa5 arg1=0x0 …`, in old versions `syscall 0165` with four decimal digits, which are
+/// zeros for all numbers from 1024.
 fn chromium(line: &str, arch: Arch) -> Option<Found> {
     let (_, rest) = line.split_once("seccomp-bpf failure in syscall ")?;
     let word = word(rest.strip_prefix("nr=").unwrap_or(rest))?;
+    if word == "0000" {
+        return Some(Err("the number 0000 stands for all numbers from 1024, too".to_owned()));
+    }
     Some(of_arch(word, arch))
 }
 
-fn chromium_args(line: &str) -> [Option<u64>; 6] {
+/// The arguments in reports of Chromium and Firefox.
+fn args(line: &str) -> [Option<u64>; 6] {
     let mut args = [None; 6];
-    if !line.contains("seccomp-bpf failure in syscall ") {
-        return args;
-    }
-    for (arg, key) in
-        args.iter_mut().zip(["arg1=0x", "arg2=0x", "arg3=0x", "arg4=0x", "arg5=0x", "arg6=0x"])
+    if line.contains("seccomp-bpf failure in syscall ") {
+        for (arg, key) in
+            args.iter_mut().zip(["arg1=0x", "arg2=0x", "arg3=0x", "arg4=0x", "arg5=0x", "arg6=0x"])
+        {
+            let digits = line.split_once(key).and_then(|(_, rest)| word(rest));
+            *arg = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        }
+    } else if let Some((_, rest)) = line.split_once("seccomp sandbox violation: ")
+        && let Some((_, rest)) = rest.split_once(", args ")
     {
-        let digits = line.split_once(key).and_then(|(_, rest)| word(rest));
-        *arg = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        for (arg, value) in args.iter_mut().zip(rest.split([' ', '.', '\n'])) {
+            *arg = value.parse().ok();
+        }
     }
     args
 }

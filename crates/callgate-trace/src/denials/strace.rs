@@ -3,9 +3,8 @@
 use callgate_bpf::constants;
 use callgate_bpf::syscalls::{Arch, facts};
 
-use super::line::Parsed;
+use super::line::{Found, Parsed};
 use super::model::{Evidence, LoggedCall};
-use super::tally::Origin;
 use crate::logs::strace::{LoggedSyscall, split_args, value_of_number, without_note};
 use crate::recording::SyscallId;
 
@@ -33,7 +32,7 @@ pub(super) fn denial(syscall: &LoggedSyscall<'_>) -> Option<Parsed<'static>> {
     };
     let syscall = SyscallId::new(*arch, nr);
     let call = LoggedCall { syscall, args: values(*arch, name, args), evidence };
-    Some(Parsed::Denial(call, None, Origin::Other))
+    Some(Parsed::Denial(Found::of(call)))
 }
 
 /// The arguments that are numbers or constants. strace reorders those of clone, and names them.

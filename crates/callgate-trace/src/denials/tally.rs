@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use callgate_bpf::verdict::Verdict;
+
 use super::model::{Denial, LoggedCall, MAX_DENIALS, MAX_PROGRAMS};
 
 /// The maximum length of a program's name in characters.
@@ -37,6 +39,8 @@ struct Entry {
     counts: Counts,
     programs: BTreeMap<String, Counts>,
     others: Counts,
+    /// By the value of the verdict.
+    verdicts: BTreeMap<u32, Counts>,
 }
 
 /// The denials so far. An ordered map, because a hostile log could contain keys whose hashes collide.
@@ -47,13 +51,24 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, call: LoggedCall, program: Option<&str>, origin: Origin) {
+    pub(super) fn add(
+        &mut self,
+        call: LoggedCall,
+        program: Option<&str>,
+        verdict: Option<Verdict>,
+        origin: Origin,
+    ) {
         if self.entries.len() >= MAX_DENIALS && !self.entries.contains_key(&call) {
             self.lost.add(origin);
             return;
         }
         let entry = self.entries.entry(call).or_default();
         entry.counts.add(origin);
+        if let Some(Verdict(value)) = verdict
+            && (entry.verdicts.len() < MAX_PROGRAMS || entry.verdicts.contains_key(&value))
+        {
+            entry.verdicts.entry(value).or_default().add(origin);
+        }
         let Some(program) = program else { return };
         let name: String = program.chars().take(MAX_NAME).collect();
         if entry.programs.len() >= MAX_PROGRAMS && !entry.programs.contains_key(&name) {
@@ -70,7 +85,13 @@ impl Tally {
                 entry.programs.into_iter().map(|(name, counts)| (name, counts.count())).collect();
             programs.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
             let (count, others) = (entry.counts.count(), entry.others.count());
-            Denial { call, count, programs, others }
+            let mut verdicts: Vec<(Verdict, u64)> = entry
+                .verdicts
+                .into_iter()
+                .map(|(value, counts)| (Verdict(value), counts.count()))
+                .collect();
+            verdicts.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), value.0));
+            Denial { call, count, programs, others, verdicts }
         };
         let mut denials: Vec<Denial> = self.entries.into_iter().map(denial).collect();
         denials.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.call.cmp(&b.call)));

@@ -2,6 +2,7 @@ use super::*;
 use crate::logs::lines::MAX_LINE;
 use crate::recording::SyscallId;
 use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
 
 fn read(log: &[u8], size: usize) -> DenialLog {
     let mut reader = DenialReader::new(Arch::X86_64, |_| Some(0x3f));
@@ -30,7 +31,8 @@ fn audit_records_in_all_forms() {
                 compat=0 ip=0x7f code=0x0\",\"_TRANSPORT\":\"audit\"}\n";
     let bytes: Vec<String> = journal.trim_end().bytes().map(|byte| byte.to_string()).collect();
     let as_bytes = format!("{{\"MESSAGE\":[{}],\"X\":\"SECCOMP\"}}\n", bytes.join(","));
-    for line in [RAW, interpreted, dmesg, journal, json, &as_bytes] {
+    let old = RAW.replace("type=SECCOMP", "type=UNKNOWN[1326]");
+    for line in [RAW, interpreted, dmesg, journal, json, &as_bytes, &old] {
         let denial = one(line);
         assert_eq!(denial.call.syscall.name(), Some("mount"), "{line}");
         assert_eq!(denial.programs, [("nginx".to_owned(), 1)], "{line}");
@@ -140,10 +142,10 @@ fn a_signal_is_unread_only_if_no_syscall_follows() {
     for log in [android, gdb] {
         let found = read(log.as_bytes(), 10);
         assert_eq!((found.denials.len(), found.unread.count), (1, 0), "{log}");
-        let late = log.replacen('\n', &"\n".repeat(40), 1);
+        let late = log.replacen('\n', &"\n".repeat(50), 1);
         let found = read(late.as_bytes(), 10);
         assert_eq!((found.denials.len(), found.unread.count), (1, 1), "{late}");
-        assert_eq!(found.unread.first.map(|(line, _)| line), Some(1));
+        assert_eq!(found.unread.lines.first().map(|first| first.line), Some(1));
     }
 }
 
@@ -158,8 +160,10 @@ fn records_that_cannot_be_read_are_counted() {
     let found = read(log.as_bytes(), 100);
     assert!(found.denials.is_empty());
     assert_eq!((found.unread.count, found.lines), (4, 6));
-    let (line, why) = found.unread.first.unwrap();
-    assert_eq!((line, why.contains("unknown syscall")), (2, true));
+    let lines: Vec<u64> = found.unread.lines.iter().map(|one| one.line).collect();
+    assert_eq!(lines, [2, 3, 4, 6]);
+    assert!(found.unread.lines[0].why.contains("unknown syscall"), "{:?}", found.unread);
+    assert!(found.unread.lines[2].text.starts_with("SIGSYS: bad"), "{:?}", found.unread);
 }
 
 #[test]
@@ -209,4 +213,232 @@ fn memory_is_bounded() {
     assert_eq!(log.denials[0].count, 21);
     assert!(log.denials.iter().all(|denial| denial.programs.len() == 16));
     assert_eq!(log.denials[1].others, 4);
+}
+
+/// The number of denials, the name of the first, and the lines that were not read.
+fn summary(log: &str) -> (usize, Option<String>, Vec<u64>) {
+    let found = read(log.as_bytes(), 9);
+    let first = found.denials.first().map(|denial| {
+        let SyscallId { arch, nr } = denial.call.syscall;
+        format!("{arch} {}", arch.syscall_name(nr).unwrap_or("?"))
+    });
+    assert_eq!(found.unread.count as usize, found.unread.lines.len());
+    (found.denials.len(), first, found.unread.lines.iter().map(|one| one.line).collect())
+}
+
+#[test]
+fn reports_of_firefox_openssh_tor_and_old_chromium_are_read() {
+    for (line, expected) in [
+        (
+            "Sandbox: seccomp sandbox violation: pid 12, tid 13, syscall 41, args 16 3 0 0 0 0.\n",
+            "x86_64 socket",
+        ),
+        (
+            "ssh_sandbox_violation: unexpected system call (arch:0xc00000b7,syscall:198 @ 0xffff8) [preauth]\n",
+            "aarch64 socket",
+        ),
+        ("sandbox: (Sandbox) Caught a bad syscall attempt (syscall socket)\n", "x86_64 socket"),
+        ("x.cc:**CRASHING**:seccomp-bpf failure in syscall 0273\n", "x86_64 set_robust_list"),
+    ] {
+        assert_eq!(summary(line), (1, Some(expected.to_owned()), vec![]), "{line}");
+    }
+    let firefox =
+        one("Sandbox: seccomp sandbox violation: pid 1, tid 1, syscall 41, args 16 3 0 0 0 0.\n");
+    assert_eq!(firefox.call.args, [16, 3, 0, 0, 0, 0].map(Some));
+    // Old versions print 0000 for numbers that have more digits.
+    let old = "x.cc:**CRASHING**:seccomp-bpf failure in syscall 0000\n";
+    assert_eq!(summary(old), (0, None, vec![1]));
+}
+
+#[test]
+fn reports_without_an_architecture_are_counted() {
+    let log = "blocked syscall: mount\nssh_sandbox_violation: unexpected system call (arch:0xc000003e,syscall:41 @ 0x7f)\n";
+    assert_eq!(read(log.as_bytes(), 5).assumed_arch, 1);
+}
+
+#[test]
+fn records_say_what_the_filter_returned() {
+    let log = format!("{RAW}{}{}", RAW.replace("0x50001", "0x0"), RAW.replace("0x50001", "0x0"));
+    let denial = one(&log);
+    assert_eq!(denial.verdicts, [(Verdict::KILL_THREAD, 2), (Verdict::errno(1), 1)]);
+}
+
+/// systemd reports the end of a service after the record, shells and strace too.
+#[test]
+fn the_end_of_a_process_is_explained_by_the_record_before() {
+    let end = "systemd[1]: app.service: Main process exited, code=killed, status=31/SYS\n";
+    let mount = || Some("x86_64 mount".to_owned());
+    assert_eq!(summary(&format!("{RAW}x\n{end}")), (1, mount(), vec![]));
+    assert_eq!(summary(&format!("{end}{RAW}")), (1, mount(), vec![]));
+    // A record explains one end.
+    assert_eq!(summary(&format!("{RAW}{end}{end}")), (1, mount(), vec![3]));
+    assert_eq!(summary(end), (0, None, vec![1]));
+    let strace =
+        "7 mount(\"a\", \"b\", NULL, 0, NULL) = ?\n7 +++ killed by SIGSYS (core dumped) +++\n";
+    assert_eq!(summary(strace), (1, mount(), vec![]));
+    assert_eq!(summary("7 +++ killed by SIGSYS +++\n"), (0, None, vec![1]));
+    // A signal that a process sent is not a denial, and its end is not either.
+    let sent = "--- SIGSYS {si_signo=SIGSYS, si_code=SI_USER, si_pid=7, si_uid=0} ---\n";
+    assert_eq!(summary(sent), (0, None, vec![]));
+}
+
+#[test]
+fn wrapped_reports_of_strace_are_joined() {
+    let info = "{si_signo=SIGSYS, si_code=SYS_SECCOMP,\n  si_call_addr=0x70,\n si_syscall=__NR_landlock_create_ruleset,\n \
+                si_arch=AUDIT_ARCH_AARCH64}";
+    let log = format!(
+        "rt_tgsigqueueinfo(7, 7, SIGSYS, {info}) = 0\n--- SIGSYS {info} ---\n+++ killed by SIGSYS +++\n"
+    );
+    assert_eq!(summary(&log), (1, Some("aarch64 landlock_create_ruleset".to_owned()), vec![]));
+    assert_eq!(read(log.as_bytes(), 9).denials[0].count, 1);
+    // The rest is missing.
+    let cut = "--- SIGSYS {si_signo=SIGSYS, si_code=SYS_SECCOMP,\n";
+    assert_eq!(summary(cut), (0, None, vec![1]));
+    let long = format!("{cut}{}", "x\n".repeat(20));
+    assert_eq!(summary(&long), (0, None, vec![1]));
+}
+
+/// The cause and the registers of a crash dump of Android.
+fn tombstone(arch: &str, said: u32, registers: &str) -> (usize, Option<String>, Vec<u64>) {
+    summary(&format!(
+        "ABI: '{arch}'\npid: 7, tid: 8, name: x  >>> app <<<\nsignal 31 (SIGSYS), code 1 (SYS_SECCOMP), fault addr --------\n\
+         Cause: seccomp prevented call to disallowed {arch} system call {said}\n{registers}backtrace:\n      #00 pc 1 /x\n"
+    ))
+}
+
+#[test]
+fn the_register_decides_where_a_tombstone_says_zero() {
+    let arm64 = "    x0   0000000000002bd2  x1   0000000000000000\n    x8   00000000000001b2  x9   0000000000000001\n";
+    let is = |name: &str| (1, Some(name.to_owned()), vec![]);
+    assert_eq!(tombstone("arm64", 0, arm64), is("aarch64 pidfd_open"));
+    assert_eq!(tombstone("arm64", 434, arm64), is("aarch64 pidfd_open"));
+    assert_eq!(tombstone("arm64", 434, ""), is("aarch64 pidfd_open"));
+    let zero = arm64.replace("1b2", "000");
+    assert_eq!(tombstone("arm64", 0, &zero), is("aarch64 io_setup"));
+    let x86_64 = "    rax 00000000000001b2  rbx 0000000000000000  rcx 0000000000000000\n";
+    assert_eq!(tombstone("x86_64", 0, x86_64), is("x86_64 pidfd_open"));
+    let x86 = "    eax 000001b2  ebx 00000000  ecx 00000000  edx 00000000\n";
+    assert_eq!(tombstone("x86", 0, x86), is("x86 pidfd_open"));
+    let arm = "    r4  00000000  r5  00000000  r6  00000000  r7  000001b2\n";
+    assert_eq!(tombstone("arm", 0, arm), is("arm pidfd_open"));
+}
+
+#[test]
+fn a_tombstone_that_contradicts_itself_or_says_nothing_is_not_read() {
+    let arm64 = "    x8   00000000000001b2  x9   0000000000000001\n";
+    let no = (0, None, vec![4]);
+    assert_eq!(tombstone("arm64", 40, arm64), no);
+    assert_eq!(tombstone("arm64", 0, ""), no);
+    assert_eq!(tombstone("x86_64", 0, "    rip 0000000000000001\n"), no);
+    // A pointer is not a number of a syscall.
+    assert_eq!(tombstone("arm64", 0, "    x8   00000070f34be3d0\n"), no);
+    // The registers of another thread, below the end of the dump.
+    let other = format!("backtrace:\n{arm64}");
+    assert_eq!(tombstone("arm64", 0, &other), no);
+    let log =
+        "Cause: seccomp prevented call to disallowed arm64 system call 40\nx8 00000000000001b2\n";
+    let why = read(log.as_bytes(), 9).unread.lines[0].why.clone();
+    assert_eq!(why, "the sentence says 40 (mount), but the register x8 has 434 (pidfd_open)");
+}
+
+#[test]
+fn records_in_other_formats_of_the_journal_are_read() {
+    let record = "auid=0 uid=0 comm=\"nginx\" exe=\"/n\" sig=31 arch=c000003e syscall=165 compat=0 ip=0x7f code=0x0";
+    let escaped = record.replace('"', "\\\"");
+    for line in [
+        format!("MESSAGE=SECCOMP {record}\n"),
+        format!("MESSAGE=audit: type=1326 audit(1.2:3): {record}\n"),
+        format!("        \"MESSAGE\" : \"SECCOMP {escaped}\",\n"),
+        format!("    MESSAGE=AUDIT1326 {record}\n"),
+    ] {
+        let denial = one(&line);
+        assert_eq!(denial.call.syscall.name(), Some("mount"), "{line}");
+        assert_eq!(denial.programs, [("nginx".to_owned(), 1)], "{line}");
+        assert_eq!(denial.verdicts, [(Verdict::KILL_THREAD, 1)], "{line}");
+    }
+}
+
+/// As people paste them: without the separator of enriched records, with the number of the line that grep prints, and through
+/// the dispatcher of the audit daemon.
+#[test]
+fn pasted_records_are_read() {
+    let record = RAW
+        .trim_end()
+        .replace("0x50001", "0x80000000AUID=\"unset\" UID=\"u\" ARCH=x86_64 SYSCALL=mount\n");
+    for line in
+        [format!("52:{record}"), format!("Jan 29 07:58:12 host audispd[568]: node=host {record}")]
+    {
+        let denial = one(&line);
+        assert_eq!(denial.call.syscall.name(), Some("mount"), "{line}");
+        assert_eq!(denial.verdicts, [(Verdict::KILL_PROCESS, 1)], "{line}");
+    }
+    let executed = record.replace("0x80000000", "0x7ffc0000");
+    assert_eq!(read(executed.as_bytes(), 9).logged, 1);
+    let killed = record.replace("0x80000000", "0x0");
+    assert_eq!(one(&killed).verdicts, [(Verdict::KILL_THREAD, 1)]);
+    // The next record is about the end of the process.
+    let end = "type=ANOM_ABEND msg=audit(1.2:4): auid=0 uid=0 pid=7 comm=\"nginx\" exe=\"/n\" sig=31 res=1AUID=\"unset\"\n";
+    assert_eq!(summary(&format!("{record}{end}")), (1, Some("x86_64 mount".to_owned()), vec![]));
+    // A jail reports the violation without the syscall; the journal has it.
+    let jail = "[W][7742] seccompViolation():258 pid=7 committed a syscall/seccomp violation and exited with SIGSYS\n";
+    assert_eq!(summary(jail), (0, None, vec![1]));
+    assert_eq!(summary(&format!("{jail}{record}")), (1, Some("x86_64 mount".to_owned()), vec![]));
+    // Emphasis hides the number.
+    let emphasized = RAW.replace("syscall=165", "**syscall=165**");
+    assert_eq!(summary(&emphasized), (0, None, vec![1]));
+}
+
+#[test]
+fn lost_records_are_a_caveat() {
+    let log = format!(
+        "{RAW}kernel: kauditd_printk_skb: 47 callbacks suppressed\n\
+         {{\"MESSAGE\":\"audit: audit_lost=3 audit_rate_limit=0 audit_backlog_limit=64\",\"_TRANSPORT\":\"kernel\"}}\n"
+    );
+    let caveat = read(log.as_bytes(), 9).lost_records.unwrap();
+    assert_eq!((caveat.id.as_str(), caveat.count), ("lost-records", Some(50)));
+    assert_eq!(read(RAW.as_bytes(), 9).lost_records, None);
+}
+
+#[test]
+fn a_log_is_recognized_or_not() {
+    let is_recognized = |log: &str| read(log.as_bytes(), 9).is_recognized;
+    for log in [
+        RAW,
+        "type=SYSCALL msg=audit(1.2:3): arch=c000003e syscall=2\n",
+        "[    0.1] Linux version\n",
+        "openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n",
+        "+++ exited with 0 +++\n",
+        "blocked syscall: mount\n",
+    ] {
+        assert!(is_recognized(log), "{log}");
+    }
+    for log in
+        ["", "hello\n", "{ \"defaultAction\": 1 }\n", "main(argc)\n", "SIGSYS: bad system call\n"]
+    {
+        assert!(!is_recognized(log), "{log}");
+    }
+}
+
+/// Logs without a denial, written anew from the facts.
+#[test]
+fn innocent_logs_have_no_unread_line() {
+    for log in [
+        "execve(\"/bin/app\", [\"app\"], 0x7ffe /* 20 vars */) = 0\n\
+         rt_sigaction(SIGSYS, {sa_handler=SIG_DFL, sa_mask=[], sa_flags=0}, NULL, 8) = 0\n\
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, {len=5, filter=0x7ffe}) = 0\n\
+         seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=4, filter=0x7ffd}) = 0\n\
+         write(2, \"Bad system call\\n\", 16) = 16\n\
+         write(2, \"SIGSYS: bad\", 11 <unfinished ...>\n\
+         --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7} ---\n\
+         +++ exited with 0 +++\n",
+        "[    0.000000] Linux version 6.12.0 (gcc 14.2)\n\
+         [    0.400000] audit: type=2000 audit(1.2:1): state=initialized audit_enabled=0 res=1\n\
+         [    1.000000] systemd[1]: systemd 258 running in system mode (+AUDIT +SECCOMP)\n\
+         [    9.000000] net_ratelimit: 12 callbacks suppressed\n",
+        "type=SYSCALL msg=audit(1.2:3): arch=c000003e syscall=159 success=yes exit=159 comm=\"SIGSYS: \"\n\
+         type=EXECVE msg=audit(1.2:3): argc=1 a0=\"exit code 159\"\n\
+         type=USER_CMD msg=audit(1.2:4): pid=7 cmd=\"grep seccomp violation\"\n",
+    ] {
+        assert_eq!(summary(log), (0, None, vec![]), "{log}");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Records are raw (`type=SECCOMP` of auditd, `type=1326` of the kernel log), enriched, interpreted by `ausearch -i`,
 //! which prints names instead of numbers, or in the format of the journal, which starts a message with the name of the
-//! type (`SECCOMP auid=…`). Only the architecture and the syscall number are read. A record without them, for example
+//! type (`SECCOMP auid=…`), also behind the name of the field `MESSAGE`. Only the architecture and the syscall number are read. A record without them, for example
 //! a truncated one, causes a warning; records of other types are skipped.
 //!
 //! Without auditd, the kernel writes records to its log and also sends them to journald's socket. journald reads both,
@@ -12,11 +12,14 @@
 //! Sources: `audit_seccomp` in `kernel/auditsc.c`, `kauditd_printk_skb` in `kernel/audit.c`; `print_arch` and
 //! `print_syscall` in auparse's `interpret.c`; `process_audit_string` in systemd's `journald-audit.c`.
 
+use super::audit_fields::is_of_program;
 use super::lines::{Block, Line, MAX_REJECTED_LINES, rejected_lines, too_many_rejected};
+use super::lost::{LostRecords, LostRecordsFinder};
+use super::markers::{MarkerFinder, Reported, reported};
 use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
-use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
-use callgate_bpf::diagnostic::Severity;
+use crate::recording::{Caveat, Recording, RecordingMethod, Run, SyscallId};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::{Arch, is_known_name};
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
@@ -25,11 +28,19 @@ use memchr::memmem::Finder;
 
 /// Each record contains one of these, in `type=SECCOMP `, `type=1326 ` or the format of the journal: `SECCOMP auid=` or
 /// `AUDIT1326 auid=` at the start of a message.
-const MARKS: [&str; 2] = ["SECCOMP ", "1326 "];
+const MARKS: [&str; 3] = ["SECCOMP ", "1326 ", "1326] "];
+
+/// The type of a record, which old versions of the audit daemon do not know.
+const TYPES: [&[u8]; 3] = [b"=SECCOMP ", b"=1326 ", b"=UNKNOWN[1326] "];
+
+/// What precedes a message: the program in lines of text, and the name of the field in other formats of the journal.
+const STARTS: [&[u8]; 4] = [b": ", b"MESSAGE=", b"\"MESSAGE\" : \"", b"\"MESSAGE\":\""];
 
 /// Reads the seccomp records of a log.
 pub(crate) struct AuditLog {
     unknown: Severity,
+    /// The program whose records are read; without one, those of all.
+    program: Option<String>,
     messages: Messages,
     syscalls: BoundedSyscalls,
     /// How often each of them occurs in the format of the journal, and in other formats.
@@ -37,25 +48,43 @@ pub(crate) struct AuditLog {
     is_detected: bool,
     /// Whether [`MAX_REJECTED_LINES`] was exceeded, so that no further record is read.
     is_given_up: bool,
-    marks: [Finder<'static>; 2],
+    marks: Vec<Finder<'static>>,
+    lost_finder: LostRecordsFinder,
+    lost: LostRecords,
+    markers: MarkerFinder,
+    /// The number of lines that look like denials but are not records, and the first of them.
+    unread: (u64, u64),
 }
 
 impl AuditLog {
     pub(crate) fn new(unknown: Severity) -> AuditLog {
         AuditLog {
             unknown,
+            program: None,
             messages: Messages::new(),
             syscalls: BoundedSyscalls::of(Run { method: RecordingMethod::Audit, ..Run::default() }),
             counts: Vec::new(),
             is_detected: false,
             is_given_up: false,
-            marks: MARKS.map(Finder::new),
+            marks: MARKS.iter().map(Finder::new).collect(),
+            lost_finder: LostRecordsFinder::default(),
+            lost: LostRecords::default(),
+            markers: MarkerFinder::of_denials(),
+            unread: (0, 0),
         }
     }
 
-    /// Whether a line of the block may be a record. Searching the block at once is fast, and most logs have no record.
-    pub(crate) fn may_have_records(&self, block: Block<'_>) -> bool {
-        self.marks.iter().any(|mark| mark.find(block.text.as_bytes()).is_some())
+    /// Reads only the records of a program.
+    pub(crate) fn select(&mut self, program: &str) {
+        self.program = Some(program.to_owned());
+    }
+
+    /// Whether a line of the block may be a record, or else, if `with_messages`, a message about records or another report of a
+    /// denial. Searching the block at once is fast, and most logs have none.
+    pub(crate) fn may_have_records(&self, block: Block<'_>, with_messages: bool) -> bool {
+        let bytes = block.text.as_bytes();
+        self.marks.iter().any(|mark| mark.find(bytes).is_some())
+            || with_messages && (self.lost_finder.may_have(bytes) || self.markers.may_have(bytes))
     }
 
     /// Whether a line was a record.
@@ -68,8 +97,12 @@ impl AuditLog {
         if self.is_given_up {
             return;
         }
-        let Some(record) = Record::parse(line.text) else { return };
+        let Some(record) = Record::parse(line.text) else { return self.other(line) };
         self.is_detected = true;
+        let is_wanted = |wanted: &String| is_of_program(line.text, record.is_raw(), wanted);
+        if !self.program.as_ref().is_none_or(is_wanted) {
+            return;
+        }
         if rejected_lines(&self.messages) > MAX_REJECTED_LINES {
             self.is_given_up = true;
             self.messages.add(too_many_rejected(line.position(0)));
@@ -89,8 +122,41 @@ impl AuditLog {
         }
     }
 
+    /// Reads a line that is not a record.
+    fn other(&mut self, line: Line<'_>) {
+        let bytes = line.text.as_bytes();
+        if self.lost_finder.may_have(bytes) && self.lost.line(line.text) {
+            return;
+        }
+        // The ends of processes are not syscalls that a recording lacks.
+        let is_denial = |(what, _)| what == Reported::Denial;
+        if self.markers.may_have(bytes) && reported(line.text).is_some_and(is_denial) {
+            let (count, first) = &mut self.unread;
+            *first = if *count == 0 { line.number.into() } else { *first };
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// The error that lines which look like denials could not be read.
+    pub(crate) fn unread(&self) -> Option<Diagnostic> {
+        let (count, first) = self.unread;
+        let message = match count {
+            0 => return None,
+            1 => "this line looks like a denial, but could not be read".to_owned(),
+            count => {
+                format!("{count} lines look like denials, but could not be read; this is the first")
+            }
+        };
+        let line = u32::try_from(first).unwrap_or(u32::MAX);
+        let help = "add the records of the kernel for them (journalctl -k --grep type=1326), or read only the others with --partial";
+        Some(Diagnostic::error(Some(Position { line, column: 1 }), message).help(help))
+    }
+
     /// The recording, and messages about the log.
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
+        let (unread, first) = self.unread;
+        let unread = (unread > 0).then(|| Caveat::unread_denials(unread, first));
+        self.syscalls.add_caveats(self.lost.caveat().into_iter().chain(unread));
         for (stats, [journal, other]) in self.syscalls.all_mut().zip(self.counts) {
             stats.add(journal.max(other));
         }
@@ -118,10 +184,12 @@ impl<'t> Record<'t> {
             let (before, value) = bytes.split_at_checked(at)?;
             match before {
                 [.., b't', b'y', b'p', b'e'] => {
-                    is_record |= value.starts_with(b"=SECCOMP ") || value.starts_with(b"=1326 ");
+                    is_record |= TYPES.iter().any(|name| value.starts_with(name));
                 }
                 [before @ .., b' ', b'a', b'u', b'i', b'd'] => {
-                    let is_start = |before: &[u8]| before.is_empty() || before.ends_with(b": ");
+                    let is_start = |before: &[u8]| {
+                        before.is_empty() || STARTS.iter().any(|start| before.ends_with(start))
+                    };
                     if let Some(before) = before.strip_suffix(b"SECCOMP") {
                         is_seccomp = is_seccomp.or(Some(is_start(before)));
                     } else if let Some(before) = before.strip_suffix(b"AUDIT1326") {
@@ -257,9 +325,15 @@ mod tests {
     }
 
     fn is_journal_record(line: &str) -> bool {
-        ["SECCOMP auid=", "AUDIT1326 auid="]
-            .iter()
-            .any(|start| line.find(start).is_some_and(|at| at == 0 || line[..at].ends_with(": ")))
+        ["SECCOMP auid=", "AUDIT1326 auid="].iter().any(|start| {
+            let ends = |before: &str| {
+                ["", ": ", "MESSAGE="].iter().any(|end| match *end {
+                    "" => before.is_empty(),
+                    end => before.ends_with(end),
+                })
+            };
+            line.find(start).is_some_and(|at| ends(&line[..at]))
+        })
     }
 
     proptest! {
@@ -267,15 +341,17 @@ mod tests {
         fn fields_are_those_that_a_search_finds(
             parts in proptest::collection::vec(
                 proptest::sample::select(vec![
-                    "type=", "SECCOMP ", "1326 ", "AUDIT1326 ", "auid=", "arch=", "syscall=", "1", "c000003e", " ",
-                    "\u{a0}", ": ", "é", "=", "arch", "\u{1d}", "\n", "x",
+                    "type=", "SECCOMP ", "1326 ", "UNKNOWN[1326] ", "AUDIT1326 ", "auid=", "arch=", "syscall=", "1", "c000003e", " ",
+                    "\u{a0}", ": ", "é", "=", "arch", "\u{1d}", "\n", "x", "MESSAGE=",
                 ]),
                 0..24,
             ),
         ) {
             let line = parts.concat();
             let is_of_journal = is_journal_record(&line);
-            let is_record = line.contains("type=SECCOMP ") || line.contains("type=1326 ");
+            let is_record = ["type=SECCOMP ", "type=1326 ", "type=UNKNOWN[1326] "]
+                .iter()
+                .any(|name| line.contains(name));
             let record = Record::parse(&line);
             prop_assert_eq!(record.is_some(), is_record || is_of_journal);
             if let Some(record) = record {

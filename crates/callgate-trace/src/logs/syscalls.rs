@@ -2,7 +2,7 @@
 //! number.
 
 use crate::recording::limits::MAX_SYSCALLS;
-use crate::recording::{Recording, Run, SyscallId, SyscallStats};
+use crate::recording::{Caveat, Recording, Run, SyscallId, SyscallStats};
 use callgate_bpf::diagnostic::Position;
 use callgate_formats::diagnostics::messages::Messages;
 
@@ -97,6 +97,11 @@ impl BoundedSyscalls {
     pub(super) fn lose(&mut self, at: impl FnOnce() -> Position) {
         let (_, lost) = self.lost.get_or_insert_with(|| (at(), 0));
         *lost = lost.saturating_add(1);
+    }
+
+    /// Adds caveats to the run.
+    pub(super) fn add_caveats(&mut self, caveats: impl IntoIterator<Item = Caveat>) {
+        self.run.caveats.extend(caveats);
     }
 
     /// The recording; reports syscalls that exceeded the limit.

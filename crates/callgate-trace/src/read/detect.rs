@@ -21,9 +21,9 @@ pub(crate) struct FormatDetector {
 /// A complete text in its format.
 pub(crate) enum DetectedFormat {
     Json(String),
-    Audit(AuditLog),
-    Strace(StraceLog),
-    Counts(CountTable),
+    Audit(Box<AuditLog>),
+    Strace(Box<StraceLog>),
+    Counts(Box<CountTable>),
 }
 
 /// The text if it is JSON, and a reader for each format of logs and tables.
@@ -54,6 +54,11 @@ impl FormatDetector {
                 rejected_at: None,
             },
         }
+    }
+
+    /// Reads only the audit records of a program.
+    pub(crate) fn select(&mut self, program: &str) {
+        self.candidates.audit.select(program);
     }
 
     /// Adds a piece of the text.
@@ -92,7 +97,9 @@ impl Candidates {
 
     fn lines(&mut self, lines: &LogLines) {
         let block = lines.block();
-        let may_have_records = self.audit.may_have_records(block);
+        // A log of strace has no such messages.
+        let with_messages = self.audit.is_detected() || !self.strace.is_detected();
+        let may_have_records = self.audit.may_have_records(block, with_messages);
         if self.rejected_at.is_some() && !may_have_records {
             return;
         }
@@ -160,13 +167,13 @@ impl Candidates {
         }
         let is_table = self.prefers_tables && self.counts.has_tables();
         if is_table {
-            DetectedFormat::Counts(self.counts)
+            DetectedFormat::Counts(Box::new(self.counts))
         } else if self.audit.is_detected() {
-            DetectedFormat::Audit(self.audit)
+            DetectedFormat::Audit(Box::new(self.audit))
         } else if self.strace.is_detected() {
-            DetectedFormat::Strace(self.strace)
+            DetectedFormat::Strace(Box::new(self.strace))
         } else {
-            DetectedFormat::Counts(self.counts)
+            DetectedFormat::Counts(Box::new(self.counts))
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_bpf::syscalls::Arch;
 use callgate_formats::diagnostics::messages::Messages;
+use callgate_formats::diagnostics::quote::shorten;
 use callgate_formats::syntax::keys::KeyMatching;
 use callgate_formats::syntax::reader::Reader;
 
@@ -21,7 +22,8 @@ pub struct ReadOptions {
     /// Whether unknown names are errors instead of warnings.
     pub strict: bool,
     /// Whether the complete entries of a truncated recording in JSON are read, instead of an error. Its runs then have
-    /// one more lost syscall, because the number of missing syscalls is not known.
+    /// one more lost syscall, because the number of missing syscalls is not known. Also whether an audit log is read that has
+    /// lines which look like denials and are not records, instead of an error; they are a caveat.
     pub partial: bool,
 }
 
@@ -65,13 +67,24 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Diagnost
 pub struct RecordingReader {
     options: ReadOptions,
     detector: FormatDetector,
+    /// The program whose records are read.
+    program: Option<String>,
 }
 
 impl RecordingReader {
     /// A reader with these options.
     pub fn new(options: &ReadOptions) -> RecordingReader {
         let detector = FormatDetector::new(options.arch, options.strict, false);
-        RecordingReader { options: *options, detector }
+        RecordingReader { options: *options, detector, program: None }
+    }
+
+    /// Reads only the audit records of a program: by its name, its path, or the last part of the path. Texts in other formats, which
+    /// do not name programs, are errors.
+    #[must_use]
+    pub fn of_program(mut self, program: &str) -> RecordingReader {
+        self.detector.select(program);
+        self.program = Some(program.to_owned());
+        self
     }
 
     /// Adds a piece of the text.
@@ -98,6 +111,21 @@ impl RecordingReader {
     pub fn finish(self) -> Result<ReadRecording, Diagnostics> {
         let unknown = unknown_severity(self.options.strict);
         let format = self.detector.finish().map_err(with_help)?;
+        if let (false, DetectedFormat::Audit(log)) = (self.options.partial, &format)
+            && let Some(error) = log.unread()
+        {
+            return Err(error.into());
+        }
+        if let Some(program) = &self.program {
+            let (recording, messages) = match format {
+                DetectedFormat::Audit(log) => log.finish(),
+                _ => return Err(no_programs().into()),
+            };
+            if recording.is_empty() && !messages.failed() {
+                return Err(not_in_log(program).into());
+            }
+            return checked(recording, messages);
+        }
         let (recording, messages) = match format {
             DetectedFormat::Json(text) => {
                 let mut reader = Reader::new(&text, KeyMatching::Exact);
@@ -106,10 +134,21 @@ impl RecordingReader {
             }
             DetectedFormat::Audit(log) => log.finish(),
             DetectedFormat::Strace(log) => log.finish(),
-            DetectedFormat::Counts(table) => of_table(table, self.options.arch, unknown),
+            DetectedFormat::Counts(table) => of_table(*table, self.options.arch, unknown),
         };
         checked(recording, messages)
     }
+}
+
+fn no_programs() -> Diagnostic {
+    Diagnostic::error(None, "only audit records name their programs")
+        .help("give an audit log, or all syscalls of this recording")
+}
+
+fn not_in_log(program: &str) -> Diagnostic {
+    let program = shorten(program);
+    Diagnostic::error(None, format!("no record of the program \"{program}\" in this log"))
+        .help("give the name in `comm`, or the path in `exe`")
 }
 
 fn with_help(error: Diagnostic) -> Diagnostics {

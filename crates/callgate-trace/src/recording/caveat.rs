@@ -53,6 +53,10 @@ impl Caveat {
     pub const LOST_SYSCALLS: &'static str = "lost-calls";
     /// Identifier: the end of the recording is missing.
     pub const CUT_OFF: &'static str = "cut-off";
+    /// Identifier: the log says that audit records were lost.
+    pub const LOST_RECORDS: &'static str = "lost-records";
+    /// Identifier: lines of the log look like denials, and could not be read.
+    pub const UNREAD_DENIALS: &'static str = "unread-denials";
 
     /// The recording was truncated.
     pub(crate) fn cut_off() -> Caveat {
@@ -81,6 +85,22 @@ impl Caveat {
                 "{to} was recorded for {:.1} s while it ran: earlier and later syscalls are missing",
                 time.as_secs_f64()
             ),
+        }
+    }
+
+    /// This many lines of a log look like denials, the first in this line, and could not be read.
+    pub(crate) fn unread_denials(count: u64, first: u64) -> Caveat {
+        let text = match count {
+            1 => format!("line {first} of the log looks like a denial, but could not be read"),
+            count => format!(
+                "{count} lines of the log look like denials, the first is line {first}, but could not be read"
+            ),
+        };
+        Caveat {
+            id: Caveat::UNREAD_DENIALS.to_owned(),
+            effect: Effect::Incomplete,
+            count: Some(count),
+            text,
         }
     }
 

@@ -36,10 +36,10 @@ same in all recordings, or in a single recording observed at least four times
 per distinct value. Recordings of several runs give the best profile; callgate
 record merge combines them into a file that gives the same profile.
 
-If the caveats of a recording say that syscalls are missing (lost syscalls,
-threads that were not recorded, a truncated file), --partial is required. Other
-caveats are warnings, for example that a filter denied recorded syscalls, or
-that a set-user-ID program ran without its privileges.
+If the caveats of a recording say that syscalls are missing (lost syscalls or
+audit records, threads that were not recorded, a truncated file), --partial is
+required. Other caveats are warnings, for example that a filter denied recorded
+syscalls, or that a set-user-ID program ran without its privileges.
 
 --update adds what the recordings need to an existing profile, in its own
 language, with its comments and its order. Arguments are limited to recorded
@@ -165,6 +165,10 @@ pub(crate) struct GenerateArgs {
     /// Treat unknown names of syscalls in logs as errors
     #[arg(long)]
     pub(super) strict: bool,
+
+    /// Of audit logs, take only the records of this program: its name, its path, or the last part of it
+    #[arg(long, value_name = "NAME", conflicts_with = "update")]
+    pub(super) program: Option<String>,
 
     /// Accept recordings from which syscalls are missing: lost, not recorded, or truncated. The profile denies
     /// missing syscalls

@@ -28,7 +28,8 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     }
     let arch = args.arch.first().copied();
     let options = RecordingOptions { arch, strict: args.strict, partial: args.partial };
-    let named = recordings::read_all(&args.recordings, options)?;
+    let program = args.program.as_deref();
+    let named = recordings::read_of_program(&args.recordings, program, options)?;
     let recordings: Vec<Recording> = named.iter().map(|named| named.recording.clone()).collect();
     let failed = |error: GenerateError| {
         if let Some(error) = error.merge_error() {

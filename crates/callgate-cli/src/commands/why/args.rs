@@ -24,10 +24,19 @@ an absolute name, apply the patch with `patch -d / -p1`.
 
 With --from, the syscalls are those that a log says were denied: audit records
 (auditd, dmesg, the journal as text or JSON), reports of SIGSYS (strace, gdb,
-minijail, Firecracker, Chromium, Android), and lines of strace with the errno
-that the filter returns. Each distinct denial is shown with its count, the
-programs, the rule and the patch; one patch for all follows. Reports without
-an architecture are those of --arch. Logs are not kept in memory. --format
+minijail, Firecracker, Chromium, Firefox, OpenSSH, Tor, Android), and lines of
+strace with the errno that the filter returns. Each distinct denial is shown
+with its count, the programs, the rule and the patch; one patch for all follows.
+Without a SOURCE, it is shown what each syscall is for.
+
+The filter is read as the machine of each record installs it: for a record of
+arm64, as on arm64. With --arch, only records of these architectures count;
+others are counted as outside. Reports without an architecture are those of
+--arch, or else of this machine.
+
+A line that looks like a denial but cannot be read is shown, and the exit status
+is 2; so it is for a text in which nothing is recognized. Where a log says that
+records were lost, so does the result. Logs are not kept in memory. --format
 prometheus and otlp print counters of denials for monitoring instead, by
 syscall, action and program: at most 500 series, and one for all others.
 
@@ -41,16 +50,17 @@ Examples:
   callgate why profile.json --patch ptrace.patch ptrace
   callgate why nginx.service --arch x86_64 mount
   callgate why pid:1234 personality 8
+  callgate why --from /var/log/audit/audit.log     which syscalls, and what for
   callgate why profile.json --from /var/log/audit/audit.log
   journalctl -k -o json | callgate why nginx.service --from -
   strace -f ./app 2>&1 | callgate why profile.json --from -
   callgate why p.json --from audit.log --format prometheus > denials.prom
 
-Exit status: 0 success, for any verdict; 2 error.")]
+Exit status: 0 success, for any verdict; 2 error, or lines could not be read.")]
 pub(crate) struct WhyArgs {
-    /// The filter, a SOURCE (see `callgate --help`)
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(super) source: OsString,
+    /// The filter, a SOURCE (see `callgate --help`); may be omitted with --from
+    #[arg(required_unless_present = "from", value_hint = ValueHint::FilePath)]
+    pub(super) source: Option<OsString>,
 
     /// The syscall: its name, or its number as the filter sees it
     #[arg(value_name = "SYSCALL", required_unless_present = "from", conflicts_with = "from")]

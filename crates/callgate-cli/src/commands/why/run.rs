@@ -16,10 +16,12 @@ use crate::source::{Filter, Source};
 
 pub(crate) fn run(args: &WhyArgs) -> Result<u8> {
     let reading = args.reading.with_statements();
-    let read = Read::new(Source::parse(&args.source)?.load()?, &reading)?;
+    let Some(source) = &args.source else { return log::run_alone(args, &reading) };
+    let source = Source::parse(source)?.load()?;
+    let Some(call) = &args.call else { return log::run(args, source, &reading) };
+    let read = Read::new(source, &reading)?;
     let stack = &read.stack;
     stack.filters.iter().try_for_each(Filter::check_values)?;
-    let Some(call) = &args.call else { return log::run(args, &read, &reading) };
     let format = args.format.metrics().err().ok_or_else(|| {
         Failure::new("only the denials of a log can be metrics")
             .help("give --from LOG, or use --format text or json")

@@ -69,6 +69,10 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "ORDER", help_heading = "Reading")]
     pub(super) endian: Option<EndianArg>,
 
+    /// The machine for which sources are read, if not this one.
+    #[arg(skip)]
+    pub(super) machine: Option<Arch>,
+
     /// Whether filters keep the rules as their texts state them.
     #[arg(skip)]
     pub(super) statements: bool,
@@ -115,6 +119,22 @@ impl SourceOptions {
     pub(crate) fn with_caps(&self, more: CapSet) -> SourceOptions {
         let caps = self.caps.unwrap_or_else(CapSet::docker).with(more);
         SourceOptions { caps: Some(caps), ..self.clone() }
+    }
+
+    /// Like `self`, for sources as another machine installs them.
+    pub(crate) fn on_machine(&self, machine: Arch) -> SourceOptions {
+        SourceOptions { machine: Some(machine), ..self.clone() }
+    }
+
+    /// Like `self`, for a runtime that does not let new syscalls fail with ENOSYS; `None` if --enosys-above is given.
+    pub(crate) fn on_older_runtime(&self) -> Option<SourceOptions> {
+        let off = || SourceOptions { enosys_above: Some(EnosysArg::Off), ..self.clone() };
+        self.enosys_above.is_none().then(off)
+    }
+
+    /// The machine for which sources are read.
+    pub(crate) fn machine(&self) -> Result<Arch> {
+        self.machine.map_or_else(native_arch, Ok)
     }
 
     /// The options that decide whether conditions of a profile hold, with their defaults.

@@ -1,13 +1,13 @@
 //! The options of each reader of sources.
 
+use callgate::Endian;
 use callgate::convert::{ConvertOptions, Target};
 use callgate::formats::systemd::{self, SystemdVersion};
 use callgate::formats::{android, firecracker, kafel, lxc, minijail, oci, snap};
-use callgate::{Arch, Endian};
 use callgate_requests::source::Reading;
 
 use super::options::SourceOptions;
-use crate::options::machine::{NATIVE_ENDIAN, native_arch};
+use crate::options::machine::NATIVE_ENDIAN;
 use crate::report::Result;
 
 impl SourceOptions {
@@ -25,7 +25,7 @@ impl SourceOptions {
             strict: self.strict,
             endian: self.endian.map(Endian::from),
             statements: self.statements,
-            ..Reading::new(first.map_or_else(native_arch, Ok)?)
+            ..Reading::new(first.map_or_else(|| self.machine(), Ok)?)
         })
     }
 
@@ -77,7 +77,7 @@ impl SourceOptions {
     /// The byte order of a program.
     pub(crate) fn of_program(&self) -> Result<Endian> {
         // A machine without an architecture of ours has a byte order, too.
-        match self.arch.first().copied().or(Arch::native()) {
+        match self.arch.first().copied().or(self.machine().ok()) {
             Some(_) => Ok(self.reading()?.of_program()?),
             None => Ok(self.endian.map_or(NATIVE_ENDIAN, Endian::from)),
         }

@@ -79,6 +79,7 @@ impl SourceOptions {
             set: both.set.clone(),
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),
+            machine: self.machine.or(both.machine),
             statements: self.statements || both.statements,
             without_runtime_rules: both.without_runtime_rules,
             keeps_warnings: self.keeps_warnings || both.keeps_warnings,

@@ -18,6 +18,20 @@ pub(crate) struct LoggedSyscall<'t> {
     pub(crate) args: Cow<'t, str>,
 }
 
+/// What a line of a log of strace is.
+pub(crate) enum LogLine<'t> {
+    /// A syscall ends in it.
+    Syscall(LoggedSyscall<'t>),
+    /// A part of a syscall.
+    Part,
+    /// A process ended; whether by `SIGSYS`.
+    End { by_sigsys: bool },
+    /// A notice of strace.
+    Notice,
+    /// Not a line of strace, a signal, or empty.
+    Other,
+}
+
 impl LoggedSyscall<'_> {
     fn resumed(syscall: &UnfinishedSyscall) -> LoggedSyscall<'static> {
         LoggedSyscall {
@@ -46,31 +60,39 @@ impl SyscallLog {
         }
     }
 
-    /// Reads the next line; returns the syscall that ends in it. Beyond the limits of [`UnfinishedSyscalls`], syscalls of two
-    /// lines are not returned.
-    pub(crate) fn line<'t>(&mut self, line: &'t str) -> Option<LoggedSyscall<'t>> {
+    /// Reads the next line. Beyond the limits of [`UnfinishedSyscalls`], syscalls of two lines are not returned.
+    pub(crate) fn line<'t>(&mut self, line: &'t str) -> LogLine<'t> {
         let parsed = ParsedLine::of(line);
         let named = parsed.process;
         match &parsed.event {
             Event::Syscall(text, _) => {
-                let (process, arch) = self.processes.of_line(named);
                 let (name, rest) = (text.name(line), text.args(line));
                 let notice = split_once(rest, b"strace: Process ").map(|(before, _)| before);
+                let half = before_unfinished(rest).or(notice);
+                // Other texts have a word and a parenthesis, too.
+                if half.is_none() && !(rest.contains(") = ") || rest.contains(")  ")) {
+                    return LogLine::Other;
+                }
+                let (process, arch) = self.processes.of_line(named);
                 self.is_interrupted = notice.is_some();
                 if let Some(child) = notice.and_then(|before| attached(rest.get(before.len()..)?)) {
                     self.processes.attached(child);
                 }
-                let Some(half) = before_unfinished(rest).or(notice) else {
-                    return Some(LoggedSyscall { arch, name: name.into(), args: rest.into() });
+                let Some(half) = half else {
+                    return LogLine::Syscall(LoggedSyscall {
+                        arch,
+                        name: name.into(),
+                        args: rest.into(),
+                    });
                 };
                 let at = Position { line: 1, column: 1 };
                 let _ = self.unfinished.insert(process, arch, at, name, half.trim_end());
-                None
+                LogLine::Part
             }
             Event::Resumed(text) => {
                 self.is_interrupted = false;
                 let (process, _) = self.processes.of_line(named);
-                let syscall = self.unfinished.resume(process, text.name(line)).ok()?;
+                let syscall = self.unfinished.resume(process, text.name(line)).ok().flatten();
                 self.ended(syscall, text.args(line))
             }
             Event::Rest if self.is_interrupted => {
@@ -80,37 +102,33 @@ impl SyscallLog {
             }
             Event::Changed(process, mode) => {
                 self.processes.changed(*process, *mode);
-                None
+                LogLine::Notice
             }
             Event::Attached(process) => {
                 self.processes.attached(*process);
-                None
+                LogLine::Notice
             }
             Event::Exited => {
                 self.processes.exited(named);
-                None
+                LogLine::End { by_sigsys: line.contains("+++ killed by SIGSYS") }
             }
             Event::Superseded(by) => {
                 self.unfinished.supersede(named, *by);
                 if let Some(process) = named {
                     self.processes.superseded(process, *by);
                 }
-                None
+                LogLine::Notice
             }
-            Event::Rest | Event::Nothing | Event::Table | Event::Other => None,
+            Event::Rest | Event::Nothing | Event::Table | Event::Other => LogLine::Other,
         }
     }
 
     /// A syscall with its second half.
-    fn ended(
-        &mut self,
-        syscall: Option<UnfinishedSyscall>,
-        rest: &str,
-    ) -> Option<LoggedSyscall<'static>> {
-        let mut syscall = syscall?;
+    fn ended(&mut self, syscall: Option<UnfinishedSyscall>, rest: &str) -> LogLine<'static> {
+        let Some(mut syscall) = syscall else { return LogLine::Part };
         syscall.append(rest);
         let whole = LoggedSyscall::resumed(&syscall);
         self.unfinished.reuse(syscall);
-        Some(whole)
+        LogLine::Syscall(whole)
     }
 }

@@ -31,6 +31,6 @@ mod text;
 mod unfinished;
 
 pub(crate) use args::{split_args, value_of_number, without_note};
-pub(crate) use calls::{LoggedSyscall, SyscallLog};
+pub(crate) use calls::{LogLine, LoggedSyscall, SyscallLog};
 pub(crate) use line::ParsedLine;
 pub(crate) use log::StraceLog;

@@ -164,3 +164,72 @@ fn an_unknown_format_is_one_error_that_lists_the_supported_ones() {
         "1:1: expected 2 columns, found 3\n2:6: \"five\" is not a count"
     );
 }
+
+const LOGGED: &str = "type=SECCOMP msg=audit(1.2:3): auid=0 uid=0 gid=0 ses=1 pid=7 comm=\"x\" exe=\"/x\" sig=0 arch=c000003e \
+                      syscall=41 compat=0 ip=0x7f code=0x7ffc0000\n";
+
+/// The caveats of an audit log: identifier and count.
+fn caveats_of_log(log: &str) -> Vec<(String, Option<u64>)> {
+    let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: true };
+    let recording = crate::read::read(log, &options).unwrap().recording;
+    recording.caveats().into_iter().map(|caveat| (caveat.id, caveat.count)).collect()
+}
+
+#[test]
+fn lost_records_are_a_caveat_of_an_audit_log() {
+    let suppressed = "kernel: kauditd_printk_skb: 47 callbacks suppressed\n";
+    let counter = "kernel: audit: audit_lost=3 audit_rate_limit=0 audit_backlog_limit=64\n";
+    let unknown = "audit: backlog limit exceeded\n";
+    for (more, count) in [(suppressed, Some(47)), (counter, Some(3)), (unknown, None)] {
+        for log in [format!("{more}{LOGGED}"), format!("{LOGGED}{more}")] {
+            assert_eq!(caveats_of_log(&log), [("lost-records".to_owned(), count)], "{log}");
+        }
+    }
+    assert_eq!(caveats_of_log(LOGGED), []);
+}
+
+#[test]
+fn denials_that_are_not_records_are_a_caveat_of_an_audit_log() {
+    let firefox =
+        "Sandbox: seccomp sandbox violation: pid 1, tid 1, syscall 41, args 16 3 0 0 0 0.\n";
+    let log = format!("{LOGGED}{firefox}{firefox}");
+    assert_eq!(caveats_of_log(&log), [("unread-denials".to_owned(), Some(2))]);
+    let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };
+    let errors = crate::read::read(&log, &options).unwrap_err();
+    let error = errors.first().unwrap();
+    let message = "2 lines look like denials, but could not be read; this is the first";
+    assert_eq!((error.message.as_str(), error.position.unwrap().line), (message, 2));
+    // The end of a process is not a syscall.
+    assert_eq!(caveats_of_log(&format!("{LOGGED}a: status=31/SYS\n")), []);
+}
+
+#[test]
+fn records_of_the_export_format_of_the_journal_are_read() {
+    let log = format!("__CURSOR=x\nMESSAGE=SECCOMP {RECORD}\n\n");
+    assert_eq!(caveats_of_log(&log), []);
+}
+
+#[test]
+fn only_the_records_of_a_program_are_read() {
+    let other = LOGGED
+        .replace("\"x\"", "\"other\"")
+        .replace("/x", "/usr/bin/a-rather-long-name")
+        .replace("=41", "=165");
+    let log = format!("{LOGGED}{}", other.replace("\"other\"", "\"a-rather-long-n\""));
+    let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };
+    let names = |program: &str, log: &str| {
+        let mut reader = RecordingReader::new(&options).of_program(program);
+        reader.push(log.as_bytes()).unwrap();
+        let recording =
+            reader.finish().map_err(|errors| errors.first().unwrap().message.clone())?.recording;
+        Ok::<_, String>(
+            recording.syscalls().map(|(call, _)| call.name().unwrap()).collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(names("x", &log).unwrap(), ["socket"]);
+    for program in ["a-rather-long-name", "/usr/bin/a-rather-long-name", "a-rather-long-n"] {
+        assert_eq!(names(program, &log).unwrap(), ["mount"]);
+    }
+    assert_eq!(names("nginx", &log).unwrap_err(), "no record of the program \"nginx\" in this log");
+    assert_eq!(names("x", "close(3) = 0\n").unwrap_err(), "only audit records name their programs");
+}

@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use callgate::SeccompData;
 use callgate::change::Allowed;
 use callgate::denials::{Denial, DenialLog};
 use callgate::diagram::{Func, Store};
+use callgate::{Arch, SeccompData};
 
 use super::super::answer::Answer;
 use super::super::change::{Advice, advise, change, patch, prove};
 use super::super::read::Read;
+use super::groups::{Group, Groups};
 use super::search::{data, explains, find};
-use crate::options::SourceOptions;
 use crate::progress::Progress;
 
 /// For how many distinct denials changes are searched, the most frequent first.
@@ -25,8 +25,10 @@ pub(super) struct Explained<'r> {
     pub(super) advice: Option<Advice>,
 }
 
-/// One change for all denials.
+/// One change for all denials of one machine.
 pub(super) struct Combined {
+    /// The architectures of the denials.
+    pub(super) arches: Vec<Arch>,
     /// The patch.
     pub(super) patch: String,
     /// How many of the denials it allows.
@@ -34,15 +36,12 @@ pub(super) struct Combined {
 }
 
 /// The denials with their reasons.
-pub(super) fn explain<'r>(
-    log: &DenialLog,
-    read: &'r Read,
-    diagram: &(Store, Func),
-    options: &SourceOptions,
-) -> Vec<Explained<'r>> {
+pub(super) fn explain<'r>(log: &DenialLog, groups: &'r Groups<'_>) -> Vec<Explained<'r>> {
     let mut progress = Progress::new(Instant::now());
     let mut explained = Vec::new();
     for denial in &log.denials {
+        let Some(Group { read, options, .. }) = groups.of(denial) else { continue };
+        let Ok(diagram) = read.diagram() else { continue };
         let arch = Some(denial.call.syscall.arch);
         let data = example(denial, diagram);
         let answer = Answer::new(&read.stack, arch, data);
@@ -70,20 +69,31 @@ fn known(denial: &Denial) -> Vec<(u8, u64)> {
     (0..).zip(denial.call.args).filter_map(|(index, arg)| Some((index, arg?))).collect()
 }
 
-/// One change for all denials that have a change of their own, which is proved as a whole.
-pub(super) fn combine(
-    explained: &[Explained<'_>],
-    read: &Read,
-    options: &SourceOptions,
-) -> Option<Combined> {
+/// For each machine one change for all of its denials that have a change of their own, which is proved as a whole.
+pub(super) fn combine(explained: &[Explained<'_>], groups: &Groups<'_>) -> Vec<Combined> {
+    groups.used().filter_map(|group| combine_on(explained, groups, group)).collect()
+}
+
+/// The denials of one machine that have a change.
+pub(super) fn changed<'e, 'r>(
+    explained: &'e [Explained<'r>],
+    groups: &'e Groups<'_>,
+    group: &'e Group,
+) -> impl Iterator<Item = &'e Explained<'r>> {
+    explained.iter().filter(move |one| {
+        let is_of_group = groups.of(&one.denial).is_some_and(|of| std::ptr::eq(of, group));
+        is_of_group && one.advice.as_ref().is_some_and(|advice| advice.change.is_ok())
+    })
+}
+
+fn combine_on(explained: &[Explained<'_>], groups: &Groups<'_>, group: &Group) -> Option<Combined> {
+    let Group { read, options, .. } = group;
     let mut progress = Progress::new(Instant::now());
     let mut current: Option<Read> = None;
     let mut allowed: Vec<Allowed> = Vec::new();
-    let with_change = explained
-        .iter()
-        .filter(|one| one.advice.as_ref().is_some_and(|advice| advice.change.is_ok()));
     let mut count = 0;
-    for one in with_change {
+    let mut arches = Vec::new();
+    for one in changed(explained, groups, group) {
         let syscall = one.denial.call.syscall;
         let Some(name) = syscall.name() else { continue };
         let wanted = Allowed::with_args(syscall.arch, name, known(&one.denial));
@@ -95,13 +105,16 @@ pub(super) fn combine(
             current = Some(change.read);
         }
         count += 1;
+        if !arches.contains(&syscall.arch) {
+            arches.push(syscall.arch);
+        }
         progress.tell(|| format!("{count} changes combined"));
     }
     progress.clear();
     let after = current?;
     prove(read, &after, &allowed).ok()?;
     let patch = patch(&read.source.texts(), &after.source.texts());
-    Some(Combined { patch, count })
+    Some(Combined { arches, patch, count })
 }
 
 /// A syscall of a denial that the filters still deny.

@@ -1,54 +1,142 @@
 //! Denials as JSON.
 
-use callgate::denials::{DenialLog, Evidence};
+use std::collections::BTreeMap;
+
+use callgate::Arch;
+use callgate::denials::{Denial, DenialLog, Evidence, UnreadLine};
+use callgate::purposes::{Purpose, danger};
+use callgate::recording::Caveat;
+use callgate_requests::json::Json;
+use callgate_requests::syscall;
 
 use super::super::json::answer_fields;
 use super::explained::{Combined, Explained};
-use callgate_requests::json::Json;
+use super::groups::Groups;
+use super::search::data;
 
 /// What a log contains, and each denial with its reason.
 pub(super) fn log(
     name: &str,
     log: &DenialLog,
-    unrelated: u64,
+    groups: &Groups<'_>,
     explained: &[Explained<'_>],
-    combined: Option<&Combined>,
+    combined: &[Combined],
 ) -> Json {
-    let (line, reason) = match &log.unread.first {
-        Some((line, reason)) => (Json::from(*line), reason.as_str().into()),
-        None => (Json::Null, Json::Null),
+    let only = match combined {
+        [only] => Some(only),
+        _ => None,
     };
-    let unread = vec![("count", log.unread.count.into()), ("line", line), ("reason", reason)];
-    Json::Object(vec![
+    let older = groups.older.iter().map(|(call, count)| {
+        Json::Object(vec![("call", (*call).into()), ("count", (*count).into())])
+    });
+    let mut fields = fields(name, log, &groups.outside, groups.unrelated);
+    fields.extend([
+        ("older_runtime", Json::array(older)),
+        ("denials", Json::array(explained.iter().map(denial))),
+        ("patch", only.map(|combined| combined.patch.as_str()).into()),
+        ("patched", only.map_or(0, |combined| combined.count as u64).into()),
+        ("patches", Json::array(combined.iter().map(patch))),
+    ]);
+    Json::Object(fields)
+}
+
+/// What a log contains, and each denial, without a filter.
+pub(super) fn log_alone(
+    name: &str,
+    log: &DenialLog,
+    outside: &BTreeMap<Arch, u64>,
+    unrelated: u64,
+) -> Json {
+    let denials = log.denials.iter().map(|denial| {
+        let call = &denial.call.syscall;
+        let mut fields = denial_fields(denial);
+        fields.extend(syscall::fields(Some(call.arch), &data(&denial.call)));
+        fields.extend([
+            ("purpose", call.name().and_then(Purpose::of).map(Purpose::id).into()),
+            ("danger", call.name().and_then(danger).map(|danger| danger.reason).into()),
+        ]);
+        Json::Object(fields)
+    });
+    let mut fields = fields(name, log, outside, unrelated);
+    fields.push(("denials", Json::array(denials)));
+    Json::Object(fields)
+}
+
+fn fields(
+    name: &str,
+    log: &DenialLog,
+    outside: &BTreeMap<Arch, u64>,
+    unrelated: u64,
+) -> Vec<(&'static str, Json)> {
+    let first = log.unread.lines.first();
+    let line = |one: &UnreadLine| {
+        Json::Object(vec![
+            ("line", one.line.into()),
+            ("reason", one.why.as_str().into()),
+            ("text", one.text.as_str().into()),
+        ])
+    };
+    let unread = vec![
+        ("count", log.unread.count.into()),
+        ("line", first.map(|first| first.line).into()),
+        ("reason", first.map(|first| first.why.as_str()).into()),
+        ("lines", Json::array(log.unread.lines.iter().map(line))),
+    ];
+    let outside = outside.iter().map(|(arch, count)| {
+        Json::Object(vec![("arch", arch.name().into()), ("count", (*count).into())])
+    });
+    let records = |lost: &Caveat| {
+        Json::Object(vec![("count", lost.count.into()), ("text", lost.text.as_str().into())])
+    };
+    vec![
         ("log", name.into()),
         ("lines", log.lines.into()),
         ("unread", Json::Object(unread)),
         ("logged", log.logged.into()),
         ("unrelated", unrelated.into()),
         ("lost", log.lost.into()),
-        ("denials", Json::array(explained.iter().map(denial))),
-        ("patch", combined.map(|combined| combined.patch.as_str()).into()),
-        ("patched", combined.map_or(0, |combined| combined.count as u64).into()),
+        ("lost_records", log.lost_records.as_ref().map(records).into()),
+        ("outside", Json::array(outside)),
+        ("assumed_arch", log.assumed_arch.into()),
+    ]
+}
+
+fn patch(combined: &Combined) -> Json {
+    Json::Object(vec![
+        ("arches", Json::array(combined.arches.iter().map(|arch| arch.name()))),
+        ("patch", combined.patch.as_str().into()),
+        ("patched", (combined.count as u64).into()),
     ])
 }
 
 fn denial(one: &Explained<'_>) -> Json {
-    let evidence = match one.denial.call.evidence {
+    let mut fields = denial_fields(&one.denial);
+    fields.extend(answer_fields(&one.answer, one.advice.as_ref()));
+    Json::Object(fields)
+}
+
+fn denial_fields(denial: &Denial) -> Vec<(&'static str, Json)> {
+    let evidence = match denial.call.evidence {
         Evidence::Filter => "filter",
         Evidence::Failed(_) => "failed",
         Evidence::NoReturn => "no_return",
     };
-    let programs = one.denial.programs.iter().map(|(name, count)| {
+    let programs = denial.programs.iter().map(|(name, count)| {
         Json::Object(vec![("name", name.as_str().into()), ("count", (*count).into())])
     });
-    let known = one.denial.call.args.iter().map(|arg| arg.is_some());
-    let mut fields = vec![
-        ("count", one.denial.count.into()),
+    let returned = denial.verdicts.iter().map(|(verdict, count)| {
+        Json::Object(vec![
+            ("action", super::text::action(*verdict).into()),
+            ("count", (*count).into()),
+        ])
+    });
+    let known = denial.call.args.iter().map(|arg| arg.is_some());
+    vec![
+        ("count", denial.count.into()),
         ("programs", Json::array(programs)),
-        ("other_programs", one.denial.others.into()),
+        ("other_programs", denial.others.into()),
         ("evidence", evidence.into()),
+        ("returned", Json::array(returned)),
         ("known_args", Json::array(known)),
-    ];
-    fields.extend(answer_fields(&one.answer, one.advice.as_ref()));
-    Json::Object(fields)
+    ]
 }

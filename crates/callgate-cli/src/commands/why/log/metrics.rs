@@ -1,12 +1,11 @@
 //! Denials as metrics.
 
 use callgate::denials::{DenialLog, Evidence};
-use callgate::diagram::{Func, Store};
 use callgate_requests::syscall;
 
 use super::super::answer::Answer;
-use super::super::read::Read;
 use super::explained::example;
+use super::groups::Groups;
 use crate::metrics::{self, Metric, MetricsFormat};
 
 /// The program of denials whose log does not name one.
@@ -17,13 +16,7 @@ const OTHERS: &str = "other";
 
 /// The denials of a log by filter, architecture, syscall, action, evidence and program. Arguments are not labels, because their
 /// values are unbounded.
-pub(super) fn log(
-    log: &DenialLog,
-    unrelated: u64,
-    read: &Read,
-    diagram: &(Store, Func),
-    format: MetricsFormat,
-) -> String {
+pub(super) fn log(log: &DenialLog, groups: &Groups<'_>, format: MetricsFormat) -> String {
     let mut denials = Metric::new(
         "callgate_denials_total",
         "Syscalls in the log that were denied.",
@@ -32,6 +25,8 @@ pub(super) fn log(
     );
     for denial in &log.denials {
         let call = denial.call.syscall;
+        let Some(read) = groups.of(denial).map(|group| &group.read) else { continue };
+        let Ok(diagram) = read.diagram() else { continue };
         let answer = Answer::new(&read.stack, Some(call.arch), example(denial, diagram));
         let evidence = match denial.call.evidence {
             Evidence::Filter => "filter",
@@ -65,7 +60,7 @@ pub(super) fn log(
         total("callgate_log_lines_total", "Lines of the log.", "{line}", log.lines),
         total(
             "callgate_log_unread_total",
-            "Records of the log that could not be read.",
+            "Lines of the log that look like denials, and could not be read.",
             "{record}",
             log.unread.count,
         ),
@@ -79,7 +74,19 @@ pub(super) fn log(
             "callgate_log_unrelated_total",
             "Syscalls that failed for a reason other than the filter.",
             "{call}",
-            unrelated,
+            groups.unrelated,
+        ),
+        total(
+            "callgate_log_outside_total",
+            "Denials of architectures that --arch does not name.",
+            "{call}",
+            groups.outside.values().sum(),
+        ),
+        total(
+            "callgate_log_lost_records_total",
+            "Audit records that were lost according to the log, as far as it has numbers.",
+            "{record}",
+            log.lost_records.as_ref().and_then(|lost| lost.count).unwrap_or_default(),
         ),
         total(
             "callgate_log_lost_total",

@@ -1,11 +1,13 @@
 //! `callgate why --from LOG`: the denials of a log, with the rules that are the reason.
 
+mod alone;
 mod explained;
+mod groups;
 mod json;
 mod metrics;
 mod run;
 mod search;
 mod text;
 
-pub(super) use run::run;
+pub(super) use run::{run, run_alone};
 pub(crate) use search::{find_with, tested_arguments};

@@ -1,59 +1,157 @@
 //! Reads the log and prints its denials.
 
-use callgate::denials::{DenialReader, Evidence, LoggedCall};
+use callgate::Arch;
+use callgate::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
 use super::super::args::WhyArgs;
 use super::super::patch_file::write_patch;
-use super::super::read::Read;
 use super::explained::{combine, explain};
-use super::search::Relevance;
-use super::{json, metrics, text};
-use crate::called::one_arch;
-use crate::options::{Format, SourceOptions};
+use super::groups::{Groups, given_arch};
+use super::{alone, json, metrics, text};
+use crate::options::{Format, SourceOptions, native_arch};
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::Place;
+use crate::source::{LoadedSource, Place};
+use crate::text::counted;
 
-pub(in super::super) fn run(args: &WhyArgs, read: &Read, options: &SourceOptions) -> Result<u8> {
-    let Some(path) = &args.from else {
-        return Err(Failure::new("missing syscall or log").help("give a syscall, or --from LOG"));
-    };
-    let place = Place::of_path(path);
-    let arch = one_arch(options, &read.stack.arches())?;
-    let mut unrelated = 0_u64;
-    let diagram = read.required_diagram()?;
-    let mut relevance = Relevance::new(diagram);
-    let relevant = |call: &LoggedCall| {
-        let found = relevance.of(call);
-        let failed = matches!(call.evidence, Evidence::Failed(_));
-        unrelated += u64::from(found.is_none() && failed);
-        found
-    };
-    let mut reader = DenialReader::new(arch, relevant);
-    place.read_pieces(|piece| reader.push(piece))?;
-    let log = reader.finish();
+/// What to do to get a log that can be read.
+const NEXT: &str = "find the record of the kernel: `journalctl -k --grep type=1326`, `dmesg | grep type=1326` or \
+                    `ausearch -m SECCOMP`; syscalls that fail with an errno have no record, unless the filter is installed with \
+                    SECCOMP_FILTER_FLAG_LOG: log the program with `strace -f -o LOG CMD`, or `callgate record -- CMD`";
+
+/// The denials of a log, with the rules of the source that are the reason.
+pub(in super::super) fn run(
+    args: &WhyArgs,
+    source: LoadedSource,
+    options: &SourceOptions,
+) -> Result<u8> {
+    let place = place(args)?;
     let format = match args.format.metrics() {
         Ok(_) if args.patch.is_some() => {
             let help = "omit --patch, or use --format text";
             return Err(Failure::new("metrics have no patch").help(help));
         }
+        format => format,
+    };
+    let mut groups = Groups::new(source, options);
+    let arch = groups.usual_arch()?;
+    let log = read(&place, arch, |call| groups.relevant(call))?;
+    groups.check()?;
+    let name = place.name();
+    let format = match format {
         Ok(format) => {
-            output::print(&metrics::log(&log, unrelated, read, diagram, format))?;
-            return Ok(0);
+            // There may be nothing since the last time.
+            if log.lines > 0 {
+                check_recognized(&name, &log)?;
+            }
+            output::print(&metrics::log(&log, &groups, format))?;
+            return end(&name, &log, "callgate_log_unread_total counts them");
         }
         Err(format) => format,
     };
-    let explained = explain(&log, read, diagram, options);
-    let combined = combine(&explained, read, options);
+    check_recognized(&name, &log)?;
+    let explained = explain(&log, &groups);
+    let combined = combine(&explained, &groups);
     if let Some(path) = &args.patch {
-        write_patch(path, combined.as_ref().map(|combined| combined.patch.as_str()))?;
+        let patch = match combined.as_slice() {
+            [] => None,
+            [only] => Some(only.patch.as_str()),
+            several => {
+                let arches = several.iter().flat_map(|one| &one.arches).map(|arch| arch.name());
+                let arches: Vec<&str> = arches.collect();
+                return Err(Failure::about(
+                    name,
+                    format!(
+                        "the changes are for several machines ({}), so there is no single patch",
+                        arches.join(", ")
+                    ),
+                )
+                .help("select one with --arch"));
+            }
+        };
+        write_patch(path, patch)?;
     }
-    let name = place.name();
     output::print(&match format {
-        Format::Json => {
-            format!("{}\n", json::log(&name, &log, unrelated, &explained, combined.as_ref()))
-        }
-        Format::Text => text::log(&name, &log, unrelated, &explained, combined.as_ref()),
+        Format::Json => format!("{}\n", json::log(&name, &log, &groups, &explained, &combined)),
+        Format::Text => text::log(&name, arch, &log, &groups, &explained, &combined),
     })?;
-    Ok(0)
+    end(&name, &log, NEXT)
+}
+
+/// The denials of a log without a filter: which syscalls they are, and what they are for.
+pub(in super::super) fn run_alone(args: &WhyArgs, options: &SourceOptions) -> Result<u8> {
+    let place = place(args)?;
+    let format = args.format.metrics().err().ok_or_else(|| {
+        Failure::new("metrics need the filter")
+            .help("give a SOURCE before --from, or use --format json")
+    })?;
+    if args.patch.is_some() {
+        return Err(Failure::new("a patch needs the filter")
+            .help("give a SOURCE before --from, or omit --patch"));
+    }
+    let arch = given_arch(options).map_or_else(native_arch, Ok)?;
+    let mut outside = std::collections::BTreeMap::new();
+    let mut unrelated = 0_u64;
+    let relevant = |call: &LoggedCall| {
+        if call.evidence != Evidence::Filter {
+            unrelated += u64::from(matches!(call.evidence, Evidence::Failed(_)));
+            return None;
+        }
+        let of = call.syscall.arch;
+        if !(options.arch.is_empty() || options.arch.contains(&of)) {
+            *outside.entry(of).or_default() += 1;
+            return None;
+        }
+        Some(u8::MAX)
+    };
+    let log = read(&place, arch, relevant)?;
+    let name = place.name();
+    check_recognized(&name, &log)?;
+    output::print(&match format {
+        Format::Json => format!("{}\n", json::log_alone(&name, &log, &outside, unrelated)),
+        Format::Text => alone::log(&name, arch, &log, &outside, unrelated),
+    })?;
+    end(&name, &log, NEXT)
+}
+
+fn place(args: &WhyArgs) -> Result<Place> {
+    let path = args.from.as_ref().ok_or_else(|| {
+        Failure::new("missing syscall or log").help("give a syscall, or --from LOG")
+    })?;
+    Ok(Place::of_path(path))
+}
+
+fn read(
+    place: &Place,
+    arch: Arch,
+    relevant: impl FnMut(&LoggedCall) -> Option<u8>,
+) -> Result<DenialLog> {
+    let mut reader = DenialReader::new(arch, relevant);
+    place.read_pieces(|piece| reader.push(piece))?;
+    Ok(reader.finish())
+}
+
+/// Refuses a text that is not known to be a log: it cannot tell whether anything was denied.
+fn check_recognized(name: &str, log: &DenialLog) -> Result<()> {
+    if log.is_recognized || log.unread.count > 0 {
+        return Ok(());
+    }
+    let what = match log.lines {
+        0 => "this log is empty".to_owned(),
+        lines => format!(
+            "nothing was recognized in {}: no audit record, no line of the kernel's log, no syscall of strace, no report of a denial",
+            counted(lines, "line")
+        ),
+    };
+    Err(Failure::about(name, what).help(NEXT))
+}
+
+/// The exit status; says that there are lines which could not be read.
+fn end(name: &str, log: &DenialLog, help: &str) -> Result<u8> {
+    let message = match log.unread.count {
+        0 => return Ok(0),
+        1 => "1 line looks like a denial, but could not be read".to_owned(),
+        count => format!("{count} lines look like denials, but could not be read"),
+    };
+    Ok(Failure::about(name, message).help(help).print())
 }

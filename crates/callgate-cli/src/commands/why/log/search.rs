@@ -98,23 +98,19 @@ fn known_words(call: &LoggedCall) -> Vec<Word> {
     known
 }
 
-/// Decides which calls of a log are denials.
-pub(super) struct Relevance<'r> {
-    diagram: &'r (Store, Func),
+/// Decides which calls of a log are denials of the filters with one MTBDD.
+#[derive(Default)]
+pub(super) struct Relevance {
     /// For the function of each syscall, the arguments that it tests, and its verdicts.
     syscalls: BTreeMap<Func, (u8, Vec<Verdict>)>,
     /// Calls with the arguments that matter, and whether they are denials.
     remembered: BTreeMap<LoggedCall, bool>,
 }
 
-impl<'r> Relevance<'r> {
-    pub(super) fn new(diagram: &'r (Store, Func)) -> Relevance<'r> {
-        Relevance { diagram, syscalls: BTreeMap::new(), remembered: BTreeMap::new() }
-    }
-
+impl Relevance {
     /// The arguments that matter, a bit for each; `None` if the filters are not the reason that a syscall failed.
-    pub(super) fn of(&mut self, call: &LoggedCall) -> Option<u8> {
-        let (store, root) = self.diagram;
+    pub(super) fn of(&mut self, diagram: &(Store, Func), call: &LoggedCall) -> Option<u8> {
+        let (store, root) = diagram;
         let own = of_syscall(store, *root, call.syscall);
         let facts = || (arguments_of(store, own), store.verdicts(own));
         let (mask, verdicts) = self.syscalls.entry(own).or_insert_with(facts);
@@ -133,7 +129,7 @@ impl<'r> Relevance<'r> {
         if let Some(is_denial) = self.remembered.get(&call) {
             return is_denial.then_some(mask);
         }
-        let is_denial = find(self.diagram, &call, explains).is_some();
+        let is_denial = find(diagram, &call, explains).is_some();
         if self.remembered.len() < MAX_REMEMBERED {
             self.remembered.insert(call, is_denial);
         }

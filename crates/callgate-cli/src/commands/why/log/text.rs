@@ -1,23 +1,35 @@
 //! Denials as text.
 
+use std::collections::BTreeMap;
+
 use callgate::denials::{Denial, DenialLog, Evidence, MAX_DENIALS};
+use callgate::{Action, Arch, Verdict};
 
 use super::super::patch_text::patch_lines;
 use super::super::text::{advice, answer};
-use super::explained::{Combined, Explained, MAX_CHANGES};
+use super::explained::{Combined, Explained, MAX_CHANGES, changed};
+use super::groups::Groups;
 use crate::output::wrap;
 use crate::text::{counted, printable, times};
 
 /// What a log contains, and each denial with its reason.
 pub(super) fn log(
     name: &str,
+    arch: Arch,
     log: &DenialLog,
-    unrelated: u64,
+    groups: &Groups<'_>,
     explained: &[Explained<'_>],
-    combined: Option<&Combined>,
+    combined: &[Combined],
 ) -> String {
     let mut text = String::new();
-    wrap(&mut text, &format!("{}: {}", printable(name), summary(log, unrelated)), 0, 2);
+    let mut parts = summary(arch, log, &groups.outside);
+    if groups.unrelated > 0 {
+        let calls = counted(groups.unrelated, "syscall");
+        parts.push(format!("{calls} failed, but not by this filter"));
+    }
+    wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
+    unread(&mut text, log);
+    older_runtime(&mut text, groups);
     for one in explained {
         text.push('\n');
         let example =
@@ -38,29 +50,98 @@ pub(super) fn log(
             format!("changes were searched for the {MAX_CHANGES} most frequent denials only");
         wrap(&mut text, &message, 0, 2);
     }
-    // A single change was shown with its denial.
-    let changes = explained.iter().filter_map(|one| one.advice.as_ref());
-    let count = changes.filter(|advice| advice.change.is_ok()).count();
-    match combined {
-        Some(combined) if count > 1 => {
-            text.push('\n');
-            let scope = match combined.count == count {
-                true => format!("the {count} changes"),
-                false => format!("{} of {count} changes", combined.count),
-            };
-            let message = format!(
-                "{scope} together, which are proved to allow these syscalls and nothing else:"
-            );
+    for group in groups.used() {
+        // A single change was shown with its denial.
+        let changes = changed(explained, groups, group);
+        let of: Vec<Arch> = changes.map(|one| one.denial.call.syscall.arch).collect();
+        if of.len() < 2 {
+            continue;
+        }
+        let machine = match groups.used().count() {
+            1 => String::new(),
+            _ => format!(" for {}", names(&of)),
+        };
+        text.push('\n');
+        let Some(combined) =
+            combined.iter().find(|one| one.arches.iter().any(|arch| of.contains(arch)))
+        else {
+            let message = format!("the changes{machine} cannot be combined to one that is proved");
             wrap(&mut text, &message, 0, 2);
-            patch_lines(&mut text, &combined.patch);
-        }
-        None if count > 1 => {
-            text.push('\n');
-            wrap(&mut text, "the changes cannot be combined to one that is proved", 0, 2);
-        }
-        _ => {}
+            continue;
+        };
+        let count = of.len();
+        let scope = match combined.count == count {
+            true => format!("the {count} changes"),
+            false => format!("{} of {count} changes", combined.count),
+        };
+        let message = format!(
+            "{scope}{machine} together, which are proved to allow these syscalls and nothing else:"
+        );
+        wrap(&mut text, &message, 0, 2);
+        patch_lines(&mut text, &combined.patch);
     }
     text
+}
+
+/// The names of architectures, each once.
+fn names(arches: &[Arch]) -> String {
+    let mut names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
+}
+
+/// The first lines that look like denials and could not be read.
+pub(super) fn unread(text: &mut String, log: &DenialLog) {
+    let Some(more) = log.unread.count.checked_sub(log.unread.lines.len() as u64) else { return };
+    for one in &log.unread.lines {
+        let shown = match one.text.as_str() {
+            "" => String::new(),
+            line => format!(": {}", printable(line)),
+        };
+        text.push_str("  ");
+        wrap(text, &format!("line {} is not read: {}{shown}", one.line, printable(&one.why)), 2, 4);
+    }
+    if more > 0 {
+        text.push_str(&format!("  … and {more} more\n"));
+    }
+}
+
+/// Syscalls that failed as with an older runtime.
+fn older_runtime(text: &mut String, groups: &Groups<'_>) {
+    const MOST: usize = 8;
+    if groups.older.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = groups.older.keys().take(MOST).copied().collect();
+    let more = groups.older.len().saturating_sub(MOST);
+    let more_text = format!("{more} more");
+    if more > 0 {
+        names.push(&more_text);
+    }
+    text.push('\n');
+    let message = format!(
+        "{} failed with the errno that this profile returns under an older runtime: runc before 1.0.0-rc93 does not let syscalls fail \
+         with ENOSYS that are newer than the profile, and libseccomp leaves out the names that it does not know; update the \
+         runtime and libseccomp, or add the names to the profile; --enosys-above off shows the rules",
+        names.join(", ")
+    );
+    wrap(text, &message, 0, 2);
+}
+
+/// The action of a verdict, without its data.
+pub(super) fn action(verdict: Verdict) -> &'static str {
+    match verdict.action() {
+        Action::KillProcess => "KILL_PROCESS",
+        Action::KillThread => "KILL_THREAD",
+        Action::Trap(_) => "TRAP",
+        Action::Errno(_) => "ERRNO",
+        Action::UserNotif(_) => "USER_NOTIF",
+        Action::Trace(_) => "TRACE",
+        Action::Log => "LOG",
+        Action::Allow => "ALLOW",
+        _ => "UNKNOWN",
+    }
 }
 
 /// Whether the arguments that are shown are not those of the log.
@@ -69,10 +150,14 @@ fn has_example(one: &Explained<'_>) -> bool {
     args.any(|(shown, known)| known.is_none() && *shown != 0)
 }
 
-fn summary(log: &DenialLog, unrelated: u64) -> String {
+/// What a log contains; `arch` is the architecture of reports that do not name one.
+pub(super) fn summary(arch: Arch, log: &DenialLog, outside: &BTreeMap<Arch, u64>) -> Vec<String> {
     let count: u64 = log.denials.iter().map(|denial| denial.count).sum();
     let distinct = log.denials.len() as u64;
     let mut parts = vec![match distinct {
+        0 if log.unread.count > 0 => {
+            format!("no denial could be read in {}", counted(log.lines, "line"))
+        }
         0 => format!("no denial in {}", counted(log.lines, "line")),
         _ => format!(
             "{} in {}, {distinct} distinct",
@@ -80,30 +165,37 @@ fn summary(log: &DenialLog, unrelated: u64) -> String {
             counted(log.lines, "line")
         ),
     }];
-    if log.unread.count > 0 {
-        let first = log
-            .unread
-            .first
-            .as_ref()
-            .map(|(line, why)| format!(" (the first is in line {line}: {})", printable(why)));
-        let records = counted(log.unread.count, "record");
-        parts.push(format!("{records} could not be read{}", first.unwrap_or_default()));
+    match log.unread.count {
+        0 => {}
+        1 => parts.push("1 line that looks like a denial could not be read".to_owned()),
+        count => parts.push(format!("{count} lines that look like denials could not be read")),
+    }
+    if log.assumed_arch > 0 {
+        let reports = counted(log.assumed_arch, "report");
+        parts.push(format!("{reports} without an architecture, read for {arch} (--arch)"));
+    }
+    if !outside.is_empty() {
+        let count: u64 = outside.values().sum();
+        let of: Vec<Arch> = outside.keys().copied().collect();
+        let denials = counted(count, "denial");
+        parts.push(format!("{denials} of {} outside of --arch", names(&of)));
     }
     if log.logged > 0 {
-        parts.push(format!("{} of executed syscalls", counted(log.logged, "record")));
+        let hint = if distinct == 0 { ", for callgate generate" } else { "" };
+        parts.push(format!("{} of executed syscalls{hint}", counted(log.logged, "record")));
     }
-    if unrelated > 0 {
-        parts.push(format!("{} failed, but not by this filter", counted(unrelated, "syscall")));
+    if let Some(lost) = &log.lost_records {
+        parts.push(format!("incomplete: {}", lost.text));
     }
     if log.lost > 0 {
         let lost = counted(log.lost, "denial");
         parts.push(format!("{lost} not listed: the limit is {MAX_DENIALS} distinct denials"));
     }
-    parts.join("; ")
+    parts
 }
 
 /// How often a denial occurs, and in which programs.
-fn occurrence(denial: &Denial) -> String {
+pub(super) fn occurrence(denial: &Denial) -> String {
     let mut text = times(denial.count);
     let mut programs: Vec<String> = denial
         .programs

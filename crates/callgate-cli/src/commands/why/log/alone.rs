@@ -1,0 +1,74 @@
+//! Denials as text without a filter: which syscalls they are, what they are for, and who denied them.
+
+use std::collections::BTreeMap;
+
+use callgate::Arch;
+use callgate::denials::{Denial, DenialLog};
+use callgate::purposes::{Purpose, danger};
+use callgate_requests::syscall;
+
+use super::search::data;
+use super::text::{action, occurrence, summary, unread};
+use crate::output::wrap;
+use crate::text::printable;
+
+/// What a log contains, and each denial.
+pub(super) fn log(
+    name: &str,
+    arch: Arch,
+    log: &DenialLog,
+    outside: &BTreeMap<Arch, u64>,
+    unrelated: u64,
+) -> String {
+    let mut text = String::new();
+    let mut parts = summary(arch, log, outside);
+    if unrelated > 0 {
+        let calls = crate::text::counted(unrelated, "syscall");
+        parts.push(format!("{calls} failed, perhaps because of a filter, which is not given"));
+    }
+    wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
+    unread(&mut text, log);
+    for one in &log.denials {
+        text.push('\n');
+        wrap(&mut text, &format!("{}:", occurrence(one)), 0, 2);
+        denial(&mut text, one);
+    }
+    if !log.denials.is_empty() || unrelated > 0 {
+        text.push('\n');
+        let next = "for the rule that denies it and a change that allows it, give the filter: callgate why SOURCE --from LOG, where \
+                    SOURCE is a profile, a unit (NAME.service), container-default or pid:N";
+        wrap(&mut text, next, 0, 2);
+    }
+    text
+}
+
+fn denial(text: &mut String, denial: &Denial) {
+    let id = denial.call.syscall;
+    let call = syscall::show(Some(id.arch), &data(&denial.call));
+    let returned: Vec<&str> = denial.verdicts.iter().map(|(verdict, _)| action(*verdict)).collect();
+    let returned = match returned.as_slice() {
+        [] => "denied".to_owned(),
+        actions => actions.join(" or "),
+    };
+    wrap(text, &format!("{} {call} (number {}): {returned}", id.arch, id.nr), 0, 2);
+    let mut say = |line: &str| {
+        text.push_str("  ");
+        wrap(text, line, 2, 4);
+    };
+    if let Some(purpose) = id.name().and_then(Purpose::of) {
+        let title = purpose.title().to_lowercase();
+        say(&format!("for {title}: syscalls with which a process can {}", purpose.description()));
+    }
+    if let Some(danger) = id.name().and_then(danger) {
+        say(&format!("dangerous: {}", danger.reason));
+    }
+    let who = match denial.programs.as_slice() {
+        [(program, _)] if denial.others == 0 => printable(program).to_string(),
+        [] => "the program".to_owned(),
+        _ => "these programs".to_owned(),
+    };
+    say(&format!(
+        "denied by a seccomp filter of {who}: its own, or that of the service manager or container runtime that started it; the log \
+         does not say which"
+    ));
+}

@@ -1,0 +1,252 @@
+//! The filters that the syscalls of a log are asked about: the source as the machine of each syscall installs it.
+//!
+//! A log may come from another machine than this one, or from several. A profile for containers, a unit, a policy of minijail have
+//! other rules there: other architectures, other numbers, other syscalls. Without --arch, the source is read for the machine of
+//! each architecture in the log.
+
+use std::collections::BTreeMap;
+
+use callgate::denials::{Denial, Evidence, LoggedCall};
+use callgate::{Arch, Verdict};
+
+use super::super::read::Read;
+use super::search::{Relevance, find};
+use crate::called::default_arch;
+use crate::options::{SourceOptions, native_arch};
+use crate::report::{Failure, Result, muted, unrepeated};
+use crate::source::{Filter, LoadedSource};
+
+/// A source as one machine installs it.
+pub(super) struct Group {
+    pub(super) read: Read,
+    /// The options with which it is read.
+    pub(super) options: SourceOptions,
+    /// The machine, if it is not this one.
+    machine: Option<Arch>,
+    relevance: Relevance,
+    /// The source without ENOSYS for new syscalls, once it was needed; `None` if it cannot be read.
+    older: Option<Option<(Read, Relevance)>>,
+    /// Whether a syscall of the log was asked about, and the warnings were printed.
+    is_used: bool,
+}
+
+/// The source as each machine of the log installs it.
+pub(super) struct Groups<'a> {
+    source: LoadedSource,
+    options: &'a SourceOptions,
+    groups: Vec<Group>,
+    /// The group of each architecture.
+    by_arch: BTreeMap<Arch, usize>,
+    /// The machines for which the source cannot be read, and why.
+    failed: Vec<(Option<Arch>, Failure)>,
+    /// Why the log cannot be answered.
+    failure: Option<Failure>,
+    /// Denials of architectures that --arch does not name.
+    pub(super) outside: BTreeMap<Arch, u64>,
+    /// Syscalls that failed for a reason other than the filter.
+    pub(super) unrelated: u64,
+    /// Those of them that failed with the errno that the filter returns if the runtime is older, by name.
+    pub(super) older: BTreeMap<&'static str, u64>,
+}
+
+impl<'a> Groups<'a> {
+    pub(super) fn new(source: LoadedSource, options: &'a SourceOptions) -> Groups<'a> {
+        Groups {
+            source,
+            options,
+            groups: Vec::new(),
+            by_arch: BTreeMap::new(),
+            failed: Vec::new(),
+            failure: None,
+            outside: BTreeMap::new(),
+            unrelated: 0,
+            older: BTreeMap::new(),
+        }
+    }
+
+    /// The architecture of reports that do not name one.
+    pub(super) fn usual_arch(&mut self) -> Result<Arch> {
+        if let Some(arch) = given_arch(self.options) {
+            return Ok(arch);
+        }
+        match self.on(None).and_then(|at| self.groups.get(at)) {
+            Some(group) => default_arch(&group.read.stack.arches()),
+            None => native_arch(),
+        }
+    }
+
+    /// The arguments of a syscall that matter, a bit for each; `None` if it is not a denial of the filters.
+    pub(super) fn relevant(&mut self, call: &LoggedCall) -> Option<u8> {
+        let arch = call.syscall.arch;
+        let is_filter = call.evidence == Evidence::Filter;
+        if !(self.options.arch.is_empty() || self.options.arch.contains(&arch)) {
+            if is_filter {
+                *self.outside.entry(arch).or_default() += 1;
+            }
+            return None;
+        }
+        let group = self.group_of(arch)?;
+        let mask = match group.read.required_diagram() {
+            Ok(diagram) => group.relevance.of(diagram, call),
+            Err(failure) => {
+                self.failure = Some(failure);
+                return None;
+            }
+        };
+        if mask.is_none() && matches!(call.evidence, Evidence::Failed(_)) {
+            let is_of_older = group.fails_on_older_runtime(call);
+            self.unrelated += 1;
+            if let Some(name) = call.syscall.name().filter(|_| is_of_older) {
+                *self.older.entry(name).or_default() += 1;
+            }
+        }
+        mask
+    }
+
+    /// The group of a denial.
+    pub(super) fn of(&self, denial: &Denial) -> Option<&Group> {
+        self.groups.get(*self.by_arch.get(&denial.call.syscall.arch)?)
+    }
+
+    /// All groups that a syscall of the log was asked about, or the one for this machine.
+    pub(super) fn used(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter().filter(|group| group.is_used)
+    }
+
+    /// Ends the log: fails if the source could not be read for it.
+    pub(super) fn check(&mut self) -> Result<()> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if self.used().next().is_none() {
+            let at = self.on(None);
+            self.using(at, None);
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    fn group_of(&mut self, arch: Arch) -> Option<&mut Group> {
+        let at = match self.by_arch.get(&arch) {
+            Some(at) => Some(*at),
+            None => {
+                let at = self.find(arch);
+                self.by_arch.extend(at.map(|at| (arch, at)));
+                self.using(at, Some(host_of(arch)));
+                at
+            }
+        };
+        at.and_then(|at| self.groups.get_mut(at)).filter(|group| group.is_used)
+    }
+
+    /// Prints the warnings of a group that is used for the first time. If there is none, the source cannot be read for this
+    /// machine.
+    fn using(&mut self, at: Option<usize>, machine: Option<Arch>) {
+        let Some(group) = at.and_then(|at| self.groups.get_mut(at)) else {
+            if self.failure.is_none() && !self.failed.is_empty() {
+                let of_machine = self.failed.iter().position(|(failed, _)| *failed == machine);
+                let (_, failure) = self.failed.swap_remove(of_machine.unwrap_or_default());
+                self.failure = Some(failure);
+            }
+            return;
+        };
+        if group.is_used {
+            return;
+        }
+        let again = unrepeated(|| self.source.read(&group.options));
+        match again.and_then(|stack| stack.filters.iter().try_for_each(Filter::check_values)) {
+            Ok(()) => group.is_used = true,
+            Err(failure) => self.failure = Some(failure),
+        }
+    }
+
+    /// The group for an architecture: the first of this machine, one whose programs usually have 64 bits, and one of this
+    /// architecture alone, whose filter is for it.
+    fn find(&mut self, arch: Arch) -> Option<usize> {
+        let this = self.on(None);
+        if !self.options.arch.is_empty() || self.source.is_of_machine() {
+            return this;
+        }
+        let is_for = |group: &Group| {
+            let arches = group.read.stack.arches();
+            arches.contains(&arch) || arch == Arch::X32 && arches.contains(&Arch::X86_64)
+        };
+        let has = |groups: &Groups<'_>, at: Option<usize>| {
+            at.and_then(|at| groups.groups.get(at)).is_some_and(is_for)
+        };
+        if has(self, this) {
+            return this;
+        }
+        let host = self.on(Some(host_of(arch)));
+        if has(self, host) {
+            return host;
+        }
+        let alone = self.on(Some(arch));
+        if has(self, alone) {
+            return alone;
+        }
+        // A program is the same on all machines.
+        if self.source.texts().is_empty() { host.or(this) } else { host }
+    }
+
+    /// The source on a machine; `None` for this one.
+    fn on(&mut self, machine: Option<Arch>) -> Option<usize> {
+        let machine = machine.filter(|machine| Arch::native() != Some(*machine));
+        if let Some(at) = self.groups.iter().position(|group| group.machine == machine) {
+            return Some(at);
+        }
+        if self.failed.iter().any(|(failed, _)| *failed == machine) {
+            return None;
+        }
+        let options =
+            machine.map_or_else(|| self.options.clone(), |arch| self.options.on_machine(arch));
+        match muted(|| Read::new(self.source.clone(), &options)) {
+            Ok(read) => {
+                let relevance = Relevance::default();
+                let group =
+                    Group { read, options, machine, relevance, older: None, is_used: false };
+                self.groups.push(group);
+                Some(self.groups.len() - 1)
+            }
+            Err(failure) => {
+                self.failed.push((machine, failure));
+                None
+            }
+        }
+    }
+}
+
+impl Group {
+    /// Whether a syscall failed as it does with a runtime that has no ENOSYS for syscalls newer than the profile.
+    fn fails_on_older_runtime(&mut self, call: &LoggedCall) -> bool {
+        let enosys = Verdict::errno(call.syscall.arch.enosys());
+        let Ok(diagram) = self.read.diagram() else { return false };
+        // Most syscalls fail for other reasons, with a filter that allows them.
+        if find(diagram, call, |verdict| verdict == enosys).is_none() {
+            return false;
+        }
+        let source = &self.read.source;
+        let options = &self.options;
+        let older = self.older.get_or_insert_with(|| {
+            let options = options.on_older_runtime()?;
+            let read = muted(|| Read::new(source.clone(), &options)).ok()?;
+            Some((read, Relevance::default()))
+        });
+        let Some((read, relevance)) = older else { return false };
+        read.diagram().is_ok_and(|diagram| relevance.of(diagram, call).is_some())
+    }
+}
+
+/// The architecture of reports that do not name one, of those of --arch.
+pub(super) fn given_arch(options: &SourceOptions) -> Option<Arch> {
+    let wide = options.arch.iter().find(|arch| arch.is_64bit());
+    wide.or(options.arch.first()).copied()
+}
+
+/// The machine whose kernel usually runs programs of an architecture.
+fn host_of(arch: Arch) -> Arch {
+    let is_on = |host: &&Arch| callgate::formats::abis(**host).contains(&arch);
+    Arch::ALL.iter().filter(|host| host.is_64bit()).find(is_on).copied().unwrap_or(arch)
+}

@@ -1,0 +1,59 @@
+//! Fields of audit records that name programs.
+
+use std::borrow::Cow;
+
+/// How many bytes of a program's name the kernel keeps (`TASK_COMM_LEN` in `include/linux/sched.h`, without the zero).
+const COMM: usize = 15;
+
+/// The name of the program and its path (`comm` and `exe`), as far as a record has them.
+pub(crate) fn programs(line: &str, is_raw: bool) -> [Option<Cow<'_, str>>; 2] {
+    ["comm", "exe"].map(|key| fields(line, key).next().map(|value| decoded(value, is_raw)))
+}
+
+/// Whether a record is of a program: its name, its path, or the last part of the path.
+pub(crate) fn is_of_program(line: &str, is_raw: bool, wanted: &str) -> bool {
+    let [comm, exe] = programs(line, is_raw);
+    let is_comm = |comm: Cow<'_, str>| {
+        comm == wanted || comm.len() == COMM && wanted.starts_with(comm.as_ref())
+    };
+    let is_exe = |exe: Cow<'_, str>| exe == wanted || exe.rsplit('/').next() == Some(wanted);
+    comm.is_some_and(is_comm) || exe.is_some_and(is_exe)
+}
+
+/// The values of a key: in quotes, or up to a blank.
+pub(crate) fn fields<'t>(line: &'t str, key: &'t str) -> impl Iterator<Item = &'t str> {
+    line.match_indices(key).filter_map(move |(at, _)| {
+        let before = line.get(..at)?;
+        let starts = before.is_empty() || before.ends_with(char::is_whitespace);
+        let value = line.get(at + key.len()..)?.strip_prefix('=').filter(|_| starts)?;
+        // In JSON.
+        if let Some(inner) = value.strip_prefix("\\\"") {
+            let end = inner.find("\\\"")? + 2;
+            return value.get(1..end);
+        }
+        if value.starts_with('"') {
+            let end = value.get(1..)?.find('"')? + 2;
+            return value.get(..end);
+        }
+        value.split([' ', '\n', '\r', '\u{1d}']).next().filter(|value| !value.is_empty())
+    })
+}
+
+/// A value that the kernel quotes, or writes in hexadecimal if it has unusual characters (`audit_log_untrustedstring`);
+/// `ausearch -i` decodes it.
+fn decoded(value: &str, is_raw: bool) -> Cow<'_, str> {
+    if let Some(inner) = value.strip_prefix('"') {
+        return Cow::Borrowed(inner.strip_suffix('"').unwrap_or(inner));
+    }
+    let is_hex = is_raw
+        && value.len() >= 2
+        && value.len() % 2 == 0
+        && value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
+    if !is_hex {
+        return Cow::Borrowed(value);
+    }
+    let bytes = value.as_bytes().chunks(2).filter_map(|pair| {
+        std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    });
+    Cow::Owned(String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned())
+}
