@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::code::{Convention, ReferenceKind, Scan};
+use crate::code::{Convention, ReferenceKind, Reg, Scan};
 use crate::image::Image;
-use crate::reach::{Call, FunctionId, Reach, jump_targets};
-use crate::values::{Atom, Budget, FunctionValues, Returns, State, Value};
+use crate::reach::{Call, FunctionId, Reach, Units};
+use crate::values::{Atom, Budget, FunctionValues, Pointer, Returns, State, Value};
 
 /// A place in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,9 +44,12 @@ struct Search<'a> {
     budget: Budget,
     numbers: Numbers,
     /// From where functions get numbers that they pass on.
-    passed: BTreeSet<(FunctionId, Atom)>,
-    open: Vec<(FunctionId, Atom)>,
+    passed: BTreeSet<(FunctionId, Atom, u64)>,
+    /// The first function of a unit, what it gets, and the place that uses it.
+    open: Vec<(FunctionId, Atom, u64)>,
+    /// By the first function of a unit.
     values: FxHashMap<FunctionId, Option<FunctionValues>>,
+    units: Units,
     returns: Returns<'a>,
 }
 
@@ -64,15 +67,16 @@ pub(crate) fn numbers(images: &[Image], scans: &[Scan], reach: &Reach) -> Number
         passed: BTreeSet::new(),
         open: Vec::new(),
         values: FxHashMap::default(),
+        units: Units::of(images, scans, reach),
         returns: Returns::new(images, scans, reach),
     };
     for id in reach.functions() {
         search.function(id);
     }
-    while let Some((function, atom)) = search.open.pop() {
+    while let Some((function, atom, at)) = search.open.pop() {
         match atom {
             Atom::BehindWord(address, offset) => search.shared(function, address, offset),
-            _ => search.wrapper(function, atom),
+            _ => search.wrapper(function, atom, at),
         }
     }
     search.numbers
@@ -109,31 +113,101 @@ impl Search<'_> {
         }
     }
 
-    /// The callers of a function that gets a number from them.
-    fn wrapper(&mut self, wrapper: FunctionId, atom: Atom) {
-        if self.reach.pointed.contains(&wrapper) {
-            let scan = self.scans.get(wrapper.image as usize);
-            let function = scan.and_then(|scan| scan.functions.get(wrapper.function as usize));
-            let at = function.map_or(0, |function| function.start);
-            self.numbers.unknown.insert((Place { function: wrapper, at }, Unknown::Pointer));
-        }
-        let calls = &self.reach.calls;
-        let first = calls.partition_point(|call| call.callee < wrapper);
-        let last = calls.partition_point(|call| call.callee <= wrapper);
-        for call in calls.get(first..last).unwrap_or_default() {
-            let place = Place { function: call.caller, at: call.at };
-            let Some(image) = self.images.get(call.caller.image as usize) else { continue };
-            let convention = Convention::of(image.machine);
-            let found = self.state(call.caller, |values| {
-                let state = values.before(call.at).or_else(|| values.after_last(call.at))?;
-                let pushed = if values.is_call(call.at) { convention.pushed } else { 0 };
-                Some(argument(image, &state, atom, &convention, pushed))
+    /// The callers of a unit that gets a number from them, and uses it at a place.
+    fn wrapper(&mut self, first: FunctionId, atom: Atom, at: u64) {
+        let reach = self.reach;
+        let members = self.units.members(first);
+        let is_alone = members.len() == 1;
+        for member in members {
+            // Another part of the unit may be entered from elsewhere, and never come here.
+            let entries = self.units.entries(self.scans, member);
+            let leads = self.state(member, |values| {
+                Some(entries.iter().any(|entry| values.reaches(*entry, at)))
             });
-            match found {
-                Some(value) => self.add(place, &value),
-                None => {
-                    self.numbers.unknown.insert((place, Unknown::Size));
-                }
+            if !is_alone && leads == Some(false) {
+                continue;
+            }
+            if reach.pointed.contains(&member) && self.pointers(first, member, atom).is_none() {
+                let at = entries.first().copied().unwrap_or_default();
+                self.numbers.unknown.insert((Place { function: member, at }, Unknown::Pointer));
+            }
+            let calls = &reach.calls;
+            let start = calls.partition_point(|call| call.callee < member);
+            let end = calls.partition_point(|call| call.callee <= member);
+            for call in calls.get(start..end).unwrap_or_default() {
+                self.caller(first, call, atom);
+            }
+        }
+    }
+
+    /// What a function gets from calls through its address; `None` if code or data may call it elsewhere.
+    fn pointers(&mut self, first: FunctionId, callee: FunctionId, atom: Atom) -> Option<()> {
+        if self.reach.pointed_by_data.contains(&callee) {
+            return None;
+        }
+        let pointers = &self.reach.pointers;
+        let start = pointers.partition_point(|one| one.to < callee);
+        let uses = pointers.get(start..)?.iter().take_while(|one| one.to == callee);
+        let mut by_unit: BTreeMap<FunctionId, Pointer> = BTreeMap::new();
+        for one in uses {
+            let pointer = by_unit.entry(self.units.first(one.from)).or_default();
+            pointer.at.push(one.code.at);
+            pointer.atoms.push(match one.code.is_word {
+                true => Atom::Word(one.code.address),
+                false => Atom::Const(one.code.address),
+            });
+        }
+        for (caller, mut pointer) in by_unit {
+            pointer.at.sort_unstable();
+            let uses = self.state(caller, |values| values.uses_of(&pointer))?;
+            for at in uses.calls {
+                self.caller(first, &Call { callee, caller, at }, atom);
+            }
+            for (at, register) in uses.passed {
+                let value = self.beside(caller, at, register, atom)?;
+                self.add(Place { function: caller, at }, &value);
+            }
+        }
+        Some(())
+    }
+
+    /// What a function reads behind its first argument if its address is passed on together with a pointer to a local
+    /// structure, which is the next argument: the usual form of a callback with its context. So setuid(2) of musl
+    /// reaches all threads.
+    fn beside(&mut self, caller: FunctionId, at: u64, register: Reg, atom: Atom) -> Option<Value> {
+        let image = self.images.get(caller.image as usize)?;
+        let arguments = Convention::of(image.machine).arguments;
+        let Atom::Behind(read, offset) = atom else { return None };
+        let mut after = arguments.iter().skip_while(|argument| **argument != register).skip(1);
+        let next = after.next().filter(|_| arguments.first() == Some(&read))?;
+        self.state(caller, |values| {
+            let state = values.before(at)?;
+            let context = state.register(*next);
+            let is_local = matches!(context, Value::One(Atom::Frame(_)));
+            is_local.then(|| behind(image, &state, &context, offset))
+        })
+    }
+
+    /// What a caller passes to a unit.
+    fn caller(&mut self, first: FunctionId, call: &Call, atom: Atom) {
+        let place = Place { function: call.caller, at: call.at };
+        let Some(image) = self.images.get(call.caller.image as usize) else { return };
+        let convention = Convention::of(image.machine);
+        let is_inside = self.units.first(call.caller) == first;
+        let found = self.state(call.caller, |values| {
+            // Jumps within the unit pass nothing.
+            if is_inside && !values.is_call(call.at) {
+                return Some(None);
+            }
+            let state = values.at_target(call.at).or_else(|| values.after_last(call.at))?;
+            let pushed = if values.is_call(call.at) { convention.pushed } else { 0 };
+            Some(Some(argument(image, &state, atom, &convention, pushed)))
+        });
+        match found {
+            Some(Some(value)) => self.add(place, &value),
+            Some(None) => {}
+            None => {
+                self.numbers.unknown.insert((place, Unknown::Size));
             }
         }
     }
@@ -182,14 +256,16 @@ impl Search<'_> {
             self.values.clear();
         }
         let (images, scans, budget) = (self.images, self.scans, &mut self.budget);
-        let returns = &mut self.returns;
-        let values = self.values.entry(id).or_insert_with(|| {
+        let (units, returns) = (&self.units, &mut self.returns);
+        let first = units.first(id);
+        let values = self.values.entry(first).or_insert_with(|| {
             let image = images.get(id.image as usize)?;
-            let scan = scans.get(id.image as usize)?;
-            let function = scan.functions.get(id.function as usize)?;
-            let jumps = jump_targets(image, scan, function);
-            let final_calls = returns.final_calls(id);
-            FunctionValues::of(image, function, &jumps, final_calls, budget)
+            let unit = units.unit(image, scans.get(id.image as usize)?, first);
+            let members = units.members(first);
+            let mut final_calls: Vec<u64> =
+                members.into_iter().flat_map(|member| returns.final_calls(member)).collect();
+            final_calls.sort_unstable();
+            FunctionValues::of(image, &unit, final_calls, budget)
         });
         get(values.as_ref()?)
     }
@@ -205,6 +281,16 @@ impl Search<'_> {
                 Atom::Const(number) => {
                     self.numbers.known.entry(number as u32).or_default().insert(place);
                 }
+                Atom::Bits(bits) => match bits.numbers() {
+                    Some(numbers) => {
+                        for number in numbers {
+                            self.numbers.known.entry(number).or_default().insert(place);
+                        }
+                    }
+                    None => {
+                        self.numbers.unknown.insert((place, Unknown::Value));
+                    }
+                },
                 Atom::Frame(_) | Atom::Word(_) => {
                     self.numbers.unknown.insert((place, Unknown::Value));
                 }
@@ -212,8 +298,9 @@ impl Search<'_> {
                 | Atom::EntryStack(_)
                 | Atom::Behind(..)
                 | Atom::BehindWord(..)) => {
-                    if self.passed.insert((place.function, atom)) {
-                        self.open.push((place.function, atom));
+                    let first = self.units.first(place.function);
+                    if self.passed.insert((first, atom, place.at)) {
+                        self.open.push((first, atom, place.at));
                     }
                 }
             }
@@ -245,7 +332,9 @@ fn argument(
             _ => Value::Unknown,
         },
         Atom::Behind(register, offset) => behind(image, state, &state.register(register), offset),
-        Atom::Const(_) | Atom::Frame(_) | Atom::Word(_) | Atom::BehindWord(..) => Value::Unknown,
+        Atom::Const(_) | Atom::Bits(_) | Atom::Frame(_) | Atom::Word(_) | Atom::BehindWord(..) => {
+            Value::Unknown
+        }
     }
 }
 
@@ -288,6 +377,7 @@ pub(crate) fn executable(
         passed: BTreeSet::new(),
         open: Vec::new(),
         values: FxHashMap::default(),
+        units: Units::of(images, scans, reach),
         returns: Returns::new(images, scans, reach),
     };
     let mut found = Vec::new();

@@ -23,6 +23,9 @@ fn main() -> std::process::ExitCode {
         add("switches_have_all_cases", switches_have_all_cases);
         add("unknown_numbers_are_listed", unknown_numbers_are_listed);
         add("wrappers_behind_pointers_are_listed", wrappers_behind_pointers_are_listed);
+        add("calls_through_known_pointers_have_numbers", calls_through_known_pointers_have_numbers);
+        add("callbacks_get_numbers_from_their_context", callbacks_get_numbers_from_their_context);
+        add("rarely_executed_parts_have_their_numbers", rarely_executed_parts_have_their_numbers);
         add("structures_carry_numbers", structures_carry_numbers);
         add("loops_keep_constants", loops_keep_constants);
         add("initializers_are_reachable", initializers_are_reachable);
@@ -169,12 +172,61 @@ fn unknown_numbers_are_listed(gcc: Compiler) -> TestResult {
 fn wrappers_behind_pointers_are_listed(gcc: Compiler) -> TestResult {
     let code = format!(
         "{START} NOINLINE long wrapper(long nr) {{ return call(nr, 1); }}
+         static long (*volatile pointer)(long);
+         NOINLINE void set(void) {{ pointer = wrapper; }}
+         void start(void) {{ wrapper(700); set(); pointer(701); }}"
+    );
+    for options in [&["-O2"][..], &["-O2", "-fPIE", "-pie"], &["-O0"]] {
+        let analysis = analyze(gcc, &code, options)?;
+        assert!(numbers(&analysis).contains(&700), "{options:?} {analysis:?}");
+        assert_eq!(analysis.unresolved.len(), 1, "{options:?} {analysis:?}");
+        assert!(analysis.unresolved[0].why.contains("pointer"), "{options:?} {analysis:?}");
+    }
+    Ok(())
+}
+
+fn calls_through_known_pointers_have_numbers(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE long wrapper(long nr) {{ return call(nr, 1); }}
          long (*volatile pointer)(long) = wrapper;
-         void start(void) {{ wrapper(700); pointer(701); }}"
+         NOINLINE long compares(void *at) {{ return at == (void *)wrapper; }}
+         NOINLINE long twice(long (*volatile own)(long)) {{ long (*f)(long) = own ? wrapper : 0;
+           for (long i = 0; i < sink; i++) f(702); return f(703); }}
+         void start(void) {{ wrapper(700); pointer(701); compares((void *)sink); twice(0); }}"
+    );
+    for options in [&["-O2"][..], &["-O2", "-fPIE", "-pie"]] {
+        let analysis = analyze(gcc, &code, options)?;
+        assert_eq!(numbers(&analysis), [700, 701, 702, 703], "{options:?} {analysis:?}");
+        assert!(analysis.unresolved.is_empty(), "{options:?} {analysis:?}");
+    }
+    Ok(())
+}
+
+fn callbacks_get_numbers_from_their_context(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} struct context {{ long a; int nr; }};
+         NOINLINE void callback(void *context) {{ struct context *c = context; call(c->nr, c->a); }}
+         NOINLINE void other(void *context) {{ sink = (long)context; }}
+         static void (*volatile run)(void *); static void *volatile with;
+         NOINLINE void all(void (*f)(void *), void *context) {{ run = f; with = context; f(context); }}
+         void start(void) {{ struct context c = {{sink, 700}}; all(callback, &c); all(other, 0); }}"
     );
     let analysis = analyze(gcc, &code, &["-O2"])?;
-    assert_eq!(numbers(&analysis), [700]);
-    assert!(analysis.unresolved[0].why.contains("pointer"), "{analysis:?}");
+    assert_eq!(numbers(&analysis), [700], "{analysis:?}");
+    assert!(analysis.unresolved.is_empty(), "{analysis:?}");
+    Ok(())
+}
+
+fn rarely_executed_parts_have_their_numbers(gcc: Compiler) -> TestResult {
+    let code = format!(
+        "{START} NOINLINE __attribute__((cold)) void rare(void) {{ sink = 5; }}
+         void start(void) {{ long nr = 700; if (sink == 9) {{ rare(); nr = 701; sink = 1; }} call(nr, sink); }}"
+    );
+    for options in [&["-O2"][..], &["-O2", "-s"]] {
+        let analysis = analyze(gcc, &code, options)?;
+        assert_eq!(numbers(&analysis), [700, 701], "{options:?} {analysis:?}");
+        assert!(analysis.unresolved.is_empty(), "{options:?} {analysis:?}");
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask binaries`: how precise the syscalls are that `callgate generate --binary` finds in code, beside recordings of
-//! scripted uses of Debian's programs.
+//! scripted uses of Debian's programs, and of programs that are compiled for it.
 
+mod built;
 mod measure;
 mod options;
 mod report;

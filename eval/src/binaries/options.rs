@@ -10,7 +10,8 @@ usage: cargo xtask binaries [--callgate FILE] [--only NAME]... [--details] [--up
 Records scripted uses of Debian's programs (eval/src/binaries/uses.txt), analyses the code of each program,
 and compares both: the share of the recorded syscalls that the analysis has (recall), the share of its
 syscalls that were recorded (precision), and their harmonic mean (F1). Prints the table in Markdown.
-Programs that are not installed are left out. Scripts run in empty directories; servers listen on
+Programs that are not installed are left out. Programs in C, Rust and Go with threads and child processes
+(eval/src/binaries/programs) are compiled with musl-gcc, gcc, rustc and go. Scripts run in empty directories; servers listen on
 127.0.0.1, ports 6470 to 6479. Needs root for the recorder with the fewest losses.
 
   --callgate FILE  the program to measure, instead of a build of this tree

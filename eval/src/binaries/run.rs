@@ -4,7 +4,7 @@ use std::fs;
 
 use super::measure::measure;
 use super::options::Options;
-use super::{report, uses};
+use super::{built, report, uses};
 use crate::files::{make, write};
 use crate::recording;
 use crate::task::{Result, workspace};
@@ -18,7 +18,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let directory = workspace().join("target/binaries");
     make(&directory)?;
     let (mut measured, mut left_out) = (Vec::new(), Vec::new());
-    for one in uses::all()? {
+    let (built, reasons) = built::all(&options.only)?;
+    left_out.extend(reasons);
+    for one in uses::all()?.into_iter().chain(built) {
         let name = one.name();
         if !options.only.is_empty() && !options.only.contains(&name) {
             continue;

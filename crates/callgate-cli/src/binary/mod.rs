@@ -8,4 +8,4 @@ mod search;
 mod sysroot;
 
 pub(crate) use program::{Code, CodeCall, analyze};
-pub(crate) use remarks::warn;
+pub(crate) use remarks::{check_sites, warn};

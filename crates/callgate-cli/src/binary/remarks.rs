@@ -3,7 +3,8 @@
 use callgate_elf::Remark;
 
 use super::program::Code;
-use crate::report;
+use crate::report::{self, Failure, Result};
+use crate::text::printable;
 
 /// Places that a warning names.
 const MAX_NAMED: usize = 4;
@@ -34,16 +35,9 @@ pub(crate) fn warn(code: &Code) {
             );
         }
     }
-    if !code.unresolved.is_empty() {
-        let places = code.unresolved.iter().map(|(site, why)| {
-            format!("{}: {}+{:#x} ({why})", site.file, site.function, site.offset)
-        });
+    if let Some(unknown) = unknown_sites(code) {
         report::warn(
-            format!(
-                "the numbers of {} syscalls are not known: {}",
-                code.unresolved.len(),
-                listed(places.collect())
-            ),
+            unknown,
             "the program may make other syscalls there; --format json lists all places",
         );
     }
@@ -109,6 +103,31 @@ pub(crate) fn warn(code: &Code) {
             report::warn(format!("{message}: {}", listed(all)), help);
         }
     }
+}
+
+/// The places with syscalls whose numbers are not known, if there are any.
+fn unknown_sites(code: &Code) -> Option<String> {
+    if code.unresolved.is_empty() {
+        return None;
+    }
+    let places = code.unresolved.iter().map(|(site, why)| {
+        let (file, function) = (printable(&site.file), printable(&site.function));
+        format!("{file}: {function}+{:#x} ({why})", site.offset)
+    });
+    let (count, places) = (code.unresolved.len(), listed(places.collect()));
+    Some(match count {
+        1 => format!("the number of 1 syscall is not known: {places}"),
+        _ => format!("the numbers of {count} syscalls are not known: {places}"),
+    })
+}
+
+/// Refuses to write a profile of what the code can do if some of it is not known, unless that is allowed.
+pub(crate) fn check_sites(code: &Code, is_allowed: bool) -> Result<()> {
+    let Some(unknown) = unknown_sites(code).filter(|_| !is_allowed) else { return Ok(()) };
+    let them = if code.unresolved.len() == 1 { "it" } else { "them" };
+    Err(Failure::new(format!("{unknown}; the profile would deny {them}")).help(
+        "record the program, and give the recording too; --allow-unknown-sites writes the profile without what is not known",
+    ))
 }
 
 /// Names of users, groups and hosts: without a module that may be loaded, nothing is missing.

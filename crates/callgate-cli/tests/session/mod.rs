@@ -124,6 +124,10 @@ fn needs(what: &str) -> TestResult {
             needs_program(Need::Tool, "gcc")?;
             (Need::Tool, cfg!(target_arch = "x86_64"))
         }
+        "musl-x86-64" => {
+            needs_program(Need::Tool, "musl-gcc")?;
+            (Need::Tool, cfg!(target_arch = "x86_64"))
+        }
         "bash" => return needs_program(Need::Tool, "bash"),
         "fish" => return needs_program(Need::Tool, "fish"),
         // A compiler and an emulator for aarch64.

@@ -205,7 +205,7 @@ fn immediate(word: u32, at: u64) -> Form {
 }
 
 /// The constant of a logical instruction: a rotated run of ones, repeated.
-fn mask(word: u32) -> Option<u64> {
+pub(super) fn mask(word: u32) -> Option<u64> {
     let (n, rotate, ones) = (bits(word, 22, 1), bits(word, 16, 6), bits(word, 10, 6));
     let pattern = n << 6 | (!ones & 0x3f);
     let length = 31_u32.checked_sub(pattern.leading_zeros())?;

@@ -1,8 +1,9 @@
 //! What aarch64 instructions do to registers and memory. Of instructions other than the known forms, only the registers
 //! that they write matter.
 
+use super::aarch64_flags::{flags, test};
 use super::aarch64_form::{Altered, Form, SP, bits, form};
-use super::insn::{BinaryOp, Callee, Effect, Flow, Insn, Place, Source};
+use super::insn::{BinaryOp, Callee, Effect, Flow, Insn, Part, Place, Source, Through};
 
 /// Registers that a call may change: x0 to x18 and x30.
 const CALL_CLOBBERED: u32 = 0x4007_ffff;
@@ -114,8 +115,11 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
         Form::Load { to, base, offset, size, signed, writeback, post } => {
             let used = if post { 0 } else { offset };
             let place = Place::at(base, used);
-            let load = Effect::Load { to, place, size, signed };
-            insn.set(plain(to), load);
+            insn.set(plain(to), Effect::Load { to, place, size });
+            if signed {
+                let wide = bits(word, 22, 2) == 2;
+                insn.set(plain(to), Effect::Extend { to, size, wide });
+            }
             writes_back(&mut insn, base, offset, writeback);
         }
         Form::LoadPair { first, second, base, offset, size, writeback, post } => {
@@ -127,10 +131,7 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
             for (to, offset) in
                 order.into_iter().filter_map(|index: usize| loads.get(index).copied())
             {
-                insn.set(
-                    plain(to),
-                    Effect::Load { to, place: Place::at(base, offset), size, signed: false },
-                );
+                insn.set(plain(to), Effect::Load { to, place: Place::at(base, offset), size });
             }
             writes_back(&mut insn, base, offset, writeback);
         }
@@ -145,21 +146,33 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
             writes_back(&mut insn, base, offset, writeback);
         }
         Form::LoadLiteral { to, address } => {
-            insn.set(
-                plain(to),
-                Effect::Load { to, place: Place::fixed(address), size: 8, signed: false },
-            );
+            insn.set(plain(to), Effect::Load { to, place: Place::fixed(address), size: 8 });
         }
         Form::Branch(target) => insn.flow = Flow::Jump(target),
-        Form::BranchIf(target) => insn.flow = Flow::Branch(target),
+        Form::BranchIf(target) => {
+            insn.flow = Flow::Branch(target);
+            insn.test = test(word);
+        }
         Form::Call(target) => insn.flow = Flow::Call(Callee::Address(target)),
-        Form::BranchRegister(_) => insn.flow = Flow::JumpAnywhere,
-        Form::CallRegister(_) => insn.flow = Flow::Call(Callee::Indirect),
+        Form::BranchRegister(register) => {
+            insn.flow = Flow::JumpAnywhere;
+            insn.through = Some(Through::Register(register));
+        }
+        Form::CallRegister(register) => {
+            insn.flow = Flow::Call(Callee::Indirect);
+            insn.through = Some(Through::Register(register));
+        }
         Form::Return => insn.flow = Flow::Return,
         Form::Trap => insn.flow = Flow::Stop,
         Form::Syscall => insn.flow = Flow::Syscall,
         Form::Nop => insn.is_padding = true,
+        Form::Other if extension(word).is_some() => {
+            insn.effects.extend(extension(word).into_iter().flatten());
+        }
         Form::Other => {
+            // All fields that may be registers.
+            insn.reads =
+                [0, 5, 10, 16].into_iter().fold(0, |reads, low| reads | 1 << bits(word, low, 5));
             let written = other_writes(word);
             for register in (0..SP).filter(|register| written >> register & 1 != 0) {
                 insn.push(Effect::Forget(register));
@@ -167,9 +180,32 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
             if matches!(bits(word, 25, 4), 0b0100 | 0b0110 | 0b1100 | 0b1110) {
                 insn.push(Effect::Store { place: Place::unknown(), from: None, size: 16 });
             }
+            insn.push(Effect::Flags(flags(word)));
         }
     }
     insn
+}
+
+/// SXTB, SXTH, SXTW, UXTB and UXTH, which are bit field moves.
+fn extension(word: u32) -> Option<[Effect; 2]> {
+    let wide = word >> 31 != 0;
+    let (to, from, last) = (bits(word, 0, 5) as u8, bits(word, 5, 5) as u8, bits(word, 10, 6));
+    let size = match last {
+        7 => 1,
+        15 => 2,
+        31 => 4,
+        _ => return None,
+    };
+    let is_field = word & 0x1fbf_0000 == 0x1300_0000 && bits(word, 22, 1) == bits(word, 31, 1);
+    if !is_field || to >= SP || from >= SP {
+        return None;
+    }
+    let zeros = Effect::mov(to, Source::Part(Part::low(from, size)), true);
+    match bits(word, 29, 2) {
+        0 => Some([zeros, Effect::Extend { to, size, wide }]),
+        2 => Some([zeros, Effect::mov(to, Source::Reg(to), true)]),
+        _ => None,
+    }
 }
 
 /// CSEL and its variants. Compilers use the altered ones with the zero register, or with the same register twice.

@@ -17,6 +17,12 @@ pub(crate) struct Convention {
     pub(crate) changed_by_call: &'static [Reg],
     /// How much a call moves the stack pointer before the first instruction of the function.
     pub(crate) pushed: i64,
+    /// Syscalls that do not return: exit, exit_group and rt_sigreturn.
+    pub(crate) final_syscalls: &'static [u64],
+    /// The arguments of a function and of a syscall, in order, and results.
+    pub(crate) arguments: &'static [Reg],
+    pub(crate) syscall_arguments: &'static [Reg],
+    pub(crate) results: &'static [Reg],
     /// The third argument of a function.
     pub(crate) third_argument: Reg,
 }
@@ -31,6 +37,11 @@ impl Convention {
                 changed_by_syscall: &[0, 1, 11],
                 changed_by_call: &[0, 1, 2, 6, 7, 8, 9, 10, 11],
                 pushed: 8,
+                final_syscalls: &[60, 231, 15],
+                // RDI, RSI, RDX, RCX, R8 and R9; R10 for RCX; RAX and RDX.
+                arguments: &[7, 6, 2, 1, 8, 9],
+                syscall_arguments: &[7, 6, 2, 10, 8, 9],
+                results: &[0, 2],
                 third_argument: 2,
             },
             Machine::Aarch64 => Convention {
@@ -42,6 +53,11 @@ impl Convention {
                     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 30,
                 ],
                 pushed: 0,
+                final_syscalls: &[93, 94, 139],
+                // X8 is the address of a large result.
+                arguments: &[0, 1, 2, 3, 4, 5, 6, 7, 8],
+                syscall_arguments: &[0, 1, 2, 3, 4, 5],
+                results: &[0, 1],
                 third_argument: 2,
             },
         }

@@ -8,8 +8,27 @@ pub(crate) type Reg = u8;
 pub(crate) enum Source {
     Const(u64),
     Reg(Reg),
+    /// This part of a register, with zeros above.
+    Part(Part),
     /// One of two constants, depending on a condition.
     Either(u64, u64),
+}
+
+/// Some bytes of a register, such as AL or AH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) register: Reg,
+    /// The lowest bit.
+    pub(crate) shift: u8,
+    /// In bytes.
+    pub(crate) size: u8,
+}
+
+impl Part {
+    /// The lowest bytes of a register.
+    pub(crate) fn low(register: Reg, size: u8) -> Part {
+        Part { register, shift: 0, size }
+    }
 }
 
 /// An address that an instruction uses.
@@ -82,12 +101,36 @@ pub(crate) enum Effect {
         second: Source,
         wide: bool,
     },
+    /// Zeros above.
     Load {
         to: Reg,
         place: Place,
         size: u8,
-        signed: bool,
     },
+    /// A part of a register is replaced; the others stay.
+    Insert {
+        to: Part,
+        from: Source,
+    },
+    /// A part of a register is replaced by what memory holds.
+    LoadPart {
+        to: Part,
+        place: Place,
+    },
+    /// A part of a register is replaced by the result of an operation with it.
+    BinaryPart {
+        op: BinaryOp,
+        to: Part,
+        right: Source,
+    },
+    /// The lowest `size` bytes get their sign above.
+    Extend {
+        to: Reg,
+        size: u8,
+        wide: bool,
+    },
+    /// What the flags say; `None`: something else.
+    Flags(Option<Comparison>),
     /// `None`: a value that is not tracked.
     Store {
         place: Place,
@@ -108,12 +151,97 @@ impl Effect {
     }
 }
 
+/// What a comparison looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    Part(Part),
+    Memory(Place, u8),
+}
+
+/// How a comparison sets the flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Against {
+    /// As the subtraction of this value.
+    Value(Source),
+    /// As a conjunction with these bits.
+    Mask(u64),
+    /// The value is the result of arithmetic: it is zero or not, and has a sign.
+    Result,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    pub(crate) left: Compared,
+    pub(crate) against: Against,
+}
+
+/// When a branch is taken, by the result of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Equal,
+    NotEqual,
+    Below,
+    AboveOrEqual,
+    BelowOrEqual,
+    Above,
+    Less,
+    GreaterOrEqual,
+    LessOrEqual,
+    Greater,
+    Negative,
+    NotNegative,
+}
+
+impl Condition {
+    /// Whether it depends on the result alone, and not on carry or overflow.
+    pub(crate) fn is_of_result(self) -> bool {
+        matches!(
+            self,
+            Condition::Equal | Condition::NotEqual | Condition::Negative | Condition::NotNegative
+        )
+    }
+
+    /// That of the other edge.
+    pub(crate) fn inverse(self) -> Condition {
+        match self {
+            Condition::Equal => Condition::NotEqual,
+            Condition::NotEqual => Condition::Equal,
+            Condition::Below => Condition::AboveOrEqual,
+            Condition::AboveOrEqual => Condition::Below,
+            Condition::BelowOrEqual => Condition::Above,
+            Condition::Above => Condition::BelowOrEqual,
+            Condition::Less => Condition::GreaterOrEqual,
+            Condition::GreaterOrEqual => Condition::Less,
+            Condition::LessOrEqual => Condition::Greater,
+            Condition::Greater => Condition::LessOrEqual,
+            Condition::Negative => Condition::NotNegative,
+            Condition::NotNegative => Condition::Negative,
+        }
+    }
+}
+
+/// What a branch depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Test {
+    pub(crate) condition: Condition,
+    /// `None`: what the flags say.
+    pub(crate) comparison: Option<Comparison>,
+}
+
 /// What is called or jumped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Callee {
     Address(u64),
     /// The address in a word of memory, or in a register.
     Indirect,
+}
+
+/// Where the target of an indirect call or jump is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Through {
+    Register(Reg),
+    Memory(Place),
 }
 
 /// Where execution continues.
@@ -129,6 +257,8 @@ pub(crate) enum Flow {
     Return,
     /// A trap.
     Stop,
+    /// HLT, a trap behind which compilers continue: they know it only as assembly code.
+    Halt,
     /// A syscall, then the next instruction.
     Syscall,
 }
@@ -140,6 +270,12 @@ pub(crate) struct Insn {
     pub(crate) next: u64,
     pub(crate) effects: Vec<Effect>,
     pub(crate) flow: Flow,
+    /// What a branch depends on, if it is known.
+    pub(crate) test: Option<Test>,
+    /// Where an indirect call or jump has its target, unless it is a word at a constant address.
+    pub(crate) through: Option<Through>,
+    /// The registers that an instruction reads whose steps are not known, as a set of bits.
+    pub(crate) reads: u32,
     /// Whether it does nothing.
     pub(crate) is_padding: bool,
 }
@@ -151,6 +287,9 @@ impl Insn {
             next: at.wrapping_add(size),
             effects: Vec::new(),
             flow: Flow::Next,
+            test: None,
+            through: None,
+            reads: 0,
             is_padding: false,
         }
     }

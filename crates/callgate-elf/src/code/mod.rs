@@ -4,6 +4,7 @@
 //! or pass their numbers on, are decoded again as [`Insn`]s, whose values are computed.
 
 mod aarch64;
+mod aarch64_flags;
 mod aarch64_form;
 mod aarch64_insn;
 mod convention;
@@ -19,7 +20,10 @@ mod x86_64_insn;
 pub(crate) use convention::Convention;
 pub(crate) use decode::decode;
 pub(crate) use functions::Function;
-pub(crate) use insn::{BinaryOp, Callee, Effect, Flow, Insn, Place, Reg, Source};
+pub(crate) use insn::{
+    Against, BinaryOp, Callee, Compared, Comparison, Condition, Effect, Flow, Insn, Part, Place,
+    Reg, Source, Through,
+};
 pub(crate) use plt::slot_of;
 pub(crate) use reference::ReferenceKind;
 pub(crate) use scan::Scan;

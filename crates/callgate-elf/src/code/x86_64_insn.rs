@@ -2,12 +2,16 @@
 //! numbers, only the registers and the memory that they write matter.
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
-    OpKind, Register,
+    ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
+    Mnemonic, OpAccess, OpKind, Register,
 };
 
-use super::insn::{BinaryOp, Callee, Effect, Flow, Insn, Place, Reg, Source};
+use super::insn::{
+    Against, BinaryOp, Callee, Compared, Comparison, Condition, Effect, Flow, Insn, Part, Place,
+    Reg, Source, Test, Through,
+};
 
+const AX: Reg = 0;
 const SP: Reg = 4;
 const BP: Reg = 5;
 
@@ -22,9 +26,16 @@ pub(super) fn decode(bytes: &[u8], start: u64, limit: usize) -> Vec<Insn> {
         insn.flow = flow(&raw);
         insn.is_padding = matches!(raw.mnemonic(), Mnemonic::Nop | Mnemonic::Int3)
             || (raw.mnemonic() == Mnemonic::Xchg && raw.op0_register() == raw.op1_register());
+        insn.test = condition(&raw).map(|condition| Test { condition, comparison: None });
         if effects(&raw, &mut insn).is_none() {
             insn.effects.clear();
             writes(&raw, &mut factory, &mut insn);
+        }
+        if matches!(insn.flow, Flow::Call(Callee::Indirect) | Flow::JumpAnywhere) {
+            insn.through = through(&raw);
+        }
+        if raw.rflags_modified() != 0 {
+            insn.push(Effect::Flags(flags(&raw)));
         }
         insns.push(insn);
     }
@@ -42,30 +53,109 @@ fn flow(raw: &Instruction) -> Flow {
         FlowControl::Call | FlowControl::IndirectCall => Flow::Call(Callee::Indirect),
         FlowControl::Return => Flow::Return,
         FlowControl::Exception => Flow::Stop,
-        _ if raw.mnemonic() == Mnemonic::Hlt || raw.is_invalid() => Flow::Stop,
+        _ if raw.mnemonic() == Mnemonic::Hlt => Flow::Halt,
+        _ if raw.is_invalid() => Flow::Stop,
         _ => Flow::Next,
     }
 }
 
-/// The register of an operand of 32 or 64 bits.
-fn register(raw: &Instruction, operand: u32) -> Option<(Reg, bool)> {
-    if raw.op_kind(operand) != OpKind::Register {
+/// Where an indirect call or jump has its target.
+fn through(raw: &Instruction) -> Option<Through> {
+    match raw.op0_kind() {
+        OpKind::Register => register(raw, 0).map(|(register, _)| Through::Register(register)),
+        _ => Some(Through::Memory(place(raw))),
+    }
+}
+
+/// When a branch is taken.
+fn condition(raw: &Instruction) -> Option<Condition> {
+    if raw.flow_control() != FlowControl::ConditionalBranch {
         return None;
     }
-    let register = raw.op_register(operand);
-    match register {
-        _ if register.is_gpr64() => Some((register.number() as Reg, true)),
-        _ if register.is_gpr32() => Some((register.number() as Reg, false)),
+    match raw.condition_code() {
+        ConditionCode::e => Some(Condition::Equal),
+        ConditionCode::ne => Some(Condition::NotEqual),
+        ConditionCode::b => Some(Condition::Below),
+        ConditionCode::ae => Some(Condition::AboveOrEqual),
+        ConditionCode::be => Some(Condition::BelowOrEqual),
+        ConditionCode::a => Some(Condition::Above),
+        ConditionCode::l => Some(Condition::Less),
+        ConditionCode::ge => Some(Condition::GreaterOrEqual),
+        ConditionCode::le => Some(Condition::LessOrEqual),
+        ConditionCode::g => Some(Condition::Greater),
+        ConditionCode::s => Some(Condition::Negative),
+        ConditionCode::ns => Some(Condition::NotNegative),
         _ => None,
     }
 }
 
+/// What the flags say after an instruction that changes them.
+fn flags(raw: &Instruction) -> Option<Comparison> {
+    let left = match raw.op0_kind() {
+        OpKind::Register => Compared::Part(part(raw, 0)?),
+        OpKind::Memory => Compared::Memory(place(raw), raw.memory_size().size().min(255) as u8),
+        _ => return None,
+    };
+    let against = match raw.mnemonic() {
+        Mnemonic::Cmp => Against::Value(source(raw, 1)?),
+        Mnemonic::Test if raw.op1_kind() == OpKind::Register => {
+            if raw.op0_register() != raw.op1_register() || raw.op0_kind() != OpKind::Register {
+                return None;
+            }
+            Against::Value(Source::Const(0))
+        }
+        Mnemonic::Test => Against::Mask(raw.immediate(1)),
+        // The result is in a register; these clear carry and overflow.
+        Mnemonic::And | Mnemonic::Or | Mnemonic::Xor if raw.op0_kind() == OpKind::Register => {
+            Against::Value(Source::Const(0))
+        }
+        Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec | Mnemonic::Neg
+            if raw.op0_kind() == OpKind::Register =>
+        {
+            Against::Result
+        }
+        _ => return None,
+    };
+    Some(Comparison { left, against })
+}
+
+/// The register of an operand of 32 or 64 bits.
+fn register(raw: &Instruction, operand: u32) -> Option<(Reg, bool)> {
+    match part(raw, operand)? {
+        Part { register, size: 8, .. } => Some((register, true)),
+        Part { register, size: 4, .. } => Some((register, false)),
+        _ => None,
+    }
+}
+
+/// The part of a register that is an operand.
+fn part(raw: &Instruction, operand: u32) -> Option<Part> {
+    if raw.op_kind(operand) != OpKind::Register {
+        return None;
+    }
+    let register = raw.op_register(operand);
+    if !register.is_gpr() {
+        return None;
+    }
+    Some(Part {
+        register: register.full_register().number() as Reg,
+        shift: if is_high(register) { 8 } else { 0 },
+        size: register.size() as u8,
+    })
+}
+
+/// An operand that is not in memory. A register of 32 bits is as good as the whole one for results of 32 bits.
 fn source(raw: &Instruction, operand: u32) -> Option<Source> {
     match raw.op_kind(operand) {
-        OpKind::Register => register(raw, operand).map(|(reg, _)| Source::Reg(reg)),
+        OpKind::Register => part(raw, operand).map(|part| match part.size {
+            8 => Source::Reg(part.register),
+            _ => Source::Part(part),
+        }),
         OpKind::Immediate8
+        | OpKind::Immediate8to16
         | OpKind::Immediate8to32
         | OpKind::Immediate8to64
+        | OpKind::Immediate16
         | OpKind::Immediate32
         | OpKind::Immediate32to64
         | OpKind::Immediate64 => Some(Source::Const(raw.immediate(operand))),
@@ -95,35 +185,38 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
     match raw.mnemonic() {
         Mnemonic::Nop | Mnemonic::Endbr64 | Mnemonic::Cmp | Mnemonic::Test => {}
         Mnemonic::Mov if raw.op0_kind() == OpKind::Memory => {
-            let from = source(raw, 1).filter(|_| size >= 4);
-            insn.push(Effect::Store { place: place(raw), from, size });
+            insn.push(Effect::Store { place: place(raw), from: source(raw, 1), size });
         }
         Mnemonic::Mov => {
-            let (to, wide) = register(raw, 0)?;
-            insn.push(match second_is_memory {
-                true => Effect::Load { to, place: place(raw), size, signed: false },
-                false => Effect::mov(to, source(raw, 1)?, wide),
+            let to = part(raw, 0)?;
+            let (register, wide) = (to.register, to.size == 8);
+            insn.push(match (to.size >= 4, second_is_memory) {
+                (true, true) => Effect::Load { to: register, place: place(raw), size },
+                (true, false) => Effect::mov(register, source(raw, 1)?, wide),
+                (false, true) => Effect::LoadPart { to, place: place(raw) },
+                (false, false) => Effect::Insert { to, from: source(raw, 1)? },
             });
         }
         Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd => {
-            let (to, _) = register(raw, 0)?;
-            let signed = raw.mnemonic() != Mnemonic::Movzx;
-            if second_is_memory {
-                insn.push(Effect::Load { to, place: place(raw), size, signed });
-                return Some(());
-            }
-            let from = raw.op1_register();
-            let full = Source::Reg(from.full_register().number() as Reg);
-            match from.size() {
-                // Numbers are positive, and only the lower half of the register counts.
-                4 => insn.push(Effect::mov(to, full, false)),
-                bytes @ (1 | 2) if !signed && !is_high(from) => {
-                    let mask = Source::Const(if bytes == 1 { 0xff } else { 0xffff });
-                    insn.push(Effect::binary(BinaryOp::And, to, full, mask, false));
+            let (to, wide) = register(raw, 0)?;
+            let size = match second_is_memory {
+                true => {
+                    insn.push(Effect::Load { to, place: place(raw), size });
+                    size
                 }
-                _ => return None,
+                false => {
+                    let from = part(raw, 1)?;
+                    insn.push(Effect::mov(to, Source::Part(from), true));
+                    from.size
+                }
+            };
+            if raw.mnemonic() != Mnemonic::Movzx {
+                insn.push(Effect::Extend { to, size, wide });
             }
         }
+        // Extensions within RAX.
+        Mnemonic::Cdqe => insn.push(Effect::Extend { to: AX, size: 4, wide: true }),
+        Mnemonic::Cwde => insn.push(Effect::Extend { to: AX, size: 2, wide: false }),
         Mnemonic::Lea => {
             let (to, wide) = register(raw, 0)?;
             match place(raw) {
@@ -142,7 +235,11 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
                 && raw.op1_kind() == OpKind::Register
                 && raw.op0_register() == raw.op1_register() =>
         {
-            insn.push(Effect::mov(register(raw, 0)?.0, Source::Const(0), true));
+            let to = part(raw, 0)?;
+            insn.push(match to.size {
+                4.. => Effect::mov(to.register, Source::Const(0), true),
+                _ => Effect::Insert { to, from: Source::Const(0) },
+            });
         }
         Mnemonic::Add | Mnemonic::Sub | Mnemonic::And | Mnemonic::Or | Mnemonic::Xor => {
             let op = match raw.mnemonic() {
@@ -152,14 +249,14 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
                 Mnemonic::Or => BinaryOp::Or,
                 _ => BinaryOp::Xor,
             };
-            let (to, wide) = register(raw, 0)?;
-            insn.push(Effect::binary(op, to, Source::Reg(to), source(raw, 1)?, wide));
+            insn.push(arithmetic(op, part(raw, 0)?, source(raw, 1)?));
         }
         Mnemonic::Inc | Mnemonic::Dec => {
-            let (to, wide) = register(raw, 0)?;
             let op = if raw.mnemonic() == Mnemonic::Inc { BinaryOp::Add } else { BinaryOp::Sub };
-            insn.push(Effect::binary(op, to, Source::Reg(to), Source::Const(1), wide));
+            insn.push(arithmetic(op, part(raw, 0)?, Source::Const(1)));
         }
+        // With a 16-bit operand the stack pointer moves by 2.
+        Mnemonic::Push | Mnemonic::Pop if raw.stack_pointer_increment().abs() != 8 => return None,
         Mnemonic::Push => {
             // The value is that before the stack pointer changes; a push of it is not tracked.
             let from = source(raw, 0).filter(|from| *from != Source::Reg(SP));
@@ -170,14 +267,14 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
         }
         Mnemonic::Pop => {
             let (to, _) = register(raw, 0)?;
-            insn.push(Effect::Load { to, place: Place::at(SP, 0), size: 8, signed: false });
+            insn.push(Effect::Load { to, place: Place::at(SP, 0), size: 8 });
             if to != SP {
                 pop(insn);
             }
         }
         Mnemonic::Leave => {
             insn.push(Effect::mov(SP, Source::Reg(BP), true));
-            insn.push(Effect::Load { to: BP, place: Place::at(SP, 0), size: 8, signed: false });
+            insn.push(Effect::Load { to: BP, place: Place::at(SP, 0), size: 8 });
             pop(insn);
         }
         // The carry flag in all bits.
@@ -185,24 +282,27 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
             let (to, wide) = register(raw, 0)?;
             insn.push(Effect::mov(to, Source::Either(0, u64::MAX), wide));
         }
-        // The other bytes are 0, or are cleared by the next instruction: compilers do not use them.
-        _ if is_condition(raw.mnemonic())
-            && raw.op0_kind() == OpKind::Register
-            && !is_high(raw.op0_register()) =>
-        {
-            let to = raw.op0_register().full_register().number() as Reg;
-            insn.push(Effect::mov(to, Source::Either(0, 1), true));
+        _ if is_condition(raw.mnemonic()) && raw.op0_kind() == OpKind::Register => {
+            insn.push(Effect::Insert { to: part(raw, 0)?, from: Source::Either(0, 1) });
         }
         _ if is_conditional_move(raw.mnemonic()) => {
             let (to, wide) = register(raw, 0)?;
             let second = source(raw, 1)?;
             insn.push(Effect::Either { to, first: Source::Reg(to), second, wide });
         }
-        _ if matches!(insn.flow, Flow::Next) => return None,
+        _ if matches!(insn.flow, Flow::Next | Flow::Halt) => return None,
         // What calls and syscalls change is known from the convention.
         _ => {}
     }
     Some(())
+}
+
+/// An operation whose first operand is its result.
+fn arithmetic(op: BinaryOp, to: Part, right: Source) -> Effect {
+    match to.size {
+        4.. => Effect::binary(op, to.register, Source::Reg(to.register), right, to.size == 8),
+        _ => Effect::BinaryPart { op, to, right },
+    }
 }
 
 /// LEA of a register times a constant: the destination is computed in steps, unless it is the base as well.
@@ -294,6 +394,13 @@ fn writes(raw: &Instruction, factory: &mut InstructionInfoFactory, insn: &mut In
         )
     };
     let info = factory.info(raw);
+    let is_read = |access: OpAccess| !matches!(access, OpAccess::Write | OpAccess::None);
+    for used in info.used_registers().iter().filter(|used| is_read(used.access())) {
+        let register = used.register().full_register();
+        if register.is_gpr64() {
+            insn.reads |= 1 << register.number();
+        }
+    }
     for used in info.used_registers().iter().filter(|used| is_write(used.access())) {
         let register = used.register().full_register();
         if register.is_gpr64() {

@@ -8,9 +8,10 @@ mod call;
 mod jump_tables;
 mod linkage;
 mod names;
+mod units;
 mod walk;
 
 pub(crate) use call::{Call, FunctionId};
-pub(crate) use jump_tables::targets as jump_targets;
 pub(crate) use linkage::Linkage;
+pub(crate) use units::{Unit, Units};
 pub(crate) use walk::{Reach, Roots, walk};

@@ -29,6 +29,24 @@ pub(crate) struct Cause {
     pub(crate) from: Option<FunctionId>,
 }
 
+/// Code that refers to the address of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PointerUse {
+    pub(crate) to: FunctionId,
+    pub(crate) from: FunctionId,
+    pub(crate) code: PointerCode,
+}
+
+/// An instruction that refers to an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PointerCode {
+    /// The instruction.
+    pub(crate) at: u64,
+    /// The address that it computes, or the word that it loads it from.
+    pub(crate) address: u64,
+    pub(crate) is_word: bool,
+}
+
 /// The reachable functions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
@@ -36,6 +54,10 @@ pub(crate) struct Reach {
     pub(crate) causes: Vec<Vec<Option<Cause>>>,
     /// Functions whose address is known to reachable code, so that they may be called indirectly.
     pub(crate) pointed: FxHashSet<FunctionId>,
+    /// Those whose address reachable data holds.
+    pub(crate) pointed_by_data: FxHashSet<FunctionId>,
+    /// Where code refers to their addresses, sorted.
+    pub(crate) pointers: Vec<PointerUse>,
     /// All calls by reachable functions, sorted.
     pub(crate) calls: Vec<Call>,
     /// The numbers of the calls, sorted by caller and address.
@@ -81,6 +103,8 @@ struct Link {
     from: Option<FunctionId>,
     /// The address of a call, if it is one.
     call: Option<u64>,
+    /// The code that refers to the address itself; `None` for data.
+    code: Option<PointerCode>,
 }
 
 struct Walk<'a> {
@@ -124,7 +148,7 @@ pub(crate) fn walk(images: &[Image], scans: &[Scan], linkage: &Linkage, roots: &
         for image in new {
             done.insert(image);
             for definition in names::of_strings(images, linkage, image) {
-                walk.definition(definition, 0, Link { from: None, call: None });
+                walk.definition(definition, 0, Link { from: None, call: None, code: None });
             }
         }
     }
@@ -134,6 +158,8 @@ pub(crate) fn walk(images: &[Image], scans: &[Scan], linkage: &Linkage, roots: &
     let mut by_caller: Vec<u32> = (0..calls.len() as u32).collect();
     by_caller.sort_by_key(|number| calls.get(*number as usize).map(|call| (call.caller, call.at)));
     walk.reach.by_caller = by_caller;
+    walk.reach.pointers.sort_unstable();
+    walk.reach.pointers.dedup();
     walk.reach.imports.sort_unstable();
     walk.reach.imports.dedup();
     walk.reach
@@ -146,7 +172,7 @@ pub(crate) fn is_lookup(name: &str) -> bool {
 
 impl Walk<'_> {
     fn roots(&mut self, roots: &Roots) {
-        let nothing = Link { from: None, call: None };
+        let nothing = Link { from: None, call: None, code: None };
         for image in roots.entries.iter().copied() {
             if let Some(entry) = self.images.get(image).map(|image| image.entry) {
                 self.address(image, entry, nothing);
@@ -158,15 +184,19 @@ impl Walk<'_> {
                 self.address(number, *call, nothing);
             }
             for (start, size) in &image.arrays {
-                self.words(number, *start, start.saturating_add(*size), None);
+                self.words(number, *start, start.saturating_add(*size), None, None);
             }
             // Go's linker has removed what is not reachable; its method tables are offsets, which are not followed.
             if image.is_go {
                 let scan = self.scans.get(number);
                 for function in scan.map(|scan| scan.functions.as_slice()).unwrap_or_default() {
-                    self.address(number, function.start, Link { from: None, call: Some(0) });
+                    self.address(
+                        number,
+                        function.start,
+                        Link { from: None, call: Some(0), code: None },
+                    );
                 }
-                self.words(number, 0, u64::MAX, None);
+                self.words(number, 0, u64::MAX, None, None);
             }
         }
         for number in roots.plugins.iter().copied() {
@@ -185,7 +215,7 @@ impl Walk<'_> {
             if let Some(id) = self.open.pop_front() {
                 self.function(id);
             } else if let Some((image, start, end, from)) = self.open_objects.pop() {
-                self.words(image, start, end, from);
+                self.words(image, start, end, from, None);
             } else {
                 return;
             }
@@ -203,7 +233,10 @@ impl Walk<'_> {
         for reference in scan.references(function) {
             let target = reference.target;
             let call = Some(reference.at).filter(|_| reference.kind.is_transfer());
-            let link = Link { from, call };
+            let at = reference.at;
+            let is_word = reference.kind == ReferenceKind::Memory;
+            let code = Some(PointerCode { at, address: target, is_word });
+            let link = Link { from, call, code };
             match reference.kind {
                 ReferenceKind::Call | ReferenceKind::Jump | ReferenceKind::Address => {
                     self.address(number, target, link);
@@ -213,16 +246,20 @@ impl Walk<'_> {
                 }
                 ReferenceKind::Memory => {
                     let end = target.saturating_add(reference.size.into());
-                    self.words(number, target, end, from);
+                    self.words(number, target, end, from, code);
                 }
                 ReferenceKind::Syscall
                 | ReferenceKind::OtherSyscall
                 | ReferenceKind::IndirectJump => {}
             }
         }
+        let indirect = scan.references(function).iter();
+        let indirect = indirect.filter(|reference| reference.kind == ReferenceKind::IndirectJump);
+        let jump = indirect.map(|reference| reference.at).next();
         for target in jump_tables::targets(image, scan, function) {
             if !(function.start..function.end).contains(&target) {
-                self.address(number, target, Link { from, call: None });
+                // The target is a part of the same function that was placed elsewhere.
+                self.address(number, target, Link { from, call: jump, code: None });
             }
         }
     }
@@ -265,6 +302,14 @@ impl Walk<'_> {
                 // An address within the own function is that of a label.
                 if from != Some(id) {
                     self.reach.pointed.insert(id);
+                    match (from, link.code) {
+                        (Some(from), Some(code)) => {
+                            self.reach.pointers.push(PointerUse { to: id, from, code });
+                        }
+                        _ => {
+                            self.reach.pointed_by_data.insert(id);
+                        }
+                    }
                 }
             }
         }
@@ -277,14 +322,24 @@ impl Walk<'_> {
         }
     }
 
-    /// Something refers to all words of a range.
-    fn words(&mut self, number: usize, start: u64, end: u64, from: Option<FunctionId>) {
+    /// Something refers to all words of a range: code that loads them, or a data object.
+    fn words(
+        &mut self,
+        number: usize,
+        start: u64,
+        end: u64,
+        from: Option<FunctionId>,
+        code: Option<PointerCode>,
+    ) {
         let Some(image) = self.images.get(number) else { return };
         for index in image.relocations_in(start, end) {
-            if let Some(relocation) = image.relocations.get(index)
-                && self.objects.insert((number, relocation.at | 1 << 63))
-            {
-                self.word(number, relocation.at, Link { from, call: None });
+            let Some(at) = image.relocations.get(index).map(|relocation| relocation.at) else {
+                continue;
+            };
+            // Every function that loads a word matters, but only one data object.
+            if code.is_some() || self.objects.insert((number, at | 1 << 63)) {
+                let code = code.map(|code| PointerCode { address: at, ..code });
+                self.word(number, at, Link { from, call: None, code });
             }
         }
     }

@@ -1,14 +1,15 @@
-//! The data-flow analysis of a function.
+//! The data-flow analysis of a unit: a function with all of its parts.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
 use super::state::State;
-use super::value::Value;
-use crate::code::{Callee, Convention, Effect, Flow, Function, Insn, decode};
+use super::value::{Atom, Value};
+use crate::code::{Callee, Condition, Convention, Effect, Flow, Insn, decode};
 use crate::image::Image;
 use crate::limits::{MAX_FUNCTION_INSNS, MAX_STEPS};
+use crate::reach::Unit;
 
 /// Instructions that may still be executed abstractly.
 #[derive(Clone, Copy, Debug)]
@@ -25,63 +26,92 @@ impl Budget {
 /// The values at each block of a function.
 #[derive(Debug)]
 pub(crate) struct FunctionValues {
-    convention: Convention,
-    insns: Vec<Insn>,
+    pub(super) convention: Convention,
+    pub(super) insns: Vec<Insn>,
     /// The states at the first instructions of blocks.
-    states: FxHashMap<usize, State>,
+    pub(super) states: FxHashMap<usize, State>,
     starts: BTreeSet<usize>,
+    /// Blocks that indirect jumps lead to.
+    tables: Vec<usize>,
+    /// Blocks that nothing known leads to.
+    pub(super) loose: Vec<usize>,
+    /// The values at blocks that only branches whose conditions do not hold, or syscalls that do not return, lead to.
+    excluded: FxHashMap<usize, State>,
     /// Calls that do not return, sorted.
     final_calls: Vec<u64>,
 }
 
 impl FunctionValues {
-    /// Computes the values; `None` if the function is too large or the budget is used up. `jumps` are the targets of
-    /// its indirect jumps, `final_calls` the calls that do not return.
+    /// Computes the values; `None` if the unit is too large or the budget is used up. `final_calls` are the calls that do
+    /// not return.
     pub(crate) fn of(
         image: &Image,
-        function: &Function,
-        jumps: &[u64],
+        unit: &Unit,
         final_calls: Vec<u64>,
         budget: &mut Budget,
     ) -> Option<FunctionValues> {
-        let size = function.end.checked_sub(function.start)?;
-        let bytes = image.layout.bytes(function.start, size)?;
-        let insns = decode(image.machine, bytes, function.start, MAX_FUNCTION_INSNS);
-        if insns.len() >= MAX_FUNCTION_INSNS {
-            return None;
+        let mut insns: Vec<Insn> = Vec::new();
+        let mut starts = BTreeSet::new();
+        for function in &unit.functions {
+            let size = function.end.checked_sub(function.start)?;
+            let bytes = image.layout.bytes(function.start, size)?;
+            starts.insert(insns.len());
+            insns.extend(decode(image.machine, bytes, function.start, MAX_FUNCTION_INSNS));
+            if insns.len() >= MAX_FUNCTION_INSNS {
+                return None;
+            }
         }
         let convention = Convention::of(image.machine);
-        let (states, starts) = (FxHashMap::default(), BTreeSet::new());
-        let mut values = FunctionValues { convention, insns, states, starts, final_calls };
-        values.blocks(jumps);
-        values.run(jumps, budget)?;
+        let mut values = FunctionValues {
+            convention,
+            insns,
+            states: FxHashMap::default(),
+            starts,
+            tables: Vec::new(),
+            loose: Vec::new(),
+            excluded: FxHashMap::default(),
+            final_calls,
+        };
+        values.blocks(unit);
+        values.run(unit, budget)?;
         Some(values)
     }
 
-    fn number_of(&self, address: u64) -> Option<usize> {
+    pub(super) fn number_of(&self, address: u64) -> Option<usize> {
         self.insns.binary_search_by_key(&address, |insn| insn.at).ok()
     }
 
     /// Finds the starts of blocks.
-    fn blocks(&mut self, jumps: &[u64]) {
-        let mut starts = BTreeSet::from([0]);
+    fn blocks(&mut self, unit: &Unit) {
+        let mut starts = std::mem::take(&mut self.starts);
         for (number, insn) in self.insns.iter().enumerate() {
             let target = match insn.flow {
                 Flow::Call(_) if self.is_final(insn) => None,
-                Flow::Next | Flow::Syscall | Flow::Call(_) => continue,
+                // It may not return, so what follows is a block of its own.
+                Flow::Syscall => None,
+                Flow::Next | Flow::Halt | Flow::Call(_) => continue,
                 Flow::Jump(target) | Flow::Branch(target) => Some(target),
                 Flow::JumpAnywhere | Flow::Return | Flow::Stop => None,
             };
             starts.extend(target.and_then(|target| self.number_of(target)));
             starts.insert(number + 1);
         }
-        starts.extend(jumps.iter().filter_map(|target| self.number_of(*target)));
+        let entered = unit.jumps.iter().chain(&unit.entries).chain(&unit.labels);
+        starts.extend(entered.filter_map(|target| self.number_of(*target)));
         starts.retain(|start| *start < self.insns.len());
         self.starts = starts;
     }
 
     fn is_final(&self, insn: &Insn) -> bool {
         self.final_calls.binary_search(&insn.at).is_ok()
+    }
+
+    /// Whether a syscall ends the thread or the process.
+    fn is_final_syscall(&self, state: &State) -> bool {
+        match state.register(self.convention.number) {
+            Value::One(Atom::Const(number)) => self.convention.final_syscalls.contains(&number),
+            _ => false,
+        }
     }
 
     /// Whether a block is padding between code.
@@ -91,64 +121,86 @@ impl FunctionValues {
     }
 
     /// The instruction after the last one of a block.
-    fn end(&self, start: usize) -> usize {
+    pub(super) fn end(&self, start: usize) -> usize {
         self.starts.range(start + 1..).next().copied().unwrap_or(self.insns.len())
     }
 
-    fn run(&mut self, jumps: &[u64], budget: &mut Budget) -> Option<()> {
-        let tables: Vec<usize> =
-            jumps.iter().filter_map(|target| self.number_of(*target)).collect();
-        self.states.insert(0, State::entry(&self.convention));
-        let mut open: BTreeSet<usize> = BTreeSet::from([0]);
-        self.settle(&mut open, &tables, budget)?;
+    fn run(&mut self, unit: &Unit, budget: &mut Budget) -> Option<()> {
+        self.tables = match unit.jumps_anywhere {
+            true => self.starts.iter().copied().collect(),
+            false => unit.jumps.iter().filter_map(|target| self.number_of(*target)).collect(),
+        };
+        let mut open: BTreeSet<usize> = BTreeSet::new();
+        let entries = unit.entries.iter().map(|entry| (entry, State::entry(&self.convention)));
+        let labels = unit.labels.iter().map(|label| (label, State::unknown(&self.convention)));
+        let all: Vec<(usize, State)> = entries
+            .chain(labels)
+            .filter_map(|(at, state)| Some((self.number_of(*at)?, state)))
+            .collect();
+        self.loose = unit.labels.iter().filter_map(|label| self.number_of(*label)).collect();
+        for (at, state) in all {
+            self.states.insert(at, state);
+            open.insert(at);
+        }
+        self.settle(&mut open, budget)?;
         // Blocks without a known predecessor: targets of other indirect jumps, landing pads of exceptions, and dead code.
         loop {
-            let mut missing = self.starts.iter().copied();
             let missing =
-                missing.find(|start| !self.states.contains_key(start) && !self.is_padding(*start));
+                |start: &usize| !self.states.contains_key(start) && !self.is_padding(*start);
+            let excluded = self.excluded.keys().copied().filter(missing).min();
+            let missing = excluded.or_else(|| self.starts.iter().copied().find(missing));
             let Some(start) = missing else { return Some(()) };
-            self.states.insert(start, State::unknown(&self.convention));
+            let state = match self.excluded.remove(&start) {
+                Some(state) => state,
+                None => {
+                    self.loose.push(start);
+                    State::unknown(&self.convention)
+                }
+            };
+            self.states.insert(start, state);
             open.insert(start);
-            self.settle(&mut open, &tables, budget)?;
+            self.settle(&mut open, budget)?;
         }
     }
 
     /// Executes blocks until no state changes.
-    fn settle(
-        &mut self,
-        open: &mut BTreeSet<usize>,
-        tables: &[usize],
-        budget: &mut Budget,
-    ) -> Option<()> {
+    fn settle(&mut self, open: &mut BTreeSet<usize>, budget: &mut Budget) -> Option<()> {
         while let Some(start) = open.pop_first() {
             let end = self.end(start);
             let Some(mut state) = self.states.get(&start).cloned() else { continue };
-            let mut next: Vec<usize> = Vec::new();
+            let mut is_final = false;
             for number in start..end {
                 budget.steps = budget.steps.checked_sub(1)?;
                 let Some(insn) = self.insns.get(number) else { break };
+                // The last instruction of a block may be a syscall that does not return.
+                is_final = insn.flow == Flow::Syscall && self.is_final_syscall(&state);
                 step(&mut state, insn, &self.convention);
-                if number + 1 < end {
+            }
+            let test = end.checked_sub(1).and_then(|last| self.insns.get(last)?.test);
+            for (following, condition) in self.successors(end.saturating_sub(1)) {
+                let mut state = state.clone();
+                let holds = match (condition, &test) {
+                    _ if is_final => false,
+                    (Some(condition), Some(test)) => {
+                        state.assume(condition, test.comparison.as_ref())
+                    }
+                    _ => true,
+                };
+                if !holds {
+                    match self.excluded.get_mut(&following) {
+                        Some(known) => {
+                            known.join(&state);
+                        }
+                        None => {
+                            self.excluded.insert(following, state);
+                        }
+                    }
                     continue;
                 }
-                let following = number + 1;
-                match insn.flow {
-                    Flow::Call(_) if self.is_final(insn) => {}
-                    Flow::Next | Flow::Syscall | Flow::Call(_) => next.push(following),
-                    Flow::Jump(target) => next.extend(self.number_of(target)),
-                    Flow::Branch(target) => {
-                        next.push(following);
-                        next.extend(self.number_of(target));
-                    }
-                    Flow::JumpAnywhere => next.extend(tables),
-                    Flow::Return | Flow::Stop => {}
-                }
-            }
-            for following in next.into_iter().filter(|next| *next < self.insns.len()) {
                 let changed = match self.states.get_mut(&following) {
                     Some(known) => known.join(&state),
                     None => {
-                        self.states.insert(following, state.clone());
+                        self.states.insert(following, state);
                         true
                     }
                 };
@@ -160,6 +212,32 @@ impl FunctionValues {
         Some(())
     }
 
+    /// Where execution continues after the last instruction of a block, and under which condition.
+    pub(super) fn successors(&self, last: usize) -> Vec<(usize, Option<Condition>)> {
+        let Some(insn) = self.insns.get(last) else { return Vec::new() };
+        // What follows may be code of another function.
+        let following = last.checked_add(1).filter(|next| {
+            self.insns.get(*next).is_some_and(|following| following.at == insn.next)
+        });
+        let test = insn.test.map(|test| test.condition);
+        match insn.flow {
+            Flow::Call(_) if self.is_final(insn) => Vec::new(),
+            Flow::Next | Flow::Halt | Flow::Syscall | Flow::Call(_) => {
+                following.map(|following| (following, None)).into_iter().collect()
+            }
+            Flow::Jump(target) => {
+                self.number_of(target).map(|target| (target, None)).into_iter().collect()
+            }
+            Flow::Branch(target) => {
+                let other = following.map(|next| (next, test.map(Condition::inverse)));
+                let taken = self.number_of(target).map(|target| (target, test));
+                other.into_iter().chain(taken).collect()
+            }
+            Flow::JumpAnywhere => self.tables.iter().map(|table| (*table, None)).collect(),
+            Flow::Return | Flow::Stop => Vec::new(),
+        }
+    }
+
     /// The values before the instruction at an address; `None` if there is none.
     pub(crate) fn before(&self, address: u64) -> Option<State> {
         let wanted = self.number_of(address)?;
@@ -167,6 +245,32 @@ impl FunctionValues {
         let mut state = self.states.get(&start)?.clone();
         for insn in self.insns.get(start..wanted)? {
             step(&mut state, insn, &self.convention);
+        }
+        Some(state)
+    }
+
+    /// Whether control can flow from an address to another one.
+    pub(crate) fn reaches(&self, from: u64, to: u64) -> bool {
+        let block = |address| self.starts.range(..=self.number_of(address)?).next_back().copied();
+        let (Some(from), Some(to)) = (block(from), block(to)) else { return true };
+        let mut seen = BTreeSet::from([from]);
+        let mut open = vec![from];
+        while let Some(start) = open.pop() {
+            if start == to {
+                return true;
+            }
+            let next = self.successors(self.end(start).saturating_sub(1));
+            open.extend(next.into_iter().map(|(next, _)| next).filter(|next| seen.insert(*next)));
+        }
+        false
+    }
+
+    /// The values when the jump or the call at an address reaches another function.
+    pub(crate) fn at_target(&self, address: u64) -> Option<State> {
+        let mut state = self.before(address)?;
+        let insn = self.insns.get(self.number_of(address)?)?;
+        if let (Flow::Branch(_), Some(test)) = (insn.flow, &insn.test) {
+            state.assume(test.condition, test.comparison.as_ref());
         }
         Some(state)
     }
@@ -207,7 +311,7 @@ impl FunctionValues {
     }
 }
 
-fn step(state: &mut State, insn: &Insn, convention: &Convention) {
+pub(super) fn step(state: &mut State, insn: &Insn, convention: &Convention) {
     for effect in &insn.effects {
         state.apply(effect);
     }

@@ -3,7 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::code::{Flow, Scan, decode};
+use super::state::State;
+use super::value::{Atom, Value};
+use crate::code::{Convention, Flow, Insn, Scan, decode};
 use crate::image::Image;
 use crate::reach::{FunctionId, Reach};
 
@@ -85,6 +87,7 @@ impl<'a> Returns<'a> {
                 None => ends.binary_search(&insn.at).is_err(),
             };
             match insn.flow {
+                Flow::Syscall if is_final(insns.get(..number).unwrap_or_default(), image) => {}
                 Flow::Next | Flow::Syscall => open.push(number + 1),
                 Flow::Call(_) => {
                     if ends.binary_search(&insn.at).is_err() {
@@ -108,9 +111,29 @@ impl<'a> Returns<'a> {
                     }
                 }
                 Flow::Return => return Some(true),
-                Flow::Stop => {}
+                Flow::Stop | Flow::Halt => {}
             }
         }
         Some(false)
+    }
+}
+
+/// Instructions before a syscall that are looked at for its number.
+const MAX_BEFORE: usize = 16;
+
+/// Whether the instructions before a syscall give it the number of one that does not return, such as exit.
+fn is_final(before: &[Insn], image: &Image) -> bool {
+    let convention = Convention::of(image.machine);
+    let start = before.len().saturating_sub(MAX_BEFORE);
+    let near = before.get(start..).unwrap_or_default();
+    let jumps = |insn: &Insn| !matches!(insn.flow, Flow::Next);
+    let start = near.iter().rposition(jumps).map_or(0, |last| last + 1);
+    let mut state = State::unknown(&convention);
+    for insn in near.get(start..).unwrap_or_default() {
+        insn.effects.iter().for_each(|effect| state.apply(effect));
+    }
+    match state.register(convention.number) {
+        Value::One(Atom::Const(number)) => convention.final_syscalls.contains(&number),
+        _ => false,
     }
 }

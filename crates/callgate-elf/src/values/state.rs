@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::known::{Flags, Left, Right};
 use super::value::{Atom, Value};
-use crate::code::{Convention, Effect, Place, Reg, Source};
+use crate::code::{
+    Against, Compared, Comparison, Condition, Convention, Effect, Part, Place, Reg, Source,
+};
 use crate::limits::MAX_SLOTS;
 
 /// The values at one place.
@@ -15,6 +18,8 @@ pub(crate) struct State {
     slots: BTreeMap<i64, (u8, Value)>,
     /// The lowest address of the frame that may be known to other functions: they may change what is above it.
     escaped: Option<i64>,
+    /// What the flags say, if it is known.
+    flags: Option<Flags>,
 }
 
 impl State {
@@ -25,7 +30,7 @@ impl State {
         if let Some(stack) = registers.get_mut(usize::from(convention.stack)) {
             *stack = Value::One(Atom::Frame(0));
         }
-        State { registers, slots: BTreeMap::new(), escaped: None }
+        State { registers, slots: BTreeMap::new(), escaped: None, flags: None }
     }
 
     /// The values where nothing is known.
@@ -34,6 +39,7 @@ impl State {
             registers: vec![Value::Unknown; usize::from(convention.registers)],
             slots: BTreeMap::new(),
             escaped: Some(i64::MIN),
+            flags: None,
         }
     }
 
@@ -45,12 +51,25 @@ impl State {
         if let Some(known) = self.registers.get_mut(usize::from(register)) {
             *known = value;
         }
+        if self.flags.is_some_and(|flags| flags.is_of(register)) {
+            self.flags = None;
+        }
+    }
+
+    fn part(&self, part: Part) -> Value {
+        self.register(part.register).part(part.shift, part.size)
+    }
+
+    fn insert(&mut self, to: Part, value: &Value) {
+        let whole = self.register(to.register).inserted(to.shift, to.size, value);
+        self.set(to.register, whole);
     }
 
     pub(crate) fn source(&self, source: Source) -> Value {
         match source {
             Source::Const(value) => Value::constant(value),
             Source::Reg(register) => self.register(register),
+            Source::Part(part) => self.part(part),
             Source::Either(first, second) => Value::constant(first).join(&Value::constant(second)),
         }
     }
@@ -58,11 +77,7 @@ impl State {
     /// What a word of the stack holds.
     pub(crate) fn slot(&self, at: i64, size: u8) -> Value {
         match self.slots.get(&at) {
-            Some((known, value)) if *known >= size => match size {
-                8.. => value.clone(),
-                4 => value.narrow(),
-                _ => Value::Unknown,
-            },
+            Some((known, value)) if *known >= size => value.part(0, size),
             Some(_) => Value::Unknown,
             None if at < 0 || self.overlaps(at, size) => Value::Unknown,
             None if self.escaped.is_some_and(|escaped| escaped <= at) => Value::Unknown,
@@ -105,6 +120,20 @@ impl State {
         all.unwrap_or(Value::Unknown)
     }
 
+    /// The word of the stack at a place, if it is one.
+    pub(crate) fn frame_slot(&self, place: Place) -> Option<i64> {
+        let base = place.base.filter(|_| place.is_known)?;
+        match self.register(base) {
+            Value::One(Atom::Frame(at)) => Some(at.wrapping_add(place.offset)),
+            _ => None,
+        }
+    }
+
+    /// Whether other functions may know the address of a word of the stack.
+    pub(crate) fn has_escaped(&self, slot: i64) -> bool {
+        self.escaped.is_some_and(|escaped| escaped <= slot)
+    }
+
     /// The addresses that a place may have, if they are constants.
     pub(crate) fn addresses(&self, place: Place) -> Vec<u64> {
         let base = place.base.map_or(Value::constant(0), |base| self.register(base));
@@ -144,6 +173,9 @@ impl State {
             // Constant addresses are not on the stack.
             None if place.is_known && place.base.is_none() => {}
             None => self.disturb(),
+        }
+        if self.flags.is_some_and(|flags| matches!(flags.left, Left::Slot(..))) {
+            self.flags = None;
         }
         // A frame address in memory may be found by others.
         self.escape_value(&value);
@@ -198,18 +230,96 @@ impl State {
                 let value = self.source(*first).join(&self.source(*second));
                 self.set(*to, if *wide { value } else { value.narrow() });
             }
-            Effect::Load { to, place, size, signed } => {
+            Effect::Load { to, place, size } => {
                 let value = self.load(*place, *size);
-                // Numbers are positive, so the sign does not matter; smaller values are not tracked.
-                let _ = signed;
                 self.set(*to, value);
+            }
+            Effect::Insert { to, from } => {
+                let value = self.source(*from);
+                self.insert(*to, &value);
+            }
+            Effect::LoadPart { to, place } => {
+                let value = self.load(*place, to.size);
+                self.insert(*to, &value);
+            }
+            Effect::BinaryPart { op, to, right } => {
+                let value = Value::binary(*op, &self.part(*to), &self.source(*right));
+                self.insert(*to, &value);
+            }
+            Effect::Extend { to, size, wide } => {
+                let value = self.register(*to).extended(*size);
+                self.set(*to, if *wide { value } else { value.narrow() });
+            }
+            Effect::Flags(comparison) => {
+                self.flags = comparison.and_then(|comparison| self.compare(&comparison));
             }
             Effect::Store { place, from, size } => {
                 let value = from.map_or(Value::Unknown, |from| self.source(from));
-                let value = if *size < 8 { value.narrow() } else { value };
+                let value = value.part(0, *size);
                 self.store(*place, value, *size);
             }
             Effect::Forget(register) => self.set(*register, Value::Unknown),
+        }
+    }
+
+    /// What a comparison says about a value, if its other operand is one constant.
+    fn compare(&self, comparison: &Comparison) -> Option<Flags> {
+        let left = match comparison.left {
+            Compared::Part(part) => Left::Part(part),
+            Compared::Memory(place, size) => Left::Slot(self.frame_slot(place)?, size),
+        };
+        let right = match comparison.against {
+            Against::Value(source) => match self.source(source) {
+                Value::One(Atom::Const(value)) => Right::Value(value),
+                _ => return None,
+            },
+            Against::Mask(mask) => Right::Mask(mask),
+            Against::Result => Right::Result,
+        };
+        Some(Flags { left, right })
+    }
+
+    /// The values after a branch for which a condition holds; whether it can hold. Otherwise nothing changes.
+    pub(crate) fn assume(&mut self, condition: Condition, comparison: Option<&Comparison>) -> bool {
+        let flags = match comparison {
+            Some(comparison) => self.compare(comparison),
+            None => self.flags,
+        };
+        let Some(flags) = flags else { return true };
+        let value = match flags.left {
+            Left::Part(part) => self.register(part.register),
+            Left::Slot(at, size) => self.slot(at, size),
+        };
+        let Some(narrowed) = flags.narrowed(condition, &value) else { return false };
+        // What the caller passed is the same wherever it is; memory may have changed.
+        if let (Value::One(atom @ (Atom::Entry(_) | Atom::EntryStack(_))), Some(common)) =
+            (&value, flags.common(condition))
+        {
+            self.replace(*atom, &common);
+        }
+        match flags.left {
+            Left::Part(part) => {
+                if let Some(known) = self.registers.get_mut(usize::from(part.register)) {
+                    *known = narrowed;
+                }
+            }
+            Left::Slot(at, size) => {
+                if let Some((known, value)) = self.slots.get_mut(&at)
+                    && *known == size
+                {
+                    *value = narrowed;
+                }
+            }
+        }
+        true
+    }
+
+    /// Other places that hold what the caller passed have the same value.
+    fn replace(&mut self, atom: Atom, value: &Value) {
+        let values =
+            self.registers.iter_mut().chain(self.slots.values_mut().map(|(_, value)| value));
+        for known in values.filter(|known| **known == Value::One(atom)) {
+            *known = value.clone();
         }
     }
 
@@ -222,12 +332,14 @@ impl State {
             }
         }
         self.disturb();
+        self.flags = None;
         for register in convention.changed_by_call {
             self.set(*register, Value::Unknown);
         }
     }
 
     pub(crate) fn syscall(&mut self, convention: &Convention) {
+        self.flags = None;
         for register in convention.changed_by_syscall {
             self.set(*register, Value::Unknown);
         }
@@ -263,6 +375,10 @@ impl State {
         };
         changed |= escaped != self.escaped;
         self.escaped = escaped;
+        if self.flags != other.flags {
+            changed |= self.flags.is_some();
+            self.flags = None;
+        }
         changed
     }
 }

@@ -1,15 +1,15 @@
 //! The values that a register may have.
 
+use super::bits::Bits;
 use crate::code::{BinaryOp, Reg};
 use crate::limits::MAX_ATOMS;
 
-/// A mask with as many bits leaves few values of an unknown one.
-const MAX_UNKNOWN_BITS: u32 = 3;
-
-/// One value.
+/// One value, or all values with some bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Atom {
     Const(u64),
+    /// Any value with these bits.
+    Bits(Bits),
     /// The stack pointer at the start of the function, plus this.
     Frame(i64),
     /// What the register held at the start of the function.
@@ -38,6 +38,11 @@ impl Value {
         Value::One(Atom::Const(value))
     }
 
+    /// All values with these bits.
+    pub(crate) fn of_bits(bits: Bits) -> Value {
+        bits.atoms().map_or(Value::Unknown, Value::from_atoms)
+    }
+
     /// The values; `None`: any.
     pub(crate) fn atoms(&self) -> Option<&[Atom]> {
         match self {
@@ -47,7 +52,8 @@ impl Value {
         }
     }
 
-    fn from_atoms(mut atoms: Vec<Atom>) -> Value {
+    /// Values of which none is left are any value.
+    pub(crate) fn from_atoms(mut atoms: Vec<Atom>) -> Value {
         atoms.sort_unstable();
         atoms.dedup();
         match atoms.as_slice() {
@@ -71,85 +77,111 @@ impl Value {
         }
     }
 
-    /// Each value changed; `None` of one makes all unknown.
-    pub(crate) fn map(&self, change: impl Fn(Atom) -> Option<Atom>) -> Value {
-        match self.atoms() {
-            Some(atoms) => match atoms.iter().copied().map(change).collect::<Option<Vec<Atom>>>() {
-                Some(atoms) => Value::from_atoms(atoms),
-                None => Value::Unknown,
-            },
-            None => Value::Unknown,
-        }
-    }
-
     /// The lower 32 bits. Values from the caller stay: only their lower half is used as a number.
     pub(crate) fn narrow(&self) -> Value {
-        self.map(|atom| match atom {
-            Atom::Const(value) => Some(Atom::Const(value & 0xffff_ffff)),
-            Atom::Frame(_) => None,
-            other => Some(other),
+        self.changed(|atom| match atom {
+            Some(atom @ (Atom::Const(_) | Atom::Bits(_))) => {
+                Bits::of(Some(atom)).part(0, 4).atoms()
+            }
+            None | Some(Atom::Frame(_)) => None,
+            Some(other) => Some(vec![other]),
         })
     }
 
-    /// All values that have only bits of a mask.
-    fn subsets(mask: u64) -> Value {
-        let mut atoms = vec![Atom::Const(mask)];
-        let mut subset = mask;
-        while subset != 0 {
-            subset = (subset - 1) & mask;
-            atoms.push(Atom::Const(subset));
+    /// `size` bytes from the bit `shift` on, with zeros above.
+    pub(crate) fn part(&self, shift: u8, size: u8) -> Value {
+        match (shift, size) {
+            (0, 8..) => self.clone(),
+            (0, 4) => self.narrow(),
+            _ => self.changed(|atom| Bits::of(atom).part(shift, size).atoms()),
         }
-        Value::from_atoms(atoms)
+    }
+
+    /// The lowest `size` bytes with their sign above. Values from the caller stay if their lower half does.
+    pub(crate) fn extended(&self, size: u8) -> Value {
+        self.changed(|atom| match atom {
+            Some(Atom::Const(_) | Atom::Bits(_) | Atom::Frame(_)) | None => {
+                Bits::of(atom).extended(size).atoms()
+            }
+            Some(other) if size >= 4 => Some(vec![other]),
+            Some(_) => None,
+        })
+    }
+
+    /// The value after `size` bytes from the bit `shift` on were replaced by the lowest bytes of another one.
+    pub(crate) fn inserted(&self, shift: u8, size: u8, part: &Value) -> Value {
+        pairs(self, part, |whole, part| {
+            Bits::of(whole).inserted(shift, size, Bits::of(part)).atoms()
+        })
     }
 
     pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
-        let (Some(lefts), Some(rights)) = (left.atoms(), right.atoms()) else {
-            return match (op, left, right) {
-                (BinaryOp::And, any, Value::One(Atom::Const(mask)))
-                | (BinaryOp::And, Value::One(Atom::Const(mask)), any)
-                    if *any == Value::Unknown && mask.count_ones() <= MAX_UNKNOWN_BITS =>
-                {
-                    Value::subsets(*mask)
-                }
-                _ => Value::Unknown,
-            };
+        pairs(left, right, |left, right| match exact(op, left, right) {
+            Some(atom) => Some(vec![atom]),
+            None => Bits::of(left).combined(op, Bits::of(right)).atoms(),
+        })
+    }
+
+    /// Each atom changed; `None` is any value.
+    pub(crate) fn changed(&self, change: impl Fn(Option<Atom>) -> Option<Vec<Atom>>) -> Value {
+        let Some(atoms) = self.atoms() else {
+            return change(None).map_or(Value::Unknown, Value::from_atoms);
         };
-        if lefts.len().saturating_mul(rights.len()) > MAX_ATOMS {
-            return Value::Unknown;
+        let mut all = Vec::new();
+        for atom in atoms {
+            match change(Some(*atom)) {
+                Some(changed) => all.extend(changed),
+                None => return Value::Unknown,
+            }
         }
-        let mut atoms = Vec::new();
-        for left in lefts {
-            for right in rights {
-                let result = match (*left, *right, op) {
-                    (Atom::Const(left), Atom::Const(right), op) => {
-                        Some(Atom::Const(op.apply(left, right)))
-                    }
-                    (Atom::Frame(at), Atom::Const(by), BinaryOp::Add)
-                    | (Atom::Const(by), Atom::Frame(at), BinaryOp::Add) => {
-                        Some(Atom::Frame(at.wrapping_add(by as i64)))
-                    }
-                    (Atom::Frame(at), Atom::Const(by), BinaryOp::Sub) => {
-                        Some(Atom::Frame(at.wrapping_sub(by as i64)))
-                    }
-                    (
-                        left,
-                        Atom::Const(0),
-                        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor,
-                    ) => Some(left),
-                    // Masks that keep all bits of a number.
-                    (
-                        left @ (Atom::Entry(_) | Atom::EntryStack(_) | Atom::Behind(..)),
-                        Atom::Const(mask),
-                        BinaryOp::And,
-                    ) if mask & 0xffff == 0xffff => Some(left),
-                    _ => None,
-                };
-                match result {
-                    Some(atom) => atoms.push(atom),
-                    None => return Value::Unknown,
+        Value::from_atoms(all)
+    }
+}
+
+/// The values that all pairs have.
+fn pairs(
+    left: &Value,
+    right: &Value,
+    of: impl Fn(Option<Atom>, Option<Atom>) -> Option<Vec<Atom>>,
+) -> Value {
+    let count = |value: &Value| value.atoms().map_or(1, <[Atom]>::len);
+    if count(left).saturating_mul(count(right)) > MAX_ATOMS {
+        return Value::Unknown;
+    }
+    left.changed(|left| {
+        let mut all = Vec::new();
+        match right.atoms() {
+            None => all.extend(of(left, None)?),
+            Some(rights) => {
+                for right in rights {
+                    all.extend(of(left, Some(*right))?);
                 }
             }
         }
-        Value::from_atoms(atoms)
+        Some(all)
+    })
+}
+
+/// The result of an operation whose operands are not only known by their bits.
+fn exact(op: BinaryOp, left: Option<Atom>, right: Option<Atom>) -> Option<Atom> {
+    match (left?, right?, op) {
+        (Atom::Const(left), Atom::Const(right), op) => Some(Atom::Const(op.apply(left, right))),
+        (Atom::Frame(at), Atom::Const(by), BinaryOp::Add)
+        | (Atom::Const(by), Atom::Frame(at), BinaryOp::Add) => {
+            Some(Atom::Frame(at.wrapping_add(by as i64)))
+        }
+        (Atom::Frame(at), Atom::Const(by), BinaryOp::Sub) => {
+            Some(Atom::Frame(at.wrapping_sub(by as i64)))
+        }
+        (left, Atom::Const(0), BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor) => {
+            Some(left)
+        }
+        // Masks that keep all bits of a number.
+        (
+            left @ (Atom::Entry(_) | Atom::EntryStack(_) | Atom::Behind(..)),
+            Atom::Const(mask),
+            BinaryOp::And,
+        ) if mask & 0xffff_ffff == 0xffff_ffff => Some(left),
+        _ => None,
     }
 }

@@ -50,7 +50,8 @@ proved to allow everything that was recorded, and otherwise to permit the same.
 its libraries can make, whether or not they were recorded: an upper bound,
 with warnings about what it lacks (libraries loaded at run time, generated
 code). Those that were not recorded are mostly error paths. --grant static
-grants all.
+grants all. If the number of a syscall cannot be computed, a profile from the
+code is written only with --allow-unknown-sites.
 
 By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
 fall back to an older one, as on an older kernel. After EPERM they would not.
@@ -108,6 +109,11 @@ pub(crate) struct GenerateArgs {
     /// Which syscalls are granted with --binary [default: recorded, or static without recordings]
     #[arg(long, value_name = "WHICH", requires = "binary")]
     grant: Option<GrantArg>,
+
+    /// Write a profile from the code of the programs although the numbers of some syscalls are not known. The profile
+    /// denies them
+    #[arg(long, requires = "binary")]
+    pub(super) allow_unknown_sites: bool,
 
     /// Add to this profile, in any format with a text, what the recordings need and nothing else, and print the patch; -o
     /// writes the changed profile

@@ -46,6 +46,9 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
         false => {
             let sysroot = args.sysroot.as_deref();
             let code = binary::analyze(&args.binary, &args.library, sysroot)?;
+            if args.grants_code() {
+                binary::check_sites(&code, args.allow_unknown_sites)?;
+            }
             binary::warn(&code);
             Some(code)
         }

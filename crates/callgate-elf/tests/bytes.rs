@@ -1,0 +1,136 @@
+//! Machine code in bytes, so that these tests need no compiler: what writes to parts of registers, comparisons and branches
+//! say about numbers. Each case is the code at the entry point of a program of its own.
+
+use callgate_elf::{Analysis, File, Image, Role, analyze};
+
+/// A static program of these bytes, without sections and symbols.
+fn program(code: &[u8]) -> Vec<u8> {
+    const BASE: u64 = 0x40_0000;
+    const HEADERS: u64 = 64 + 56;
+    let size = HEADERS + code.len() as u64;
+    let mut file = Vec::from(*b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    for half in [2_u16, 62] {
+        file.extend(half.to_le_bytes());
+    }
+    file.extend(1_u32.to_le_bytes());
+    for word in [BASE + HEADERS, 64, 0] {
+        file.extend(word.to_le_bytes());
+    }
+    file.extend(0_u32.to_le_bytes());
+    for half in [64_u16, 56, 1, 64, 0, 0] {
+        file.extend(half.to_le_bytes());
+    }
+    // PT_LOAD, readable and executable.
+    for word in [1_u32, 5] {
+        file.extend(word.to_le_bytes());
+    }
+    for word in [0, BASE, BASE, size, size, 0x1000] {
+        file.extend(word.to_le_bytes());
+    }
+    file.extend(code);
+    file
+}
+
+fn analysis(code: &str) -> Analysis {
+    let byte = |at: usize| u8::from_str_radix(&code[at..at + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..code.len()).step_by(2).map(byte).collect();
+    let image = Image::parse("program", program(&bytes)).unwrap();
+    analyze(vec![File { image, role: Role::Program }]).unwrap()
+}
+
+/// A name, code, the numbers that it can have, and how many places have unknown ones.
+type Case = (&'static str, &'static str, &'static [u32], usize);
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    // xor %eax,%eax; mov $0x38,%al; syscall; test %eax,%eax; jne 1f; xor %eax,%eax; mov $0x3c,%al; syscall; hlt; 1: hlt
+    ("musl_clone", "31c0b0380f0585c0750731c0b03c0f05f4f4", &[56, 60], 0),
+    // mov %fs:0,%rax; mov $0x38,%al; syscall; hlt
+    ("al_of_unknown", "64488b042500000000b0380f05f4", &[], 1),
+    // mov %fs:0,%rax; mov $0x38,%al; movzbl %al,%eax; syscall; hlt
+    ("al_of_unknown_extended", "64488b042500000000b0380fb6c00f05f4", &[56], 0),
+    // xor %eax,%eax; mov $1,%ah; mov $0x2c,%al; syscall; hlt
+    ("ah", "31c0b401b02c0f05f4", &[300], 0),
+    // mov $0x1234,%ecx; movzbl %ch,%eax; syscall; hlt
+    ("ah_extended", "b9341200000fb6c50f05f4", &[18], 0),
+    // mov $0xffff0000,%eax; mov $60,%ax; movzwl %ax,%eax; syscall; hlt
+    ("ax_keeps_the_upper_half", "b80000ffff66b83c000fb7c00f05f4", &[60], 0),
+    // mov %fs:0,%eax; mov $60,%ax; syscall; hlt
+    ("ax_alone", "648b04250000000066b83c000f05f4", &[], 1),
+    // mov $-1,%al; movsbl %al,%eax; neg %eax; mov $-61,%eax; neg %eax; mov $0xc3,%cl; movsbl %cl,%eax; add $100,%eax; syscall; hlt
+    ("signs", "b0ff0fbec0f7d8b8c3fffffff7d8b1c30fbec183c0640f05f4", &[39], 0),
+    // xor %eax,%eax; mov $0xff,%al; add $2,%al; or $0x3c,%al; dec %al; syscall; hlt
+    ("byte_arithmetic", "31c0b0ff04020c3cfec80f05f4", &[60], 0),
+    // mov $0x1ff,%eax; inc %al; syscall; hlt
+    ("byte_carry_stays", "b8ff010000fec00f05f4", &[256], 0),
+    // mov %fs:0,%rax; or $-1,%rax; add $61,%rax; syscall; hlt
+    ("or_minus_one", "64488b0425000000004883c8ff4883c03d0f05f4", &[60], 0),
+    // mov %fs:0,%rax; cmp %rsi,%rax; setne %al; movzbl %al,%eax; add $59,%eax; syscall; hlt
+    ("setcc", "64488b0425000000004839f00f95c00fb6c083c03b0f05f4", &[59, 60], 0),
+    // mov %fs:0,%rax; cmp %rsi,%rax; setne %al; syscall; hlt
+    ("setcc_without_extension", "64488b0425000000004839f00f95c00f05f4", &[], 1),
+    // mov $0x13c,%eax; xor %al,%al; syscall; hlt
+    ("xor_byte", "b83c01000030c00f05f4", &[256], 0),
+    // mov %fs:0,%rax; test %rax,%rax; je 1f; mov $60,%eax; 1: syscall; hlt
+    ("zero_on_a_taken_edge", "64488b0425000000004885c07405b83c0000000f05f4", &[0, 60], 0),
+    // mov %fs:0,%rax; test %rax,%rax; jne 1f; syscall; 1: hlt
+    ("zero_on_the_other_edge", "64488b0425000000004885c075020f05f4", &[0], 0),
+    // mov %fs:0,%eax; cmp $0x38,%eax; je 1f; hlt; 1: syscall; hlt
+    ("equal_on_a_taken_edge", "648b04250000000083f8387401f40f05f4", &[56], 0),
+    // mov %fs:0,%rax; cmp $0x38,%ax; je 1f; hlt; 1: syscall; hlt
+    ("equal_word_of_an_unknown_half", "64488b0425000000006683f8387401f40f05f4", &[], 1),
+    // mov %fs:0,%eax; cmp $0x38,%eax; jne 1f; hlt; 1: syscall; hlt
+    ("not_equal_says_little", "648b04250000000083f8387501f40f05f4", &[], 1),
+    // mov $5,%eax; test %rsi,%rsi; je 1f; mov $6,%eax; 1: cmp $5,%eax; je 2f; syscall; 2: hlt
+    ("not_equal_removes", "b8050000004885f67405b80600000083f80574020f05f4", &[6], 0),
+    // mov %fs:0,%eax; cmp $3,%eax; jae 1f; syscall; 1: hlt
+    ("below_is_a_range", "648b04250000000083f80373020f05f4", &[0, 1, 2], 0),
+    // mov (%rdi),%eax; cmp $2,%eax; ja 1f; syscall; 1: hlt
+    ("what_the_caller_passes_stays", "8b0783f80277020f05f4", &[], 1),
+    // mov %fs:0,%eax; cmp $2,%eax; ja 1f; syscall; 1: hlt
+    ("range_by_above", "648b04250000000083f80277020f05f4", &[0, 1, 2], 0),
+    // mov %fs:0,%eax; cmp $2,%eax; jg 1f; syscall; 1: hlt
+    ("signed_says_little", "648b04250000000083f8027f020f05f4", &[], 1),
+    // mov $-5,%rax; test %rsi,%rsi; je 1f; mov $6,%eax; 1: test %rax,%rax; js 2f; syscall; 2: hlt
+    ("signed_of_known_values", "48c7c0fbffffff4885f67405b8060000004885c078020f05f4", &[6], 0),
+    // mov %fs:0,%eax; test $0xfffffffc,%eax; jne 1f; syscall; 1: hlt
+    ("bits_are_zero", "648b042500000000a9fcffffff75020f05f4", &[0, 1, 2, 3], 0),
+    // mov %fs:0,%eax; cmp $0x38,%eax; add $1,%ecx; je 1f; hlt; 1: syscall; hlt
+    ("flags_of_another_instruction", "648b04250000000083f83883c1017401f40f05f4", &[], 1),
+    // mov %fs:0,%eax; cmp $0x38,%eax; mov %fs:8,%eax; je 1f; hlt; 1: syscall; hlt
+    ("changed_after_the_comparison", "648b04250000000083f838648b0425080000007401f40f05f4", &[], 1),
+    // mov %fs:0,%eax; cmp $5,%eax; ja 1f; je 2f; 1: hlt; 2: syscall; hlt
+    ("flags_reach_the_next_block", "648b04250000000083f80577027401f40f05f4", &[5], 0),
+    // mov %fs:0,%eax; sub $7,%eax; jne 1f; syscall; 1: hlt
+    ("arithmetic_is_zero", "648b04250000000083e80775020f05f4", &[0], 0),
+    // mov %fs:0,%eax; sub $3,%eax; jae 1f; syscall; 1: hlt
+    ("order_after_arithmetic", "648b04250000000083e80373020f05f4", &[], 1),
+    // mov %fs:0,%eax; cmp $1,%eax; je 1f; cmp $3,%eax; je 1f; hlt; 1: syscall; hlt
+    ("switch_by_comparisons", "648b04250000000083f801740683f8037401f40f05f4", &[1, 3], 0),
+    // push %rdi; mov (%rsp),%rax; cmpl $9,(%rsp); jne 1f; mov (%rsp),%eax; syscall; 1: hlt
+    ("compared_slot", "57488b0424833c240975058b04240f05f4", &[9], 0),
+    // mov %edi,%eax; cmp $12,%edi; jne 1f; syscall; 1: hlt
+    ("copies_of_an_argument", "89f883ff0c75020f05f4", &[12], 0),
+    // mov %fs:0,%rax; cmp $0x38,%rax; jne 1f; syscall; 1: hlt
+    ("wide_and_narrow", "64488b0425000000004883f83875020f05f4", &[56], 0),
+    // sub $16,%rsp; movl $0x100,(%rsp); movb $0x3c,(%rsp); movzbl (%rsp),%eax; syscall; hlt
+    ("byte_stored", "4883ec10c7042400010000c604243c0fb604240f05f4", &[60], 0),
+    // xor %eax,%eax; 1: inc %eax; cmp $1000000,%eax; jne 1b; syscall; hlt
+    ("loop_stays_bounded", "31c0ffc03d40420f0075f70f05f4", &[1000000], 0),
+    // mov $1,%eax; test %rsi,%rsi; jne 3f; 1: syscall; hlt; call 3f; 2: hlt; 3: mov $9,%eax; jmp 1b
+    ("cold_part", "b8010000004885f675090f05f4e801000000f4b809000000ebf0", &[1, 9], 0),
+];
+
+#[test]
+fn numbers_are_those_of_the_bytes() {
+    let mut wrong = Vec::new();
+    for (name, code, numbers, unknown) in CASES {
+        let analysis = analysis(code);
+        let found: Vec<u32> = analysis.calls.keys().copied().collect();
+        if found != *numbers || analysis.unresolved.len() != *unknown {
+            let sites = &analysis.unresolved;
+            wrong.push(format!("{name}: {found:?}, not {numbers:?}; unknown {sites:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
