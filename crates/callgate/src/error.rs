@@ -5,7 +5,7 @@ use std::fmt;
 use crate::compile::CompileError;
 #[cfg(feature = "oci")]
 use crate::convert::ConvertError;
-use crate::filter::RuleError;
+use crate::filter::{RuleError, write_errno};
 use crate::stack::StackError;
 use callgate_bpf::asm::AsmError;
 use callgate_bpf::diagnostic::{Diagnostics, Position};
@@ -73,6 +73,13 @@ pub enum BuildError {
     NoArch,
     /// Filters with different byte orders cannot be compared.
     ByteOrders,
+    /// An errno that is larger than the kernel's limit.
+    Errno {
+        /// The method that set it.
+        method: &'static str,
+        /// The errno.
+        given: u16,
+    },
     /// There is a verdict for x32, but the architectures do not include x86-64, or they include x32.
     NoX32 {
         /// The architectures of the builder.
@@ -88,6 +95,10 @@ impl fmt::Display for BuildError {
                 "the filters are for machines of different byte orders, so no syscall reaches both; compare \
                  filters of one byte order",
             ),
+            BuildError::Errno { method, given } => {
+                write!(f, "{method}: ")?;
+                write_errno(f, *given)
+            }
             BuildError::NoX32 { arches } => {
                 let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
                 write!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::definition::Filter;
-use super::error::{Cause, RuleError};
+use super::error::{Cause, RuleError, too_large_errno};
 use super::expr::Expr;
 use super::syscall::{Key, Syscall};
 use crate::error::{BuildError, Error, Result};
@@ -212,7 +212,7 @@ impl FilterBuilder {
     ///
     /// # Errors
     /// If no architecture of the builder has the name; if a number is given but the architectures have several tokens, or
-    /// the number is one of x32 without x32; if the verdict has higher precedence than that of an earlier
+    /// the number is one of x32 without x32; if the verdict is an errno above 4095; if the verdict has higher precedence than that of an earlier
     /// unconditional rule for the same syscall, which decides.
     pub fn rule<S: Into<Syscall>>(
         mut self,
@@ -245,11 +245,18 @@ impl FilterBuilder {
     /// Builds the filter.
     ///
     /// # Errors
-    /// If there is no architecture, one occurs twice, their byte orders differ, or [`x32`](FilterBuilder::x32) has no
-    /// effect.
+    /// If there is no architecture, one occurs twice, their byte orders differ, [`x32`](FilterBuilder::x32) has no
+    /// effect, or the verdict of `default`, `bad_arch` or `x32` is an errno above 4095, which the kernel would replace.
     pub fn build(self) -> Result<Filter> {
         if let Some(error) = self.invalid {
             return Err(*error);
+        }
+        let others =
+            [("default", Some(self.default)), ("bad_arch", Some(self.bad_arch)), ("x32", self.x32)];
+        for (method, verdict) in others {
+            if let Some(given) = verdict.and_then(too_large_errno) {
+                return Err(BuildError::Errno { method, given }.into());
+            }
         }
         let mut sections = self.sections;
         let mut guarded = false;
@@ -291,6 +298,9 @@ impl FilterBuilder {
 
     /// Adds a rule on every architecture that has the syscall.
     fn add(&mut self, verdict: Verdict, syscall: &Syscall, condition: &Expr) -> Result<()> {
+        if let Some(given) = too_large_errno(verdict) {
+            return Err(self.error(syscall, None, Cause::Errno { given }));
+        }
         match &syscall.key {
             Key::Name(name) => self.add_name(verdict, syscall, name, condition),
             Key::Number(given) => {

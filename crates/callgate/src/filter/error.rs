@@ -5,7 +5,10 @@ use std::fmt;
 use super::value::ArgValue;
 use callgate_bpf::syscalls::{ArgumentError, nearest_name};
 use callgate_bpf::template::VariableError;
-use callgate_bpf::{Arch, Verdict};
+use callgate_bpf::{Action, Arch, Verdict};
+
+/// The largest errno that the kernel returns (`MAX_ERRNO` in `include/linux/err.h`; `__seccomp_filter` in kernel/seccomp.c).
+const MAX_ERRNO: u16 = 4095;
 
 /// An error in a rule of a [`FilterBuilder`](crate::FilterBuilder).
 ///
@@ -36,6 +39,7 @@ pub(super) enum Cause {
     OtherAbi { abi: Arch },
     ThroughMultiplexer { via: &'static str },
     Decided { earlier: Verdict, verdict: Verdict },
+    Errno { given: u16 },
     Argument(ArgumentError),
     NoSignature { name: String },
     UnknownWidth { argument: String },
@@ -131,6 +135,7 @@ impl fmt::Display for RuleError {
                 "the rule has no effect: an earlier rule gives the syscall {earlier} unconditionally, \
                  and the first match decides; move the rule with {verdict} before it"
             ),
+            Cause::Errno { given } => write_errno(f, *given),
             Cause::Argument(error) => error.fmt(f),
             Cause::NoSignature { name } => write!(
                 f,
@@ -167,6 +172,23 @@ impl fmt::Display for RuleError {
             Cause::Variable(error) => error.fmt(f),
             Cause::Defect(what) => write!(f, "{what} (a defect of callgate)"),
         }
+    }
+}
+
+/// An errno that the kernel would replace.
+pub(crate) fn write_errno(f: &mut fmt::Formatter<'_>, given: u16) -> fmt::Result {
+    write!(
+        f,
+        "the errno is {given}, but must be from 0 to {MAX_ERRNO}: the kernel would return {MAX_ERRNO}; \
+         give an errno that exists"
+    )
+}
+
+/// The errno of a verdict, if it is larger than the kernel's limit.
+pub(super) fn too_large_errno(verdict: Verdict) -> Option<u16> {
+    match verdict.action() {
+        Action::Errno(given) if given > MAX_ERRNO => Some(given),
+        _ => None,
     }
 }
 

@@ -16,6 +16,7 @@ pub use arg::{Arg, ArgRef, arg, instruction_pointer};
 pub use builder::{Arches, FilterBuilder};
 pub use definition::Filter;
 pub use error::RuleError;
+pub(crate) use error::write_errno;
 pub use expr::Expr;
 pub use syscall::Syscall;
 pub use value::ArgValue;

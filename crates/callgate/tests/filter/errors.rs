@@ -99,6 +99,27 @@ fn rules_without_effect() {
 }
 
 #[test]
+fn errnos_that_the_kernel_would_replace() {
+    says(
+        x86_64().rule(Verdict::errno(60000), ["read"]),
+        "rule 1, read: the errno is 60000, but must be from 0 to 4095: the kernel would return 4095; give an errno that exists",
+    );
+    let conditional = x86_64().rule_if(Verdict::errno(4096), "read", arg("fd").eq(0));
+    assert!(conditional.unwrap_err().to_string().contains("the errno is 4096"));
+    let read = || x86_64().allow(["read"]).unwrap();
+    for (builder, method) in [
+        (read().default(Verdict::errno(4096)), "default"),
+        (read().bad_arch(Verdict::errno(4096)), "bad_arch"),
+        (read().x32(Verdict::errno(4096)), "x32"),
+    ] {
+        let error = builder.build().unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Build(BuildError::Errno { method, given: 4096 }));
+        assert!(error.to_string().starts_with(&format!("{method}: the errno is 4096")), "{error}");
+    }
+    assert!(read().default(Verdict::errno(4095)).build().is_ok());
+}
+
+#[test]
 fn conditions_behind_a_multiplexer() {
     says(
         Filter::builder([Arch::X86_64, Arch::X86]).allow_if("socket", arg(0).eq(1)),
