@@ -23,6 +23,40 @@ test("a program is equivalent to its source", () => {
   assert.ok(callgate.diff(source, { insns: program }, { machine: "x86_64" }).same);
 });
 
+test("the machine is that of the process", () => {
+  const source = { text: "ALLOW { read } DEFAULT KILL", name: "p.kafel" };
+  const arch = Object.getOwnPropertyDescriptor(process, "arch");
+  try {
+    for (const [name, machine] of [["x64", "x86_64"], ["arm64", "aarch64"], ["riscv64", "riscv64"]]) {
+      Object.defineProperty(process, "arch", { ...arch, value: name });
+      const made = callgate.compile(source);
+      assert.deepEqual(made, callgate.compile(source, { machine }));
+      assert.ok(made.arches.includes(machine), name);
+      assert.deepEqual(callgate.compile(source, {}), made);
+      const program = { insns: made.program };
+      assert.ok(callgate.diff(source, program).same && callgate.subset(source, program).subset);
+      assert.deepEqual(callgate.explain(source), callgate.explain(source, { machine }));
+      assert.equal(callgate.simulate(source, { syscall: "read" }).permitted, true);
+      assert.deepEqual(callgate.lint(source), callgate.lint(source, { machine }));
+      assert.equal(callgate.merge([source]).proved, true);
+      assert.equal(callgate.optimize(program).endian, "little");
+      assert.deepEqual(callgate.compileTemplate(source).instantiate({}).program, made.program);
+    }
+    Object.defineProperty(process, "arch", { ...arch, value: undefined });
+    assert.throws(() => callgate.compile(source), (error) => error instanceof CallgateError && error.message.includes("machine"));
+    Object.defineProperty(process, "arch", { ...arch, value: "z80" });
+    assert.throws(() => callgate.compile(source), (error) => error instanceof CallgateError && error.message.includes("z80"));
+  } finally {
+    Object.defineProperty(process, "arch", arch);
+  }
+});
+
+test("unknown options are errors", () => {
+  const source = { text: "ALLOW { read } DEFAULT KILL", name: "p.kafel" };
+  assert.throws(() => callgate.explain(source, { machin: "x86_64" }), CallgateError);
+  assert.throws(() => callgate.compile(source, { modle: "cached" }), CallgateError);
+});
+
 test("an error has a position", () => {
   const source = { text: "POLICY p { ALLOW { wriet } }\nUSE p DEFAULT KILL", name: "p.kafel" };
   assert.throws(

@@ -26,9 +26,12 @@ export type Values = Record<string, number | bigint | string>;
 
 type Content = { text: string } | { insns: Instruction[] } | { hex: string } | { preset: string };
 
-/** The architecture of the machine, such as "x86_64". */
 export interface Machine {
-  machine: string;
+  /**
+   * The architecture of the machine, such as "x86_64". The default is that of the process in Node.js, Deno and Bun. Browsers do
+   * not say it: there, its absence is a CallgateError.
+   */
+  machine?: string;
 }
 
 export interface Compiling extends Machine {
@@ -173,20 +176,20 @@ export class Callgate {
   /** The answer to a request, both as JSON text; the crate callgate-requests documents them. */
   answer(request: string): string;
   request(request: object): Warned;
-  compile(source: Source, options: Compiling): Program;
+  compile(source: Source, options?: Compiling): Program;
   /** Compiles a policy with variables, once for all values. */
-  compileTemplate(source: Source, options: Compiling): Template;
-  optimize(source: Source, options: Compiling): Optimized;
-  merge(sources: Source[], options: Compiling): Program;
-  explain(source: Source, options: Machine & { syscalls?: (string | number)[] }): Explanation;
+  compileTemplate(source: Source, options?: Compiling): Template;
+  optimize(source: Source, options?: Compiling): Optimized;
+  merge(sources: Source[], options?: Compiling): Program;
+  explain(source: Source, options?: Machine & { syscalls?: (string | number)[] }): Explanation;
   /** Mistakes in a filter, and ways to evade it, of this level (default: warning) and above. Checks are silenced by ID or ID=SYSCALL. */
-  lint(source: Source, options: Machine & { level?: Level; allow?: string[] }): Findings;
-  diff(a: Source, b: Source, options: Machine & { max?: number }): Warned & {
+  lint(source: Source, options?: Machine & { level?: Level; allow?: string[] }): Findings;
+  diff(a: Source, b: Source, options?: Machine & { max?: number }): Warned & {
     same: boolean;
     more: boolean;
     differences: Difference[];
   };
-  subset(a: Source, b: Source, options: Machine & { max?: number }): Warned & {
+  subset(a: Source, b: Source, options?: Machine & { max?: number }): Warned & {
     subset: boolean;
     more: boolean;
     witnesses: Difference[];
@@ -194,7 +197,7 @@ export class Callgate {
   simulate(
     source: Source,
     call: { syscall: string | number; args?: (string | number)[]; arch?: string },
-    options: Compiling,
+    options?: Compiling,
   ): Simulated;
 }
 

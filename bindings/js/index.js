@@ -72,41 +72,69 @@ export class Callgate {
     return { ...result, warnings };
   }
 
-  compile(source, { machine, ...options }) {
-    return this.request({ request: "compile", machine, source, options });
+  compile(source, options) {
+    return this.request({ request: "compile", source, ...compiling(options) });
   }
 
-  compileTemplate(source, { machine, ...options }) {
-    return new Template(this.request({ request: "template", machine, source, options }));
+  compileTemplate(source, options) {
+    return new Template(this.request({ request: "template", source, ...compiling(options) }));
   }
 
-  optimize(source, { machine, ...options }) {
-    return this.request({ request: "optimize", machine, source, options });
+  optimize(source, options) {
+    return this.request({ request: "optimize", source, ...compiling(options) });
   }
 
-  merge(sources, { machine, ...options }) {
-    return this.request({ request: "merge", machine, sources, options });
+  merge(sources, options) {
+    return this.request({ request: "merge", sources, ...compiling(options) });
   }
 
-  explain(source, { machine, syscalls }) {
-    return this.request({ request: "explain", machine, source, syscalls });
+  explain(source, { syscalls, ...options } = {}) {
+    return this.request({ request: "explain", source, syscalls, ...onMachine(options) });
   }
 
-  lint(source, { machine, level, allow }) {
-    return this.request({ request: "lint", machine, source, level, allow });
+  lint(source, { level, allow, ...options } = {}) {
+    return this.request({ request: "lint", source, level, allow, ...onMachine(options) });
   }
 
-  diff(a, b, { machine, max }) {
-    return this.request({ request: "diff", machine, a, b, max });
+  diff(a, b, { max, ...options } = {}) {
+    return this.request({ request: "diff", a, b, max, ...onMachine(options) });
   }
 
-  subset(a, b, { machine, max }) {
-    return this.request({ request: "subset", machine, a, b, max });
+  subset(a, b, { max, ...options } = {}) {
+    return this.request({ request: "subset", a, b, max, ...onMachine(options) });
   }
 
-  simulate(source, call, { machine, ...options }) {
-    return this.request({ request: "simulate", machine, source, options, ...call });
+  simulate(source, call, options) {
+    return this.request({ request: "simulate", source, ...call, ...compiling(options) });
   }
+}
+
+/** The options of a request that compiles. */
+function compiling({ machine, ...options } = {}) {
+  return { ...onMachine({ machine }), options };
+}
+
+/** Other options stay in the request, which rejects those that it does not know. */
+function onMachine({ machine = thisMachine(), ...others }) {
+  return { machine, ...others };
+}
+
+/** The names of process.arch that differ from those of the request. */
+const ARCHES = {
+  x64: "x86_64",
+  ia32: "x86",
+  arm64: "aarch64",
+  loong64: "loongarch64",
+  ppc64: "ppc64le",
+};
+
+/** The architecture of this machine: that of the process in Node.js, Deno and Bun; browsers do not say it. */
+function thisMachine() {
+  const arch = globalThis.process?.arch ?? globalThis.Deno?.build?.arch;
+  if (typeof arch !== "string") {
+    throw badValue("the architecture of this machine is not known here", 'give the option machine, such as { machine: "x86_64" }');
+  }
+  return Object.hasOwn(ARCHES, arch) ? ARCHES[arch] : arch;
 }
 
 /** A program with variables, proved equivalent to its source for all of their values. */
@@ -139,8 +167,8 @@ export class Template {
   }
 }
 
-function badValue(message) {
-  return new CallgateError([{ severity: "error", source: null, line: null, column: null, message, help: "" }]);
+function badValue(message, help = "") {
+  return new CallgateError([{ severity: "error", source: null, line: null, column: null, message, help }]);
 }
 
 /** A number, a bigint, or text such as "0x10" as a value of a variable. */
