@@ -1,8 +1,10 @@
 package callgate
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -44,11 +46,20 @@ func FromSockFilters(filters []unix.SockFilter) []Instruction {
 	return instructions
 }
 
+// notifies is whether the program returns USER_NOTIF.
+func (p *Program) notifies() bool {
+	const returnConstant = 0x06
+	return slices.ContainsFunc(p.Instructions, func(one Instruction) bool {
+		return one.Code == returnConstant && one.K&0xffff0000 == unix.SECCOMP_RET_USER_NOTIF
+	})
+}
+
 // Install sets no_new_privs and installs the filter in all threads of the process, with the flags of the source and these
 // (unix.SECCOMP_FILTER_FLAG_…). It cannot be undone. If a thread cannot be synchronized, the error is a *ThreadError and no
 // thread has the filter, but no_new_privs is set in the calling thread.
 //
-// A flag for a listener is an error: the descriptor would be lost.
+// A flag for a listener is an error: the descriptor would be lost. So is a program that notifies a listener (USER_NOTIF):
+// without one, the kernel would fail these syscalls with ENOSYS.
 func (p *Program) Install(more ...uintptr) error {
 	all := uintptr(unix.SECCOMP_FILTER_FLAG_TSYNC)
 	for _, name := range p.Flags {
@@ -63,6 +74,10 @@ func (p *Program) Install(more ...uintptr) error {
 	}
 	if all&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0 {
 		return fmt.Errorf("callgate: SECCOMP_FILTER_FLAG_NEW_LISTENER is not for Install; use SockFilters with seccomp(2)")
+	}
+	if p.notifies() {
+		return errors.New("callgate: the filter notifies a listener (USER_NOTIF), and Install has none: use SockFilters with " +
+			"seccomp(2) and SECCOMP_FILTER_FLAG_NEW_LISTENER, which returns the listener, or another action")
 	}
 	if len(p.Instructions) == 0 || len(p.Instructions) > unix.BPF_MAXINSNS {
 		return fmt.Errorf("callgate: a program has 1 to %d instructions, not %d", unix.BPF_MAXINSNS, len(p.Instructions))

@@ -103,6 +103,20 @@ func TestInstallNamesTheThreadThatHasAnotherFilter(t *testing.T) {
 	close(done)
 }
 
+func TestInstallRefusesAFilterThatNotifies(t *testing.T) {
+	const profile = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}`
+	program, err := Compile([]byte(profile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Install(); err == nil || !strings.Contains(err.Error(), "SECCOMP_FILTER_FLAG_NEW_LISTENER") {
+		t.Errorf("without a listener, getppid would fail with ENOSYS: %v", err)
+	}
+	if errno := getppid(); errno != 0 {
+		t.Errorf("the filter is installed: %v", errno)
+	}
+}
+
 func TestInstallRefuses(t *testing.T) {
 	program := &Program{Instructions: []Instruction{{Code: 6, K: 0x7fff0000}}}
 	if err := program.Install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); err == nil {

@@ -56,6 +56,18 @@ class Install(unittest.TestCase):
             assert "NoNewPrivs:\\t1" in status and "Seccomp:\\t2" in status, status
         """)
 
+    def test_a_filter_that_notifies_needs_a_listener(self):
+        self.run_child("""
+            profile = '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["getppid"], "action": "SCMP_ACT_NOTIFY"}]}'
+            try:
+                callgate.compile(profile).install()
+                raise SystemExit("installed")
+            except callgate.InstallError as error:
+                assert "SECCOMP_FILTER_FLAG_NEW_LISTENER" in str(error), error
+            assert getppid() == 0
+            assert "NoNewPrivs:\\t0" in open("/proc/self/status").read()
+        """)
+
     def test_one_thread_has_the_filter(self):
         self.run_child("""
             def work():

@@ -82,7 +82,8 @@ impl Policy {
         self
     }
 
-    /// Whether there is a function that installs the filter in all threads of the process; by default, there is none.
+    /// Whether there are functions that install the filter: `install_NAME` in all threads of the process,
+    /// `install_NAME_in_thread` in the calling one; by default, there are none.
     #[must_use]
     pub fn installer(mut self, installer: bool) -> Policy {
         self.installer = installer;

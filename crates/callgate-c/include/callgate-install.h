@@ -10,8 +10,8 @@
  *	if (callgate_install_array(&program, SECCOMP_FILTER_FLAG_TSYNC) != 0)
  *		err(1, "seccomp");
  *
- * `--emit c --installer` writes such a function without this header, for all
- * threads. For a filter with variables, the emitted function sets an array:
+ * `--emit c --installer` writes such functions without this header, for all
+ * threads and for the calling one. For a filter with variables, the emitted function sets an array:
  *
  *	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
  *	filter_set(insns, controller_fd);
@@ -34,6 +34,9 @@
  * starts later, with SECCOMP_FILTER_FLAG_TSYNC for all threads of the process.
  * Returns 0, or -1 with errno:
  *
+ *	ENOTSUP	the program notifies a listener (SECCOMP_RET_USER_NOTIF): install
+ *		it with seccomp(2) and SECCOMP_FILTER_FLAG_NEW_LISTENER, which
+ *		returns the listener; without one the syscalls fail with ENOSYS
  *	EINVAL	the program or a flag is not valid, or the kernel has no filters
  *	ENOSYS	the kernel is older than 3.17
  *	ENOMEM	the filters of the thread are too long together
@@ -45,11 +48,21 @@
 static inline int callgate_install_array(const struct sock_fprog *program, unsigned int flags)
 {
 	const unsigned int new_listener = 1U << 3;
+	const unsigned int user_notif = 0x7fc00000U;
+	unsigned short at;
 	long result;
 
 	if (!program || !program->filter || (flags & new_listener) != 0) {
 		errno = EINVAL;
 		return -1;
+	}
+	for (at = 0; at < program->len; at++) {
+		const struct sock_filter *insn = &program->filter[at];
+
+		if (insn->code == (BPF_RET | BPF_K) && (insn->k & 0xffff0000U) == user_notif) {
+			errno = ENOTSUP;
+			return -1;
+		}
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
 		return -1;

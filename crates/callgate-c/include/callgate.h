@@ -265,7 +265,9 @@ CALLGATE_CHECKED int callgate_simulate(const callgate_program *program,
  *
  * and the flags of the source are added. If a thread has another filter, TSYNC
  * fails with ESRCH. After an error, no filter is installed, but no_new_privs may
- * be set. For a listener of notifications, give the instructions to seccomp(2).
+ * be set. A program that notifies a listener is refused: without one, the kernel
+ * would fail the syscalls with ENOSYS. Give its instructions to seccomp(2) with
+ * SECCOMP_FILTER_FLAG_NEW_LISTENER.
  *
  * A program for other architectures than that of the process is refused: it
  * would kill the process.

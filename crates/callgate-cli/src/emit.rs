@@ -45,7 +45,7 @@ pub(crate) struct EmitOptions {
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
 
-    /// Also write a function that installs the filter in all threads (C, Rust, Go)
+    /// Also write functions that install the filter: in all threads, or in the calling one (C, Rust, Go)
     #[arg(long)]
     installer: bool,
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use callgate::bpf::Program;
+use callgate::needs_listener;
 use libc::sock_filter;
 
 use crate::budget::MAX_INSNS_PER_THREAD;
@@ -11,17 +12,25 @@ use crate::sys;
 use crate::thread_status::ThreadStatus;
 use callgate::bpf::FilterFlags;
 
+/// Why a filter with USER_NOTIF is not installed.
+const NOTIFIES: &str = "this filter notifies a listener (USER_NOTIF), and without one the kernel fails these syscalls with \
+                        ENOSYS";
+
 /// Sets `no_new_privs` and installs a filter for the calling thread; with [`FilterFlags::TSYNC`], for all
 /// threads of the process. Threads and processes that they start inherit it. It cannot be removed.
 ///
 /// Uses `seccomp(2)`, or `prctl(PR_SET_SECCOMP)` on kernels before 3.17 if there are no flags.
 ///
 /// # Errors
-/// If the kernel refuses. Then no filter was installed, but `no_new_privs` may be set.
+/// If the program notifies a listener (USER_NOTIF), because this function keeps none; then nothing was changed. If the kernel
+/// refuses; then no filter was installed, but `no_new_privs` may be set.
 pub fn install(program: &Program, flags: FilterFlags) -> Result<(), InstallError> {
     let error = |kind| Err(InstallError { kind });
     if flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
         return error(InstallErrorKind::NeedsListener);
+    }
+    if needs_listener(program.insns()) {
+        return error(InstallErrorKind::Notifies);
     }
     let code = code_of(program);
     if let Err(why) = sys::set_no_new_privs() {
@@ -65,7 +74,7 @@ pub fn install(program: &Program, flags: FilterFlags) -> Result<(), InstallError
 /// syscall that installs the next one.
 ///
 /// # Errors
-/// The index of the first filter that the kernel refuses, and the reason. The filters before it stay installed.
+/// The index of the first filter that the kernel refuses, or that notifies a listener (EINVAL), and the reason. The filters before it stay installed.
 pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
     install_all(programs, FilterFlags::NONE)
 }
@@ -80,6 +89,9 @@ pub fn install_stack_in_all_threads(programs: &[Program]) -> Result<(), (usize, 
 
 /// Installs filters, the last one with these flags: with TSYNC, other threads get those before it, too.
 fn install_all(programs: &[Program], last: FilterFlags) -> Result<(), (usize, io::Error)> {
+    if let Some(number) = programs.iter().position(|program| needs_listener(program.insns())) {
+        return Err((number, io::Error::new(io::ErrorKind::InvalidInput, NOTIFIES)));
+    }
     let codes: Vec<Vec<sock_filter>> = programs.iter().map(code_of).collect();
     if !codes.is_empty() {
         sys::set_no_new_privs().map_err(|why| (0, why))?;
@@ -118,6 +130,8 @@ pub struct InstallError {
 enum InstallErrorKind {
     /// `WAIT_KILLABLE_RECV` without a listener.
     NeedsListener,
+    /// USER_NOTIF without a listener.
+    Notifies,
     NoNewPrivs(io::Error),
     /// TSYNC: this thread has another filter or is in strict mode.
     Thread(i32),
@@ -169,6 +183,7 @@ impl InstallError {
             | InstallErrorKind::Privileges(why)
             | InstallErrorKind::Other(why) => why.raw_os_error().unwrap_or(libc::EINVAL),
             InstallErrorKind::NeedsListener
+            | InstallErrorKind::Notifies
             | InstallErrorKind::NoSeccomp
             | InstallErrorKind::UnknownFlags(_) => libc::EINVAL,
             InstallErrorKind::Thread(_) => libc::ESRCH,
@@ -182,6 +197,11 @@ impl InstallError {
         match &self.kind {
             InstallErrorKind::NeedsListener => {
                 "omit the flag, or install the filter from a program that has a listener"
+                    .into()
+            }
+            InstallErrorKind::Notifies => {
+                "give its instructions to seccomp(2) with SECCOMP_FILTER_FLAG_NEW_LISTENER, which returns the listener, or \
+                 use another action"
                     .into()
             }
             InstallErrorKind::NoNewPrivs(_) => "use Linux 3.5 or later".into(),
@@ -224,6 +244,7 @@ impl fmt::Display for InstallError {
             InstallErrorKind::NeedsListener => f.write_str(
                 "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV needs a listener, and this filter has none",
             ),
+            InstallErrorKind::Notifies => f.write_str(NOTIFIES),
             InstallErrorKind::NoNewPrivs(why) => {
                 write!(f, "no_new_privs cannot be set: {}", sys::error_text(why))
             }

@@ -12,6 +12,7 @@ callgate_testing::tests![
     a_denied_syscall_gets_its_errno,
     flags_are_accepted,
     a_flag_for_listeners_is_refused_without_one,
+    a_filter_that_notifies_is_refused_without_a_listener,
     the_budget_of_a_task_is_explained,
     a_64_bit_process_reaches_the_32_bit_abi_with_64_bits,
 ];
@@ -69,6 +70,18 @@ fn a_flag_for_listeners_is_refused_without_one() -> TestResult {
     let error =
         install(&deny_getppid(Verdict::ALLOW), FilterFlags::WAIT_KILLABLE_RECV).unwrap_err();
     assert!(error.to_string().contains("needs a listener"), "{error}");
+    Ok(())
+}
+
+fn a_filter_that_notifies_is_refused_without_a_listener() -> TestResult {
+    let notifies = deny_getppid(Verdict::user_notif(0));
+    let error = install(&notifies, FilterFlags::NONE).unwrap_err();
+    assert!(error.to_string().contains("notifies a listener"), "{error}");
+    assert!(error.help().contains("SECCOMP_FILTER_FLAG_NEW_LISTENER"), "{}", error.help());
+    let (number, error) =
+        callgate_linux::install_stack(&[deny_getppid(Verdict::ALLOW), notifies]).unwrap_err();
+    assert_eq!((number, error.kind()), (1, std::io::ErrorKind::InvalidInput));
+    assert!(getppid().is_ok(), "nothing was installed");
     Ok(())
 }
 

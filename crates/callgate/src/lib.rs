@@ -78,6 +78,7 @@ mod filter;
 pub mod fuzz;
 #[cfg(feature = "oci")]
 pub mod lint;
+mod listener;
 pub mod optimize;
 mod plain_program;
 pub mod purposes;
@@ -94,6 +95,7 @@ pub use filter::{
     Arches, Arg, ArgRef, ArgValue, Comparand, Expr, Filter, FilterBuilder, RuleError, Syscall, Var,
     arg, instruction_pointer, var,
 };
+pub use listener::needs_listener;
 pub use optimize::optimize;
 pub use stack::merge;
 

@@ -23,6 +23,11 @@ static int emitted(void)
 	return install_filter(0);
 }
 
+static int in_thread(void)
+{
+	return install_filter_in_thread(0);
+}
+
 static int header(void)
 {
 	struct sock_filter insns[sizeof(filter_template) / sizeof(filter_template[0])];
@@ -52,6 +57,61 @@ static void *diverges(void *ready)
 	pthread_barrier_wait((pthread_barrier_t *)ready);
 	pause();
 	return NULL;
+}
+
+/* Denies fchmod of one descriptor in this thread, by the emitted function, and waits for the others. */
+struct own {
+	uint32_t fd;
+	pthread_barrier_t *all;
+};
+
+static void *installs_its_own(void *argument)
+{
+	const struct own *own = (const struct own *)argument;
+	uint32_t fd;
+
+	CHECK(install_filter_in_thread(own->fd) == 0);
+	pthread_barrier_wait(own->all);
+	for (fd = 0; fd < 4; fd++) {
+		errno = 0;
+		CHECK(fchmod((int)fd, 0600) != 0 || fd != own->fd);
+		CHECK((errno == EDOM) == (fd == own->fd));
+	}
+	pthread_barrier_wait(own->all);
+	return NULL;
+}
+
+/* Three threads with different values, such as one for each virtual machine. */
+static void threads_have_values_of_their_own(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		pthread_barrier_t all;
+		pthread_t threads[3];
+		struct own own[3];
+		uint32_t i;
+
+		CHECK(pthread_barrier_init(&all, NULL, 4) == 0);
+		for (i = 0; i < 3; i++) {
+			own[i].fd = i + 1;
+			own[i].all = &all;
+			CHECK(pthread_create(&threads[i], NULL, installs_its_own, &own[i]) == 0);
+		}
+		pthread_barrier_wait(&all);
+		/* This thread has none of them, and cannot give all a common one. */
+		errno = 0;
+		CHECK(fchmod(1, 0600) == 0 || errno != EDOM);
+		CHECK(install_filter(0) == -1 && errno == ESRCH);
+		pthread_barrier_wait(&all);
+		for (i = 0; i < 3; i++)
+			CHECK(pthread_join(threads[i], NULL) == 0);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	CHECK(WEXITSTATUS(status) == 0);
 }
 
 /* The outcome in a child process, in which another thread has a filter if `is_odd`. */
@@ -85,7 +145,13 @@ int main(void)
 {
 	struct sock_filter wild[] = { BPF_STMT(BPF_LD | BPF_IMM, 0) };
 
+	struct sock_filter notifies[] = { BPF_STMT(BPF_RET | BPF_K, 0x7fc00001U) };
+
+	threads_have_values_of_their_own();
 	CHECK(outcome(emitted, 0) == 0);
+	CHECK(outcome(in_thread, 0) == 0);
+	/* Another thread with a filter does not matter. */
+	CHECK(outcome(in_thread, 1) == 0);
 	CHECK(outcome(header, 0) == 0);
 	CHECK(outcome(array, 0) == 0);
 	CHECK(outcome(emitted, 1) == ESRCH);
@@ -97,6 +163,7 @@ int main(void)
 	CHECK(callgate_install_instructions(NULL, 1, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(wild, 4097, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(wild, 1, 1U << 3) == -1 && errno == EINVAL);
+	CHECK(callgate_install_instructions(notifies, 1, 0) == -1 && errno == ENOTSUP);
 	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
 	CHECK(callgate_install_instructions(wild, 1, 0) == -1 && errno == EINVAL);
 	puts("all is well");

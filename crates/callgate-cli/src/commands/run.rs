@@ -131,14 +131,17 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
     }
     for verdict in store.verdicts(root) {
         if matches!(verdict.action(), Action::UserNotif(_)) {
-            report::warn_about(
+            return Err(Failure::about(
                 &filter.name,
                 format!(
                     "the filter passes syscalls to a supervisor ({verdict}), but there is none: they \
-                     fail with ENOSYS"
+                     would fail with ENOSYS"
                 ),
-                "a container runtime starts the supervisor of a profile; `callgate run` does not",
-            );
+            )
+            .help(
+                "a container runtime starts the supervisor of a profile, `callgate run` does not: use another action, \
+                 such as ERRNO or LOG",
+            ));
         }
         if kernel::knows_action(verdict).is_ok_and(|known| !known) {
             report::warn_about(

@@ -11,8 +11,12 @@ pub(super) struct Names {
     pub(super) array: String,
     /// The function that returns or sets the program for the values of variables.
     pub(super) function: String,
-    /// The function that installs the filter.
+    /// The function that installs the filter in all threads.
     pub(super) installer: String,
+    /// The function that installs it in the calling thread.
+    pub(super) in_thread: String,
+    /// The function that takes the flags.
+    pub(super) with_flags: String,
     /// In C, the structure that points to the array.
     pub(super) program: String,
 }
@@ -27,12 +31,16 @@ impl Names {
                 array: format!("{name}{}", template("_template")),
                 function: format!("{name}_set"),
                 installer: format!("install_{name}"),
+                in_thread: format!("install_{name}_in_thread"),
+                with_flags: format!("install_{name}_with"),
                 program: given.map_or("program".to_owned(), |name| format!("{name}_program")),
             },
             Language::Rust => Names {
                 array: format!("{}{}", name.to_uppercase(), template("_TEMPLATE")),
                 function: name.to_lowercase(),
                 installer: format!("install_{}", name.to_lowercase()),
+                in_thread: format!("install_{}_in_thread", name.to_lowercase()),
+                with_flags: format!("install_{}_with", name.to_lowercase()),
                 program: String::new(),
             },
             Language::Go => {
@@ -40,10 +48,13 @@ impl Names {
                 let (first, rest) = (letters.next().unwrap_or('f'), letters.as_str());
                 // Exported if the array is.
                 let install = if first.is_uppercase() { "Install" } else { "install" };
+                let installer = format!("{install}{}{rest}", first.to_uppercase());
                 Names {
                     array: format!("{name}{}", template("Template")),
                     function: format!("{name}For"),
-                    installer: format!("{install}{}{rest}", first.to_uppercase()),
+                    in_thread: format!("{installer}InThread"),
+                    with_flags: format!("{installer}With"),
+                    installer,
                     program: String::new(),
                 }
             }
@@ -52,8 +63,8 @@ impl Names {
 
     /// Fails if a name is not one of the language.
     pub(super) fn check(&self, language: Language) -> Result<(), EmitError> {
-        let Names { array, function, installer, program } = self;
-        let names = [array, function, installer, program].into_iter();
+        let Names { array, function, installer, in_thread, with_flags, program } = self;
+        let names = [array, function, installer, in_thread, with_flags, program].into_iter();
         names.filter(|name| !name.is_empty()).try_for_each(|name| check(language, name))
     }
 }

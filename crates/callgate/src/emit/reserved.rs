@@ -13,7 +13,8 @@ pub(super) fn reserved(language: Language) -> &'static [&'static str] {
 }
 
 /// Local variables of the emitted functions, which are not names of parameters.
-pub(super) const LOCALS: &[&str] = &["err", "errno", "insns", "program", "result", "thread"];
+pub(super) const LOCALS: &[&str] =
+    &["err", "errno", "flags", "insns", "program", "result", "thread"];
 
 /// Whether a word cannot be the name of an item. In C, the headers of the installer declare many.
 pub(super) fn is_taken(language: Language, name: &str) -> bool {

@@ -5,9 +5,10 @@ use super::installer::{self, Installed};
 use super::language::Language;
 use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
+use crate::listener::needs_listener;
 use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
 use callgate_bpf::template::Template;
-use callgate_bpf::{Action, Arch, Endian, FilterFlags, Insn, LongProgram, Op, Verdict};
+use callgate_bpf::{Arch, Endian, FilterFlags, LongProgram};
 
 /// How a program becomes source code.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,9 +19,10 @@ pub struct SourceOptions {
     pub name: Option<String>,
     /// The package of a Go file with an installer. `None`: `main`.
     pub package: Option<String>,
-    /// Whether there is a function that installs the filter in all threads. It cannot install filters that notify a listener.
+    /// Whether there are functions that install the filter: in all threads of the process, in the calling thread, and with
+    /// other flags. They cannot install filters that notify a listener.
     pub installer: bool,
-    /// The flags with which it installs the filter, beside TSYNC.
+    /// The flags with which they install the filter; TSYNC depends on the function.
     pub flags: FilterFlags,
     /// The byte order of the machines, for comments.
     pub endian: Endian,
@@ -75,10 +77,7 @@ impl SourceOptions {
         if self.flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
             return Err(EmitError(EmitErrorKind::WaitKillable));
         }
-        let notifies = |insn: &Insn| {
-            insn.op == Op::RetK && matches!(Verdict(insn.k).action(), Action::UserNotif(_))
-        };
-        match program.insns().iter().any(notifies) {
+        match needs_listener(program.insns()) {
             true => Err(EmitError(EmitErrorKind::Notifies)),
             false => Ok(()),
         }
