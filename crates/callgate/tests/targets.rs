@@ -66,11 +66,15 @@ fn c_takes_the_program_by_the_macros_of_the_compiler() {
             "0xc00000b7",
             "filter_set(struct sock_filter insns[",
             "#else\n#error \"there is no filter for this architecture\"\n#endif\n",
-            "static inline int install_filter(uint32_t input)",
+            "static inline int install_filter_with(unsigned int flags, uint32_t input)",
             "insns[sizeof(filter_template) / sizeof(filter_template[0])]",
+            "static inline int install_filter(uint32_t input)",
+            "return install_filter_with(SECCOMP_FILTER_FLAG_TSYNC, input);",
+            "static inline int install_filter_in_thread(uint32_t input)",
+            "return install_filter_with(0, input);",
         ],
     );
-    assert_eq!(text.matches("install_filter").count(), 1);
+    assert_eq!(text.matches("static inline int install_filter").count(), 3);
     let text = programs(Language::C, true);
     has_in_order(
         &text,
@@ -89,7 +93,7 @@ fn rust_takes_the_program_by_cfg() {
         &text,
         &["#[cfg(not(any(all(", "compile_error!", "pub fn install_filter(input: u32)"],
     );
-    assert_eq!(text.matches("pub fn install_filter").count(), 1);
+    assert_eq!(text.matches("pub fn install_filter").count(), 3);
     assert!(!programs(Language::Rust, false).contains("install"));
 }
 

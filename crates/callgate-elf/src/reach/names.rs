@@ -9,8 +9,14 @@ use crate::image::{Image, SymbolKind};
 const MIN_NAME: usize = 3;
 const MAX_NAME: usize = 200;
 
-/// The functions of other files whose name is a string in the read-only data of a file.
-pub(super) fn of_strings(images: &[Image], linkage: &Linkage, number: usize) -> Vec<Definition> {
+/// The functions whose name is a string in the read-only data of a file. A loader also looks up functions of its own, as that of
+/// musl does after it has relocated itself; other files call theirs without their names.
+pub(super) fn of_strings(
+    images: &[Image],
+    linkage: &Linkage,
+    number: usize,
+    is_loader: bool,
+) -> Vec<Definition> {
     let Some(image) = images.get(number) else { return Vec::new() };
     let sections = image.layout.sections.iter().filter(|section| {
         section.name.starts_with(".rodata") || section.name.starts_with(".data.rel.ro")
@@ -35,7 +41,7 @@ pub(super) fn of_strings(images: &[Image], linkage: &Linkage, number: usize) -> 
             }
             let definitions = linkage.named(images, name).map(|(definition, ..)| definition);
             found.extend(definitions.filter(|definition| {
-                definition.image != number
+                (is_loader || definition.image != number)
                     && matches!(definition.kind, SymbolKind::Function | SymbolKind::Resolver)
             }));
         }
