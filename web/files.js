@@ -1,7 +1,7 @@
-// Files that are opened or dropped.
+// Texts and files that are opened, dropped or pasted: they are refused before a field has them if they are too large.
 
+import { ELSEWHERE, FIELD, MAX_WORD, excess } from "./limits.js";
 import { notify } from "./notice.js";
-import { MAX_TEXT, tooLong } from "./request.js";
 
 /** The size of an instruction, `struct sock_filter`, in bytes. */
 const INSN = 8;
@@ -11,14 +11,14 @@ const PASTED = 10_000;
 
 const get = (id) => document.getElementById(id);
 
-/** The size of a file that may still be a text within the limit: UTF-8 has at most 3 bytes per unit of UTF-16. */
-const MAX_FILE = 3 * MAX_TEXT;
+/** The size of a file that may still be a text within the limits: UTF-8 has at most 3 bytes per unit of UTF-16. */
+const MAX_FILE = 3 * FIELD.characters;
 
-/** The size of a program, of which each instruction becomes a line of hexadecimal digits. */
-const MAX_PROGRAM = Math.floor(MAX_TEXT / (2 * INSN + 1)) * INSN;
+/** The size of a program, of which each instruction becomes a line of hexadecimal digits; the last line is empty. */
+const MAX_PROGRAM = (FIELD.lines - 1) * INSN;
 
 const tooLarge = (what, size, limit) =>
-  `The ${what} has ${size.toLocaleString("en")} bytes, and this page reads at most ${limit.toLocaleString("en")}. The command callgate reads larger ones.`;
+  `The ${what} has ${size.toLocaleString("en")} bytes, and this page reads at most ${limit.toLocaleString("en")}. ${ELSEWHERE}`;
 
 /** The content of a file as text: a BPF program becomes bytes in hexadecimal. `failure` says why it is not read. */
 async function textOf(file) {
@@ -26,7 +26,10 @@ async function textOf(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    if (!text.includes("\0")) return text.length > MAX_TEXT ? { failure: tooLong(text.length) } : { text };
+    if (!text.includes("\0")) {
+      const why = excess(text, FIELD, "The file");
+      return why ? { failure: `${why} ${ELSEWHERE}` } : { text };
+    }
   } catch {
     // Not text.
   }
@@ -81,10 +84,34 @@ export function connectFiles(place) {
     event.preventDefault();
     read(event.target.id === "before" ? "before" : "text", files[0], place);
   });
-  for (const id of ["text", "before"]) {
-    get(id).addEventListener("paste", paste);
-    get(id).addEventListener("input", forget);
+  for (const field of document.querySelectorAll("textarea, input[type=text]")) {
+    field.addEventListener("paste", paste);
+    field.addEventListener("beforeinput", guard);
   }
+  for (const id of ["text", "before"]) get(id).addEventListener("input", forget);
+}
+
+/** Why a field does not take a text in place of its selection; null if it does. */
+function refusal(field, text) {
+  const rest = field.value.length - (field.selectionEnd - field.selectionStart);
+  if (field.localName === "input") {
+    const [given, limit] = [rest + text.length, MAX_WORD].map((length) => length.toLocaleString("en"));
+    return rest + text.length > MAX_WORD ? `The field would have ${given} characters, and the limit is ${limit}.` : null;
+  }
+  const whole = field.value.slice(0, field.selectionStart) + text + field.value.slice(field.selectionEnd);
+  const why = excess(whole, FIELD);
+  return why && `${why} ${ELSEWHERE}`;
+}
+
+/** Refuses what the browser itself would put into a field: a dragged text, a correction, a text of an input method. */
+function guard(event) {
+  const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+  // Single characters are typed; the request checks the result.
+  if (text.length <= 2) return;
+  const why = refusal(event.target, text);
+  if (why === null) return;
+  event.preventDefault();
+  notify(why);
 }
 
 /** Browsers paste long texts slowly, and would paste one that is too long before it could be refused. */
@@ -93,10 +120,12 @@ function paste(event) {
   const text = event.clipboardData?.getData("text/plain") ?? "";
   // The name was that of the text that is replaced.
   const isReplaced = field.selectionStart === 0 && field.selectionEnd === field.value.length;
-  if (text.length > MAX_TEXT) {
+  const why = refusal(field, text);
+  if (why !== null) {
     event.preventDefault();
-    return notify(tooLong(text.length));
+    return notify(why);
   }
+  if (field.localName === "input") return;
   if (isReplaced) field.dataset.name = "";
   if (text.length <= PASTED) return;
   event.preventDefault();

@@ -6,10 +6,11 @@ import { MACHINE, controls, current, restore } from "./controls.js";
 import { connectFiles } from "./files.js";
 import { connectLinks } from "./links.js";
 import { notify } from "./notice.js";
+import { asks, dismiss } from "./question.js";
 import { retry, show, showFailure, showNothing } from "./panel.js";
 import { fragmentOf, stateOf } from "./share.js";
 import { connectTabs, selectTab } from "./tabs.js";
-import { namesOf, requestOf } from "./request.js";
+import { namesOf, requestOf, textsOf } from "./request.js";
 
 /** The time after the last key press, in milliseconds. While the core answers, only the newest text waits. */
 const PAUSE = 10;
@@ -21,6 +22,7 @@ const core = new Core();
 const get = (id) => document.getElementById(id);
 let timer;
 let asked = 0;
+let opened = 0;
 let isStarted = false;
 
 /** Asks for what the controls say. Only the newest answer is shown. */
@@ -32,11 +34,12 @@ async function ask() {
   const state = current();
   const request = requestOf(state);
   if (request === null) return showNothing(state);
-  if (request.tooLong) return showFailure(request.tooLong, state.view);
+  if (request.tooLong) return showFailure(request.tooLong, { view: state.view });
   const answer = await core.ask(request);
   if (answer === null || number !== asked) return;
-  if (answer.failure) return showFailure(answer.failure, state.view);
-  show(answer, { view: state.view, names: namesOf(state) });
+  const about = { view: state.view, names: namesOf(state), texts: textsOf(state) };
+  if (answer.failure) return showFailure(answer.failure, about);
+  show(answer, about);
 }
 
 function askSoon() {
@@ -63,13 +66,25 @@ async function share() {
   }
 }
 
-/** Restores what the fragment of the address has; false if it has nothing. */
+/** Restores what the fragment of the address has; false if it has nothing, or is large, which is a question. */
 async function open() {
+  dismiss();
+  // The newest address counts.
+  const number = ++opened;
   const result = await stateOf(location.hash.slice(1));
-  if (result === null) return false;
+  if (result === null || number !== opened) return false;
   if (result.failure) notify(result.failure);
+  else if (result.question) openIfWanted(result, number);
   else restore(result.state);
-  return !result.failure;
+  return !result.failure && !result.question;
+}
+
+async function openIfWanted({ state, question }, number) {
+  const isWanted = await asks(question, "Open");
+  if (number !== opened) return;
+  if (!isWanted) return notify("The link was not opened.");
+  restore(state);
+  await ask();
 }
 
 function offer(about) {

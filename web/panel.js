@@ -1,5 +1,6 @@
 // Shows answers.
 
+import { hiddenIn } from "./hidden.js";
 import { connectOutput, clearOutput } from "./output.js";
 import { setHtml, visible } from "./trusted.js";
 
@@ -19,10 +20,11 @@ function note(text) {
 /** The view whose answer the body shows. */
 let shown = null;
 
-/** An answer of the core about a view of filters with these names. */
-export function show(answer, { view, names }) {
+/** An answer of the core about a view of filters with these names and texts. */
+export function show(answer, { view, names, texts }) {
   setHtml(get("messages"), answer.messages);
   get("status").textContent = visible(answer.status);
+  warnAboutHidden(names, texts);
   linkPlaces(get("messages"), names);
   if (!answer.ok) return keepOld(view);
   setHtml(get("head"), answer.head);
@@ -49,18 +51,50 @@ function keepOld(view) {
 }
 
 /** Why there is no answer about a view, as text. */
-export function showFailure(text, view) {
-  const list = document.createElement("ul");
-  const item = document.createElement("li");
-  const chip = document.createElement("span");
-  list.className = "findings";
-  chip.className = "chip killed";
-  chip.textContent = "error";
-  item.append(chip, ` ${visible(text)}`);
-  list.append(item);
-  get("messages").replaceChildren(list);
+export function showFailure(text, { view, names, texts } = {}) {
+  get("messages").replaceChildren(listOf([messageOf("error", text)]));
   get("status").textContent = visible(text);
+  if (texts) {
+    warnAboutHidden(names, texts);
+    linkPlaces(get("messages"), names);
+  }
   keepOld(view);
+}
+
+function spanOf(style, text) {
+  const span = document.createElement("span");
+  span.className = style;
+  span.textContent = visible(text);
+  return span;
+}
+
+/** A message as the core writes them. */
+function messageOf(severity, text, place) {
+  const item = document.createElement("li");
+  item.append(spanOf(severity === "error" ? "chip killed" : "chip conditional", severity), " ");
+  if (place) item.append(spanOf("position", place), " ");
+  item.append(visible(text));
+  return item;
+}
+
+function listOf(items) {
+  const list = document.createElement("ul");
+  list.className = "findings";
+  list.append(...items);
+  return list;
+}
+
+/** Before the messages of the core: what in the texts is not as it looks. */
+function warnAboutHidden(names, texts) {
+  const items = [];
+  for (const [id, text] of Object.entries(texts)) {
+    const { places, more } = hiddenIn(text);
+    for (const { line, column, text } of places) items.push(messageOf("warning", text, `${names[id]}:${line}:${column}`));
+    if (more > 0) items.push(messageOf("warning", `${names[id]} has ${more.toLocaleString("en")} more of such characters`));
+  }
+  if (items.length === 0) return;
+  get("messages").prepend(listOf(items));
+  get("status").textContent += " Warning: the text is not as it looks.";
 }
 
 /** Offers to try again after a failure, and waits for it. */

@@ -1,16 +1,9 @@
 // Requests to the core.
 
-/** The maximum length of a text in characters: profiles have thousands, and browsers show longer texts slowly. */
-export const MAX_TEXT = 1 << 20;
+import { ELSEWHERE, FIELD, excess } from "./limits.js";
 
 /** Conditions of profiles are about this version, unless one is given. */
 const KERNEL = "6.18";
-
-/** Why a text is not read. */
-export function tooLong(length) {
-  const limit = MAX_TEXT.toLocaleString("en");
-  return `The text has ${length.toLocaleString("en")} characters, and this page reads at most ${limit}. The command callgate reads longer ones.`;
-}
 
 /** The names of both filters in messages, which differ, so that places in messages are unique. */
 export function namesOf(state) {
@@ -18,10 +11,19 @@ export function namesOf(state) {
   return { text, before: before === text ? `before/${before}` : before };
 }
 
+/** The texts of which an answer says something. */
+export function textsOf(state) {
+  return { text: state.text, before: state.view === "compare" ? state.before : "" };
+}
+
 /** The request for a state; null if there is nothing to ask. */
 export function requestOf(state) {
   if (state.text.trim() === "") return null;
-  for (const text of [state.text, state.before]) if (text.length > MAX_TEXT) return { tooLong: tooLong(text.length) };
+  // Texts that are put in are checked before; this one was typed.
+  for (const text of [state.text, state.before]) {
+    const why = excess(text, FIELD);
+    if (why) return { tooLong: `${why} ${ELSEWHERE}` };
+  }
   const names = namesOf(state);
   const request = { view: state.view, source: source(state.text, names.text, state) };
   if (state.view === "compare") {
