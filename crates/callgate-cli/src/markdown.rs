@@ -26,9 +26,10 @@ pub(crate) fn codes<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(code).collect::<Vec<_>>().join(", ")
 }
 
-/// Text of this program without styles; escapes what begins HTML.
+/// Text of this program without styles, in one line; escapes what begins HTML, and what is not visible.
 pub(crate) fn plain(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
+    let text = printable(&text).to_string();
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -54,5 +55,6 @@ mod tests {
     #[test]
     fn styles_and_html_are_not_kept() {
         assert_eq!(plain("\u{1b}[32mALLOW\u{1b}[0m <b> & c"), "ALLOW &lt;b&gt; &amp; c");
+        assert_eq!(plain("a\u{202e}b\n# c"), "a\\u{202e}b\\n# c");
     }
 }

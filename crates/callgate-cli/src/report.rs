@@ -84,9 +84,12 @@ impl Failure {
         Some(self.messages.first()?.position?.line)
     }
 
-    /// The first messages, for an input of which the others say nothing more.
-    pub(crate) fn first(mut self, count: usize) -> Failure {
-        self.messages.truncate(count);
+    /// The same failure with other messages.
+    pub(crate) fn map(
+        mut self,
+        change: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>,
+    ) -> Failure {
+        self.messages = change(self.messages);
         self
     }
 

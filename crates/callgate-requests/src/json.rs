@@ -80,7 +80,7 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
     // Most text needs no escape, and is written as a whole.
     let mut rest = text;
-    let is_escaped = |c: char| c < ' ' || matches!(c, '"' | '\\' | '\u{7f}');
+    let is_escaped = |c: char| matches!(c, '"' | '\\') || is_hidden(c);
     while let Some(at) = rest.find(is_escaped) {
         let (plain, tail) = rest.split_at(at);
         f.write_str(plain)?;
@@ -90,13 +90,26 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
             Some('\\') => f.write_str("\\\\")?,
             Some('\n') => f.write_str("\\n")?,
             Some('\t') => f.write_str("\\t")?,
-            Some(c) => write!(f, "\\u{:04x}", u32::from(c))?,
+            Some(c) => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    write!(f, "\\u{unit:04x}")?;
+                }
+            }
             None => {}
         }
         rest = chars.as_str();
     }
     f.write_str(rest)?;
     f.write_str("\"")
+}
+
+/// Whether a character is not visible, or changes the order in which text is shown: control characters, and the format
+/// characters of Unicode that do so. Terminals and web pages show what programs print.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// An object that begins with a long array of objects or arrays, written in pieces. Together, the pieces equal the
@@ -196,6 +209,15 @@ mod tests {
              \"numbers\": [1, 18446744073709551615],\n  \
              \"mean\": 8.7,\n  \"whole\": 20,\n  \"none\": null,\n  \
              \"list\": [\n    {\n      \"a\": true\n    }\n  ],\n  \"empty\": {}\n}"
+        );
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped() {
+        let text = "a\u{202e}b\u{2066}\u{200b}\u{9b}\u{feff}\u{e0041}é日";
+        assert_eq!(
+            Json::from(text).to_string(),
+            r#""a\u202eb\u2066\u200b\u009b\ufeff\udb40\udc41é日""#
         );
     }
 

@@ -191,5 +191,6 @@ pub(crate) fn run(source: &SourceText, choice: &Choice) -> Result<Json, Messages
     source.reading.statements = true;
     let mut warnings = Messages::new();
     let stack: Stack = read(&source, &mut warnings)?;
+    stack.check_values()?;
     Report::of_stack(&source, &stack, &warnings, choice).map(|report| report.json())
 }

@@ -14,9 +14,11 @@ use callgate::formats::android::{
     self, AndroidPolicy, FilterKind, ListFile, ListKind, ListText, ReadOptions,
 };
 
-use super::filter::Filter;
+use callgate_requests::source::check_list_name;
+
+use super::filter::{Filter, FilterContent};
 use super::format::ANDROID;
-use super::named_text::{NamedText, failure, print};
+use super::named_text::{NamedText, failure, of_files, print};
 use super::place::{MAX_BYTES, Place};
 use super::recognize::check_encoding;
 use super::referenced::{Referenced, read_referenced};
@@ -81,25 +83,14 @@ pub(super) fn read_list(place: &Place, bytes: Vec<u8>, options: &SourceOptions) 
 
 fn load_list(place: &Place, bytes: Vec<u8>) -> Result<Lists> {
     check_encoding(place, &bytes)?;
-    check_name(place)?;
+    if let Place::File(path) = place {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        check_list_name(&name).map_err(|error| Failure::of(place.name(), vec![error]))?;
+    }
     let text = place.text(bytes, UTF8_HELP)?;
     let name = place.name();
     let texts = vec![NamedText { name: name.clone(), text }];
     Ok(Lists { name, is_app_zygote: false, kinds: vec![ListKind::Allow], texts })
-}
-
-/// Fails for lists whose syscalls are not allowed. As in genseccomp.py, the name of the file decides.
-fn check_name(place: &Place) -> Result<()> {
-    let Place::File(path) = place else { return Ok(()) };
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let what = if name.contains("blocklist") || name.contains("blacklist") {
-        "a block list has no filter of its own"
-    } else if name.ends_with("priority.txt") {
-        "a list of priorities has no filter of its own"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::about(place.name(), what).help(DIRECTORY_HELP))
 }
 
 fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
@@ -204,10 +195,17 @@ fn read_texts(lists: &Lists, reading: &ReadOptions, options: &SourceOptions) -> 
     let AndroidPolicy { policy, priorities, statements, warnings } =
         android::read(&lists, reading).map_err(|errors| failure(texts, errors.into_vec()))?;
     options.warn_about_containers(name, "a filter of Android", false);
-    print(texts, warnings);
+    let mut kept = Vec::new();
+    match options.keeps_warnings {
+        true => kept = of_files(texts, name, warnings),
+        false => print(texts, warnings),
+    }
     let arches: Vec<_> = policy.arches().collect();
     let profile = Profile { statements, ..Profile::of(policy) };
     let mut filter = Filter::of_profile(name.clone(), profile, options);
+    if let FilterContent::Profile(rules) = &mut filter.content {
+        rules.warnings_of_files = kept;
+    }
     if !priorities.is_empty() {
         // The list has an order and no counts. Frequencies of syscalls fall roughly with the rank (Zipf's law).
         let of_rank = |(index, name): (usize, &&str)| {

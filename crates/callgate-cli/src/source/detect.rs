@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use callgate_requests::source::{ProgramForm, SourceFormat};
+use callgate_requests::source::{ProgramForm, SourceFormat, of_no_format};
 
 use super::place::Place;
 use crate::report::{Failure, Result};
@@ -28,20 +28,11 @@ pub(super) fn check_not_empty(place: &Place, bytes: &[u8]) -> Result<()> {
         }))
 }
 
-/// The errors that are shown of a text which is probably no program.
-const MAX_ERRORS: usize = 3;
-
 /// Explains that a text which fails in its first line was read as a program.
 pub(super) fn explain_detected(failure: Failure, format: SourceFormat, bytes: &[u8]) -> Failure {
-    let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
-    let first = bytes.split(|byte| *byte == b'\n').position(|line| is_text(&line));
-    let fails_at_once =
-        first.zip(failure.line()).is_some_and(|(first, line)| line as usize <= first + 1);
-    if format == SourceFormat::Program(ProgramForm::Text) && fails_at_once {
-        return failure.first(MAX_ERRORS).more_help(
-            "this text is in no format that callgate detects, so it was read as a BPF program; if it is something else, \
-             write FORMAT: before its name (see `callgate --help`)",
-        );
+    if format != SourceFormat::Program(ProgramForm::Text) {
+        return failure;
     }
-    failure
+    let advice = "write FORMAT: before its name (see `callgate --help`)";
+    failure.map(|errors| of_no_format(errors, bytes, advice))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Filter {
     pub(crate) directive: Option<Directive>,
     /// For a program that was made of other sources: their kinds.
     pub(super) made_of: Option<Kinds>,
+    /// The warnings of the reader of a program, if they were not printed.
+    pub(super) kept: Vec<Diagnostic>,
     /// How often syscalls occur according to the source; --weights replaces it.
     pub(crate) weights: Option<Weights>,
 }
@@ -103,6 +105,7 @@ impl Filter {
             is_of_unit: false,
             directive: None,
             made_of: None,
+            kept: Vec::new(),
             weights: None,
         }
     }
@@ -158,6 +161,20 @@ impl Filter {
             arches = vec![options.machine()?];
         }
         Ok(Filter::new(name, FilterContent::Program { program, endian, arches }))
+    }
+
+    /// The same filter with warnings of its reader. Prints them unless the options keep them.
+    pub(super) fn with_warnings(
+        mut self,
+        warnings: Vec<Diagnostic>,
+        options: &SourceOptions,
+    ) -> Filter {
+        match (options.keeps_warnings, &mut self.content) {
+            (false, _) => report::warn_all(&self.name, &warnings),
+            (true, FilterContent::Profile(rules)) => rules.warnings.extend(warnings),
+            (true, FilterContent::Program { .. }) => self.kept.extend(warnings),
+        }
+        self
     }
 
     pub(crate) fn is_profile(&self) -> bool {
@@ -347,7 +364,7 @@ impl Filter {
                 .with_warnings(&rules.warnings)
                 .with_warnings_of_files(&rules.warnings_of_files),
             FilterContent::Program { program, endian, .. } => {
-                lint::Subject::program(program, *endian)
+                lint::Subject::program(program, *endian).with_warnings(&self.kept)
             }
         }
     }

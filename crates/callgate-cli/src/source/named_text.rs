@@ -36,6 +36,18 @@ pub(super) fn print(texts: &[NamedText], messages: Vec<FileMessage>) {
     }
 }
 
+/// Messages with the names of their files; `name` is that of all.
+pub(super) fn of_files(
+    texts: &[NamedText],
+    name: &str,
+    messages: Vec<FileMessage>,
+) -> Vec<(String, Diagnostic)> {
+    let named = |FileMessage { file, diagnostic }| {
+        (texts.get(file).map_or(name, |text| text.name.as_str()).to_owned(), diagnostic)
+    };
+    messages.into_iter().map(named).collect()
+}
+
 /// The messages about the last file that has any; prints those about the files before.
 pub(super) fn failure(texts: &[NamedText], mut messages: Vec<FileMessage>) -> Failure {
     let last = messages.iter().map(|message| message.file).max().unwrap_or_default();

@@ -1,10 +1,10 @@
 //! Reads the bytes of a profile or a program into a filter.
 
-use callgate::bpf::text::TextOptions;
-use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
+use callgate::bpf::{LongProgram, ProgramError, RawInsn, SocketProgram};
+use callgate::diagnostic::Diagnostic;
 use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
-use callgate_requests::source::{ProgramForm, SourceFormat, linux3_warning, listing_warnings};
+use callgate_requests::source::{Listing, ListingReading, ProgramForm, SourceFormat, from_linux3};
 
 use super::android::read_list;
 use super::base::bases_of;
@@ -19,7 +19,6 @@ use super::violations::{SOCKET_HELP, not_a_program};
 use super::{kafel, minijail};
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
-use callgate_requests::source::arches_in;
 
 /// The built-in profile.
 pub(crate) const BUILT_IN: &str = "container-default";
@@ -54,8 +53,10 @@ pub(super) fn read_filter(
         }
         SourceFormat::Android => read_list(place, bytes, options),
         SourceFormat::Program(form) => {
-            let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
-            Filter::of_program(place.name(), program, endian, options)
+            let (program, endian, warnings) =
+                read_program::<LongProgram>(place, form, bytes, options)?;
+            let filter = Filter::of_program(place.name(), program, endian, options)?;
+            Ok(filter.with_warnings(warnings, options))
         }
         SourceFormat::Socket => Err(Failure::about(
             place.name(),
@@ -88,84 +89,55 @@ pub(super) fn read_profile(
     Ok(filter)
 }
 
-/// Reads a program that the kernel accepts, in either encoding; returns it with its byte order.
+/// Reads a program that the kernel accepts, in either encoding; returns it with its byte order and warnings.
 pub(super) fn read_program<P: Accepted>(
     place: &Place,
     form: ProgramForm,
     bytes: Vec<u8>,
     options: &SourceOptions,
-) -> Result<(P, Endian)> {
+) -> Result<(P, Endian, Vec<Diagnostic>)> {
     let given = options.of_program()?;
     match form {
         ProgramForm::Raw => {
-            let program = P::from_bytes(&bytes, given).or_else(|error| {
-                from_linux3(place, &bytes, given).ok_or_else(|| not_a_program(place, &error))
-            })?;
-            Ok((program, given))
+            let translated = |error| {
+                let read = from_linux3(&bytes, given)
+                    .and_then(|(insns, warning)| Some((P::from_raw(&insns).ok()?, vec![warning])));
+                read.ok_or_else(|| not_a_program(place, &error))
+            };
+            let read = P::from_bytes(&bytes, given).map(|program| (program, Vec::new()));
+            let (program, warnings) = read.or_else(translated)?;
+            Ok((program, given, warnings))
         }
         ProgramForm::Text => {
-            let text = place.text(bytes, RAW_HELP)?;
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let arch = options.arch.first().copied();
-            let (mut raw, mut endian) = read_text(place, text, given, arch)?;
-            // Source code and most listings have no byte order; the architectures that they compare tell it.
-            // Bytes in hexadecimal have one, and fail.
-            if let Some(other) = other_endian(&raw, endian).filter(|_| !options.fixes_endian())
-                && let Ok(again) = read_text(place, text, other, None)
-            {
-                (raw, endian) = again;
-            }
-            if endian != given && options.fixes_endian() {
-                return Err(Failure::about(place.name(), "`.endian` contradicts the options")
-                    .help("omit --endian and --arch, or give the byte order of the text"));
-            }
-            let program = P::from_raw(&raw).map_err(|error| not_a_program(place, &error))?;
-            Ok((program, endian))
+            let listing = ListingReading {
+                endian: given,
+                is_fixed: options.fixes_endian(),
+                arch: options.arch.first().copied(),
+                advice: "omit --endian and --arch, or give the byte order of the text",
+                machine: Arch::native(),
+            };
+            let read = listing.read(&place.text(bytes, RAW_HELP)?);
+            let Listing { insns, endian, warnings } =
+                read.map_err(|errors| Failure::of(place.name(), errors))?;
+            let program = P::from_raw(&insns).map_err(|error| not_a_program(place, &error))?;
+            Ok((program, endian, warnings))
         }
     }
 }
 
-/// A program that was copied from the memory of Linux 3, which has opcodes of its own. Prints a warning.
-fn from_linux3<P: Accepted>(place: &Place, bytes: &[u8], endian: Endian) -> Option<P> {
-    let (insns, rest) = bytes.as_chunks();
-    let insns: Vec<RawInsn> = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian)).collect();
-    let translated = bpf::text::from_linux3(&insns).filter(|_| rest.is_empty())?;
-    let program = P::from_raw(&translated).ok()?;
-    report::warn_all(&place.name(), &[linux3_warning()]);
-    Some(program)
-}
-
 /// Parses a program as text in any form; returns it with its byte order, which is the given one unless the text
-/// specifies another. Names of syscalls are those of the given architecture, else of the one that the text is for, else of
-/// this machine.
+/// specifies another. Prints warnings.
 pub(crate) fn read_text(
     place: &Place,
     text: &str,
     endian: Endian,
-    arch: Option<Arch>,
 ) -> Result<(Vec<RawInsn>, Endian)> {
-    let mut options = TextOptions::new(endian);
-    if let Some(arch) = arch {
-        options = options.with_arch(arch);
-    }
-    if let Some(native) = Arch::native() {
-        options = options.with_usual_arch(native);
-    }
-    let program = bpf::text::parse_program(text, &options)
-        .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;
-    report::warn_all(&place.name(), &listing_warnings(&program));
-    Ok((program.insns, program.endian))
-}
-
-/// The byte order of the architectures that a program compares, if it compares none of this byte order.
-fn other_endian(raw: &[RawInsn], endian: Endian) -> Option<Endian> {
-    let other = match endian {
-        Endian::Little => Endian::Big,
-        Endian::Big => Endian::Little,
-    };
-    let program = LongProgram::from_raw(raw).ok()?;
-    let has = |endian| !arches_in(&program, endian).is_empty();
-    (!has(endian) && has(other)).then_some(other)
+    let machine = Arch::native();
+    let options = ListingReading { endian, is_fixed: false, arch: None, advice: "", machine };
+    let listing = options.parse(text, endian, None);
+    let listing = listing.map_err(|errors| Failure::of(place.name(), errors))?;
+    report::warn_all(&place.name(), &listing.warnings);
+    Ok((listing.insns, listing.endian))
 }
 
 /// A program that the kernel accepts: a seccomp or a socket filter.

@@ -1,6 +1,6 @@
 //! Recognizes inputs that are not filters, to say in one line what they are and what to do.
 
-use callgate::read::{ReadOptions, RecordingReader};
+use callgate_requests::source::explained;
 
 use super::place::Place;
 use crate::options::SourceOptions;
@@ -57,28 +57,15 @@ pub(super) fn explain_input(
     bytes: &[u8],
     options: &SourceOptions,
 ) -> Failure {
-    let has = |key: &str| bytes.windows(key.len()).any(|part| part == key.as_bytes());
-    if bytes.trim_ascii_start().starts_with(b"{") && has("\"program\"") && has("\"insns\"") {
-        return Failure::about(place.name(), "this is the output of callgate in JSON, not a filter").help(
-            "write the program with --emit bpf, or take it out: jq -r '..|.program?|arrays|length,(.[]|join(\" \"))'",
-        );
+    // A message about the whole is not about its content.
+    if failure.line().is_none() {
+        return failure;
     }
-    if is_recording(bytes, options) {
-        return Failure::about(place.name(), "this is a recording of syscalls, not a filter").help(
-            "callgate generate makes a profile from it; callgate check compares a filter with it",
-        );
+    let machine = options.arch.first().copied().or_else(callgate::Arch::native);
+    match explained(bytes, machine) {
+        Some(error) => Failure::of(place.name(), vec![error]),
+        None => failure,
     }
-    failure
-}
-
-/// Whether a recording can be read, or a log of another tool.
-fn is_recording(bytes: &[u8], options: &SourceOptions) -> bool {
-    let Some(arch) = options.arch.first().copied().or_else(callgate::Arch::native) else {
-        return false;
-    };
-    let mut reader = RecordingReader::new(&ReadOptions { arch, strict: false, partial: true });
-    reader.push(bytes).is_ok()
-        && reader.finish().is_ok_and(|read| read.recording.syscalls().next().is_some())
 }
 
 #[cfg(test)]

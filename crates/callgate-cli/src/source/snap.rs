@@ -4,7 +4,7 @@ use callgate::formats::Profile;
 use callgate::formats::snap;
 use callgate::formats::statements::Statements;
 
-use super::filter::Filter;
+use super::filter::{Filter, FilterContent};
 use super::place::Place;
 use super::stack::Stack;
 use crate::options::SourceOptions;
@@ -22,7 +22,6 @@ pub(super) fn read_snap_profile(
     let filters = snap::read(text, &options.of_snap()?, &mut ids)
         .map_err(|errors| Failure::of(&name, errors))?;
     options.warn_about_containers(&name, "a profile of a snap", false);
-    report::warn_all(&name, &filters.warnings);
     let filter = |what: &str, policy, statements: Option<Statements>| {
         let statements = statements.map(|statements| statements.of_file(&name));
         let profile = Profile { statements, ..Profile::of(policy) };
@@ -30,7 +29,13 @@ pub(super) fn read_snap_profile(
     };
     let [of_deny, of_allow] =
         filters.statements.map_or_else(Default::default, |both| both.map(Some));
-    let filters =
-        vec![filter("deny", filters.deny, of_deny), filter("allow", filters.allow, of_allow)];
+    if !options.keeps_warnings {
+        report::warn_all(&name, &filters.warnings);
+    }
+    let mut of_deny = filter("deny", filters.deny, of_deny);
+    if let (true, FilterContent::Profile(rules)) = (options.keeps_warnings, &mut of_deny.content) {
+        rules.warnings = filters.warnings;
+    }
+    let filters = vec![of_deny, filter("allow", filters.allow, of_allow)];
     Ok(Stack { name, filters })
 }

@@ -15,7 +15,7 @@ use super::recognize::{check_encoding, explain_input};
 use super::unit::UnitSource;
 use crate::options::{CompileOptions, Kinds, SourceOptions};
 use crate::packets::PacketOptions;
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 
 /// A program that takes packets.
 pub(crate) struct SocketFilter {
@@ -153,7 +153,8 @@ impl Source {
             }
         };
         let socket = |bytes| {
-            let (program, _) = read_program(place, form, bytes, options)?;
+            let (program, _, warnings) = read_program(place, form, bytes, options)?;
+            report::warn_all(&place.name(), &warnings);
             Ok(SocketFilter { name: place.name(), program })
         };
         if sure {

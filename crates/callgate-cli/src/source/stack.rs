@@ -8,6 +8,8 @@ use callgate::formats::Listener;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Action, Arch, Endian, Verdict};
 
+use callgate_requests::source::sort_arches_of_unit;
+
 use super::filter::{Filter, FilterContent, GIVE_VALUES, failed};
 use crate::options::{NATIVE_ENDIAN, PROMPT};
 use crate::report::{self, Failure, Result};
@@ -139,8 +141,7 @@ pub(crate) fn arches(filters: &[Filter]) -> Vec<Arch> {
         }
     }
     if filters.iter().all(|filter| filter.is_of_unit) {
-        // systemd installs the filters for the main architecture last.
-        arches.sort_by_key(|arch| (!arch.is_64bit(), *arch));
+        sort_arches_of_unit(&mut arches);
     }
     arches
 }

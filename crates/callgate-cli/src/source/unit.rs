@@ -10,18 +10,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, ExecSection, UnitFilter, UnitText};
 use callgate::syscalls;
 
 use super::filter::{Filter, FilterContent, Rules};
-use super::named_text::{NamedText, failure, print};
+use super::named_text::{NamedText, failure, of_files, print};
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
 use crate::text::counted;
-use callgate::formats::systemd::FileMessage;
+use callgate_requests::source::{UNIT_HEADER, without_processes};
 
 /// The maximum number of drop-ins of a unit.
 const MAX_DROP_INS: usize = 1000;
@@ -163,12 +164,12 @@ impl UnitSource {
         }
         let is_filter = self.is_filter();
         let is_quoted = self.is_quoted(texts);
+        let mut kept = Vec::new();
         if is_quoted {
-            report::warn_about(
-                &name,
-                "the text has no header of a section such as [Service]; it is read as the lines of one",
-                "",
-            );
+            match options.keeps_warnings {
+                true => kept.push((name.clone(), Diagnostic::warning(None, UNIT_HEADER))),
+                false => report::warn_about(&name, UNIT_HEADER, ""),
+            }
         }
         let unit_texts: Vec<UnitText<'_>> = texts
             .iter()
@@ -187,16 +188,8 @@ impl UnitSource {
         options.warn_about_containers(&name, "a unit of systemd", true);
         let unit = systemd::read(&unit_texts, &reading)
             .map_err(|errors| failure(texts, errors.into_vec()))?;
-        let mut kept = Vec::new();
         match options.keeps_warnings {
-            true => {
-                kept.extend(unit.warnings.into_iter().map(|FileMessage { file, diagnostic }| {
-                    (
-                        texts.get(file).map_or_else(|| name.clone(), |text| text.name.clone()),
-                        diagnostic,
-                    )
-                }))
-            }
+            true => kept.extend(of_files(texts, &name, unit.warnings)),
             false => print(texts, unit.warnings),
         }
         if unit.filters.is_empty() {
@@ -243,13 +236,12 @@ fn section(path: &Path) -> Option<ExecSection> {
 
 /// Fails for units that execute no processes.
 fn check_suffix(path: &Path) -> Result<()> {
-    const OTHERS: [&str; 7] = ["automount", "device", "path", "scope", "slice", "target", "timer"];
-    let is_other = |suffix: &OsStr| OTHERS.iter().any(|other| suffix == *other);
-    match path.extension().filter(|suffix| is_other(suffix)) {
+    let name = path.to_string_lossy();
+    match without_processes(&name) {
         None => Ok(()),
         Some(suffix) => Err(Failure::about(
             path.display().to_string(),
-            format!("a {} unit executes no processes, so it has no filters", suffix.display()),
+            format!("a {suffix} unit executes no processes, so it has no filters"),
         )
         .help("give a service, socket, mount or swap unit")),
     }

@@ -10,3 +10,8 @@ pub fn arches_in(program: &LongProgram, endian: Endian) -> Vec<Arch> {
     arches.retain(|arch| *arch != Arch::X32 && arch.endian() == endian);
     arches
 }
+
+/// The order of the architectures of a unit: systemd installs the filters for the main architecture last.
+pub fn sort_arches_of_unit(arches: &mut [Arch]) {
+    arches.sort_by_key(|arch| (!arch.is_64bit(), *arch));
+}

@@ -5,7 +5,7 @@ use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, Options};
 use callgate::convert;
 use callgate::diagnostic::Diagnostic;
-use callgate::diagram::{Func, Store};
+use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::statements::Statements;
 use callgate::formats::{Listener, Profile};
 use callgate::lint::Subject;
@@ -13,6 +13,7 @@ use callgate::policy::Policy;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Arch, Description, Endian, Verdict};
 
+use super::arches::sort_arches_of_unit;
 use super::message::{Message, Messages};
 
 /// A filter with its name.
@@ -29,6 +30,8 @@ pub struct Filter {
     pub arches: Vec<Arch>,
     /// How often syscalls occur according to the source.
     pub weights: Option<Weights>,
+    /// Whether it is a filter of a unit of systemd.
+    pub(super) is_of_unit: bool,
     /// The rules as the text states them, if the reader kept them.
     pub(super) statements: Option<Statements>,
     /// The warnings of the reader.
@@ -74,8 +77,19 @@ impl Filter {
 
     fn new(name: String, content: Content, arches: Vec<Arch>) -> Filter {
         let (flags, listener, weights) = (FilterFlags::NONE, None, None);
-        let (statements, warnings, own_policy) = (None, Vec::new(), None);
-        Filter { name, content, flags, listener, arches, weights, statements, warnings, own_policy }
+        let (is_of_unit, statements, warnings, own_policy) = (false, None, Vec::new(), None);
+        Filter {
+            name,
+            content,
+            flags,
+            listener,
+            arches,
+            weights,
+            is_of_unit,
+            statements,
+            warnings,
+            own_policy,
+        }
     }
 
     /// The same filter, with the rules as its text states them.
@@ -156,6 +170,9 @@ impl Stack {
                 arches.push(*arch);
             }
         }
+        if self.filters.iter().all(|filter| filter.is_of_unit) {
+            sort_arches_of_unit(&mut arches);
+        }
         arches
     }
 
@@ -177,10 +194,27 @@ impl Stack {
         if self.endian() == other.endian() {
             return Ok(());
         }
-        let message =
-            "the filters are for machines with different byte orders, so no syscall reaches both";
+        let message = format!(
+            "{} and {} are for machines with different byte orders, so no syscall reaches both",
+            other.name, self.name
+        );
         let help = "give one machine for both, or the byte order of a program";
         Err(Message::all(&self.name, vec![Diagnostic::error(None, message).help(help)]))
+    }
+
+    /// Refuses policies whose variables have no values.
+    ///
+    /// # Errors
+    /// About the first one.
+    pub(crate) fn check_values(&self) -> Result<(), Messages> {
+        let has_variables = |filter: &&Filter| matches!(&filter.content, Content::Policy(policy) if !policy.variables().is_empty());
+        match self.filters.iter().find(has_variables) {
+            None => Ok(()),
+            Some(filter) => {
+                let error = CompileError::from(DiagramError::VARIABLES);
+                Err(Message::failed(&filter.name, &error))
+            }
+        }
     }
 
     /// The program with its effect: the compiled filter, or what the filters merge to.

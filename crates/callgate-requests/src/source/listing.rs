@@ -1,10 +1,109 @@
-//! Warnings about programs as text.
+//! Programs as text, in any notation, and as bytes.
 
-use callgate::bpf::text::TextProgram;
+use callgate::bpf::text::{self, TextOptions, TextProgram};
+use callgate::bpf::{LongProgram, RawInsn};
 use callgate::diagnostic::Diagnostic;
+use callgate::{Arch, Endian};
+
+use super::arches::arches_in;
+
+/// How a program as text is read.
+#[derive(Clone, Copy, Debug)]
+pub struct ListingReading {
+    /// The byte order, unless the text tells another.
+    pub endian: Endian,
+    /// Whether that is given, and the text must not contradict it.
+    pub is_fixed: bool,
+    /// The given architecture, whose names of syscalls are read.
+    pub arch: Option<Arch>,
+    /// What to do if the text contradicts the given byte order.
+    pub advice: &'static str,
+    /// The machine, whose names are read if the text is for no architecture.
+    pub machine: Option<Arch>,
+}
+
+/// A program as text after it was read.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// The instructions.
+    pub insns: Vec<RawInsn>,
+    /// The byte order of its machines.
+    pub endian: Endian,
+    /// Warnings about what reading changed.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl ListingReading {
+    /// Reads a text. Source code and most listings have no byte order; the architectures that they compare tell it.
+    ///
+    /// # Errors
+    /// All messages about the text.
+    pub fn read(&self, text: &str) -> Result<Listing, Vec<Diagnostic>> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut listing = self.parse(text, self.endian, self.arch)?;
+        if let Some(other) = other_endian(&listing).filter(|_| !self.is_fixed)
+            && let Ok(again) = self.parse(text, other, None)
+            // Bytes in hexadecimal have an order of their own, and are something else in the other one.
+            && is_of(&again, other)
+        {
+            listing = again;
+        }
+        if listing.endian != self.endian && self.is_fixed {
+            let message = "`.endian` contradicts the options";
+            return Err(vec![Diagnostic::error(None, message).help(self.advice)]);
+        }
+        Ok(listing)
+    }
+
+    /// Reads a text as for a byte order and an architecture, unless it is for others.
+    ///
+    /// # Errors
+    /// All messages about the text.
+    pub fn parse(
+        &self,
+        text: &str,
+        endian: Endian,
+        arch: Option<Arch>,
+    ) -> Result<Listing, Vec<Diagnostic>> {
+        let mut options = TextOptions::new(endian);
+        if let Some(arch) = arch {
+            options = options.with_arch(arch);
+        }
+        if let Some(machine) = self.machine {
+            options = options.with_usual_arch(machine);
+        }
+        let program =
+            text::parse_program(text, &options).map_err(|error| error.into_diagnostics())?;
+        let warnings = listing_warnings(&program);
+        Ok(Listing { insns: program.insns, endian: program.endian, warnings })
+    }
+}
+
+/// The byte order of the architectures that a program compares, if it compares none of its own byte order.
+fn other_endian(listing: &Listing) -> Option<Endian> {
+    let other = match listing.endian {
+        Endian::Little => Endian::Big,
+        Endian::Big => Endian::Little,
+    };
+    (!is_of(listing, listing.endian) && is_of(listing, other)).then_some(other)
+}
+
+/// Whether a program compares architectures of a byte order.
+fn is_of(listing: &Listing, endian: Endian) -> bool {
+    LongProgram::from_raw(&listing.insns)
+        .is_ok_and(|program| !arches_in(&program, endian).is_empty())
+}
+
+/// A program that was copied from the memory of Linux 3, which has opcodes of its own, with a warning.
+pub fn from_linux3(bytes: &[u8], endian: Endian) -> Option<(Vec<RawInsn>, Diagnostic)> {
+    let (insns, rest) = bytes.as_chunks();
+    let insns: Vec<RawInsn> = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian)).collect();
+    let translated = text::from_linux3(&insns).filter(|_| rest.is_empty())?;
+    Some((translated, linux3_warning()))
+}
 
 /// Warnings about what reading changed in a program.
-pub fn listing_warnings(program: &TextProgram) -> Vec<Diagnostic> {
+fn listing_warnings(program: &TextProgram) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     if program.is_of_linux3 {
         warnings.push(linux3_warning());
@@ -16,8 +115,7 @@ pub fn listing_warnings(program: &TextProgram) -> Vec<Diagnostic> {
     warnings
 }
 
-/// The warning about a program that was copied from the memory of Linux 3.
-pub fn linux3_warning() -> Diagnostic {
+fn linux3_warning() -> Diagnostic {
     let message = "this program has the internal opcodes of Linux 3.5 to 3.14, and was translated";
     Diagnostic::warning(None, message)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use callgate::bpf::template::values_by_name;
-use callgate::bpf::text::{self, TextOptions};
 use callgate::bpf::{LongProgram, RawInsn};
 use callgate::counts::weights_of_frequencies;
 use callgate::diagnostic::Diagnostic;
@@ -14,12 +13,14 @@ use callgate::formats::{
 use callgate::{Arch, Endian};
 
 use super::arches::arches_in;
-use super::detect::{detect, is_unit};
+use super::detect::{check_list_name, detect, is_unit};
 use super::filter::{Filter, Stack};
 use super::format::{ProgramForm, SourceFormat};
-use super::listing::listing_warnings;
+use super::listing::{Listing, ListingReading, from_linux3};
 use super::message::{Message, Messages};
 use super::options::Reading;
+use super::recognize::{explained, of_no_format};
+use super::unit::{UNIT_HEADER, suffix_of_unit, without_processes};
 use super::variables::values_of;
 use super::violations::violations;
 use crate::value::Value;
@@ -67,7 +68,8 @@ impl SourceText {
     /// The given format, or the one that the name and this text show.
     pub fn format_of(&self, text: &str) -> Format {
         let extension = self.name.rsplit_once('.').map(|(_, extension)| extension);
-        self.format.unwrap_or_else(|| match is_unit(text) {
+        let is_of_unit = suffix_of_unit(&self.name).is_some() || is_unit(text);
+        self.format.unwrap_or_else(|| match is_of_unit {
             true => Format::Unit,
             false => Format::Source(detect(extension, text.as_bytes())),
         })
@@ -117,9 +119,16 @@ pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messa
         }
         Content::Bytes(bytes) => {
             source.reading.of_program().map_err(|error| vec![error]).and_then(|endian| {
-                let program =
-                    LongProgram::from_bytes(bytes, endian).map_err(|error| violations(&error))?;
-                Ok(Stack::of(of_program(source, program, endian)))
+                let program = LongProgram::from_bytes(bytes, endian);
+                let program = program.or_else(|error| {
+                    let translated = from_linux3(bytes, endian).and_then(|(insns, warning)| {
+                        let program = LongProgram::from_raw(&insns).ok()?;
+                        own.push(warning);
+                        Some(program)
+                    });
+                    translated.ok_or_else(|| violations(&error))
+                });
+                Ok(Stack::of(of_program(source, program?, endian)))
             })
         }
     };
@@ -158,8 +167,31 @@ fn set_variables(mut stack: Stack, values: &[(String, Value)]) -> Read<Stack> {
 /// The outcome of a reader, with all messages about the source if it failed.
 type Read<T> = Result<T, Vec<Diagnostic>>;
 
-/// Reads a text in its format.
+/// Reads a text in its format; says what it is instead if it is something else.
 fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
+    in_format(source, text, warnings).map_err(|errors| {
+        let has_place = errors.iter().any(|error| error.position.is_some());
+        let is_detected = source.format.is_none() && source.part.is_none() && has_place;
+        let is_unit = source.format_of(text) == Format::Unit;
+        let machine = source.reading.arches.first().copied().unwrap_or(source.reading.machine);
+        let instead = (is_detected && !is_unit).then(|| explained(text.as_bytes(), Some(machine)));
+        if let Some(error) = instead.flatten() {
+            return vec![error];
+        }
+        let is_listing =
+            source.format_of(text) == Format::Source(SourceFormat::Program(ProgramForm::Text));
+        match is_detected && is_listing {
+            true => of_no_format(errors, text.as_bytes(), "give its `format`"),
+            false => errors,
+        }
+    })
+}
+
+fn in_format(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
+    if text.is_empty() && source.format.is_none() {
+        let message = "the input is empty; expected a profile or a BPF program";
+        return Err(vec![Diagnostic::error(None, message)]);
+    }
     let reading = &source.reading;
     let one = |error: Diagnostic| vec![error];
     let name = || source.name.clone();
@@ -178,10 +210,13 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
         SourceFormat::Profile(dialect) => {
             let mut options = reading.of_profile(dialect).map_err(one)?;
             options.resource.clone_from(&source.part);
-            oci::read_with_bases(text, &options, &mut files(source))?
+            options.identity = Some(source.name.clone());
+            oci::read_with_bases(text, &options, &mut bases(source))?
         }
         SourceFormat::Kafel => {
-            kafel::read_with_includes(text, &reading.of_kafel(), &mut files(source))?
+            let options =
+                kafel::ReadOptions { identity: Some(source.name.clone()), ..reading.of_kafel() };
+            kafel::read_with_includes(text, &options, &mut files(source))?
         }
         SourceFormat::Firecracker => {
             let mut options = reading.of_firecracker().map_err(one)?;
@@ -212,18 +247,35 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
 
 /// Finds the files that a source includes.
 fn files(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel::Included, String> {
-    |name, _| match source.files.get(name) {
-        Some(text) => Ok(kafel::Included {
-            name: name.to_owned(),
-            identity: name.to_owned(),
-            text: text.clone(),
-        }),
-        None => Err("it is not in `files`".to_owned()),
+    |name, _| file(source, name).ok_or_else(|| "it is not in `files`".to_owned())
+}
+
+/// A file by its name, which may begin with the directory of the source.
+fn file(source: &SourceText, name: &str) -> Option<kafel::Included> {
+    let names = [name, name.trim_start_matches("./")];
+    let (name, text) = names.into_iter().find_map(|name| source.files.get_key_value(name))?;
+    Some(kafel::Included { name: name.clone(), identity: name.clone(), text: text.clone() })
+}
+
+/// Finds base profiles: a file with this name, or with an extension after it, as beside a resource.
+fn bases(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel::Included, String> {
+    |name, _| {
+        if let Some(file) = file(source, name) {
+            return Ok(file);
+        }
+        let names = ["yaml", "yml", "json"].map(|extension| format!("{name}.{extension}"));
+        let mut found = names.iter().filter_map(|name| file(source, name));
+        match (found.next(), found.next()) {
+            (Some(one), None) => Ok(one),
+            (None, _) => Err("it is not in `files`".to_owned()),
+            (Some(one), Some(other)) => Err(format!("{} and {} exist", one.name, other.name)),
+        }
     }
 }
 
 fn of_minijail(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
     let options = source.reading.of_minijail().map_err(|error| vec![error])?;
+    let options = minijail::ReadOptions { identity: Some(source.name.clone()), ..options };
     let policy = minijail::read_with_includes(text, &options, &mut files(source))?;
     warnings.extend(policy.profile.warnings.iter().cloned());
     let mut filter = Filter::of_profile(source.name.clone(), policy.profile);
@@ -252,6 +304,7 @@ fn of_snap(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
 
 /// A single list of Android: the filter that allows only its syscalls.
 fn of_android(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
+    check_list_name(&source.name).map_err(|error| vec![error])?;
     let lists = [android::ListText::new(android::ListKind::Allow, text)];
     let diagnostics = |messages: Vec<FileMessage>| -> Vec<Diagnostic> {
         messages.into_iter().map(|message| message.diagnostic).collect()
@@ -264,11 +317,24 @@ fn of_android(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -
 }
 
 fn of_unit(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
-    let options = source.reading.of_unit().map_err(|error| vec![error])?;
+    let mut options = source.reading.of_unit().map_err(|error| vec![error])?;
+    if let Some(suffix) = without_processes(&source.name) {
+        let message = format!("a {suffix} unit executes no processes, so it has no filters");
+        let help = "give a service, socket, mount or swap unit";
+        return Err(vec![Diagnostic::error(None, message).help(help)]);
+    }
+    options.section = suffix_of_unit(&source.name);
     let diagnostics = |messages: Vec<FileMessage>| -> Vec<Diagnostic> {
         messages.into_iter().map(|message| message.diagnostic).collect()
     };
-    let unit_text = if is_unit(text) {
+    let is_file = options.section.is_some() || source.name.ends_with(".conf");
+    let is_part = systemd::is_without_section(text) && !is_file;
+    if is_part && source.format.is_none() {
+        warnings.push(Diagnostic::warning(None, UNIT_HEADER));
+    }
+    let unit_text = if is_part {
+        UnitText::directives(text)
+    } else if is_unit(text) || is_file {
         UnitText::unit(text)
     } else if text.contains('=') {
         UnitText::directives(text)
@@ -289,8 +355,9 @@ fn of_unit(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
     let filter = |filter: systemd::UnitFilter| {
         let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
         let name = format!("{name}: {}={arch}", filter.directive);
-        Filter::of_policy(name, filter.policy, source.reading.arches.clone())
-            .with_statements(filter.statements)
+        let mut own = Filter::of_policy(name, filter.policy, source.reading.arches.clone());
+        own.is_of_unit = true;
+        own.with_statements(filter.statements)
     };
     let filters = unit.filters.into_iter().map(filter).collect();
     Ok(Stack { name: name.clone(), filters })
@@ -325,22 +392,16 @@ fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) ->
 /// A program as text.
 fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
     let reading = &source.reading;
-    let given = reading.of_program().map_err(|error| vec![error])?;
-    let mut options = TextOptions::new(given).with_usual_arch(reading.machine);
-    if let Some(arch) = reading.arches.first() {
-        options = options.with_arch(*arch);
-    }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let read = text::parse_program(text, &options).map_err(|error| error.into_diagnostics())?;
-    warnings.extend(listing_warnings(&read));
-    let endian = read.endian;
-    if endian != given && reading.fixes_endian() {
-        return Err(vec![
-            Diagnostic::error(None, "`.endian` contradicts the options")
-                .help("omit the architectures and the byte order, or give that of the text"),
-        ]);
-    }
-    let program = LongProgram::from_raw(&read.insns).map_err(|error| violations(&error))?;
+    let listing = ListingReading {
+        endian: reading.of_program().map_err(|error| vec![error])?,
+        is_fixed: reading.fixes_endian(),
+        arch: reading.arches.first().copied(),
+        advice: "omit the architectures and the byte order, or give that of the text",
+        machine: Some(reading.machine),
+    };
+    let Listing { insns, endian, warnings: own } = listing.read(text)?;
+    warnings.extend(own);
+    let program = LongProgram::from_raw(&insns).map_err(|error| violations(&error))?;
     Ok(of_program(source, program, endian))
 }
 

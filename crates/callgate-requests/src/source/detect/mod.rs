@@ -6,5 +6,6 @@ mod kafel;
 mod lxc;
 mod unit;
 
+pub use android::check_list_name;
 pub use content::detect;
 pub use unit::is_unit;
