@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::keys::{KeyMatching, folds_to};
-use super::tree::{Member, Node, NodeKind, has_leading_zeros, integer};
+use super::tree::{Member, Node, NodeKind, integer};
 use crate::diagnostics::Texts;
 use crate::diagnostics::messages::{LIMIT, Messages, Report};
 use crate::diagnostics::quote::{escape_key, shorten};
@@ -343,14 +343,6 @@ impl<'t> Reader<'t> {
             self.wrong_type(node, what, "an integer");
             return None;
         };
-        if has_leading_zeros(digits) {
-            let given = shorten(digits);
-            let message =
-                format!("{what} is {given}, which is decimal in YAML 1.2, but octal in YAML 1.1");
-            self.error(node.at, message).help =
-                "write it without leading zeros; hexadecimal is 0x…".to_owned();
-            return None;
-        }
         if let Some(value) = integer(digits).filter(|value| *value <= max) {
             return Some(value);
         }

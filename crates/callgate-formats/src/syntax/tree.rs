@@ -145,10 +145,3 @@ pub fn integer(written: &str) -> Option<u64> {
         written.parse().ok()
     }
 }
-
-/// Whether a number as written is an integer with leading zeros. JSON does not allow them; YAML 1.1 takes such
-/// a number for octal, YAML 1.2 for decimal.
-pub(crate) fn has_leading_zeros(written: &str) -> bool {
-    let digits = written.strip_prefix(['-', '+']).unwrap_or(written);
-    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
-}

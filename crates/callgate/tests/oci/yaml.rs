@@ -166,8 +166,8 @@ fn ambiguous_yaml_is_rejected() {
     );
     rejected(
         &RESOURCE.replace("0x20000", "0400000"),
-        "24:25: `value` is 0400000, which is decimal in YAML 1.2, but octal in YAML 1.1 (write \
-         it without leading zeros; hexadecimal is 0x…)",
+        "24:25: `0400000` is decimal in YAML 1.2, but octal in YAML 1.1 (write it without leading zeros, or in \
+         hexadecimal (0x…), or put it in quotes)",
     );
 }
 
@@ -183,10 +183,14 @@ fn wrong_types_and_numbers() {
     for (value, expected) in [
         ("1.5", format!("7:12: `value` is 1.5, {range} ()")),
         ("1e3", format!("7:12: `value` is 1e3, {range} ()")),
-        (".inf", format!("7:12: `value` is .inf, {range} ()")),
         ("0x10000000000000000", format!("7:12: `value` is 0x10000000000000000, {range} ()")),
         ("'5'", "7:12: `value` must be an integer, but is the string \"5\" ()".to_owned()),
-        ("1_000", "7:12: `value` must be an integer, but is the string \"1_000\" ()".to_owned()),
+        (
+            "1_000",
+            "7:12: `1_000` is a number for some YAML readers, but a string for others (put it in quotes, or write the \
+             number in decimal)"
+                .to_owned(),
+        ),
         ("true", "7:12: `value` must be an integer, but is the boolean true ()".to_owned()),
         ("[5]", "7:12: `value` must be an integer, but is a list ()".to_owned()),
         (
@@ -210,7 +214,8 @@ fn wrong_types_and_numbers() {
     );
     rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  disabled: yes\n"),
-        "10:13: `disabled` must be true or false, but is the string \"yes\" ()",
+        "10:13: `yes` is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2 (put it in quotes, or \
+         write true or false)",
     );
     rejected(
         "- defaultAction\n",

@@ -2,8 +2,9 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
+use super::characters;
 use super::offsets::Offsets;
-use super::scalar::resolve;
+use super::scalar::{self, Disputed};
 use crate::diagnostics::quote::shorten;
 use crate::syntax::tree::{Member, Node, NodeKind};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
@@ -73,6 +74,7 @@ fn documents(text: &str, most: usize) -> Result<Vec<Node<'static>>, Diagnostic> 
             "profiles are far smaller; check that this is the right file, or convert it to JSON",
         ));
     }
+    characters::check(text)?;
     let mut builder = Builder::new(text, most);
     for event in Parser::new_from_str(text) {
         match event {
@@ -131,7 +133,7 @@ impl<'t> Builder<'t> {
                 self.ended_at = at;
                 Ok(())
             }
-            Event::DocumentStart(_) => self.start(at),
+            Event::DocumentStart(is_explicit) => self.start(at, is_explicit),
             Event::Alias(_) => Err(self.alias(at)),
             Event::Scalar(value, style, anchor, tag) => {
                 self.reject_properties(at, anchor, tag.as_deref())?;
@@ -154,7 +156,12 @@ impl<'t> Builder<'t> {
         Diagnostic::error(Some(Position::of(self.text, at)), message)
     }
 
-    fn start(&mut self, at: usize) -> Result<(), Diagnostic> {
+    fn start(&mut self, at: usize, is_explicit: bool) -> Result<(), Diagnostic> {
+        if self.started > 0 && !is_explicit {
+            return Err(self
+                .error(at, "there is more text after `...`, which ends the document: Kubernetes ignores it")
+                .help("remove it, or begin the next document with `---`"));
+        }
         if self.started >= self.most {
             return Err(match self.most {
                 1 => self
@@ -208,21 +215,72 @@ impl<'t> Builder<'t> {
                 .error(at, "the string contains the character U+0000")
                 .help("remove it: programs written in C end the string there, others do not"));
         }
-        if let Some(Open { items: Items::Map(_, key @ None), .. }) = self.open.last_mut() {
-            if style == ScalarStyle::Plain && value == "<<" {
-                return Err(self
-                    .error(at, "YAML merge keys are not supported")
-                    .help("replace `<<` by the members"));
+        if let Some(Open { items: Items::Map(_, None), .. }) = self.open.last() {
+            let name = self.key(at, value, style)?.to_owned();
+            if let Some(Open { items: Items::Map(_, key), .. }) = self.open.last_mut() {
+                *key = Some((name, at));
             }
-            *key = Some((value.to_owned(), at));
             return Ok(());
         }
         let kind = match style {
-            ScalarStyle::Plain => resolve(value),
+            ScalarStyle::Plain => {
+                scalar::resolve(value).map_err(|why| self.disputed(at, value, why))?
+            }
             _ => NodeKind::Text(value.to_owned().into()),
         };
         self.add(Node { at, kind });
         Ok(())
+    }
+
+    /// A scalar as a key.
+    fn key<'v>(
+        &self,
+        at: usize,
+        value: &'v str,
+        style: ScalarStyle,
+    ) -> Result<&'v str, Diagnostic> {
+        if style != ScalarStyle::Plain {
+            return Ok(value);
+        }
+        if value == "<<" {
+            return Err(self
+                .error(at, "YAML merge keys are not supported")
+                .help("replace `<<` by the members"));
+        }
+        scalar::key(value).map_err(|why| self.disputed(at, value, why))?.ok_or_else(|| {
+            let kind = scalar::resolve(value).unwrap_or(NodeKind::Null);
+            let message =
+                format!("a key must be a string, but is {}", Node { at, kind }.describe());
+            self.error(at, message).help("put it in quotes, or complete the line")
+        })
+    }
+
+    /// The error for a plain scalar that programs read differently.
+    fn disputed(&self, at: usize, value: &str, why: Disputed) -> Diagnostic {
+        let given = shorten(value);
+        let (message, help) = match why {
+            Disputed::Boolean => (
+                format!(
+                    "`{given}` is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2"
+                ),
+                "put it in quotes, or write true or false",
+            ),
+            Disputed::Number => (
+                format!("`{given}` is a number for some YAML readers, but a string for others"),
+                "put it in quotes, or write the number in decimal",
+            ),
+            Disputed::LeadingZeros => (
+                format!("`{given}` is decimal in YAML 1.2, but octal in YAML 1.1"),
+                "write it without leading zeros, or in hexadecimal (0x…), or put it in quotes",
+            ),
+            Disputed::NotFinite => (
+                format!(
+                    "`{given}` is a number that JSON does not have, so Kubernetes refuses the text"
+                ),
+                "put it in quotes, or remove it",
+            ),
+        };
+        self.error(at, message).help(help)
     }
 
     /// Opens a collection.

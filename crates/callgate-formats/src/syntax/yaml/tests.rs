@@ -38,7 +38,7 @@ fn every_key_and_value_has_its_offset() {
 #[test]
 fn a_list_starts_at_its_first_dash() {
     let list_at = |text: &str| parse(text).unwrap().get("a").unwrap().at;
-    assert_eq!(list_at("a:\n- x\n- y\n"), 3);
+    assert_eq!(list_at("a:\n- x\n- z\n"), 3);
     assert_eq!(list_at("a:\n- - x\n"), 3);
     assert_eq!(list_at("a:\n- [x]\n"), 3);
     assert_eq!(list_at("a:\n  - x\n"), 5);
@@ -68,7 +68,6 @@ fn plain_scalars_follow_the_core_schema() {
         "0",
         "-1",
         "+12",
-        "0777",
         "0o17",
         "0xfF",
         "1.5",
@@ -76,22 +75,40 @@ fn plain_scalars_follow_the_core_schema() {
         "1.",
         "-1e3",
         "1E+3",
-        ".inf",
-        "-.INF",
-        "+.Inf",
-        ".nan",
-        ".NaN",
         "18446744073709551616",
     ] {
         assert_eq!(plain(value), NodeKind::Number(value.into()), "{value}");
     }
     for value in [
-        "yes", "no", "on", "off", "y", "nULL", "tRUE", "0x", "0xg", "0o8", "0b1", "1_000", "1:30",
-        ".", "-", "1e", "e1", "1.5.2", "+-1", "-.nan", "-0x1", "0X1", "read", "v1.2", "+",
+        "nULL",
+        "tRUE",
+        "yES",
+        "0x",
+        "0xg",
+        "0o8",
+        "0b2",
+        ".",
+        "..",
+        "_1",
+        "1e",
+        "e1",
+        "1.5.2",
+        "+-1",
+        "-.nan",
+        "read",
+        "v1.2",
+        "+",
+        "1:60",
+        ":1",
+        "a:30",
+        "2024-01-01",
+        "10.0.0.1",
+        "1:2.3:4",
+        "1:2.x",
+        "=",
+        "é",
     ] {
-        if value != "-" {
-            assert_eq!(plain(value), NodeKind::Text(value.into()), "{value}");
-        }
+        assert_eq!(plain(value), NodeKind::Text(value.into()), "{value}");
         for quoted in [format!("'{value}'"), format!("\"{value}\"")] {
             assert_eq!(plain(&quoted), NodeKind::Text(value.into()), "{value}");
         }
@@ -100,9 +117,142 @@ fn plain_scalars_follow_the_core_schema() {
         let inside = quoted[1..quoted.len() - 1].to_owned();
         assert_eq!(plain(quoted), NodeKind::Text(inside.into()), "{quoted}");
     }
-    let keys = parse("1: a\ntrue: b\n~: c\n").unwrap();
+    let keys = parse("1: a\n-7: b\n'~': c\n\"true\": d\n").unwrap();
     let keys: Vec<_> = keys.members().iter().map(|member| &*member.key).collect();
-    assert_eq!(keys, ["1", "true", "~"]);
+    assert_eq!(keys, ["1", "-7", "~", "true"]);
+}
+
+/// The values are those of go-yaml and PyYAML.
+#[test]
+fn scalars_that_versions_of_yaml_read_differently_are_rejected() {
+    let boolean = "is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2";
+    let number = "is a number for some YAML readers, but a string for others";
+    let leading = "is decimal in YAML 1.2, but octal in YAML 1.1";
+    let infinite = "is a number that JSON does not have, so Kubernetes refuses the text";
+    let rejected = |value: &str, why: &str| {
+        assert_eq!(message(&format!("a: {value}")), format!("1:4: `{value}` {why}"));
+        assert_eq!(message(&format!("é: [x, {value}]")), format!("1:8: `{value}` {why}"));
+        assert_eq!(message(&format!("{value}: x")), format!("1:1: `{value}` {why}"));
+        for quoted in [format!("'{value}'"), format!("\"{value}\"")] {
+            assert_eq!(plain(&quoted), NodeKind::Text(value.into()));
+            let tree = parse(&format!("{quoted}: x")).unwrap();
+            assert_eq!(tree.members()[0].key, value);
+        }
+    };
+    for value in
+        ["yes", "Yes", "YES", "y", "Y", "on", "On", "ON", "no", "No", "NO", "n", "N", "off", "OFF"]
+    {
+        rejected(value, boolean);
+    }
+    for value in [
+        "1_000",
+        "0b1",
+        "-0b10",
+        "0B1",
+        "0X1F",
+        "-0x1",
+        "+0xF",
+        "0O17",
+        "-0o17",
+        "0x_1f",
+        "0x1_0",
+        "1_",
+        "1__0",
+        "1_0.5",
+        "1.5_0",
+        ".5_",
+        "1:30",
+        "1:2:03",
+        "-190:20:30",
+        "190:20:30.15",
+    ] {
+        rejected(value, number);
+    }
+    for value in ["010", "0777", "08", "-010", "+00", "0_7", "00"] {
+        rejected(value, leading);
+    }
+    for value in [".inf", "-.INF", "+.Inf", ".nan", ".NaN"] {
+        rejected(value, infinite);
+    }
+    for (key, is) in [
+        ("true", "the boolean true"),
+        ("FALSE", "the boolean false"),
+        ("~", "null"),
+        ("1.5", "the number 1.5"),
+        ("+1", "the number +1"),
+        ("0x10", "the number 0x10"),
+        ("-0", "the number -0"),
+        ("9223372036854775808", "the number 9223372036854775808"),
+    ] {
+        let expected = format!("1:1: a key must be a string, but is {is}");
+        assert_eq!(message(&format!("{key}: x")), expected);
+    }
+    assert_eq!(message("a:\n  ? \n  : x"), "3:3: a key must be a string, but is null");
+}
+
+/// U+2028 is the case of a rule that is part of a comment for some readers only.
+#[test]
+fn characters_that_end_a_line_for_some_readers_are_rejected() {
+    let hidden = "syscalls:\n- names: [read] # ü\u{2028}- names: [ptrace]\n";
+    assert_eq!(
+        message(hidden),
+        "2:20: the text contains the character U+2028 (line separator), which ends the line, and so a comment, for some \
+         YAML readers (Kubernetes, PyYAML), but not for others"
+    );
+    for (c, shown) in [
+        ('\u{85}', "U+0085 (next line), which ends the line, and so"),
+        ('\u{2029}', "U+2029 (paragraph separator), which ends the line, and so"),
+        ('\u{b}', "U+000B (vertical tab), which YAML does not allow, and which some programs"),
+        ('\u{c}', "U+000C (form feed), which YAML does not allow, and which some programs"),
+        ('\r', "U+000D (carriage return), without a line feed after it"),
+        ('\u{feff}', "U+FEFF (byte order mark), which some YAML readers skip at the beginning"),
+        ('\0', "U+0000, which YAML does not allow"),
+        ('\u{1b}', "U+001B, which YAML does not allow"),
+        ('\u{7f}', "U+007F, which YAML does not allow"),
+        ('\u{9f}', "U+009F, which YAML does not allow"),
+        ('\u{fffe}', "U+FFFE, which YAML does not allow"),
+        ('\u{ffff}', "U+FFFF, which YAML does not allow"),
+    ] {
+        for (text, place) in [
+            (format!("a: b\r\né: x # ä{c}y\n"), "2:9"),
+            (format!("a: 'é{c}'\n"), "1:6"),
+            (format!("a: |\n  x{c}z\n"), "2:4"),
+            (format!("a: b{c}"), "1:5"),
+        ] {
+            let message = message(&text);
+            let expected = format!("{place}: the text contains the character {shown}");
+            assert!(message.starts_with(&expected), "{text:?}\n{message}");
+        }
+    }
+    for c in ['\t', '\u{a0}', '\u{202e}', '\u{fffd}', '\u{1f600}'] {
+        assert!(parse(&format!("a: 'b{c}' # {c}\n")).is_ok(), "{c:?}");
+    }
+    assert_eq!(parse("\u{feff}a: b").unwrap().get("a").unwrap().text(), Some("b"));
+    let escapes = parse("a: \"\\N\\L\\P\\u2028\\x0b\"").unwrap();
+    assert_eq!(escapes.get("a").unwrap().text(), Some("\u{85}\u{2028}\u{2029}\u{2028}\u{b}"));
+}
+
+/// `kubectl` splits a text at these lines before it parses YAML.
+#[test]
+fn lines_that_begin_with_three_dashes_are_only_markers() {
+    let refused = "this line begins with `---` and goes on: Kubernetes splits the text here, or refuses it, wherever the \
+                   line is";
+    for (text, place) in [
+        ("--- {a: b}\n", "1:1"),
+        ("--- a\n", "1:1"),
+        ("---a: b\n", "1:1"),
+        ("a: b\n---\u{a0}\nc: d", "2:1"),
+        ("a: b\n---# c\nc: d", "2:1"),
+        ("a: 'b\n---c'\n", "2:1"),
+        ("a: b\n---- \n", "2:1"),
+    ] {
+        assert_eq!(message(text), format!("{place}: {refused}"), "{text:?}");
+    }
+    assert!(parse("--- \t # x\r\na: b\n ---c\n").is_ok());
+    assert!(parse("a: |\n  ---\n  --- b\n").is_ok());
+    let rest = "there is more text after `...`, which ends the document: Kubernetes ignores it";
+    assert_eq!(parse_all("a: b\n...\nc: d\n").unwrap_err().to_string(), format!("3:1: {rest}"));
+    assert_eq!(parse_all("a: b\n...\n---\nc: d\n...\n").unwrap().len(), 2);
 }
 
 #[test]
@@ -117,7 +267,7 @@ fn ambiguous_yaml_is_rejected() {
         ("a: !!str 5", "1:4: YAML tags are not supported"),
         ("a: !x {b: c}", "1:4: YAML tags are not supported"),
         ("# x\n%YAML 1.1\n---\na: b", "2:1: YAML directives are not supported"),
-        ("\r%ö ö\n---\na: b", "1:2: YAML directives are not supported"),
+        ("\r\n%ö ö\n---\na: b", "2:1: YAML directives are not supported"),
         ("? [a]\n: b", "1:3: a key must be a string, but is a list"),
         ("{a: b}: c", "1:1: a key must be a string, but is an object"),
         ("a: 1\nb: 2\n'a': 3\nb: 4\n", "3:1: `a` is given twice, first at 1:1"),
@@ -134,7 +284,7 @@ fn a_text_is_exactly_one_document() {
     let second = "a second YAML document starts here; a profile is a single document";
     assert_eq!(message("a: b\n---\nc: d\n"), format!("2:1: {second}"));
     assert_eq!(message("---\na: b\n---\n"), format!("3:1: {second}"));
-    assert_eq!(message("a: b\n...\nc: d\n"), format!("3:1: {second}"));
+    assert_eq!(message("a: b\n...\n---\nc: d\n"), format!("3:1: {second}"));
     let empty = "the text has no content; expected a YAML mapping";
     assert_eq!([message(""), message("# a: b\n"), message("\n\t\n")], [empty; 3]);
     for text in ["a: b", "---\na: b\n...\n", "# x\n--- # y\na: b # z\n"] {
@@ -184,7 +334,6 @@ fn tabs_in_indentation_are_rejected() {
     {
         assert!(parse(text).is_ok(), "{text:?}");
     }
-    assert!(message("a: \0").contains("unprintable"));
 }
 
 #[test]
