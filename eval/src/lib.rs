@@ -9,6 +9,7 @@ pub mod c_library;
 mod compare;
 mod containers;
 mod converted;
+mod documents;
 mod experiments;
 pub mod files;
 mod firecracker;

@@ -2,9 +2,10 @@
 
 use crate::task::Task;
 use crate::{
-    binaries, bpf_sim, compare, containers, converted, experiments, firecracker, hostile, kafel,
-    kernels, libseccomp_names, libseccomp_rules, libseccomp_speed, libseccomp_suite, lxc, minijail,
-    optimum, recording, refusals, smt, snap, startup, suites, systemd,
+    binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
+    hostile, kafel, kernels, libseccomp_names, libseccomp_rules, libseccomp_speed,
+    libseccomp_suite, lxc, minijail, optimum, recording, refusals, smt, snap, startup, suites,
+    systemd,
 };
 
 /// The evaluation tasks.
@@ -56,6 +57,18 @@ pub const TASKS: &[Task] = &[
         summary: "compare the reader of Firecracker's filters with the crate seccompiler",
         help: firecracker::HELP,
         run: firecracker::run,
+    },
+    Task {
+        name: "json",
+        summary: "compare the reader of profiles in JSON with Go's encoding/json",
+        help: documents::JSON_HELP,
+        run: documents::json,
+    },
+    Task {
+        name: "yaml",
+        summary: "compare the reader of profiles in YAML with Go's sigs.k8s.io/yaml",
+        help: documents::YAML_HELP,
+        run: documents::yaml,
     },
     Task {
         name: "kafel",

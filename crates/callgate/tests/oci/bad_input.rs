@@ -217,8 +217,10 @@ fn numbers_out_of_range() {
     entry_rejected(
         Dialect::Docker,
         &entry("dup", "ALLOW", "\"includes\": {\"minKernel\": \"6\"}"),
-        &["1:123: `minKernel` is \"6\", but must have the form X.Y (write a version such as \
-           \"4.8\")"],
+        &[
+            "1:123: `minKernel` is \"6\", but must have the form X.Y, with numbers from 0 to 255 (write a version such as \
+           \"4.8\")",
+        ],
     );
 }
 

@@ -176,18 +176,35 @@ fn an_architecture_with_only_such_names_gets_no_check() {
     check(&with_enosys(&[Arch::X86]), &entries, Arch::X86, &table);
 }
 
+/// Measured with `generatePatch` of runc 1.1.5, 1.3.6 and 1.5.0, whose stub has 9 instructions in each of these cases.
 #[test]
 fn a_default_errno_of_enosys_does_not_disable_the_check() {
     let entry = entry("getpid", "ALLOW", "");
-    let text = text(&entry).replacen(
-        "\"SCMP_ACT_ERRNO\"",
-        "\"SCMP_ACT_KILL\", \"defaultErrnoRet\": 38",
-        1,
-    );
-    // Neither the default action matters, nor whether it takes the errno.
-    let profile = oci::read(&text, &with_enosys(&[Arch::X86_64])).unwrap();
-    assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 40, &[]), "ERRNO(ENOSYS)");
-    assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 38, &[]), "KILL_THREAD");
+    let with = |action: &str, errno: &str| {
+        let given = format!("\"SCMP_ACT_{action}\", \"defaultErrnoRet\": {errno}");
+        text(&entry).replacen("\"SCMP_ACT_ERRNO\"", &given, 1).replacen(
+            '{',
+            "{\"architectures\": [\"SCMP_ARCH_X86_64\"], ",
+            1,
+        )
+    };
+    for (action, below) in [
+        ("KILL", "KILL_THREAD"),
+        ("KILL_THREAD", "KILL_THREAD"),
+        ("KILL_PROCESS", "KILL_PROCESS"),
+        ("TRAP", "TRAP"),
+        ("ERRNO", "ERRNO(ENOSYS)"),
+    ] {
+        for version in [EnosysAbove::On, EnosysAbove::Runc1_1] {
+            let mut options = with_enosys(&[]);
+            options.enosys_above = Some(version);
+            let profile = oci::read(&with(action, "38"), &options).unwrap();
+            let verdict = |nr| verdict_of(&profile.policy, Arch::X86_64, nr, &[]);
+            assert_eq!((&*verdict(450), &*verdict(38)), ("ERRNO(ENOSYS)", below), "{action}");
+        }
+    }
+    // The number with which runc compares is not an errno.
+    assert!(oci::read(&with("KILL", "327718"), &with_enosys(&[])).is_err());
 }
 
 #[test]

@@ -397,3 +397,57 @@ fn yaml_is_read_as_its_json() {
     let messages = lines(&oci::read(&twice, &of(Some(Dialect::Runc))).unwrap_err());
     assert!(messages.contains("4:3: `names` is given twice, first at 3:3"), "{messages}");
 }
+
+/// Docker refuses the whole profile, Podman too for the comment; runc and crun do not read these keys.
+#[test]
+fn types_that_only_docker_checks() {
+    for comment in ["5", "[]", "{}", "true"] {
+        let text = text(&entry("dup", "ALLOW", &format!("\"comment\": {comment}")));
+        for dialect in READERS {
+            let is_typed = matches!(dialect, Some(Dialect::Docker | Dialect::Podman));
+            match oci::read(&text, &of(dialect)) {
+                Ok(_) => assert!(!is_typed, "{dialect:?} {comment}"),
+                Err(messages) => {
+                    let messages = lines(&messages);
+                    assert!(
+                        is_typed && messages.contains("`comment` must be a string"),
+                        "{messages}"
+                    );
+                }
+            }
+        }
+    }
+    for (version, is_valid) in [
+        ("4.8", true),
+        ("0.1", true),
+        ("255.255", true),
+        ("4.256", false),
+        ("256.1", false),
+        ("65540.0", false),
+        ("0.0", false),
+        ("4.8.1", false),
+        ("+4.8", false),
+        ("4.", false),
+        ("", false),
+    ] {
+        let gate = format!("\"includes\": {{\"minKernel\": \"{version}\"}}");
+        let result = oci::read(&text(&entry("dup", "ALLOW", &gate)), &of(Some(Dialect::Docker)));
+        assert_eq!(result.is_ok(), is_valid, "{version}");
+    }
+}
+
+#[test]
+fn kubernetes_has_no_larger_integers() {
+    let resource =
+        |value: &str| format!("{{\"kind\": \"SeccompProfile\", \"spec\": {}}}", with_value(value));
+    for dialect in
+        READERS.into_iter().filter(|one| !matches!(one, Some(Dialect::Docker | Dialect::Podman)))
+    {
+        assert!(oci::read(&resource("9223372036854775807"), &of(dialect)).is_ok());
+        let messages =
+            lines(&oci::read(&resource("9223372036854775808"), &of(dialect)).unwrap_err());
+        let expected =
+            "`value` is 9223372036854775808, but must be an integer from 0 to 9223372036854775807";
+        assert!(messages.contains(expected), "{messages}");
+    }
+}

@@ -13,6 +13,9 @@ use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 /// x86_64 and x32 have separate bounds. On s390 and s390x number 0 gets ENOSYS too, because the kernel reports 0 for
 /// an unknown syscall number. An architecture of which no number above 0 is named gets no rule.
 ///
+/// A `defaultErrnoRet` of ENOSYS does not matter: runc (1.1 to 1.5) means to leave the check out then, but compares the number
+/// with an action (`generatePatch`).
+///
 /// Where `socketcall` or `ipc` exist, syscalls that are reached through them do not count, even if they also have a
 /// number: libseccomp resolves their names to negative numbers there.
 pub(super) fn enosys_above(

@@ -13,6 +13,9 @@ const OPERATORS: [&str; 7] = [
     "SCMP_CMP_MASKED_EQ",
 ];
 
+/// The largest integer of a resource. Kubernetes reads a larger one as a floating-point number, which loses digits.
+const MAX_IN_RESOURCE: u64 = i64::MAX as u64;
+
 /// One condition of `args`.
 struct Arg {
     at: usize,
@@ -112,12 +115,13 @@ fn arg(
         false => Ok(required("value")?),
     };
     let index = index.and_then(|node| reader.integer(node, "`index`", 5));
+    let max = if is_in_resource { MAX_IN_RESOURCE } else { u64::MAX };
     let value = match value {
-        Ok(node) => reader.integer(node, "`value`", u64::MAX),
+        Ok(node) => reader.integer(node, "`value`", max),
         Err(default) => Some(default),
     };
     let value_two = match fields.get("valueTwo") {
-        Some(node) => (node.at, reader.integer(node, "`valueTwo`", u64::MAX)?),
+        Some(node) => (node.at, reader.integer(node, "`valueTwo`", max)?),
         None => (fields.at, 0),
     };
     let op = op?;

@@ -86,6 +86,10 @@ fn read<'n>(
         None => Gate::default(),
     };
     let (includes, excludes) = (gate_of("includes"), gate_of("excludes"));
+    // Docker and Podman refuse a profile with a comment of another type.
+    if let Some(node) = fields.get("comment").filter(|_| dialect.has_gates()) {
+        reader.text(node, "`comment`");
+    }
     let alternatives = match fields.get("args") {
         Some(node) => alternatives(reader, node, dialect, is_in_resource)?,
         None => vec![Vec::new()],

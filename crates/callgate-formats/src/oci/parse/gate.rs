@@ -10,6 +10,9 @@ use crate::syntax::tree::Node;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 
+/// The largest number in `minKernel`: Docker reads each into 8 bits.
+const MAX_VERSION: u16 = 255;
+
 /// Reads the value of `includes` or `excludes`.
 pub(super) fn gate(reader: &mut Reader<'_>, node: &Node<'_>, what: &str, dialect: Dialect) -> Gate {
     let version_key = match dialect {
@@ -67,15 +70,24 @@ fn arch(reader: &mut Reader<'_>, at: usize, name: &str, dialect: Dialect) -> Opt
     found
 }
 
-/// The value of `minKernel`: `X.Y`, both decimal.
+/// The value of `minKernel`: `X.Y`, both decimal and at most [`MAX_VERSION`], and not both 0. Docker refuses a profile with
+/// another one.
 fn min_kernel(reader: &mut Reader<'_>, node: &Node<'_>) -> Option<KernelVersion> {
     let text = reader.text(node, "`minKernel`")?;
-    let decimal = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let has_form =
-        text.split_once('.').is_some_and(|(major, minor)| decimal(major) && decimal(minor));
-    let version = if has_form { text.parse().ok() } else { None };
+    let number = |part: &str| {
+        let is_decimal = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse().ok().filter(|number| is_decimal && *number <= MAX_VERSION)
+    };
+    let numbers = text.split_once('.');
+    let numbers = numbers.and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
+    let version = numbers
+        .filter(|numbers| *numbers != (0, 0))
+        .map(|(major, minor)| KernelVersion { major, minor });
     if version.is_none() {
-        let message = format!("`minKernel` is \"{}\", but must have the form X.Y", shorten(text));
+        let message = format!(
+            "`minKernel` is \"{}\", but must have the form X.Y, with numbers from 0 to {MAX_VERSION}",
+            shorten(text)
+        );
         reader.error(node.at, message).help = "write a version such as \"4.8\"".to_owned();
     }
     version
