@@ -35,13 +35,6 @@ pub(super) enum Judgement {
     Different(String),
 }
 
-impl Judgement {
-    /// Whether there may be none of these.
-    pub(super) const fn is_wrong(&self) -> bool {
-        matches!(self, Judgement::OnlyHere(_) | Judgement::Different(_))
-    }
-}
-
 /// Compares one text.
 pub(super) fn judge(driver: &mut Driver, case: Case, text: &str) -> Result<Judgement> {
     let dialect = case.is_told.then_some(case.owner.dialect());

@@ -14,8 +14,8 @@ use super::shrink::shrink;
 use super::write;
 use crate::task::Result;
 
-/// The maximum number of texts that are printed.
-const SHOWN: usize = 5;
+/// The maximum number of kinds of wrong readings of which a text is printed.
+const SHOWN: usize = 10;
 
 pub(crate) fn yaml(arguments: &[String]) -> Result<()> {
     compare(Syntax::Yaml, &Options::parse(arguments)?)
@@ -29,8 +29,16 @@ pub(crate) fn json(arguments: &[String]) -> Result<()> {
 struct Counts {
     same: u64,
     neither: u64,
-    wrong: u64,
+    /// Wrong readings by kind: how many, and the smallest text.
+    wrong: BTreeMap<String, (u64, Wrong)>,
     only_there: BTreeMap<String, u64>,
+}
+
+/// A text that is read wrongly.
+struct Wrong {
+    number: u64,
+    case: Case,
+    text: String,
 }
 
 fn compare(syntax: Syntax, options: &Options) -> Result<()> {
@@ -56,11 +64,8 @@ fn compare(syntax: Syntax, options: &Options) -> Result<()> {
         }
         let (case, text) = random(syntax, options.seed, number);
         let judgement = judge(&mut driver, case, &text)?;
-        if judgement.is_wrong() {
-            counts.wrong += 1;
-            if counts.wrong <= SHOWN as u64 {
-                print(&mut driver, case, number, &text, &judgement)?;
-            }
+        if let Some(kind) = kind(&judgement) {
+            counts.add(kind, Wrong { number, case, text });
         }
         match judgement {
             Judgement::Same => counts.same += 1,
@@ -69,7 +74,21 @@ fn compare(syntax: Syntax, options: &Options) -> Result<()> {
             Judgement::OnlyHere(_) | Judgement::Different(_) => {}
         }
     }
-    counts.report(options.seed, start)
+    let seconds = start.elapsed().as_secs();
+    for (kind, (count, wrong)) in counts.wrong.iter().take(SHOWN) {
+        println!("{count} times: {kind}");
+        wrong.print(&mut driver, kind)?;
+    }
+    counts.report(options.seed, seconds)
+}
+
+/// The kind of a wrong reading; `None` for others.
+fn kind(judgement: &Judgement) -> Option<String> {
+    match judgement {
+        Judgement::OnlyHere(why) => Some(format!("accepted only here; Go: {}", class(why))),
+        Judgement::Different(_) => Some("another meaning".to_owned()),
+        Judgement::Same | Judgement::Neither | Judgement::OnlyThere(_) => None,
+    }
 }
 
 /// A text, and how it is read.
@@ -95,52 +114,52 @@ fn random(syntax: Syntax, seed: u64, number: u64) -> (Case, String) {
     (case, mutated(&mut rng, syntax, text))
 }
 
-/// Prints a small text with the same kind of difference.
-fn print(
-    driver: &mut Driver,
-    case: Case,
-    number: u64,
-    text: &str,
-    judgement: &Judgement,
-) -> Result<()> {
-    let kind = std::mem::discriminant(judgement);
-    let small =
-        shrink(text, |text| Ok(std::mem::discriminant(&judge(driver, case, text)?) == kind))?;
-    let (what, detail) = match judge(driver, case, &small)? {
-        Judgement::OnlyHere(why) => ("accepted only here; Go says", why),
-        Judgement::Different(theirs) => ("another meaning; Go reads", theirs),
-        _ => ("unstable", String::new()),
-    };
-    let Case { owner, is_told, .. } = case;
-    println!(
-        "case {number} as {}{}: {what}: {detail}",
-        owner.name(),
-        if is_told { "" } else { " (not told)" }
-    );
-    println!("  {small:?}\n{}\n", small.replace('\n', "\n  "));
-    Ok(())
+impl Wrong {
+    /// Prints a small text with the same kind of wrong reading.
+    fn print(&self, driver: &mut Driver, kind_of_this: &str) -> Result<()> {
+        let case = self.case;
+        let has =
+            |text: &str| Ok(kind(&judge(driver, case, text)?).as_deref() == Some(kind_of_this));
+        let small = shrink(&self.text, has)?;
+        let told = if case.is_told { "" } else { ", without the dialect" };
+        println!("  case {} as {}{told}: {small:?}", self.number, case.owner.name());
+        if let Judgement::Different(theirs) = judge(driver, case, &small)? {
+            println!("  Go reads {theirs}");
+        }
+        Ok(())
+    }
 }
 
 impl Counts {
+    fn add(&mut self, kind: String, wrong: Wrong) {
+        match self.wrong.get_mut(&kind) {
+            Some((count, smallest)) => {
+                *count += 1;
+                if wrong.text.len() < smallest.text.len() {
+                    *smallest = wrong;
+                }
+            }
+            None => _ = self.wrong.insert(kind, (1, wrong)),
+        }
+    }
+
     /// Prints the counts. An error if there is a wrong reading.
-    fn report(&self, seed: u64, start: Instant) -> Result<()> {
+    fn report(&self, seed: u64, seconds: u64) -> Result<()> {
         let only_there: u64 = self.only_there.values().sum();
-        let total = self.same + self.neither + self.wrong + only_there;
-        println!(
-            "profiles               {total:7}  (seed {seed}, {} s)",
-            start.elapsed().as_secs()
-        );
+        let wrong: u64 = self.wrong.values().map(|(count, _)| count).sum();
+        let total = self.same + self.neither + wrong + only_there;
+        println!("profiles               {total:7}  (seed {seed}, {seconds} s)");
         println!("the same meaning       {:7}", self.same);
         println!("accepted only by Go    {only_there:7}");
         println!("accepted by neither    {:7}", self.neither);
-        println!("wrong                  {:7}", self.wrong);
+        println!("wrong                  {wrong:7}");
         let mut reasons: Vec<(&String, &u64)> = self.only_there.iter().collect();
         reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
         println!("\nwhy only Go accepts, the most frequent reasons:");
         for (why, count) in reasons.into_iter().take(20) {
             println!("{count:7}  {why}");
         }
-        match self.wrong {
+        match wrong {
             0 => Ok(()),
             wrong => Err(format!("{wrong} of {total} profiles are read wrongly")),
         }

@@ -217,7 +217,7 @@ fn scalar(rng: &mut Rng, out: &mut String, value: &Value, indent: usize, is_inli
             };
             out.push_str(rng.pick(&texts).unwrap_or_default());
         }
-        Value::Number(number) => match (rng.below(20), number.parse::<u64>()) {
+        Value::Number(number) => match (rng.below(120), number.parse::<u64>()) {
             (0, Ok(value)) => _ = write!(out, "{value:#x}"),
             (1, Ok(value)) => _ = write!(out, "{value:#o}"),
             (2, Ok(value)) => _ = write!(out, "0{value:o}"),
@@ -225,26 +225,26 @@ fn scalar(rng: &mut Rng, out: &mut String, value: &Value, indent: usize, is_inli
             (4, Ok(value)) => _ = write!(out, "+{value}"),
             (5, Ok(value)) => _ = write!(out, "{value}.0"),
             (6, Ok(value)) => _ = write!(out, "\"{value}\""),
-            (7, Ok(value)) => _ = write!(out, "{:#X}", value).map(|()| ()),
+            (7, Ok(value)) => _ = write!(out, "{value:#X}"),
             _ => out.push_str(number),
         },
         Value::Text(text) => {
             let is_plain = !text.is_empty()
                 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
                 && text.starts_with(|c: char| c.is_ascii_alphanumeric());
-            match rng.below(12) {
-                0..7 if is_plain => out.push_str(text),
-                7 if !is_inline => {
+            match rng.below(60) {
+                0..50 if is_plain => out.push_str(text),
+                50 if !is_inline => {
                     let header =
-                        rng.pick(&["|", "|-", ">-", ">", "|+", "|2", ">2-"]).unwrap_or("|");
+                        rng.pick(&["|-", ">-", "|-", ">-", ">", "|+", "|2-", ">2-"]).unwrap_or("|");
                     let pad = " ".repeat(indent);
                     let lines: Vec<String> =
                         text.split('\n').map(|line| format!("{pad}{line}")).collect();
                     let _ = write!(out, "{header}\n{}", lines.join("\n"));
                 }
-                8 => _ = write!(out, "'{}'", text.replace('\'', "''")),
-                9 => out.push_str(text),
-                10 if text.len() > 3 && text.is_ascii() => {
+                51..53 => _ = write!(out, "'{}'", text.replace('\'', "''")),
+                53 => out.push_str(text),
+                54 if text.len() > 3 && text.is_ascii() => {
                     // A quoted scalar in two lines, with an escaped line break.
                     let _ = write!(
                         out,

@@ -120,6 +120,9 @@ fn find<'n>(
     let linux = member(document, "linux");
     let section = linux.and_then(|linux| member(&linux.value, "seccomp"));
     let version = member(document, "ociVersion");
+    if let Some(version) = version.filter(|one| !top_level_only && one.value.text().is_none()) {
+        reader.wrong_type(&version.value, "`ociVersion`", "a string");
+    }
     let configuration = section.or(linux).or(version);
     // Kubernetes compares keys byte for byte, even if the runtime does not.
     let exact = |name: &str| {

@@ -180,6 +180,10 @@ impl<'t> Builder<'t> {
         let is_digit = self.lexer.peek_next().is_some_and(|byte| byte.is_ascii_digit());
         match number {
             Ok(_) if is_digit => Err(self.error(at, "invalid JSON: a number has leading zeros")),
+            // Only a number that is long or has an exponent can be infinite; kubectl reads it although nothing uses it.
+            Ok((digits, _)) if digits.parse().is_ok_and(f64::is_infinite) => Err(self
+                .error(at, "the number is too large for a floating-point number, as which some programs read it")
+                .help("write a smaller number")),
             Ok((digits, _)) => Ok(NodeKind::Number(digits.into())),
             Err(_) => Err(self.error(at, "invalid JSON: missing digit in a number")),
         }
@@ -455,6 +459,10 @@ mod tests {
             ("[\"a\\u00", "1:2: the string that starts here is not closed"),
             ("[07]", "1:3: invalid JSON: a number has leading zeros"),
             ("[-]", "1:3: invalid JSON: missing digit in a number"),
+            (
+                "[1e400]",
+                "1:7: the number is too large for a floating-point number, as which some programs read it",
+            ),
             ("[1.]", "1:4: invalid JSON: missing digit in a number"),
             ("[1e]", "1:4: invalid JSON: missing digit in a number"),
             ("[+1]", "1:2: invalid JSON: unexpected character `+`"),

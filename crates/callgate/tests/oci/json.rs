@@ -436,6 +436,25 @@ fn types_that_only_docker_checks() {
     }
 }
 
+/// Also where `architectures` decides, and where nothing reads the value.
+#[test]
+fn types_of_members_that_have_no_effect() {
+    let arches = "{\"architectures\": [\"SCMP_ARCH_X86_64\"], \"archMap\": {}, ";
+    let text = profile().replacen('{', arches, 1);
+    for dialect in [None, Some(Dialect::Docker), Some(Dialect::Podman)] {
+        let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+        assert!(messages.contains("`archMap` must be a list, but is an object"), "{messages}");
+    }
+    let linux = format!("{{\"ociVersion\": 1.0, \"linux\": {{\"seccomp\": {}}}}}", profile());
+    for dialect in [None, Some(Dialect::Oci), Some(Dialect::Runc), Some(Dialect::Crun)] {
+        let messages = lines(&oci::read(&linux, &of(dialect)).unwrap_err());
+        assert!(
+            messages.contains("`ociVersion` must be a string, but is the number 1.0"),
+            "{messages}"
+        );
+    }
+}
+
 #[test]
 fn kubernetes_has_no_larger_integers() {
     let resource =

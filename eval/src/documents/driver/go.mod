@@ -1,6 +1,6 @@
 module documents
 
-go 1.24
+go 1.24.0
 
 require (
 	k8s.io/apimachinery v0.34.1

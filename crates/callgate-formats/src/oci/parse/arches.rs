@@ -17,12 +17,11 @@ pub(super) fn arches<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Profil
         return ProfileArches::Unspecified;
     }
     let names = list.and_then(|node| reader.texts(node, "`architectures`"));
+    let rows = map.and_then(|node| reader.list(node, "`archMap`"));
     if let Some(names) = names.filter(|names| !names.is_empty()) {
         return ProfileArches::List(names);
     }
-    let Some(nodes) = map.and_then(|node| reader.list(node, "`archMap`")) else {
-        return ProfileArches::Unspecified;
-    };
+    let Some(nodes) = rows else { return ProfileArches::Unspecified };
     let known = [key("architecture"), key("subArchitectures")];
     let mut entries = Vec::new();
     for node in nodes {

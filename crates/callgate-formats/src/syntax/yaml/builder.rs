@@ -20,6 +20,10 @@ pub(super) const MAX_BYTES: usize = 2 << 20;
 /// Maximum number of documents in a text. Manifests of whole clusters have some hundreds.
 const MAX_DOCUMENTS: usize = 1000;
 
+/// Characters with which a plain scalar cannot begin.
+const INDICATORS: &[char] =
+    &[',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`'];
+
 /// The help for a truncated text.
 const CUT_OFF: &str = "the text is truncated; check that the file is complete";
 
@@ -109,6 +113,8 @@ struct Builder<'t> {
     started: usize,
     /// The end of the last document.
     ended_at: usize,
+    /// The end of the last event.
+    read_up_to: usize,
     documents: Vec<Node<'static>>,
 }
 
@@ -121,12 +127,16 @@ impl<'t> Builder<'t> {
             most,
             started: 0,
             ended_at: 0,
+            read_up_to: 0,
             documents: Vec::new(),
         }
     }
 
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Diagnostic> {
         let at = self.offsets.byte(span.start.index());
+        let end = self.offsets.byte(span.end.index());
+        self.reject_tabs_before(at)?;
+        self.read_up_to = self.read_up_to.max(end);
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd => Ok(()),
             Event::DocumentEnd => {
@@ -137,7 +147,7 @@ impl<'t> Builder<'t> {
             Event::Alias(_) => Err(self.alias(at)),
             Event::Scalar(value, style, anchor, tag) => {
                 self.reject_properties(at, anchor, tag.as_deref())?;
-                self.scalar(at, &value, style)
+                self.scalar(at, end, &value, style)
             }
             Event::SequenceStart(anchor, tag) => {
                 self.reject_properties(at, anchor, tag.as_deref())?;
@@ -189,7 +199,7 @@ impl<'t> Builder<'t> {
         self.error(at, "YAML aliases are not supported").help("replace `*name` by the value")
     }
 
-    /// Rejects an anchor, a tag and a tab in the indentation before a value.
+    /// Rejects an anchor and a tag.
     fn reject_properties(
         &self,
         at: usize,
@@ -206,16 +216,24 @@ impl<'t> Builder<'t> {
                 .error(at, "YAML tags are not supported")
                 .help("remove the tag; to make a value a string, put it in quotes"));
         }
-        self.reject_tab_indentation(at)
+        Ok(())
     }
 
-    fn scalar(&mut self, at: usize, value: &str, style: ScalarStyle) -> Result<(), Diagnostic> {
+    fn scalar(
+        &mut self,
+        at: usize,
+        end: usize,
+        value: &str,
+        style: ScalarStyle,
+    ) -> Result<(), Diagnostic> {
         if value.contains('\0') {
             return Err(self
                 .error(at, "the string contains the character U+0000")
                 .help("remove it: programs written in C end the string there, others do not"));
         }
+        self.reject_form(at, end, value, style)?;
         if let Some(Open { items: Items::Map(_, None), .. }) = self.open.last() {
+            self.reject_key_without_colon(at, end)?;
             let name = self.key(at, value, style)?.to_owned();
             if let Some(Open { items: Items::Map(_, key), .. }) = self.open.last_mut() {
                 *key = Some((name, at));
@@ -364,16 +382,76 @@ impl<'t> Builder<'t> {
             .help("profiles nest at most ten levels deep; check that this is the right file")
     }
 
-    /// Rejects a tab in the indentation of a line outside brackets. The parser accepts some of them as if they were
-    /// one space; other parsers do not.
-    fn reject_tab_indentation(&self, at: usize) -> Result<(), Diagnostic> {
-        if self.in_brackets() {
+    /// Rejects a tab in the indentation of a line outside brackets, or after its dashes, between the last event and one at
+    /// this offset. The parser accepts some of them as if they were one space, and all of them in lines without content;
+    /// other parsers do not.
+    fn reject_tabs_before(&self, at: usize) -> Result<(), Diagnostic> {
+        if self.in_brackets() || at < self.read_up_to {
             return Ok(());
         }
-        match self.tab(self.line_start(at)) {
-            Some(tab) if tab < at => Err(self.tabbed(tab)),
+        let is_indicator = |c: char| matches!(c, ' ' | '\t' | '-' | '?');
+        let mut start = self.line_start(self.read_up_to);
+        let lines = self.text.get(start..at).unwrap_or_default();
+        for line in lines.split_inclusive('\n') {
+            let rest = line.trim_start_matches(is_indicator);
+            let indentation = line.get(..line.len() - rest.len()).unwrap_or_default();
+            let is_read = start + indentation.len() < self.read_up_to;
+            if let Some(tab) =
+                indentation.find('\t').filter(|_| !is_read && !line.starts_with("---"))
+            {
+                return Err(self.tabbed(start + tab));
+            }
+            start += line.len();
+        }
+        Ok(())
+    }
+
+    /// Rejects forms of scalars that only YAML 1.2, or only the parser, has: in plain ones, indicators; in double quotes, the
+    /// escape of a slash.
+    fn reject_form(
+        &self,
+        at: usize,
+        end: usize,
+        value: &str,
+        style: ScalarStyle,
+    ) -> Result<(), Diagnostic> {
+        let written = self.text.get(at..end).unwrap_or_default();
+        match style {
+            ScalarStyle::Plain => {
+                let is_in_flow =
+                    |value: &str| value.contains('?') || value.starts_with(':') || value == "-";
+                let starts_badly = value.starts_with(INDICATORS);
+                if !starts_badly && !(self.in_brackets() && is_in_flow(value)) {
+                    return Ok(());
+                }
+                let message =
+                    format!("`{}` needs quotes: some YAML readers refuse it", shorten(value));
+                Err(self.error(at, message).help("put it in quotes"))
+            }
+            ScalarStyle::DoubleQuoted => match escaped_slash(written) {
+                Some(slash) => Err(self
+                    .error(
+                        at + slash,
+                        "YAML 1.1, which Kubernetes reads, does not have the escape `\\/`",
+                    )
+                    .help("write the slash without a backslash")),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
+    }
+
+    /// Rejects a key in brackets that is not followed by a colon, or by the next key, in its line.
+    fn reject_key_without_colon(&self, at: usize, end: usize) -> Result<(), Diagnostic> {
+        let written = self.text.get(at..end).unwrap_or_default();
+        let rest = self.text.get(end..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        let is_complete = !written.contains('\n') && rest.starts_with([':', ',', '}', ']']);
+        if !self.in_brackets() || is_complete {
+            return Ok(());
+        }
+        Err(self
+            .error(at, "a key in brackets and its colon must be in one line: some YAML readers refuse others")
+            .help("write `key: value` in one line"))
     }
 
     fn in_brackets(&self) -> bool {
@@ -451,4 +529,15 @@ impl<'t> Builder<'t> {
             None => not_yaml.help(CUT_OFF),
         }
     }
+}
+
+/// The offset of the first escape `\/` in a scalar in double quotes as written.
+fn escaped_slash(written: &str) -> Option<usize> {
+    let mut bytes = written.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        if byte == b'\\' && bytes.next().is_some_and(|(_, escaped)| escaped == b'/') {
+            return Some(at);
+        }
+    }
+    None
 }

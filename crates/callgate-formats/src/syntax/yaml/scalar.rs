@@ -29,6 +29,10 @@ pub(super) fn resolve(value: &str) -> Result<NodeKind<'static>, Disputed> {
         | "off" | "Off" | "OFF" => return Err(Disputed::Boolean),
         value if is_not_finite(value) => return Err(Disputed::NotFinite),
         value if has_leading_zeros(value) => return Err(Disputed::LeadingZeros),
+        // go-yaml reads integers above 2⁶³ − 1 without sign only.
+        value if value.starts_with('+') && value.parse::<u64>().is_ok_and(|n| n >> 63 == 1) => {
+            return Err(Disputed::Number);
+        }
         value if is_number(value) => NodeKind::Number(value.to_owned().into()),
         value if is_number_elsewhere(value) => return Err(Disputed::Number),
         text => NodeKind::Text(text.to_owned().into()),
