@@ -40,17 +40,19 @@ pub(super) fn judge(driver: &mut Driver, case: Case, text: &str) -> Result<Judge
     let dialect = case.is_told.then_some(case.owner.dialect());
     let ours = read(case, dialect, text);
     // Without a dialect, keys decide whose profile it is.
-    let owner = match (&ours, case.is_told, case.owner) {
-        (Ok(profile), false, Owner::Docker | Owner::Podman | Owner::Runc) => {
-            match profile.dialect {
-                Some(Dialect::Docker) => Owner::Docker,
-                Some(Dialect::Podman) => Owner::Podman,
-                _ => Owner::Runc,
-            }
-        }
-        _ => case.owner,
+    let plain = match ours.as_ref().map(|profile| profile.dialect) {
+        Ok(Some(Dialect::Docker)) => Owner::Docker,
+        Ok(Some(Dialect::Podman)) => Owner::Podman,
+        _ => Owner::Runc,
     };
-    let theirs = driver.read(case.syntax, owner, text)?;
+    let is_plain = matches!(case.owner, Owner::Docker | Owner::Podman | Owner::Runc);
+    let mut owner = if is_plain && !case.is_told { plain } else { case.owner };
+    let mut theirs = driver.read(case.syntax, owner, text)?;
+    if (owner, ours.is_ok(), theirs.is_err()) == (Owner::Resource, true, true) {
+        // The text may have become a profile at the top level, with a `kind` that container engines do not read.
+        owner = plain;
+        theirs = driver.read(case.syntax, owner, text)?;
+    }
     let (ours, theirs) = match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => (ours, theirs),
         (Err(_), Err(_)) => return Ok(Judgement::Neither),

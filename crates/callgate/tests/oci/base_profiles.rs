@@ -340,9 +340,9 @@ fn a_profile_that_is_disabled() {
         &["Error 6:10: this profile is disabled, so there is no filter (remove `state`)"],
     );
     rejected(
-        &resource("app", "  state: Off\n", entry),
+        &resource("app", "  state: Paused\n", entry),
         &[],
-        &["Error 6:10: `state` is \"Off\", but must be \"Enabled\" or \"Disabled\" ()"],
+        &["Error 6:10: `state` is \"Paused\", but must be \"Enabled\" or \"Disabled\" ()"],
     );
     assert_eq!(warnings(&read(&resource("app", "  state: Enabled\n", entry), &[])), [""; 0]);
 }

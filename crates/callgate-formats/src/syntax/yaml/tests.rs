@@ -367,7 +367,6 @@ fn forms_that_only_some_readers_accept_are_rejected() {
         ("{\"a\nb\": c}", format!("1:2: {line}")),
         ("{a\n: b}", format!("1:2: {line}")),
         ("{a # x\n: b}", format!("1:2: {line}")),
-        ("[\"a\\\n b\": c]", format!("1:2: {line}")),
         (
             "é: \"\\\\/ü\\/\"",
             "1:9: YAML 1.1, which Kubernetes reads, does not have the escape `\\/`".to_owned(),
