@@ -23,7 +23,7 @@ type Difference struct {
 }
 
 // Diff returns the syscalls for which two filters differ; none if they are equivalent for all syscalls, arguments and
-// architectures.
+// architectures. All 64 bits of arguments count, also those that the kernel ignores.
 func Diff(a, b Source) ([]Difference, error) {
 	var result struct {
 		Differences []Difference `json:"differences"`
@@ -32,7 +32,8 @@ func Diff(a, b Source) ([]Difference, error) {
 	return result.Differences, err
 }
 
-// Subset returns the syscalls for which a is looser than b; none if a allows nothing that b does not.
+// Subset returns the syscalls for which a is looser than b; none if a allows nothing that b does not, as the kernel reads
+// arguments: of an int, only the low 32 bits count.
 func Subset(a, b Source) ([]Difference, error) {
 	var result struct {
 		Witnesses []Difference `json:"witnesses"`

@@ -15,6 +15,7 @@ export type Source = Content & {
   caps?: string;
   enosys_above?: "on" | "runc-1.1" | "off";
   systemd?: string;
+  /** Whether unknown names of syscalls and invisible characters are errors. */
   strict?: boolean;
   endian?: "little" | "big";
   /** Values of variables. */
@@ -32,6 +33,12 @@ export interface Machine {
    * not say it: there, its absence is a CallgateError.
    */
   machine?: string;
+}
+
+export interface Comparing extends Machine {
+  max?: number;
+  /** Which bits of arguments count: all 64 (default of diff), or those that the kernel reads (default of subset). */
+  arguments?: "filter" | "kernel";
 }
 
 export interface Compiling extends Machine {
@@ -184,13 +191,15 @@ export class Callgate {
   explain(source: Source, options?: Machine & { syscalls?: (string | number)[] }): Explanation;
   /** Mistakes in a filter, and ways to evade it, of this level (default: warning) and above. Checks are silenced by ID or ID=SYSCALL. */
   lint(source: Source, options?: Machine & { level?: Level; allow?: string[] }): Findings;
-  diff(a: Source, b: Source, options?: Machine & { max?: number }): Warned & {
+  diff(a: Source, b: Source, options?: Comparing): Warned & {
     same: boolean;
+    arguments: "filter" | "kernel";
     more: boolean;
     differences: Difference[];
   };
-  subset(a: Source, b: Source, options?: Machine & { max?: number }): Warned & {
+  subset(a: Source, b: Source, options?: Comparing): Warned & {
     subset: boolean;
+    arguments: "filter" | "kernel";
     more: boolean;
     witnesses: Difference[];
   };

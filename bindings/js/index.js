@@ -96,12 +96,12 @@ export class Callgate {
     return this.request({ request: "lint", source, level, allow, ...onMachine(options) });
   }
 
-  diff(a, b, { max, ...options } = {}) {
-    return this.request({ request: "diff", a, b, max, ...onMachine(options) });
+  diff(a, b, { max, arguments: compared, ...options } = {}) {
+    return this.request({ request: "diff", a, b, max, arguments: compared, ...onMachine(options) });
   }
 
-  subset(a, b, { max, ...options } = {}) {
-    return this.request({ request: "subset", a, b, max, ...onMachine(options) });
+  subset(a, b, { max, arguments: compared, ...options } = {}) {
+    return this.request({ request: "subset", a, b, max, arguments: compared, ...onMachine(options) });
   }
 
   simulate(source, call, options) {

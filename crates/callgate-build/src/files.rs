@@ -56,7 +56,7 @@ impl<'p> Files<'p> {
             including.parent().unwrap_or(Path::new("")).join(name).components().collect();
         let shown = path.display().to_string();
         let text = self.read(&path).map_err(|why| format!("{shown}: {why}"))?;
-        Ok(Included { identity: self.identity(&path), name: shown, text })
+        Ok(Included { identity: self.identity(&path), name: shown, text, is_private: false })
     }
 
     /// The file of a base profile of Kubernetes, beside the file that names it: a path, or the name of a resource without an

@@ -175,7 +175,8 @@ CALLGATE_CHECKED int callgate_source_program(const struct sock_filter *instructi
  *	systemd		the version of systemd, such as 257
  *	part		the part of a text with several: the name of a resource of
  *			Kubernetes, or the thread of a document of Firecracker
- *	strict		true or false: whether unknown names are errors
+ *	strict		true or false: whether unknown names and invisible characters are
+ *			errors
  *	endian		little or big: the byte order of a program
  */
 CALLGATE_CHECKED int callgate_source_set(callgate_source *source, const char *key,
@@ -333,8 +334,9 @@ CALLGATE_CHECKED int callgate_diff(const callgate_source *a, const callgate_sour
 				   bool *same, callgate_text **json, callgate_error **error);
 
 /*
- * Whether `a` permits nothing that `b` does not. `json` may be NULL; otherwise it
- * has up to `max` syscalls that only `a` permits.
+ * Whether `a` permits nothing that `b` does not, as the kernel reads arguments:
+ * of an int, only the low 32 bits count. `json` may be NULL; otherwise it has up
+ * to `max` syscalls that only `a` permits.
  */
 CALLGATE_CHECKED int callgate_subset(const callgate_source *a, const callgate_source *b,
 				     uint32_t max, bool *subset, callgate_text **json,

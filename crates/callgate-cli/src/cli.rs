@@ -58,14 +58,16 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   -                    standard input
   pid:1234             all filters of a running process or thread (needs root);
                        pid:1234/0 is the oldest of them
-  preset:NAME          a restriction to add to other filters, such as
-                       'container-default + preset:no-io-uring'; also
+  preset:NAME          a restriction of other filters, as in
+                       'container-default ^ preset:no-io-uring'; also
                        no-new-network, no-unix-sockets, no-sockets,
                        no-namespaces, no-ptrace, no-new-processes, and
                        pure-compute, which allows little else
-  'A + B - C'          what A or B permits, without what C permits; A & B: what
-                       both permit; B and C may be syscalls, as in
-                       'container-default + ptrace - userfaultfd'
+  'A + B - C ^ D'      what A or B permits, without what C permits, and only
+                       what D permits as well, from left to right; B and C may
+                       be syscalls, as in
+                       'container-default + ptrace - userfaultfd'; C with a
+                       verdict: ptrace:ENOSYS
 Without FORMAT, the file name extension and the content determine the format.
 
 Examples:

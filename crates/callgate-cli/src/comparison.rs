@@ -4,17 +4,23 @@ use std::ffi::OsString;
 
 use callgate::codegen::query::Difference;
 use callgate::diagram::{DiagramError, Func, Split, Store};
+use callgate::sets::Arguments;
+use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict, Word};
-use clap::ValueHint;
+use clap::{ValueEnum, ValueHint};
 
-use crate::differences::{self, Titles};
+use crate::differences::{self, Shown, Titles};
 use crate::options::{OptionsOfA, OptionsOfB, SourceOptions, TextFormat, native_arch, parse_u32};
 use crate::output;
 use crate::report::{self, Failure, Result};
-use crate::source::{Source, Stack};
+use crate::source::{Filter, Source, Stack};
+use crate::text::printable;
 use callgate_requests::differences::{Compared, Differences};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
+
+/// The maximum number of groups of syscalls in text, unless all are wanted.
+const MAX_GROUPS: u32 = 40;
 
 /// Two filters, and how their differences are printed.
 #[derive(Debug, clap::Args)]
@@ -31,9 +37,19 @@ pub(crate) struct ComparisonArgs {
     #[arg(value_name = "SYSCALL")]
     calls: Vec<String>,
 
-    /// The maximum number of groups of syscalls to print [default: all]
+    /// The maximum number of groups of syscalls to print [default: 40 in text, otherwise all]
     #[arg(long, value_name = "N", value_parser = parse_u32, allow_negative_numbers = true)]
     max: Option<u32>,
+
+    /// In text, list all groups, all names of syscalls, and what one filter does on ABIs for which the other one was
+    /// not read
+    #[arg(long, conflicts_with = "max")]
+    all: bool,
+
+    /// Which bits of arguments count: kernel (those that the kernel reads: of an int, the low 32 bits) or filter (all
+    /// 64 bits, as filters compare them) [default: kernel for subset, filter for diff]
+    #[arg(long, value_name = "BITS")]
+    arguments: Option<ArgumentsArg>,
 
     /// In text, also print N syscalls before and after each difference, by number, for which A and B do the same
     #[arg(long, value_name = "N", value_parser = parse_u32, default_value = "0", hide_default_value = true)]
@@ -53,19 +69,59 @@ pub(crate) struct ComparisonArgs {
     of_b: OptionsOfB,
 }
 
+/// Which bits of arguments count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ArgumentsArg {
+    /// Those that the kernel reads: of an int, the low 32 bits
+    Kernel,
+    /// All 64 bits, as filters compare them
+    Filter,
+}
+
 /// The filters as functions.
 pub(crate) struct Functions {
     pub(crate) store: Store,
     pub(crate) a: Func,
     pub(crate) b: Func,
+    arguments: Arguments,
+    /// The functions of all bits of arguments.
+    whole: [Func; 2],
 }
 
 impl Functions {
     /// Builds the MTBDDs of two filters.
-    fn new(a: &Stack, b: &Stack) -> Result<Functions> {
+    fn new(a: &Stack, b: &Stack, arguments: Arguments) -> Result<Functions> {
         let mut store = Store::default();
         let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
-        Ok(Functions { store, a, b })
+        Ok(Functions { store, a, b, arguments, whole: [a, b] })
+    }
+
+    /// Makes functions of the bits of arguments that count.
+    fn read_arguments(&mut self) -> Result<()> {
+        self.whole = [self.a, self.b];
+        let arguments = self.arguments;
+        for func in [&mut self.a, &mut self.b] {
+            let read = arguments.read(&mut self.store, *func);
+            *func = read.map_err(|error| Failure::new(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// The functions of the bits that the kernel reads; `None` if they exceed the budget.
+    pub(crate) fn as_the_kernel_reads(&mut self) -> Option<[Func; 2]> {
+        let [a, b] = self.whole;
+        let mut read = |func| Arguments::Kernel.read(&mut self.store, func).ok();
+        Some([read(a)?, read(b)?])
+    }
+
+    /// The functions of all bits.
+    pub(crate) fn whole(&self) -> [Func; 2] {
+        self.whole
+    }
+
+    /// Which bits of arguments count.
+    pub(crate) fn arguments(&self) -> Arguments {
+        self.arguments
     }
 
     /// Makes the filters equal for all syscalls but these.
@@ -115,16 +171,52 @@ impl ComparisonArgs {
         !self.calls.is_empty()
     }
 
-    /// The filters as functions; equal for syscalls that are not compared.
-    pub(crate) fn functions(&self, a: &Stack, b: &Stack) -> Result<Functions> {
-        let mut functions = Functions::new(a, b)?;
+    /// The filters as functions of the bits that count, by default these; equal for syscalls that are not compared.
+    pub(crate) fn functions(
+        &self,
+        a: &Stack,
+        b: &Stack,
+        arguments: Arguments,
+    ) -> Result<Functions> {
+        let arguments = match self.arguments {
+            Some(ArgumentsArg::Kernel) => Arguments::Kernel,
+            Some(ArgumentsArg::Filter) => Arguments::Filter,
+            None => arguments,
+        };
+        let mut functions = Functions::new(a, b, arguments)?;
         if self.is_about_some() {
             functions.keep_only(&arches_of(a, b), &self.calls)?;
         }
+        functions.read_arguments()?;
         Ok(functions)
     }
 
-    /// Prints the differences, in JSON with whether there are none, each with its key. Returns the exit status.
+    /// Whether the bits of arguments that count are given.
+    pub(crate) fn gives_arguments(&self) -> bool {
+        self.arguments.is_some()
+    }
+
+    /// The filter that was read for some ABIs only (--arch), these ABIs, and the other filter, a program, which covers
+    /// what its instructions do.
+    fn narrowed<'s>(&self, filters: [&'s Stack; 2]) -> Option<Narrowed<'s>> {
+        let given = [self.of_a.own(), self.of_b.own()]
+            .map(|own| if own.arch.is_empty() { self.reading.arch.clone() } else { own.arch });
+        let is_profile = filters.map(|stack| stack.filters.iter().all(Filter::is_profile));
+        let [a, b] = filters;
+        let [of_a, of_b] = given;
+        match is_profile {
+            [true, false] if !of_a.is_empty() => {
+                Some(Narrowed { narrow: a, arches: of_a, other: b })
+            }
+            [false, true] if !of_b.is_empty() => {
+                Some(Narrowed { narrow: b, arches: of_b, other: a })
+            }
+            _ => None,
+        }
+    }
+
+    /// Prints the differences, in JSON with whether there are none, each with its key; in other formats with a remark. Returns
+    /// the exit status.
     pub(crate) fn print(
         &self,
         filters: [&Stack; 2],
@@ -132,29 +224,89 @@ impl ComparisonArgs {
         (none_key, is_none): (&'static str, bool),
         (key, all): (&'static str, Vec<Difference>),
         titles: Titles,
+        remark: Option<String>,
     ) -> Result<u8> {
-        let differences = Differences::new(all, native_arch().ok(), self.max);
-        let roots = [functions.a, functions.b];
+        let is_text = self.format == TextFormat::Text;
+        let narrowed = self.narrowed(filters).filter(|_| is_text && !self.all);
+        let (elsewhere, all) = match &narrowed {
+            Some(narrowed) => all.into_iter().partition(|one| narrowed.is_elsewhere(one)),
+            None => (Vec::new(), all),
+        };
+        let max = self.max.or_else(|| (is_text && !self.all).then_some(MAX_GROUPS));
+        let differences = Differences::new(all, native_arch().ok(), max);
+        // Conditions are those that the filters have.
+        let roots = match titles {
+            Titles::Excess => functions.whole,
+            Titles::Changes => [functions.a, functions.b],
+        };
         let compared = Compared::new(&functions.store, roots, &differences);
         let [a, b] = filters.map(|filter| filter.name.as_str());
         let names = [header(a, &self.of_a.own()), header(b, &self.of_b.own())];
         if self.context > 0 && self.format != TextFormat::Text {
             report::warn("--context has an effect on text only", "omit it");
         }
+        let mut remarks: Vec<String> = remark.into_iter().collect();
+        remarks.extend(narrowed.and_then(|narrowed| narrowed.remark(&elsewhere)));
         let text = match self.format {
             TextFormat::Json => {
-                let mut fields = vec![(none_key, is_none.into())];
+                let arguments = functions.arguments.name();
+                let mut fields = vec![(none_key, is_none.into()), ("arguments", arguments.into())];
                 fields.extend(differences.fields(key, &compared));
                 format!("{}\n", Json::Object(fields))
             }
             TextFormat::Markdown => {
-                differences::markdown(&differences, &names, &compared, titles, is_none)
+                differences::markdown(&differences, &names, &compared, titles, is_none, &remarks)
             }
             TextFormat::Text if is_none => String::new(),
-            TextFormat::Text => differences::text(&differences, &names, &compared, self.context),
+            TextFormat::Text => {
+                let shown = Shown { context: self.context, all: self.all || self.max.is_some() };
+                differences::text(&differences, &names, &compared, shown, &remarks)
+            }
         };
         output::print(&text)?;
         Ok(u8::from(!is_none))
+    }
+}
+
+/// A filter that was read for some ABIs only, and a program, which may cover others.
+struct Narrowed<'s> {
+    narrow: &'s Stack,
+    arches: Vec<Arch>,
+    other: &'s Stack,
+}
+
+impl Narrowed<'_> {
+    /// Whether a difference is about an ABI for which the filter was not read.
+    fn is_elsewhere(&self, difference: &Difference) -> bool {
+        let data = &difference.data;
+        // Numbers that are neither of x86-64 nor of x32 are treated as those of both.
+        let abis = match data.nr >= X32_SYSCALL_BIT {
+            true => Arch::with_token(data.arch).collect(),
+            false => Vec::from_iter(syscall::arch_of(data)),
+        };
+        abis.iter().any(|arch| !self.arches.contains(arch))
+    }
+
+    /// A sentence about these differences.
+    fn remark(&self, elsewhere: &[Difference]) -> Option<String> {
+        let mut others: Vec<&str> = Vec::new();
+        let tokens = elsewhere.iter().flat_map(|one| Arch::with_token(one.data.arch));
+        for arch in tokens.filter(|arch| !self.arches.contains(arch)) {
+            if !others.contains(&arch.name()) {
+                others.push(arch.name());
+            }
+        }
+        if others.is_empty() {
+            return None;
+        }
+        let read: Vec<&str> = self.arches.iter().map(|arch| arch.name()).collect();
+        Some(format!(
+            "{} also decides about {}, for which {} was not read (--arch {}); --all lists the differences there",
+            printable(&self.other.name),
+            others.join(", "),
+            printable(&self.narrow.name),
+            read.join(" --arch ")
+        ))
     }
 }
 

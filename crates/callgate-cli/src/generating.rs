@@ -4,11 +4,12 @@ use std::ffi::{OsStr, OsString};
 
 use callgate::Arch;
 use callgate::compile::Options;
+use callgate::sets::Operation;
 
 use crate::emit::EmitOptions;
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::Result;
-use crate::source::{Filter, Source};
+use crate::source::{Combination, Filter, Source};
 
 /// How a program is written, how sources are read, and how they are compiled.
 #[derive(Debug, clap::Args)]
@@ -26,18 +27,21 @@ pub(crate) struct GeneratingOptions {
 impl GeneratingOptions {
     /// Reads a source as one filter. Prints warnings.
     pub(crate) fn read(&self, source: &OsStr) -> Result<Filter> {
-        Source::parse(source)?.read_to_compile(&self.reading, &self.compiling)
+        Source::parse(source)?.read_to_compile(&self.reading)
     }
 
-    /// Reads each source as one filter. Prints warnings.
-    pub(crate) fn read_each(&self, sources: &[OsString]) -> Result<Vec<Filter>> {
-        let stacks = Source::read_each(&parse(sources)?, &self.reading, &self.compiling)?;
-        stacks.into_iter().map(|stack| stack.into_filter()).collect()
+    /// Reads the operands of an operation. Prints warnings.
+    pub(crate) fn combine(
+        &self,
+        operation: Operation,
+        operands: &[OsString],
+    ) -> Result<Combination> {
+        Source::combine(operation, operands, &self.reading)
     }
 
     /// Reads the filters of all sources, the oldest first. Prints warnings.
     pub(crate) fn read_all(&self, sources: &[OsString]) -> Result<Vec<Filter>> {
-        Source::read_all(&parse(sources)?, &self.reading, &self.compiling)
+        Source::read_all(&parse(sources)?, &self.reading)
     }
 
     /// The options of the compiler for these architectures.

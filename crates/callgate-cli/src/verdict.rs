@@ -12,7 +12,8 @@ const MAX_ERRNO: u16 = 4095;
 pub(crate) fn parse_denial(word: &str) -> Result<Verdict, String> {
     let number = || word.parse::<u16>().ok().filter(|number| (1..=MAX_ERRNO).contains(number));
     match word {
-        "KILL_PROCESS" => Ok(Verdict::KILL_PROCESS),
+        // `kill` as in units of systemd.
+        "KILL_PROCESS" | "kill" => Ok(Verdict::KILL_PROCESS),
         "KILL_THREAD" => Ok(Verdict::KILL_THREAD),
         "TRAP" => Ok(Verdict::trap(0)),
         _ => errno_number(word).or_else(number).map(Verdict::errno).ok_or_else(|| {
@@ -37,6 +38,7 @@ mod tests {
         assert_eq!(parse_denial("38"), Ok(Verdict::errno(38)));
         assert_eq!(parse_denial("4095"), Ok(Verdict::errno(4095)));
         assert_eq!(parse_denial("KILL_THREAD"), Ok(Verdict::KILL_THREAD));
+        assert_eq!(parse_denial("kill"), Ok(Verdict::KILL_PROCESS));
         for wrong in ["", "0", "4096", "-1", "ALLOW", "EPERMM", "LOG"] {
             assert!(parse_denial(wrong).is_err(), "{wrong}");
         }

@@ -18,6 +18,7 @@ callgate_testing::tests![
     all_lines_of_the_options_count,
     a_base_that_does_not_exist_is_an_error,
     directories_and_links_out_of_the_tree_are_no_filters,
+    a_filter_that_reads_as_another_one_is_an_error,
 ];
 
 const OLD: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
@@ -339,5 +340,40 @@ fn directories_and_links_out_of_the_tree_are_no_filters() -> TestResult {
     assert!(comment.contains("## profiles/sub/a.json\n"), "{comment}");
     assert_eq!(comment.matches("\n## ").count(), 1, "{comment}");
     assert!(!comment.contains("hidden words"), "{comment}");
+    Ok(())
+}
+
+/// What is refused with --strict, which is always on.
+fn a_filter_that_reads_as_another_one_is_an_error() -> TestResult {
+    needs_tools()?;
+    let ground = Ground::new("strict");
+    for file in ["environ.policy", "config.policy", "hidden.policy"] {
+        ground.write(&format!("profiles/{file}"), "read: 1\n");
+    }
+    ground.write("profiles/inside.policy", "@include ./../common.policy\nread: 1\n");
+    ground.write("common.policy", "write: 1\n");
+    ground.commit();
+    ground.git(&["config", "some.key", "hunter2"]);
+    ground.write("profiles/environ.policy", "@include /proc/self/environ\n");
+    ground.write("profiles/config.policy", "@include ./../.git/config\n");
+    ground.write("profiles/hidden.policy", "# read\u{2067}: 1\nread: 1\n");
+    ground.write("common.policy", "write: 1\nclose: 1\n");
+    ground.commit();
+    for options in ["--arch x86_64", "--strict\n--arch x86_64"] {
+        let (status, text) = ground.review_with("profiles/*.policy", options, "HEAD~1");
+        assert_eq!(status, Some(1), "{text}");
+        let comment = ground.read("comment");
+        for part in [
+            "/proc/self/environ\": /proc/self/environ is not in ",
+            "./../.git/config\": head/profiles/../.git/config is not in ",
+            "hidden.policy:1:7: error: U+2067 is a bidirectional control",
+            "x86_64 `close()`",
+        ] {
+            assert!(comment.contains(part), "{part} in {comment}");
+        }
+        for secret in ["hunter2", "GITHUB_OUTPUT", "PATH"] {
+            assert!(!comment.contains(secret), "{secret} in {comment}");
+        }
+    }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! Presets: small filters for one purpose, to be combined with others.
+//! Presets: small filters for one purpose, which restrict other filters.
 //!
-//! All but `pure-compute` deny some syscalls and allow the others, so they are used on top of another filter. Each is for
+//! All but `pure-compute` deny some syscalls and allow the others, so they are used on top of another filter (`A ^ preset:NAME`). Each is for
 //! all ABIs of a machine, and for `socketcall` and `ipc` where they reach the same code. Where io_uring would do what a
 //! preset denies, the preset denies io_uring: filters do not see its operations.
 //!

@@ -13,7 +13,7 @@ use crate::syscall;
 /// Differences of two filters, those of one architecture first.
 pub struct Differences {
     list: Vec<Difference>,
-    more: bool,
+    more: usize,
 }
 
 impl Differences {
@@ -22,7 +22,7 @@ impl Differences {
         let token = machine.map(Arch::token);
         all.sort_by_key(|difference| Some(difference.data.arch) != token);
         let most = max.map_or(usize::MAX, |max| max as usize);
-        let more = all.len() > most;
+        let more = all.len().saturating_sub(most);
         all.truncate(most);
         Differences { list: all, more }
     }
@@ -32,15 +32,15 @@ impl Differences {
         &self.list
     }
 
-    /// Whether there are more than the list contains.
-    pub fn has_more(&self) -> bool {
+    /// How many there are that the list does not contain.
+    pub fn more(&self) -> usize {
         self.more
     }
 
     /// Whether there are more, and one object for each difference under this key.
     pub fn fields(&self, key: &'static str, compared: &Compared<'_>) -> [(&'static str, Json); 2] {
         let all = self.list.iter().map(|difference| json(difference, compared));
-        [("more", self.more.into()), (key, Json::array(all))]
+        [("more", (self.more > 0).into()), (key, Json::array(all))]
     }
 }
 

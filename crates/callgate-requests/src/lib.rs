@@ -25,6 +25,7 @@
 //! | `options` | `compile`, `template`, `optimize`, `merge`, `simulate` | `model`, `optimize`, `instructions`: as the options of `callgate compile`; `weights`: the text of a file of weights |
 //! | `syscalls` | `explain` | names or numbers; all without it |
 //! | `max` | `diff`, `subset` | the maximum number of differences; all without it |
+//! | `arguments` | `diff`, `subset` | which bits of arguments count: `filter` (all 64; default of `diff`) or `kernel` (those that the kernel reads; default of `subset`) |
 //! | `level`, `allow` | `lint` | the least serious findings that count, `note`, `warning` (the default) or `error`; a list of silenced checks, each `ID` or `ID=SYSCALL` |
 //! | `text`, `name`, `strict`, `partial` | `recording` | a recording as text, in any format of `callgate check`; its name in messages; whether unknown names are errors; whether the complete entries of truncated JSON are read |
 //! | `syscall`, `args`, `arch`, `instruction_pointer` | `simulate` | a name or a number; numbers or strings such as `O_RDWR`; the ABI |

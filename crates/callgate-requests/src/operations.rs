@@ -7,6 +7,7 @@ use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Budget, Func, Store};
 use callgate::optimize::{self, Figures, Optimized, Unchanged};
+use callgate::sets::Arguments;
 use callgate::stack::Merged;
 use callgate::{Arch, Endian, explain, sets};
 
@@ -34,20 +35,23 @@ pub fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages>
         Operation::Optimize { source, compiling } => optimize(source, compiling, warnings),
         Operation::Merge { sources, compiling } => merge(sources, compiling, warnings),
         Operation::Explain { source, syscalls } => explain_source(source, syscalls, warnings),
-        Operation::Diff { filters, max } => {
-            let compared = Compared::new(filters, warnings)?;
+        Operation::Diff { filters, max, arguments } => {
+            let compared = Compared::new(filters, *arguments, warnings)?;
             let all = query::differences(&compared.store, compared.a, compared.b, usize::MAX);
             let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
             let same = ("same", compared.a == compared.b);
-            Ok(compared.list(same, ("differences", all), request.machine, *max))
+            let roots = [compared.a, compared.b];
+            Ok(compared.list(same, ("differences", all), roots, request.machine, *max))
         }
-        Operation::Subset { filters, max } => {
-            let mut compared = Compared::new(filters, warnings)?;
-            let Compared { store, a, b } = &mut compared;
+        Operation::Subset { filters, max, arguments } => {
+            let mut compared = Compared::new(filters, *arguments, warnings)?;
+            let Compared { store, a, b, .. } = &mut compared;
             let all = sets::not_in_func(store, *a, *b, usize::MAX);
             let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
             let subset = ("subset", all.is_empty());
-            Ok(compared.list(subset, ("witnesses", all), request.machine, *max))
+            // Conditions are those that the filters have.
+            let roots = compared.whole;
+            Ok(compared.list(subset, ("witnesses", all), roots, request.machine, *max))
         }
         Operation::Simulate { source, compiling, call } => {
             simulate(source, compiling, call, request.machine, warnings)
@@ -244,16 +248,29 @@ struct Compared {
     store: Store,
     a: Func,
     b: Func,
+    arguments: Arguments,
+    /// The functions of all bits of arguments.
+    whole: [Func; 2],
 }
 
 impl Compared {
-    fn new(sources: &[SourceText; 2], warnings: &mut Messages) -> Result<Compared, Messages> {
+    fn new(
+        sources: &[SourceText; 2],
+        arguments: Arguments,
+        warnings: &mut Messages,
+    ) -> Result<Compared, Messages> {
         let [a, b] = sources;
         let (a, b) = (read(a, warnings)?, read(b, warnings)?);
         b.check_byte_order(&a)?;
         let mut store = Store::default();
         let (a, b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
-        Ok(Compared { store, a, b })
+        let whole = [a, b];
+        let mut read = |name, func| {
+            let read = arguments.read(&mut store, func);
+            read.map_err(|error| failed(name, error.to_string(), ""))
+        };
+        let (a, b) = (read("a", a)?, read("b", b)?);
+        Ok(Compared { store, a, b, arguments, whole })
     }
 
     /// Whether there are no differences, and the differences, each with its key.
@@ -261,12 +278,14 @@ impl Compared {
         &self,
         (none_key, is_none): (&'static str, bool),
         (key, all): (&'static str, Vec<query::Difference>),
+        roots: [Func; 2],
         machine: Arch,
         max: Option<u32>,
     ) -> Json {
         let differences = Differences::new(all, Some(machine), max);
-        let compared = differences::Compared::new(&self.store, [self.a, self.b], &differences);
-        let mut fields = vec![(none_key, is_none.into())];
+        let compared = differences::Compared::new(&self.store, roots, &differences);
+        let mut fields =
+            vec![(none_key, is_none.into()), ("arguments", self.arguments.name().into())];
         fields.extend(differences.fields(key, &compared));
         Json::Object(fields)
     }

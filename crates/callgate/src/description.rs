@@ -118,6 +118,14 @@ impl<'a> Description<'a> {
         Ok(explain(&store, func, arches))
     }
 
+    /// The policy; `None` for a program.
+    pub(crate) fn as_policy(&self) -> Option<&'a Policy> {
+        match self.form {
+            Form::Policy(policy) => Some(policy),
+            Form::Program(..) => None,
+        }
+    }
+
     /// The architectures of a policy; none for a program.
     #[cfg(feature = "oci")]
     pub(crate) fn arches(&self) -> Vec<Arch> {

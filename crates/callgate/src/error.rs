@@ -6,6 +6,7 @@ use crate::compile::CompileError;
 #[cfg(feature = "oci")]
 use crate::convert::ConvertError;
 use crate::filter::{RuleError, write_errno};
+use crate::sets::SetError;
 use crate::stack::StackError;
 use callgate_bpf::asm::AsmError;
 use callgate_bpf::diagnostic::{Diagnostics, Position};
@@ -53,6 +54,8 @@ pub enum ErrorKind {
     Diagram(DiagramError),
     /// A stack of filters that cannot be merged.
     Stack(StackError),
+    /// Filters that cannot be combined as sets.
+    Set(SetError),
     /// A filter that cannot be converted.
     #[cfg(feature = "oci")]
     Convert(ConvertError),
@@ -124,6 +127,7 @@ impl Error {
         match self.kind() {
             ErrorKind::Compile(error) => error.help(),
             ErrorKind::Stack(error) => error.help(),
+            ErrorKind::Set(error) => error.help_with(&[]),
             #[cfg(feature = "oci")]
             ErrorKind::Convert(error) => Some(error.help().to_owned()),
             #[cfg(feature = "trace")]
@@ -149,6 +153,7 @@ impl Error {
             ErrorKind::Program(error) => error,
             ErrorKind::Diagram(error) => error,
             ErrorKind::Stack(error) => error,
+            ErrorKind::Set(error) => error,
             #[cfg(feature = "oci")]
             ErrorKind::Convert(error) => error,
             ErrorKind::Weight(error) => error,
@@ -207,6 +212,7 @@ from!(
     Program(ProgramError),
     Diagram(DiagramError),
     Stack(StackError),
+    Set(SetError),
     #[cfg(feature = "oci")]
     Convert(ConvertError),
     Weight(WeightError),

@@ -122,7 +122,12 @@ fn a_site_can_be_in_an_included_file() {
     let options = kafel::ReadOptions { statements: true, ..kafel::ReadOptions::new(Arch::X86_64) };
     let mut include = |name: &str, _: Option<&str>| {
         let text = "POLICY base {\n  ALLOW { write { fd == 1 } }\n}".to_owned();
-        Ok(kafel::Included { name: name.to_owned(), identity: name.to_owned(), text })
+        Ok(kafel::Included {
+            name: name.to_owned(),
+            identity: name.to_owned(),
+            text,
+            is_private: false,
+        })
     };
     let profile = kafel::read_with_includes(text, &options, &mut include).unwrap();
     let statements = profile.statements.unwrap();

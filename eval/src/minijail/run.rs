@@ -72,7 +72,7 @@ fn compare(
         let path = beside.join(name);
         let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
         let name = path.display().to_string();
-        Ok(Included { identity: name.clone(), name, text })
+        Ok(Included { identity: name.clone(), name, text, is_private: false })
     };
     let ours = read_with_includes(text, &ReadOptions::new(arch), &mut include);
     let ours = ours.map(|policy| vec![policy.profile.policy]);
@@ -99,7 +99,12 @@ mod tests {
                 let name = name.trim_start_matches("./");
                 let file = policy.beside.iter().find(|(own, _)| own == name);
                 let (name, text) = file.ok_or("no such file")?;
-                Ok(Included { name: name.clone(), identity: name.clone(), text: text.clone() })
+                Ok(Included {
+                    name: name.clone(),
+                    identity: name.clone(),
+                    text: text.clone(),
+                    is_private: false,
+                })
             };
             let options = ReadOptions::new(Arch::X86_64);
             valid += u64::from(read_with_includes(&policy.text, &options, &mut include).is_ok());

@@ -48,7 +48,8 @@ def merge(filters: Iterable[SourceLike], **options: Unpack[CompileOptions]) -> P
 def diff(a: SourceLike, b: SourceLike, **options: Unpack[SourceOptions]) -> Differences:
     """The syscalls for which two filters differ.
 
-    None if they are equivalent for all syscalls, arguments and architectures. Options override those of both.
+    None if they are equivalent for all syscalls, arguments and architectures. All 64 bits of arguments count, also
+    those that the kernel ignores. Options override those of both.
     """
     result, warnings = ask(request_of("diff", {"a": a, "b": b}, options))
     return Differences(map(difference, result["differences"]), warnings)
@@ -57,7 +58,8 @@ def diff(a: SourceLike, b: SourceLike, **options: Unpack[SourceOptions]) -> Diff
 def subset(a: SourceLike, b: SourceLike, **options: Unpack[SourceOptions]) -> Differences:
     """The syscalls for which `a` is looser than `b`.
 
-    None if `a` allows nothing that `b` does not. Options override those of both.
+    None if `a` allows nothing that `b` does not, as the kernel reads arguments: of an `int`, only the low 32 bits
+    count. Options override those of both.
     """
     result, warnings = ask(request_of("subset", {"a": a, "b": b}, options))
     return Differences(map(difference, result["witnesses"]), warnings)

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::ptr::null_mut;
 
+use callgate::sets::Arguments;
 use callgate_requests::json::Json;
 use callgate_requests::source::{Messages, SourceText};
 use callgate_requests::{Operation, Request, run};
@@ -84,12 +85,12 @@ pub unsafe extern "C" fn callgate_diff(
     json: *mut *mut Text,
     error: *mut *mut Error,
 ) -> c_int {
-    let operation = |filters, max| Operation::Diff { filters, max };
+    let operation = |filters, max| Operation::Diff { filters, max, arguments: Arguments::Filter };
     // SAFETY: the caller promises it.
     unsafe { compare(a, b, max, "same", operation, same, json, error) }
 }
 
-/// Whether a filter permits nothing that another one does not.
+/// Whether a filter permits nothing that another one does not, as the kernel reads arguments.
 ///
 /// # Safety
 /// See the [module](super).
@@ -102,7 +103,7 @@ pub unsafe extern "C" fn callgate_subset(
     json: *mut *mut Text,
     error: *mut *mut Error,
 ) -> c_int {
-    let operation = |filters, max| Operation::Subset { filters, max };
+    let operation = |filters, max| Operation::Subset { filters, max, arguments: Arguments::Kernel };
     // SAFETY: the caller promises it.
     unsafe { compare(a, b, max, "subset", operation, subset, json, error) }
 }

@@ -1,6 +1,7 @@
 //! `callgate diff`: whether two filters are equivalent, and syscalls for which they differ.
 
 use callgate::codegen::query;
+use callgate::sets::Arguments;
 
 use crate::comparison::ComparisonArgs;
 use crate::differences::Titles;
@@ -21,6 +22,11 @@ In JSON, a and b contain the verdict, and as outcome what the filter does with
 any arguments, in the form of `callgate explain --format json`; outcome is null
 for an architecture without a table, and if it is not the same for all syscalls
 of alike.
+
+All 64 bits of arguments count, also those that the kernel ignores: of an int,
+it reads only 32. --arguments kernel compares what the filters allow as the
+kernel reads it. If --arch restricts a profile, and the other filter is a
+program that also decides about other ABIs, one sentence says so.
 
 Each of --arch, --kernel, --caps, --enosys-above, --base and --systemd also
 exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
@@ -51,9 +57,21 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     }
     // Before the MTBDDs, which may exceed their budget: the solver does not need them.
     args.smt2.write(a.endian(), &a.side(), &b.side())?;
-    let functions = args.comparison.functions(&a, &b)?;
+    let mut functions = args.comparison.functions(&a, &b, Arguments::Filter)?;
     let all = query::differences(&functions.store, functions.a, functions.b, usize::MAX)
         .map_err(|error| Failure::new(error.to_string()))?;
-    let same = ("same", functions.a == functions.b);
-    args.comparison.print([&a, &b], &functions, same, ("differences", all), Titles::Changes)
+    let is_same = functions.a == functions.b;
+    let remark = match functions.arguments() {
+        Arguments::Kernel => {
+            Some("arguments are compared as the kernel reads them (--arguments kernel)")
+        }
+        // The answer of the other comparison, if it is another one.
+        Arguments::Filter => functions
+            .as_the_kernel_reads()
+            .filter(|[a, b]| a == b && !is_same)
+            .map(|_| "arguments differ only in bits that the kernel ignores (--arguments kernel)"),
+    };
+    let (same, differences) = (("same", is_same), ("differences", all));
+    let remark = remark.map(str::to_owned);
+    args.comparison.print([&a, &b], &functions, same, differences, Titles::Changes, remark)
 }

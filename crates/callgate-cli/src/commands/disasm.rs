@@ -81,7 +81,7 @@ impl From<DialectArg> for Dialect {
 }
 
 pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading)?;
     let program = filter.code(&args.compiling)?;
     output::print(&match args.format {
         Format::Text => {

@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading)?;
     let program = filter.program(&args.compiling)?;
     let command = Command::find(&args.command)
         .map_err(|error| {

@@ -1,15 +1,15 @@
-//! `callgate intersect`, `union` and `subtract`: combines filters as sets of syscalls.
+//! `callgate intersect`, `union` and `subtract`: combines filters as sets of syscalls, as the signs `^`, `+` and `-` between
+//! sources do.
 
 use std::ffi::OsString;
 
 use callgate::Verdict;
-use callgate::sets::{Expression, Operation};
+use callgate::sets::Operation;
 use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};
 use crate::generating::GeneratingOptions;
-use crate::report::{self, Failure, Result};
-use crate::source;
+use crate::report::{self, Result};
 use crate::stopwatch::Stopwatch;
 use crate::verdict::parse_denial;
 use callgate_requests::json::Json;
@@ -21,10 +21,12 @@ For each syscall, the result has the strictest verdict, in the kernel's order of
 actions: KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW.
 If several filters have this action, the data of the first one apply. This is
 what the kernel does with filters on top of each other (see `callgate merge`),
-except for the data. The program is proved equal to the combination.
+except for the data. The program is proved equal to the combination. The same
+as a source: 'A ^ B'.
 
 Examples:
   callgate intersect container-default app.json -o both.bpf
+  callgate compile 'container-default ^ preset:no-sockets' -o offline.bpf
   callgate intersect a.json b.json c.json --emit asm
 
 Exit status: 0 success, 2 error.")]
@@ -36,10 +38,12 @@ pub(crate) struct IntersectArgs {
 /// Combine filters into one that permits what any of them permits
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-For each syscall, the result has the loosest verdict, in the kernel's order of
-actions: KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW.
-If several filters have this action, the data of the first one apply. The
-program is proved equal to the combination.
+The first filter decides about what no other one permits (ALLOW or LOG). Where
+several permit a syscall, the loosest verdict applies. Filters that allow what
+they do not name, such as presets, are refused: with one, the result would
+allow everything. To restrict a filter, use `callgate intersect`. All but the
+first may be names of syscalls. The program is proved equal to the combination.
+The same as a source: 'A + B'.
 
 Examples:
   callgate union app.json helper.json -o both.bpf
@@ -55,13 +59,17 @@ pub(crate) struct UnionArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A syscall that one of the other filters permits (ALLOW or LOG) is denied, unless
-the first filter has a stricter verdict. All other syscalls keep the verdict of
-the first filter. The program is proved equal to the combination.
+the first filter has a stricter verdict. It gets the verdict that the first
+filter has by default, or EPERM if that one allows by default. All other
+syscalls keep the verdict of the first filter. All but the first may be names of
+syscalls, with a verdict as in ptrace:ENOSYS or ptrace:kill. The program is
+proved equal to the combination. The same as a source: 'A - B'.
 
 Examples:
   callgate subtract container-default network.json -o offline.bpf
   callgate subtract app.json risky.json --deny KILL_PROCESS -o app.bpf
   callgate compile 'container-default - userfaultfd' -o without.bpf
+  callgate compile 'app.json - ptrace:EPERM - bpf:kill' -o app.bpf
 
 Exit status: 0 success, 2 error.")]
 pub(crate) struct SubtractArgs {
@@ -69,14 +77,14 @@ pub(crate) struct SubtractArgs {
     given: SetArgs,
 
     /// The verdict of what is removed: KILL_PROCESS, KILL_THREAD, TRAP, or the name or the number of an
-    /// error
-    #[arg(long, value_name = "VERDICT", default_value = "EPERM", value_parser = parse_denial)]
-    deny: Verdict,
+    /// error [default: that of the first filter for what it does not name]
+    #[arg(long, value_name = "VERDICT", value_parser = parse_denial)]
+    deny: Option<Verdict>,
 }
 
 #[derive(Debug, clap::Args)]
 struct SetArgs {
-    /// The filters, each a SOURCE (see `callgate --help`)
+    /// The filters, each a SOURCE (see `callgate --help`); after the first one, also names of syscalls
     #[arg(required = true, num_args = 2.., value_name = "SOURCE", value_hint = ValueHint::FilePath)]
     sources: Vec<OsString>,
 
@@ -98,14 +106,10 @@ pub(crate) fn subtract(args: &SubtractArgs) -> Result<u8> {
 
 impl SetArgs {
     fn combine(&self, operation: Operation) -> Result<u8> {
-        let filters = self.generating.read_each(&self.sources)?;
-        let arches = source::arches(&filters);
-        let mut options = self.generating.compiler(&arches)?;
-        let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
+        let combination = self.generating.combine(operation, &self.sources)?;
+        let mut options = self.generating.compiler(combination.arches())?;
         let mut stopwatch = Stopwatch::start();
-        let Some((first, others)) = filters.split_first() else {
-            return Err(Failure::new("no source is given"));
-        };
+        let first = combination.first();
         if let Some(weights) =
             first.weights.as_ref().filter(|_| !self.generating.compiling.has_weights())
         {
@@ -118,31 +122,17 @@ impl SetArgs {
                 "install the resulting program with this flag",
             );
         }
-        let mut expression = Expression::new(first.of_stack());
-        first.check_values()?;
-        for other in others {
-            other.check_values()?;
-            other.warn_about_lost_flags(first);
-            expression = expression.then(operation, other.of_stack()).map_err(|error| {
-                Failure::about(&other.name, error.to_string()).help(
-                    "choose one machine with --arch, or the byte order of a program with --endian",
-                )
-            })?;
-        }
-        let observe = &mut |phase| stopwatch.note(phase);
-        let compiled =
-            expression.compile_observed(&arches, &options, observe).map_err(|error| {
-                Failure::new(error.to_string()).help(error.help().unwrap_or_default()).multiline()
-            })?;
+        let compiled = combination.compile(&options, &mut |phase| stopwatch.note(phase))?;
+        let (names, arches) = (combination.names(), combination.arches());
         let proof = "the program is equivalent to the combined filters";
         self.generating.emitting.deliver(Generated {
             program: &compiled.program,
             template: None,
             source: ("sources", Json::array(names.iter().copied())),
-            arches: &arches,
-            endian: expression.endian(),
+            arches,
+            endian: combination.endian(),
             flags: first.flags(),
-            figures: Figures::of(&compiled.stats, &stopwatch, &names, &arches, proof),
+            figures: Figures::of(&compiled.stats, &stopwatch, &names, arches, proof),
         })
     }
 }

@@ -1,10 +1,12 @@
 //! `callgate subset`: whether a filter permits nothing that another one does not.
 
-use callgate::sets;
+use callgate::diagram::DiagramError;
+use callgate::sets::{self, Arguments};
+use callgate_requests::syscall;
 
-use crate::comparison::ComparisonArgs;
+use crate::comparison::{ComparisonArgs, Functions};
 use crate::differences::Titles;
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 
 /// Check that a filter allows nothing that another one does not
 #[derive(Debug, clap::Args)]
@@ -15,6 +17,12 @@ TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW; error numbers and other data do not
 count. If A is a subset, prints nothing; otherwise, prints the syscalls that are
 looser, each with an example. Lines with - are from A, lines with + from B. In
 JSON, they are as in `callgate diff`, under witnesses.
+
+The kernel reads only 32 bits of an int, such as the family of socket(2), and
+filters see 64. So two syscalls may be one for the kernel. By default, A is a
+subset if B allows each syscall that A allows, as the kernel reads it: a filter
+that compares 32 bits is not looser than one that compares 64. --arguments
+filter compares all bits.
 
 Each of --arch, --kernel, --caps, --enosys-above, --base and --systemd also
 exists with -a or -b at the end, for filter A or B only, such as --caps-b none.
@@ -33,9 +41,32 @@ pub(crate) struct SubsetArgs {
 
 pub(crate) fn run(args: &SubsetArgs) -> Result<u8> {
     let (a, b) = args.comparison.read()?;
-    let mut functions = args.comparison.functions(&a, &b)?;
-    let all = sets::not_in_func(&mut functions.store, functions.a, functions.b, usize::MAX)
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let mut functions = args.comparison.functions(&a, &b, Arguments::Kernel)?;
+    let failed = |error: DiagramError| Failure::new(error.to_string());
+    let Functions { store, a: of_a, b: of_b, .. } = &mut functions;
+    let all = sets::not_in_func(store, *of_a, *of_b, usize::MAX).map_err(failed)?;
+    let arguments = functions.arguments();
+    if all.is_empty() && arguments == Arguments::Kernel && !args.comparison.gives_arguments() {
+        let [whole_a, whole_b] = functions.whole();
+        let ignored = sets::not_in_func(&mut functions.store, whole_a, whole_b, 1);
+        if let Some(first) = ignored.map_err(failed)?.first() {
+            let call = syscall::show(syscall::arch_of(&first.data), &first.data);
+            report::warn_about(
+                &a.name,
+                format!(
+                    "this filter also allows syscalls such as {call}, whose arguments differ only in bits that the kernel \
+                     ignores"
+                ),
+                "it is a subset as the kernel reads arguments; --arguments filter compares all bits",
+            );
+        }
+    }
+    let remark = match arguments {
+        Arguments::Kernel => "arguments are compared as the kernel reads them (--arguments kernel)",
+        Arguments::Filter => "arguments are compared as the filters see them (--arguments filter)",
+    };
     let is_subset = ("subset", all.is_empty());
-    args.comparison.print([&a, &b], &functions, is_subset, ("witnesses", all), Titles::Excess)
+    let witnesses = ("witnesses", all);
+    let remark = Some(remark.to_owned());
+    args.comparison.print([&a, &b], &functions, is_subset, witnesses, Titles::Excess, remark)
 }

@@ -28,7 +28,7 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
     for target in targets {
         let mut reading = generating.reading.clone();
         reading.arch = vec![*target];
-        let filter = Source::parse(source)?.read_to_compile(&reading, &generating.compiling)?;
+        let filter = Source::parse(source)?.read_to_compile(&reading)?;
         if !filter.is_profile() {
             return Err(Failure::about(&filter.name, "--target is for policies")
                 .help("give the policy; a program and a combination are for their own architectures (--arch)"));

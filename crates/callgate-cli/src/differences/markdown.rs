@@ -8,7 +8,8 @@ use callgate::syscalls::list_syscalls;
 use callgate::{Arch, Verdict};
 
 use super::shared::{by_abi, conditions};
-use crate::markdown::{code, codes, styled_code};
+use crate::markdown::{code, codes, plain, styled_code};
+use crate::text::counted;
 use callgate_requests::differences::{Compared, Differences, Side};
 use callgate_requests::syscall;
 
@@ -30,6 +31,7 @@ pub(crate) fn markdown(
     compared: &Compared<'_>,
     titles: Titles,
     is_none: bool,
+    remarks: &[String],
 ) -> String {
     let [a, b] = names.each_ref().map(|name| code(name));
     let (title, none) = match titles {
@@ -42,6 +44,9 @@ pub(crate) fn markdown(
         }
     };
     let mut text = format!("### {title}\n\n");
+    for remark in remarks {
+        let _ = writeln!(text, "{}\n", plain(remark));
+    }
     if is_none {
         let _ = writeln!(text, "{none}");
         return text;
@@ -71,8 +76,12 @@ pub(crate) fn markdown(
         of_kind.into_iter().for_each(|(_, one)| group(&mut text, one, compared, titles, *kind));
         text.push('\n');
     }
-    if differences.has_more() {
-        text.push_str("… and more; omit `--max` to print all\n");
+    match differences.more() {
+        0 => {}
+        more => {
+            let more = counted(more as u64, "more group");
+            let _ = writeln!(text, "… and {more}; omit `--max` to list them");
+        }
     }
     text.truncate(text.trim_end().len());
     text.push('\n');

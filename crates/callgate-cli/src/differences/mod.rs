@@ -5,4 +5,4 @@ mod shared;
 mod text;
 
 pub(crate) use markdown::{Titles, markdown};
-pub(crate) use text::text;
+pub(crate) use text::{Shown, text};

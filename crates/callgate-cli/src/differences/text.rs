@@ -9,43 +9,66 @@ use callgate::syscalls::list_syscalls;
 use super::shared::{by_abi, conditions};
 use crate::outcome::{self, argument_names};
 use crate::output::wrap;
-use crate::text::printable;
+use crate::text::{counted, printable};
 use callgate_requests::differences::{Compared, Differences, Side};
 use callgate_requests::syscall;
 
-/// Lines like those of diff(1), with this many syscalls before and after each difference for which the filters do
-/// not differ.
+/// The most names in a line, unless all are wanted.
+const MAX_NAMES: usize = 24;
+
+/// How much is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// The number of syscalls before and after each difference for which the filters do not differ.
+    pub(crate) context: u32,
+    /// Whether lists of names are complete.
+    pub(crate) all: bool,
+}
+
+/// Lines like those of diff(1), after these remarks.
 pub(crate) fn text(
     differences: &Differences,
     names: &[String; 2],
     compared: &Compared<'_>,
-    context: u32,
+    shown: Shown,
+    remarks: &[String],
 ) -> String {
     let [a, b] = names.each_ref().map(|name| printable(name));
     let mut text = format!("--- {a}\n+++ {b}\n");
-    for difference in differences.list() {
-        group(&mut text, difference, compared, context);
+    for remark in remarks {
+        wrap(&mut text, remark, 0, 2);
     }
-    if differences.has_more() {
-        text.push_str("… and more; omit --max to print all\n");
+    for difference in differences.list() {
+        group(&mut text, difference, compared, shown);
+    }
+    match differences.more() {
+        0 => {}
+        more => {
+            let more = counted(more as u64, "more group");
+            let _ = writeln!(text, "… and {more}; --all lists them");
+        }
     }
     text
 }
 
-fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, context: u32) {
+fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, shown: Shown) {
     let data = &difference.data;
     let arch = syscall::arch_of(data);
     let arch_name = syscall::arch_name(arch, data.arch);
     let _ = writeln!(text, "{arch_name} {}", syscall::show(arch, data));
     for (title, syscalls) in by_abi(arch, difference) {
-        let others = list_syscalls(data.arch, &syscalls, Some(data.nr), usize::MAX);
+        let most = if shown.all { usize::MAX } else { MAX_NAMES };
+        let mut others = list_syscalls(data.arch, &syscalls, Some(data.nr), most);
+        if others.ends_with(" more") {
+            others.push_str("; --all lists them");
+        }
         if !others.is_empty() {
             let _ = write!(text, "    {title}:");
             wrap(text, &format!(" {others}"), title.len() + 5, 6);
         }
     }
     let [before, after] = arch.map_or_else(Default::default, |arch| {
-        neighbours(compared, arch, data.nr, context as usize)
+        neighbours(compared, arch, data.nr, shown.context as usize)
     });
     let same = |text: &mut String, syscalls: &[(u32, &str)]| {
         for (nr, name) in syscalls {

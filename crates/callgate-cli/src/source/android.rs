@@ -18,10 +18,11 @@ use callgate_requests::source::check_list_name;
 
 use super::filter::{Filter, FilterContent};
 use super::format::ANDROID;
-use super::named_text::{NamedText, failure, of_files, print};
+use super::named_text::{NamedText, check_texts, failure, of_files, print};
 use super::place::{MAX_BYTES, Place};
 use super::recognize::check_encoding;
 use super::referenced::{Referenced, read_referenced};
+use super::tree::Tree;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 
@@ -89,13 +90,14 @@ fn load_list(place: &Place, bytes: Vec<u8>) -> Result<Lists> {
     }
     let text = place.text(bytes, UTF8_HELP)?;
     let name = place.name();
-    let texts = vec![NamedText { name: name.clone(), text }];
+    let texts = vec![NamedText { name: name.clone(), text, refusal: None }];
     Ok(Lists { name, is_app_zygote: false, kinds: vec![ListKind::Allow], texts })
 }
 
 fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
     let kind = kind(directory, filter)?;
     let (mut kinds, mut texts) = (Vec::new(), Vec::new());
+    let tree = Tree::of(&Place::File(directory.to_owned()));
     let mut size = 0;
     for file in kind.files() {
         let Some(path) = find(directory, kind, file)? else { continue };
@@ -108,7 +110,9 @@ fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
             return Err(Failure::about(directory.display().to_string(), what).help(DIRECTORY_HELP));
         }
         kinds.push(file.kind);
-        texts.push(NamedText::of_bytes(path.display().to_string(), bytes, UTF8_HELP)?);
+        let text = NamedText::of_bytes(path.display().to_string(), bytes, UTF8_HELP)?;
+        let refusal = tree.refusal_of(&path);
+        texts.push(NamedText { refusal, ..text });
     }
     let name = directory.display().to_string();
     let name = if kind.name().is_empty() { name } else { format!("{name}#{}", kind.name()) };
@@ -181,6 +185,7 @@ pub(super) struct Lists {
 impl Lists {
     /// Reads the filter. Prints warnings.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+        check_texts(&self.texts, options)?;
         let reading = ReadOptions { is_app_zygote: self.is_app_zygote, ..options.of_android()? };
         read_texts(self, &reading, options)
     }

@@ -1,29 +1,30 @@
-//! Sources that combine others: `container-default + ptrace - userfaultfd`.
+//! Sources that combine others: `container-default + ptrace - userfaultfd ^ preset:no-ptrace`, and the operands of the commands
+//! `union`, `intersect` and `subtract`, which are the same.
 //!
-//! `+` permits what the next term permits as well (a preset restricts instead), `-` removes it (EPERM), `&` keeps what both permit; from left to right.
+//! `+` permits what the next term permits as well, `-` removes it, `^` restricts to what both permit; from left to right.
 //! Operators stand between blanks. A term is a source; all but the first may be the name of a syscall, which stands for
 //! all its calls on the architectures of the sources, also through `socketcall` and `ipc` (a file with such a name is
-//! written with `./`). `allow` may precede the first term.
+//! written with `./`). What is removed gets the verdict that the first source has by default, or after `-` that of
+//! `NAME:VERDICT`. `allow` may precede the first term.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use callgate::compile::Options;
+use callgate::compile::{Compiled, Options, Phase};
 use callgate::formats::ruleset::{RuleSet, sections};
 use callgate::policy::Policy;
-use callgate::sets::{Expression, Operation};
-use callgate::{Arch, Verdict, syscalls};
+use callgate::sets::{Expression, Operation, SetError};
+use callgate::{Arch, Endian, Verdict, syscalls};
+use callgate_requests::source::FORMATS;
 
 use super::filter::{Filter, FilterContent, Rules};
-use super::preset::is_preset;
+use super::preset::is_allowlist;
 use crate::options::PROMPT;
 use crate::report::{Failure, Result};
+use crate::verdict::parse_denial;
 
 /// The maximum number of characters of a combination in messages.
 const MAX_NAME: usize = 80;
-
-/// The verdict of removed syscalls.
-const DENIED: Verdict = Verdict::errno(1);
 
 /// A combination of sources `S`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub(super) struct SourceExpression<S> {
     text: String,
     first: Box<S>,
     steps: Vec<(Operation, Term<S>)>,
+    /// The operands as they were given.
+    operands: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +49,13 @@ impl<S> SourceExpression<S> {
         source: fn(&OsStr) -> Result<S>,
     ) -> Option<Result<SourceExpression<S>>> {
         let text = text.to_str()?;
-        let is_expression = text.split_whitespace().skip(1).any(|word| operation(word).is_some());
+        let is_expression = text.split_whitespace().skip(1).any(is_operator);
         (is_expression && !Path::new(text).exists()).then(|| SourceExpression::parse(text, source))
     }
 
     fn parse(text: &str, source: fn(&OsStr) -> Result<S>) -> Result<SourceExpression<S>> {
         let mut words = text.split_whitespace().peekable();
-        if text.split_whitespace().nth(1).is_some_and(|second| operation(second).is_none()) {
+        if text.split_whitespace().nth(1).is_some_and(|second| !is_operator(second)) {
             words.next_if_eq(&"allow");
         }
         // A term begins with any word, so that - is standard input there, and ends before an operator.
@@ -62,23 +65,22 @@ impl<S> SourceExpression<S> {
                     .help("write, for example, 'container-default + ptrace'")
             })?;
             let mut term = first.to_owned();
-            while let Some(word) = words.next_if(|word| operation(word).is_none()) {
+            while let Some(word) = words.next_if(|word| !is_operator(word)) {
                 term = format!("{term} {word}");
             }
             Ok::<_, Failure>((term, words.next()))
         };
         let (first, mut next) = term("the start")?;
-        let mut steps = Vec::new();
+        let (mut steps, mut operands) = (Vec::new(), vec![first.clone()]);
         while let Some(operator) = next {
             let (name, after) = term(operator)?;
-            if let Some(operation) = operation(operator) {
-                let operation = for_term(operation, &name)?;
-                steps.push((operation, Term::parse(name, source)?));
-            }
+            let operation = operation(operator).ok_or_else(|| no_operator(operator))?;
+            operands.push(name.clone());
+            steps.push(Term::parse(operation, name, source)?);
             next = after;
         }
         let first = Box::new(source(OsStr::new(&first))?);
-        Ok(SourceExpression { text: text.trim().to_owned(), first, steps })
+        Ok(SourceExpression { text: text.trim().to_owned(), first, steps, operands })
     }
 
     /// The combination as it was given.
@@ -95,56 +97,145 @@ impl<S> SourceExpression<S> {
         std::iter::once(&*self.first).chain(others)
     }
 
-    /// Reads the sources, and compiles their combination to a program. It has the flags and the weights of the first one.
-    pub(super) fn read(&self, read: impl Fn(&S) -> Result<Filter>) -> Result<Filter> {
-        let name: String = shorten(&self.text);
+    /// The combination of operands with one operation.
+    pub(super) fn of_operands(
+        operation: Operation,
+        operands: &[OsString],
+        source: fn(&OsStr) -> Result<S>,
+    ) -> Result<SourceExpression<S>> {
+        let Some((first, others)) = operands.split_first() else {
+            return Err(Failure::new("no source is given"));
+        };
+        let term = |operand: &OsString| match operand.to_str() {
+            Some(text) => Term::parse(operation, text.to_owned(), source),
+            None => Ok((operation, Term::Source(source(operand)?))),
+        };
+        let names: Vec<String> =
+            operands.iter().map(|operand| operand.to_string_lossy().into_owned()).collect();
+        let text = names.join(&format!(" {} ", operation.sign()));
+        let steps = others.iter().map(term).collect::<Result<_>>()?;
+        Ok(SourceExpression { text, first: Box::new(source(first)?), steps, operands: names })
+    }
+
+    /// Reads the sources.
+    pub(super) fn load(&self, read: impl Fn(&S) -> Result<Filter>) -> Result<Combination> {
         let first = read(&self.first)?;
         let read_all = self.steps.iter().map(|(_, term)| match term {
             Term::Source(source) => read(source).map(Some),
             Term::Syscall(_) => Ok(None),
         });
         let others: Vec<Option<Filter>> = read_all.collect::<Result<_>>()?;
-        let made_of = Some(Filter::kinds(others.iter().flatten().chain([&first])));
         let mut arches = first.arches();
         for arch in others.iter().flatten().flat_map(Filter::arches) {
             if !arches.contains(&arch) {
                 arches.push(arch);
             }
         }
-        let with_syscalls =
-            self.steps.iter().zip(others).map(|((operation, term), other)| match (term, other) {
-                (_, Some(filter)) => Ok(filter),
-                (Term::Syscall(name), None) => all_calls(name, *operation, &arches),
-                (Term::Source(_), None) => Err(Failure::new("a source was not read")),
-            });
-        let others: Vec<Filter> = with_syscalls.collect::<Result<_>>()?;
-        let mut expression = Expression::new(first.of_stack());
-        first.check_values()?;
-        for ((operation, _), other) in self.steps.iter().zip(&others) {
-            other.check_values()?;
-            other.warn_about_lost_flags(&first);
-            expression = expression.then(*operation, other.of_stack()).map_err(|error| {
-                Failure::about(&other.name, error.to_string()).help(
-                    "choose one machine with --arch, or the byte order of a program with --endian",
-                )
-            })?;
-        }
-        let endian = expression.endian();
-        let compiling = Options { budget: PROMPT, ..Options::default() };
-        let compiled = expression.compile(&arches, &compiling).map_err(|error| {
-            Failure::about(&name, error.to_string())
-                .help(error.help().unwrap_or_default())
-                .multiline()
-        })?;
-        let (installed, weights) = (first.flags(), first.weights.clone());
-        let program = compiled.program.into();
-        let content = FilterContent::Program { program, endian, arches };
-        Ok(Filter { installed, weights, made_of, ..Filter::new(name, content) })
+        let operands = self.steps.iter().zip(others).map(|((operation, term), other)| {
+            let (filter, is_syscall) = match (term, other) {
+                (_, Some(filter)) => (filter, false),
+                (Term::Syscall(name), None) => (all_calls(name, &arches)?, true),
+                (Term::Source(_), None) => return Err(Failure::new("a source was not read")),
+            };
+            Ok(Operand { operation: *operation, filter, is_syscall })
+        });
+        let operands = operands.collect::<Result<_>>()?;
+        let given = self.operands.clone();
+        Ok(Combination { name: shorten(&self.text), given, first, operands, arches })
     }
 }
 
-/// The filter that permits all calls of a syscall; others are denied as the operation requires.
-fn all_calls(name: &str, operation: Operation, arches: &[Arch]) -> Result<Filter> {
+/// Filters that are combined.
+pub(crate) struct Combination {
+    name: String,
+    /// The operands as they were given.
+    given: Vec<String>,
+    first: Filter,
+    operands: Vec<Operand>,
+    arches: Vec<Arch>,
+}
+
+struct Operand {
+    operation: Operation,
+    filter: Filter,
+    /// Whether it is a syscall, not a source.
+    is_syscall: bool,
+}
+
+impl Combination {
+    /// The first filter, whose flags and weights the combination has.
+    pub(crate) fn first(&self) -> &Filter {
+        &self.first
+    }
+
+    /// The filters of the sources.
+    pub(crate) fn filters(&self) -> impl Iterator<Item = &Filter> + Clone {
+        let others = self.operands.iter().filter(|operand| !operand.is_syscall);
+        std::iter::once(&self.first).chain(others.map(|operand| &operand.filter))
+    }
+
+    /// The names of all operands.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let others = self.operands.iter().map(|operand| operand.filter.name.as_str());
+        std::iter::once(self.first.name.as_str()).chain(others).collect()
+    }
+
+    /// The architectures of the sources.
+    pub(crate) fn arches(&self) -> &[Arch] {
+        &self.arches
+    }
+
+    /// The byte order of the machines.
+    pub(crate) fn endian(&self) -> Endian {
+        self.first.endian()
+    }
+
+    /// Compiles the combination. Warns about flags that it does not have.
+    pub(crate) fn compile(
+        &self,
+        options: &Options,
+        observe: &mut dyn FnMut(Phase),
+    ) -> Result<Compiled> {
+        self.first.check_values()?;
+        let mut expression = Expression::new(self.first.of_stack());
+        for Operand { operation, filter, is_syscall } in &self.operands {
+            filter.check_values()?;
+            filter.warn_about_lost_flags(&self.first);
+            expression = match is_syscall {
+                true => expression.then_syscalls(*operation, filter.of_stack()),
+                false => expression.then(*operation, filter.of_stack()),
+            }
+            .map_err(|error| self.failure(&error))?;
+        }
+        expression
+            .compile_observed(&self.arches, options, observe)
+            .map_err(|error| self.failure(&error))
+    }
+
+    fn failure(&self, error: &SetError) -> Failure {
+        let names = self.names();
+        let given: Vec<&str> = self.given.iter().map(String::as_str).collect();
+        let help = error.help_with(&given).unwrap_or_default();
+        match error.operand().and_then(|operand| names.get(operand)) {
+            Some(name) => Failure::about(*name, error.to_string()).help(help),
+            None => Failure::about(&self.name, error.to_string()).help(help).multiline(),
+        }
+    }
+
+    /// The combination as a program, with the flags and the weights of the first filter.
+    pub(super) fn into_filter(self) -> Result<Filter> {
+        let compiling = Options { budget: PROMPT, ..Options::default() };
+        let program = self.compile(&compiling, &mut |_| ())?.program.into();
+        let made_of = Some(Filter::kinds(self.filters()));
+        let (installed, endian) = (self.first.flags(), self.endian());
+        let content = FilterContent::Program { program, endian, arches: self.arches };
+        let weights = self.first.weights;
+        Ok(Filter { installed, weights, made_of, ..Filter::new(self.name, content) })
+    }
+}
+
+/// The filter that permits all calls of a syscall, and nothing else.
+fn all_calls(name: &str, arches: &[Arch]) -> Result<Filter> {
     let mut has_syscall = false;
     let sets: Vec<RuleSet<()>> = arches
         .iter()
@@ -160,27 +251,11 @@ fn all_calls(name: &str, operation: Operation, arches: &[Arch]) -> Result<Filter
         return Err(Failure::new(format!("{} has no syscall \"{name}\"", names.join(", ")))
             .help("choose another architecture with --arch"));
     }
-    let other = match operation {
-        Operation::Intersect => DENIED,
-        // The strictest verdict changes nothing.
-        Operation::Union | Operation::Subtract { .. } => Verdict::KILL_PROCESS,
-    };
+    let other = Verdict::KILL_PROCESS;
     let policy = Policy::new(sections(&sets, other, other), other)
         .map_err(|error| Failure::about(name, error.to_string()))?;
     let rules = Rules::new(policy, arches.to_vec());
     Ok(Filter::new(name.to_owned(), FilterContent::Profile(Box::new(rules))))
-}
-
-/// The operation for a term. A preset restricts, so it is added by an intersection.
-fn for_term(operation: Operation, name: &str) -> Result<Operation> {
-    match operation {
-        _ if !is_preset(name) => Ok(operation),
-        Operation::Intersect | Operation::Union => Ok(Operation::Intersect),
-        Operation::Subtract { .. } => {
-            Err(Failure::new(format!("\"- {name}\" would deny what the preset allows"))
-                .help(format!("a preset restricts a filter: write + {name}")))
-        }
-    }
 }
 
 /// A text for messages, cut if it is long.
@@ -192,9 +267,25 @@ fn shorten(text: &str) -> String {
 }
 
 impl<S> Term<S> {
-    fn parse(text: String, source: fn(&OsStr) -> Result<S>) -> Result<Term<S>> {
+    /// Parses a term after an operator.
+    fn parse(
+        operation: Operation,
+        text: String,
+        source: fn(&OsStr) -> Result<S>,
+    ) -> Result<(Operation, Term<S>)> {
         if syscalls::is_known_name(&text) {
-            return Ok(Term::Syscall(text));
+            return Ok((operation, Term::Syscall(text)));
+        }
+        if let Some(removed) = removed(operation, &text)? {
+            return Ok(removed);
+        }
+        if is_allowlist(&text) && operation != Operation::Intersect {
+            let sign = operation.sign();
+            return Err(Failure::about(
+                &text,
+                format!("a preset restricts a filter, and \"{sign}\" does not"),
+            )
+            .help(format!("to restrict, write '… ^ {text}'")));
         }
         let is_file = Path::new(&text).exists();
         let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -202,7 +293,34 @@ impl<S> Term<S> {
             Some(nearest) => Err(Failure::new(format!(
                 "\"{text}\" is neither a file nor a syscall; did you mean \"{nearest}\"?"
             ))),
-            None => source(OsStr::new(&text)).map(Term::Source),
+            None => Ok((operation, Term::Source(source(OsStr::new(&text))?))),
+        }
+    }
+}
+
+/// A syscall with the verdict that it gets when it is removed: `ptrace:ENOSYS`. `None` for other terms.
+fn removed<S>(operation: Operation, text: &str) -> Result<Option<(Operation, Term<S>)>> {
+    let Some((name, verdict)) = text.split_once(':') else { return Ok(None) };
+    if !syscalls::is_known_name(name) {
+        return Ok(None);
+    }
+    let denied = match parse_denial(verdict) {
+        Ok(denied) => denied,
+        // `socket:FILE` is a source.
+        Err(_) if FORMATS.iter().any(|(format, _)| *format == name) => return Ok(None),
+        Err(expected) => {
+            return Err(
+                Failure::new(format!("unknown verdict \"{verdict}\" in \"{text}\"")).help(expected)
+            );
+        }
+    };
+    match operation {
+        Operation::Subtract { .. } => {
+            Ok(Some((Operation::Subtract { denied: Some(denied) }, Term::Syscall(name.to_owned()))))
+        }
+        Operation::Union | Operation::Intersect => {
+            Err(Failure::new(format!("\"{text}\" has a verdict for what is denied"))
+                .help(format!("to deny the syscall, write '… - {text}'")))
         }
     }
 }
@@ -211,10 +329,22 @@ impl<S> Term<S> {
 fn operation(word: &str) -> Option<Operation> {
     match word {
         "+" => Some(Operation::Union),
-        "-" => Some(Operation::Subtract { denied: DENIED }),
-        "&" => Some(Operation::Intersect),
+        "-" => Some(Operation::Subtract { denied: None }),
+        "^" => Some(Operation::Intersect),
         _ => None,
     }
+}
+
+/// The sign for restrictions in other notations of sets.
+const NO_OPERATOR: &str = "&";
+
+fn is_operator(word: &str) -> bool {
+    operation(word).is_some() || word == NO_OPERATOR
+}
+
+fn no_operator(word: &str) -> Failure {
+    Failure::new(format!("\"{word}\" is not an operator"))
+        .help("to keep what both filters permit, write 'A ^ B'")
 }
 
 #[cfg(test)]
@@ -235,10 +365,10 @@ mod tests {
         let syscall = |name: &str| Term::Syscall(name.to_owned());
         let source = |name: &str| Term::Source(name.to_owned());
         assert_eq!(
-            parse("allow container-default + ptrace - userfaultfd & other.json"),
+            parse("allow container-default + ptrace - userfaultfd ^ other.json"),
             Some(vec![
                 (Operation::Union, syscall("ptrace")),
-                (Operation::Subtract { denied: DENIED }, syscall("userfaultfd")),
+                (Operation::Subtract { denied: None }, syscall("userfaultfd")),
                 (Operation::Intersect, source("other.json")),
             ])
         );
@@ -251,7 +381,27 @@ mod tests {
         for text in ["a+b.json", "a-b", "-", "systemd:@mount ~@swap", "a b"] {
             assert!(detect(text).is_none(), "{text}");
         }
-        for text in ["a.json +", "a.json + ptrac", "a.json + x.json -"] {
+        let removed = |text: &str| parse(&format!("a.json - {text}"));
+        for (verdict, denied) in [
+            ("ENOSYS", Verdict::errno(38)),
+            ("13", Verdict::errno(13)),
+            ("kill", Verdict::KILL_PROCESS),
+        ] {
+            let operation = Operation::Subtract { denied: Some(denied) };
+            let found = removed(&format!("socket:{verdict}"));
+            assert_eq!(found, Some(vec![(operation, syscall("socket"))]));
+        }
+        let operation = Operation::Subtract { denied: None };
+        assert_eq!(removed("socket:a.txt"), Some(vec![(operation, source("socket:a.txt"))]));
+        for text in [
+            "a.json +",
+            "a.json + ptrac",
+            "a.json + x.json -",
+            "a.json & x.json",
+            "a.json - ptrace:ENOSY",
+            "a.json + ptrace:ENOSYS",
+            "a.json + preset:pure-compute",
+        ] {
             assert!(detect(text).unwrap().is_err(), "{text}");
         }
     }

@@ -430,13 +430,12 @@ impl Filter {
 pub(super) fn warn_about_options<'a>(
     filters: impl IntoIterator<Item = &'a Filter> + Clone,
     options: &SourceOptions,
-    counts: bool,
 ) {
     if options.warns_later {
         return;
     }
     filters.clone().into_iter().for_each(Filter::warn_about_arches);
-    options.warn_about_unused("", Filter::kinds(filters), counts);
+    options.warn_about_unused("", Filter::kinds(filters));
 }
 
 /// How to give variables their values.

@@ -7,6 +7,7 @@ use callgate::formats::firecracker;
 
 use super::choosing::choose_part;
 use super::filter::Filter;
+use super::named_text::checked_text;
 use super::place::Place;
 use super::recognize::check_encoding;
 use crate::options::SourceOptions;
@@ -23,7 +24,7 @@ pub(super) fn read_thread(
     reading.thread = thread.map(str::to_owned);
     reading.choosing = choose_part;
     check_encoding(place, &bytes)?;
-    let text = place.text(bytes, "the filters of Firecracker are JSON")?;
+    let text = checked_text(place, bytes, "the filters of Firecracker are JSON", options)?;
     let profile =
         firecracker::read(&text, &reading).map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a filter of Firecracker", false);

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use callgate::formats::hidden_characters;
 use callgate::formats::kafel::Included;
 
 use super::place::Place;
 use super::referenced::{Referenced, read_referenced};
+use super::tree::Tree;
+use crate::options::SourceOptions;
 use crate::text::printable;
 
 /// The maximum size of an included file; the readers limit all files together to the same size.
@@ -13,12 +16,15 @@ const MAX_INCLUDED: u64 = 10 << 20;
 
 /// Finds the files that a policy includes, relative to the file that includes them; for standard input, relative to the
 /// current directory.
-pub(super) fn included_from(
-    place: &Place,
-) -> impl FnMut(&str, Option<&str>) -> std::result::Result<Included, String> {
+pub(super) fn included_from<'a>(
+    place: &'a Place,
+    options: &SourceOptions,
+) -> impl FnMut(&str, Option<&str>) -> std::result::Result<Included, String> + use<'a> {
+    let (tree, strict) = (Tree::of(place), options.strict);
     move |name, from| {
         // A `.` in the middle would make other names for the same file.
-        included(&directory(place, from).join(name).components().collect::<PathBuf>())
+        let path: PathBuf = directory(place, from).join(name).components().collect();
+        included_in(&tree, &path, strict)
     }
 }
 
@@ -31,12 +37,25 @@ pub(super) fn directory<'a>(place: &'a Place, from: Option<&'a str>) -> &'a Path
     from.map_or(of_source, |from| Path::new(from).parent()).unwrap_or(Path::new(""))
 }
 
+/// Reads an included file that a text names. If it is not in the tree, `strict` refuses it, and messages do not quote it.
+fn included_in(tree: &Tree, path: &Path, strict: bool) -> std::result::Result<Included, String> {
+    let refusal = tree.refusal_of(path);
+    let is_private = refusal.is_some();
+    match refusal.filter(|_| strict) {
+        Some(refusal) => Err(refusal),
+        None => Ok(Included { is_private, ..included(path, strict)? }),
+    }
+}
+
 /// Reads an included file.
-pub(super) fn included(path: &Path) -> std::result::Result<Included, String> {
+pub(super) fn included(path: &Path, strict: bool) -> std::result::Result<Included, String> {
     let Referenced { bytes, identity } = read_referenced(path, MAX_INCLUDED)?;
     let name = path.display().to_string();
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Included { name, identity, text }),
-        Err(_) => Err(format!("{} is not UTF-8 text", printable(&name))),
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(format!("{} is not UTF-8 text", printable(&name)));
+    };
+    match hidden_characters(&text).first().filter(|_| strict) {
+        Some(hidden) => Err(format!("{}:{hidden}", printable(&name))),
+        None => Ok(Included { name, identity, text, is_private: false }),
     }
 }

@@ -11,7 +11,7 @@ use crate::report::{Failure, Result};
 /// Reads a policy.
 pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) -> Result<Filter> {
     let reading = kafel::ReadOptions { identity: place.identity(), ..options.of_kafel()? };
-    let profile = kafel::read_with_includes(text, &reading, &mut included_from(place))
+    let profile = kafel::read_with_includes(text, &reading, &mut included_from(place, options))
         .map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a Kafel policy", false);
     let profile = options

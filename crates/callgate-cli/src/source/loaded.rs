@@ -96,7 +96,7 @@ impl LoadedSource {
             Loaded::Android(lists) => Stack::of(lists.read(options)?),
             Loaded::Other(source) => return source.read(options),
         };
-        Ok(checked(stack, options, false))
+        Ok(checked(stack, options))
     }
 
     /// Whether only this machine has it: the filters of a process.
@@ -176,7 +176,7 @@ impl LoadedSource {
 /// Texts whose names are in the places of rules.
 fn named(texts: &[NamedText], language: Language) -> Vec<Text<'_>> {
     let texts = texts.iter().enumerate();
-    let named = texts.map(|(index, NamedText { name, text })| Text {
+    let named = texts.map(|(index, NamedText { name, text, .. })| Text {
         index,
         name: name.clone(),
         file: Some(name.clone()),

@@ -12,7 +12,7 @@ use crate::report::{Failure, Result};
 /// Reads a policy. Its frequencies become weights.
 pub(super) fn read_policy(place: &Place, text: &str, options: &SourceOptions) -> Result<Filter> {
     let reading = minijail::ReadOptions { identity: place.identity(), ..options.of_minijail()? };
-    let policy = minijail::read_with_includes(text, &reading, &mut included_from(place))
+    let policy = minijail::read_with_includes(text, &reading, &mut included_from(place, options))
         .map_err(|errors| Failure::of(place.name(), errors))?;
     options.warn_about_containers(&place.name(), "a policy of minijail", false);
     let mut filter = Filter::of_profile(place.name(), policy.profile, options);

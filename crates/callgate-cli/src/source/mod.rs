@@ -17,7 +17,7 @@
 //! `pid:N` is the stack of filters of a process or thread, `pid:N/I` one of them ([`process`]). Analyses use the
 //! stack itself; commands that generate programs use the program to which it merges.
 //!
-//! `preset:NAME` is a preset ([`preset`]). `A + B - C` combines sources ([`expression`]).
+//! `preset:NAME` is a preset ([`preset`]). `A + B - C ^ D` combines sources ([`expression`]).
 //!
 //! Most commands need a seccomp filter; those that also take packets read a [`Subject`].
 
@@ -47,9 +47,11 @@ mod referenced;
 mod snap;
 mod socket;
 mod stack;
+mod tree;
 mod unit;
 mod violations;
 
+pub(crate) use expression::Combination;
 pub(crate) use filter::{Filter, FilterContent, failed};
 pub(crate) use loaded::{LoadedSource, Text};
 pub(crate) use named::Source;

@@ -1,19 +1,21 @@
 //! A source on the command line, `[FORMAT:]NAME`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use callgate::bpf::suggest::nearest;
 use callgate::convert::Target;
+use callgate::sets::Operation;
 use callgate::syscalls;
 use callgate_requests::source::{FORMATS, SourceFormat};
 
 use super::android::AndroidSource;
 use super::detect::{check_not_empty, detect, explain_detected};
-use super::expression::SourceExpression;
+use super::expression::{Combination, SourceExpression};
 use super::filter::{Filter, warn_about_options};
 use super::format::{ANDROID, PRESET, PROCESS, UNIT, is_word, unknown_format};
+use super::named_text::checked_text;
 use super::part::PartSource;
 use super::place::Place;
 use super::preset::PresetSource;
@@ -23,7 +25,7 @@ use super::recognize::{check_encoding, explain_input};
 use super::snap::read_snap_profile;
 use super::stack::Stack;
 use super::unit::UnitSource;
-use crate::options::{CompileOptions, SourceOptions};
+use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 use crate::text::printable;
 
@@ -117,7 +119,7 @@ impl Source {
 
     /// Reads the filters to show what they do: a process without filters allows everything. Prints warnings.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
-        Ok(checked(self.read_or_unrestricted(options)?, options, false))
+        Ok(checked(self.read_or_unrestricted(options)?, options))
     }
 
     /// Reads the filters to show what they do. Warns about the sources, but not about options.
@@ -136,18 +138,14 @@ impl Source {
             SourceKind::Combined(_) => self.read_stack(&options.without_runtime_rules())?,
             _ => self.read_stack(options)?,
         };
-        warn_about_options(&stack.filters, &options.without_those_of(target), false);
+        warn_about_options(&stack.filters, &options.without_those_of(target));
         Ok(stack)
     }
 
-    /// Reads a filter that may be compiled with these options; merges a stack into one program. A process without filters
+    /// Reads a filter to compile it; merges a stack into one program. A process without filters
     /// is an error. Prints warnings.
-    pub(crate) fn read_to_compile(
-        &self,
-        options: &SourceOptions,
-        compiling: &CompileOptions,
-    ) -> Result<Filter> {
-        checked(self.read_stack(options)?, options, compiling.has_weights()).into_filter()
+    pub(crate) fn read_to_compile(&self, options: &SourceOptions) -> Result<Filter> {
+        checked(self.read_stack(options)?, options).into_filter()
     }
 
     /// Reads two sources with the same options and with `own` ones, which take precedence, after the end of their names.
@@ -181,9 +179,9 @@ impl Source {
         options: &SourceOptions,
         own: [(&'static str, &SourceOptions); 2],
     ) -> Result<(Stack, Stack)> {
-        warn_about_options(a.filters.iter().chain(&b.filters), options, false);
+        warn_about_options(a.filters.iter().chain(&b.filters), options);
         for (stack, (suffix, own)) in [&a, &b].into_iter().zip(own) {
-            own.warn_about_unused(suffix, Filter::kinds(&stack.filters), false);
+            own.warn_about_unused(suffix, Filter::kinds(&stack.filters));
         }
         if a.endian() != b.endian() {
             return Err(Failure::new(format!(
@@ -195,35 +193,36 @@ impl Source {
         Ok((a, b))
     }
 
-    /// Reads sources that may be compiled with these options, each as a stack. Prints warnings.
-    pub(crate) fn read_each(
-        sources: &[Source],
+    /// Reads the operands of an operation. Prints warnings.
+    pub(crate) fn combine(
+        operation: Operation,
+        operands: &[OsString],
         options: &SourceOptions,
-        compiling: &CompileOptions,
-    ) -> Result<Vec<Stack>> {
+    ) -> Result<Combination> {
+        let expression = SourceExpression::of_operands(operation, operands, Source::parse)?;
+        let combination =
+            expression.load(|source: &Source| source.read_stack(options)?.into_filter())?;
+        warn_about_options(combination.filters(), options);
+        Ok(combination)
+    }
+
+    /// Reads sources, each as a stack. Prints warnings.
+    pub(crate) fn read_each(sources: &[Source], options: &SourceOptions) -> Result<Vec<Stack>> {
         let stacks: Vec<Stack> =
             sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
-        Source::check_each(&stacks, options, compiling);
+        Source::check_each(&stacks, options);
         Ok(stacks)
     }
 
     /// Warns about options as [`Source::read_each`] after it read these sources.
-    pub(crate) fn check_each(
-        stacks: &[Stack],
-        options: &SourceOptions,
-        compiling: &CompileOptions,
-    ) {
+    pub(crate) fn check_each(stacks: &[Stack], options: &SourceOptions) {
         let filters = stacks.iter().flat_map(|stack| &stack.filters);
-        warn_about_options(filters, options, compiling.has_weights());
+        warn_about_options(filters, options);
     }
 
     /// Like [`Source::read_each`], with all stacks concatenated.
-    pub(crate) fn read_all(
-        sources: &[Source],
-        options: &SourceOptions,
-        compiling: &CompileOptions,
-    ) -> Result<Vec<Filter>> {
-        let stacks = Source::read_each(sources, options, compiling)?;
+    pub(crate) fn read_all(sources: &[Source], options: &SourceOptions) -> Result<Vec<Filter>> {
+        let stacks = Source::read_each(sources, options)?;
         Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
     }
 
@@ -234,7 +233,9 @@ impl Source {
             SourceKind::Preset(preset) => preset.read(options).map(Stack::of),
             SourceKind::Process(process) => process.read(options),
             SourceKind::Unit(unit) => unit.read(options),
-            SourceKind::Combined(expression) => expression.read(filter).map(Stack::of),
+            SourceKind::Combined(expression) => {
+                expression.load(filter)?.into_filter().map(Stack::of)
+            }
             SourceKind::Part(part) => part.read(options).map(Stack::of),
             SourceKind::Android(lists) => lists.read(options).map(Stack::of),
             SourceKind::At { place, format: Some(format @ SourceFormat::Snap) } => {
@@ -258,11 +259,11 @@ impl Source {
 }
 
 /// A stack that was read with these options. Prints warnings about them.
-pub(super) fn checked(mut stack: Stack, options: &SourceOptions, counts: bool) -> Stack {
+pub(super) fn checked(mut stack: Stack, options: &SourceOptions) -> Stack {
     for filter in &mut stack.filters {
         filter.strict = options.strict;
     }
-    warn_about_options(&stack.filters, options, counts);
+    warn_about_options(&stack.filters, options);
     stack
 }
 
@@ -277,7 +278,7 @@ pub(super) fn read_stack_in(
         return read_filter(place, format, bytes, options).map(Stack::of);
     }
     check_encoding(place, &bytes)?;
-    read_snap_profile(place, &place.text(bytes, RAW_HELP)?, options)
+    read_snap_profile(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
 }
 
 /// Reads an input in a detected format.

@@ -1,8 +1,12 @@
 //! Texts that are read together, such as a unit with its drop-ins, and messages about them.
 
 use callgate::diagnostic::{Diagnostic, Position};
+use callgate::formats::diagnostics::quote::without_quotes;
+use callgate::formats::hidden_characters;
 use callgate::formats::systemd::FileMessage;
 
+use super::place::Place;
+use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
 
 /// A text that is read, and its name in messages.
@@ -10,13 +14,15 @@ use crate::report::{self, Failure, Result};
 pub(super) struct NamedText {
     pub(super) name: String,
     pub(super) text: String,
+    /// If it is not in the tree of the source: the message of --strict. Messages do not quote it then.
+    pub(super) refusal: Option<String>,
 }
 
 impl NamedText {
     /// A file that must be UTF-8; `help` is for one that is not.
     pub(super) fn of_bytes(name: String, bytes: Vec<u8>, help: &str) -> Result<NamedText> {
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(NamedText { name, text }),
+            Ok(text) => Ok(NamedText { name, text, refusal: None }),
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let valid = String::from_utf8_lossy(&error.as_bytes()[..at]);
@@ -28,11 +34,48 @@ impl NamedText {
     }
 }
 
+/// The text of a source; with --strict, an error if it is not what it looks like.
+pub(super) fn checked_text(
+    place: &Place,
+    bytes: Vec<u8>,
+    help: &str,
+    options: &SourceOptions,
+) -> Result<String> {
+    let text = place.text(bytes, help)?;
+    check_characters(&place.name(), &text, options)?;
+    Ok(text)
+}
+
+/// With --strict, fails for texts that are not what they look like, and for those that are not in the tree of the source.
+pub(super) fn check_texts(texts: &[NamedText], options: &SourceOptions) -> Result<()> {
+    texts.iter().try_for_each(|one| {
+        if let (true, Some(refusal)) = (options.strict, &one.refusal) {
+            return Err(Failure::new(refusal.clone()).help("put a copy of the file into the tree"));
+        }
+        check_characters(&one.name, &one.text, options)
+    })
+}
+
+/// With --strict, fails for a text that is not what it looks like.
+fn check_characters(name: &str, text: &str, options: &SourceOptions) -> Result<()> {
+    let hidden = if options.strict { hidden_characters(text) } else { Vec::new() };
+    if hidden.is_empty() { Ok(()) } else { Err(Failure::of(name, hidden)) }
+}
+
+/// A message without what it quotes, if it is about a text that must not be quoted.
+fn quotable(text: Option<&NamedText>, diagnostic: Diagnostic) -> Diagnostic {
+    match text {
+        Some(NamedText { refusal: Some(_), .. }) => without_quotes(diagnostic),
+        _ => diagnostic,
+    }
+}
+
 /// Prints messages, each with the name of its file.
 pub(super) fn print(texts: &[NamedText], messages: Vec<FileMessage>) {
     for FileMessage { file, diagnostic } in messages {
-        let name = texts.get(file).map_or("", |text| text.name.as_str());
-        report::warn_all(name, &[diagnostic]);
+        let text = texts.get(file);
+        let name = text.map_or("", |text| text.name.as_str());
+        report::warn_all(name, &[quotable(text, diagnostic)]);
     }
 }
 
@@ -43,7 +86,8 @@ pub(super) fn of_files(
     messages: Vec<FileMessage>,
 ) -> Vec<(String, Diagnostic)> {
     let named = |FileMessage { file, diagnostic }| {
-        (texts.get(file).map_or(name, |text| text.name.as_str()).to_owned(), diagnostic)
+        let text = texts.get(file);
+        (text.map_or(name, |text| text.name.as_str()).to_owned(), quotable(text, diagnostic))
     };
     messages.into_iter().map(named).collect()
 }
@@ -53,8 +97,9 @@ pub(super) fn failure(texts: &[NamedText], mut messages: Vec<FileMessage>) -> Fa
     let last = messages.iter().map(|message| message.file).max().unwrap_or_default();
     let of_last = messages.split_off(messages.partition_point(|message| message.file < last));
     print(texts, messages);
-    let name = texts.get(last).map_or("", |text| text.name.as_str());
-    let diagnostics: Vec<Diagnostic> =
-        of_last.into_iter().map(|message| message.diagnostic).collect();
+    let text = texts.get(last);
+    let name = text.map_or("", |text| text.name.as_str());
+    let shown = of_last.into_iter().map(|message| quotable(text, message.diagnostic));
+    let diagnostics: Vec<Diagnostic> = shown.collect();
     Failure::of(name, diagnostics)
 }

@@ -46,7 +46,7 @@ impl PresetSource {
     }
 }
 
-/// Whether a text names a preset.
-pub(super) fn is_preset(text: &str) -> bool {
-    text.strip_prefix(PRESET).is_some_and(|rest| rest.starts_with(':'))
+/// Whether a text names a preset that denies what it does not name; the others are denylists, which only restrict.
+pub(super) fn is_allowlist(text: &str) -> bool {
+    text.strip_prefix(PRESET) == Some(":pure-compute")
 }

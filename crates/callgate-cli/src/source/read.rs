@@ -12,6 +12,7 @@ use super::choosing::choose_part;
 use super::filter::Filter;
 use super::firecracker::read_thread;
 use super::lxc::read_lxc_profile;
+use super::named_text::checked_text;
 use super::place::Place;
 use super::recognize::check_encoding;
 use super::snap::read_snap_profile;
@@ -42,14 +43,19 @@ pub(super) fn read_filter(
     check_encoding(place, &bytes)?;
     match format {
         SourceFormat::Profile(dialect) => read_profile(place, dialect, bytes, None, options),
-        SourceFormat::Kafel => kafel::read_policy(place, &place.text(bytes, RAW_HELP)?, options),
+        SourceFormat::Kafel => {
+            kafel::read_policy(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
+        }
         SourceFormat::Minijail => {
-            minijail::read_policy(place, &place.text(bytes, RAW_HELP)?, options)
+            minijail::read_policy(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
         }
         SourceFormat::Firecracker => read_thread(place, bytes, None, options),
-        SourceFormat::Lxc => read_lxc_profile(place, &place.text(bytes, RAW_HELP)?, options),
+        SourceFormat::Lxc => {
+            read_lxc_profile(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
+        }
         SourceFormat::Snap => {
-            read_snap_profile(place, &place.text(bytes, RAW_HELP)?, options)?.into_filter()
+            read_snap_profile(place, &checked_text(place, bytes, RAW_HELP, options)?, options)?
+                .into_filter()
         }
         SourceFormat::Android => read_list(place, bytes, options),
         SourceFormat::Program(form) => {
@@ -75,7 +81,7 @@ pub(super) fn read_profile(
     options: &SourceOptions,
 ) -> Result<Filter> {
     check_encoding(place, &bytes)?;
-    let text = place.text(bytes, RAW_HELP)?;
+    let text = checked_text(place, bytes, RAW_HELP, options)?;
     let mut reading = options.of_profile(dialect)?;
     reading.resource = name.map(str::to_owned);
     reading.choosing = choose_part;
@@ -116,7 +122,8 @@ pub(super) fn read_program<P: Accepted>(
                 advice: "omit --endian and --arch, or give the byte order of the text",
                 machine: Arch::native(),
             };
-            let read = listing.read(&place.text(bytes, RAW_HELP)?);
+            let text = checked_text(place, bytes, RAW_HELP, options)?;
+            let read = listing.read(&text);
             let Listing { insns, endian, warnings } =
                 read.map_err(|errors| Failure::of(place.name(), errors))?;
             let program = P::from_raw(&insns).map_err(|error| not_a_program(place, &error))?;

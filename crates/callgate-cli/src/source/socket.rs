@@ -53,11 +53,11 @@ impl Source {
         match &mut filter {
             AnyFilter::Syscalls(filter) => {
                 filter.strict = options.strict;
-                warn_about_options([&*filter], options, compiling.has_weights());
+                warn_about_options([&*filter], options);
             }
             AnyFilter::Packets(filter) => {
                 let kinds = Kinds { program: true, ..Kinds::default() };
-                options.warn_about_unused("", kinds, false);
+                options.warn_about_unused("", kinds);
                 let why = "a socket filter is not compiled";
                 compiling.warn_about_given(&filter.name, why, "omit it");
             }
@@ -92,7 +92,7 @@ impl Source {
             }
             SourceKind::Combined(combination) => {
                 let filter = |source: &Source| source.read_stack(options)?.into_filter();
-                return combination.read(filter).map(AnyFilter::Syscalls);
+                return combination.load(filter)?.into_filter().map(AnyFilter::Syscalls);
             }
             SourceKind::Unit(_) if packets => {
                 return Err(no_packets("the unit".to_owned(), "a unit of systemd"));

@@ -15,10 +15,11 @@ use callgate::formats::systemd::{self, ExecSection, UnitFilter, UnitText};
 use callgate::syscalls;
 
 use super::filter::{Filter, FilterContent, Rules};
-use super::named_text::{NamedText, failure, of_files, print};
+use super::named_text::{NamedText, check_texts, failure, of_files, print};
 use super::place::{MAX_BYTES, Place};
 use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
+use super::tree::Tree;
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
 use crate::text::counted;
@@ -123,7 +124,9 @@ impl UnitSource {
 
     /// The texts of the unit and its drop-ins.
     pub(super) fn load(&self) -> Result<Vec<NamedText>> {
-        let one = |name: String, text: &str| vec![NamedText { name, text: text.to_owned() }];
+        let one = |name: String, text: &str| {
+            vec![NamedText { name, text: text.to_owned(), refusal: None }]
+        };
         match self {
             UnitSource::Text(text) => Ok(one(self.name(), text)),
             UnitSource::Content { text, .. } => Ok(one(self.name(), text)),
@@ -159,6 +162,7 @@ impl UnitSource {
         let mut reading = options.of_unit()?;
         self.check_suffix()?;
         let name = self.name();
+        check_texts(texts, options)?;
         if let UnitSource::At(Place::File(path)) = self {
             reading.section = section(path);
         }
@@ -252,7 +256,7 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let Place::File(path) = place else { return Ok(vec![read_text(place)?]) };
     if path.is_dir() {
         let mut texts = Vec::new();
-        add_drop_ins(std::slice::from_ref(path), &mut texts)?;
+        add_drop_ins(std::slice::from_ref(path), &Tree::of(place), &mut texts)?;
         if texts.is_empty() {
             return Err(Failure::about(
                 path.display().to_string(),
@@ -266,13 +270,15 @@ fn read_files(place: &Place) -> Result<Vec<NamedText>> {
     let file = template.as_ref().filter(|template| !path.exists() && template.exists());
     let mut texts = vec![read_text(&Place::File(file.unwrap_or(path).clone()))?];
     let beside = template.iter().chain([path]).map(|path| directory_beside(path));
-    add_drop_ins(&beside.filter(|beside| beside.is_dir()).collect::<Vec<_>>(), &mut texts)?;
+    let beside: Vec<_> = beside.filter(|beside| beside.is_dir()).collect();
+    let tree = Tree::of(&Place::File(file.unwrap_or(path).clone()));
+    add_drop_ins(&beside, &tree, &mut texts)?;
     Ok(texts)
 }
 
 /// Adds the files `*.conf` of directories to the text of their unit, by name, except hidden ones and directories. There may be
 /// none. Of files with the same name, the one in the last directory counts.
-fn add_drop_ins(directories: &[PathBuf], texts: &mut Vec<NamedText>) -> Result<()> {
+fn add_drop_ins(directories: &[PathBuf], tree: &Tree, texts: &mut Vec<NamedText>) -> Result<()> {
     let mut found: BTreeMap<OsString, PathBuf> = BTreeMap::new();
     for directory in directories {
         let name = || directory.display().to_string();
@@ -300,7 +306,7 @@ fn add_drop_ins(directories: &[PathBuf], texts: &mut Vec<NamedText>) -> Result<(
     }
     let mut bytes: u64 = texts.iter().map(|one| one.text.len() as u64).sum();
     for path in found.into_values() {
-        let text = read_drop_in(&path)?;
+        let text = NamedText { refusal: tree.refusal_of(&path), ..read_drop_in(&path)? };
         bytes += text.text.len() as u64;
         if bytes > MAX_BYTES {
             let message =

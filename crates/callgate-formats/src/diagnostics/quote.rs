@@ -1,5 +1,7 @@
 //! Parts of a text as a message repeats them.
 
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
+
 /// Maximum length of a quoted part, in characters.
 const LIMIT: usize = 40;
 
@@ -19,6 +21,22 @@ pub fn escape_key(key: &str) -> String {
         false => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
     };
     shorten(key).chars().map(escape).collect()
+}
+
+/// A message about a text that must not be quoted, since whoever sees the message need not be allowed to see the text: the place
+/// and the severity remain.
+pub fn without_quotes(message: Diagnostic) -> Diagnostic {
+    let what = match message.severity {
+        Severity::Error => "this is not valid",
+        Severity::Warning => "there is a warning about this",
+    };
+    Diagnostic {
+        message: format!(
+            "{what}; it is not shown, because the file is not in the tree of the source"
+        ),
+        help: String::new(),
+        ..message
+    }
 }
 
 #[cfg(test)]

@@ -102,6 +102,10 @@ impl Inclusions {
             );
             return stop(message, "include smaller files");
         }
+        if file.is_private {
+            // A file that it includes may be part of the policy again, but names in messages may come from it.
+            reports.stop_suggestions();
+        }
         Opened::Source(sources.add(file, at))
     }
 }

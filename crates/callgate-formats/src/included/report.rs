@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::sources::{Place, Sources};
 use crate::diagnostics::messages::{LIMIT, Messages};
 use crate::diagnostics::positions::Positions;
+use crate::diagnostics::quote::without_quotes;
 use crate::diagnostics::suggestions::Suggestions;
 use crate::statements::Site;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
@@ -22,6 +23,8 @@ pub(crate) struct Reports {
     warnings: usize,
     errors: usize,
     suggestions: Suggestions,
+    /// Whether known words may be private.
+    is_without_suggestions: bool,
     left_out: Option<Diagnostic>,
 }
 
@@ -64,7 +67,15 @@ impl Reports {
 
     /// The known word that is most similar to an unknown one, from a search that is made for the first unknown words only.
     pub(crate) fn nearest<T>(&mut self, search: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.is_without_suggestions {
+            return None;
+        }
         self.suggestions.find(search)
+    }
+
+    /// Makes no more suggestions, as known words may come from a text that must not be quoted.
+    pub(crate) fn stop_suggestions(&mut self) {
+        self.is_without_suggestions = true;
     }
 
     /// Whether no more errors are kept, so that their texts do not matter.
@@ -111,7 +122,10 @@ impl Reports {
             }
         };
         let mut messages = Messages::new();
-        for Report { at, other, message } in self.kept {
+        for Report { at, other, mut message } in self.kept {
+            if sources.is_private(at.source) {
+                message = without_quotes(message);
+            }
             let mut text = message.message;
             if let Some(other) = other {
                 text = text.replacen(OTHER, &show(other), 1);

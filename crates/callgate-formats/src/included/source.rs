@@ -10,6 +10,9 @@ pub struct Included {
     pub identity: String,
     /// Its text.
     pub text: String,
+    /// Whether messages must not quote the text: it is not a part of what the author of the policy gave to be read, so
+    /// whoever sees the messages need not be allowed to see it.
+    pub is_private: bool,
 }
 
 /// Finds included files: given the name in the directive, and the name of the file with the directive (`None` for the

@@ -28,6 +28,8 @@ pub(crate) struct Source {
     pub(crate) text: Rc<str>,
     /// The directive that includes it.
     pub(crate) included_at: Option<Place>,
+    /// Whether messages must not quote it.
+    pub(crate) is_private: bool,
 }
 
 /// All texts; the first is the policy.
@@ -41,23 +43,30 @@ impl Sources {
             identity: identity.map(str::to_owned),
             text: text.into(),
             included_at: None,
+            is_private: false,
         }])
     }
 
     /// Adds an included file and returns its number. The caller limits their number.
     pub(crate) fn add(&mut self, file: Included, included_at: Place) -> u16 {
-        let Included { name, identity, text } = file;
+        let Included { name, identity, text, is_private } = file;
         self.0.push(Source {
             name: Some(name),
             identity: Some(identity),
             text: text.into(),
             included_at: Some(included_at),
+            is_private,
         });
         u16::try_from(self.0.len() - 1).unwrap_or(u16::MAX)
     }
 
     pub(crate) fn get(&self, source: u16) -> Option<&Source> {
         self.0.get(usize::from(source))
+    }
+
+    /// Whether messages must not quote a text.
+    pub(crate) fn is_private(&self, source: u16) -> bool {
+        self.get(source).is_some_and(|source| source.is_private)
     }
 
     pub(crate) fn name(&self, source: u16) -> Option<&str> {

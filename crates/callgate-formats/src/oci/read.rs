@@ -50,7 +50,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
 /// let mut bases = |name: &str, _: Option<&str>| match name {
 ///     "base" => {
 ///         let (name, identity) = ("base.json".to_owned(), "base".to_owned());
-///         Ok(Included { name, identity, text: base.to_owned() })
+///         Ok(Included { name, identity, text: base.to_owned(), is_private: false })
 ///     }
 ///     _ => Err("there is no such file".to_owned()),
 /// };

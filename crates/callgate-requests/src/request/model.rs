@@ -2,6 +2,7 @@
 
 use callgate::Arch;
 use callgate::codegen::{Aim, Instructions, Model};
+use callgate::sets::Arguments;
 
 use crate::lint::Choice;
 use crate::source::SourceText;
@@ -22,8 +23,8 @@ pub enum Operation {
     Optimize { source: SourceText, compiling: Compiling },
     Merge { sources: Vec<SourceText>, compiling: Compiling },
     Explain { source: SourceText, syscalls: Vec<String> },
-    Diff { filters: [SourceText; 2], max: Option<u32> },
-    Subset { filters: [SourceText; 2], max: Option<u32> },
+    Diff { filters: [SourceText; 2], max: Option<u32>, arguments: Arguments },
+    Subset { filters: [SourceText; 2], max: Option<u32>, arguments: Arguments },
     Simulate { source: SourceText, compiling: Compiling, call: Call },
     Lint { source: SourceText, choice: Choice },
     Recording(Recorded),

@@ -7,6 +7,7 @@ use callgate::formats::syntax::keys::KeyMatching;
 use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::lint::{AllowError, Level};
+use callgate::sets::Arguments;
 
 use super::model::{Call, Operation, Recorded, Request};
 use super::options::compiling;
@@ -53,7 +54,7 @@ impl Kind {
             Kind::Compile | Kind::Template | Kind::Optimize => &["source", "options"],
             Kind::Merge => &["sources", "options"],
             Kind::Explain => &["source", "syscalls"],
-            Kind::Diff | Kind::Subset => &["a", "b", "max"],
+            Kind::Diff | Kind::Subset => &["a", "b", "max", "arguments"],
             Kind::Simulate => {
                 &["source", "options", "syscall", "args", "arch", "instruction_pointer"]
             }
@@ -135,9 +136,22 @@ fn operation(
                 Some(node) => Some(reader.integer(node, "`max`", u32::MAX.into())? as u32),
                 None => None,
             };
+            let arguments = match fields.get("arguments") {
+                Some(node) => {
+                    let known = [Arguments::Filter, Arguments::Kernel].map(|one| (one.name(), one));
+                    Some(named(reader, node, "`arguments`", &known)?)
+                }
+                None => None,
+            };
             match kind {
-                Kind::Diff => Operation::Diff { filters, max },
-                _ => Operation::Subset { filters, max },
+                Kind::Diff => {
+                    let arguments = arguments.unwrap_or(Arguments::Filter);
+                    Operation::Diff { filters, max, arguments }
+                }
+                _ => {
+                    let arguments = arguments.unwrap_or(Arguments::Kernel);
+                    Operation::Subset { filters, max, arguments }
+                }
             }
         }
         Kind::Simulate => Operation::Simulate {

@@ -25,7 +25,7 @@ pub struct Reading {
     pub enosys_above: Option<oci::EnosysAbove>,
     /// The version of systemd for units; the newest if absent.
     pub systemd: Option<SystemdVersion>,
-    /// Whether unknown syscall names are errors.
+    /// Whether unknown syscall names, and characters that make a text look like another one, are errors.
     pub strict: bool,
     /// The byte order of a program; that of the first architecture if absent.
     pub endian: Option<Endian>,

@@ -108,6 +108,9 @@ const BUILT_IN: &str = "container-default";
 pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messages> {
     let name = source.name.as_str();
     let mut own = Vec::new();
+    if source.reading.strict {
+        check_characters(source)?;
+    }
     let stack = match &source.content {
         Content::Text(text) => of_text(source, text, &mut own),
         Content::Preset(preset) => of_preset(source, preset, &mut own).map(Stack::of),
@@ -140,6 +143,21 @@ pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messa
         }
         Err(errors) => Err(own.into_iter().chain(Message::all(name, errors)).collect()),
     }
+}
+
+/// Refuses texts that are not what they look like.
+fn check_characters(source: &SourceText) -> Result<(), Messages> {
+    let own = match &source.content {
+        Content::Text(text) => Some((source.name.as_str(), text.as_str())),
+        _ => None,
+    };
+    let files = source.files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let messages = own
+        .into_iter()
+        .chain(files)
+        .flat_map(|(name, text)| Message::all(name, formats::hidden_characters(text)));
+    let messages: Messages = messages.collect();
+    if messages.is_empty() { Ok(()) } else { Err(messages) }
 }
 
 /// Gives the variables their values; without any, they remain variables.
@@ -254,7 +272,7 @@ fn files(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel:
 fn file(source: &SourceText, name: &str) -> Option<kafel::Included> {
     let names = [name, name.trim_start_matches("./")];
     let (name, text) = names.into_iter().find_map(|name| source.files.get_key_value(name))?;
-    Some(kafel::Included { name: name.clone(), identity: name.clone(), text: text.clone() })
+    Some(kafel::Included { name: name.clone(), identity: name.clone(), text: text.clone(), is_private: false })
 }
 
 /// Finds base profiles: a file with this name, or with an extension after it, as beside a resource.

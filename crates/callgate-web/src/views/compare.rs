@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{DiagramError, Func, Store};
 use callgate::explain::explain;
-use callgate::sets::{self, Operation};
+use callgate::sets;
 use callgate_html::Section;
 use callgate_html::sections::{Comparison, Subject, comparison, map};
 use callgate_requests::source::{Message, Messages, SourceText, read};
@@ -62,7 +62,7 @@ impl Order {
             return Ok(Order::Equal);
         }
         let (before, after) = (sets::permitted(store, old)?, sets::permitted(store, new)?);
-        let both = sets::combine(store, Operation::Intersect, before, after)?;
+        let both = store.highest_precedence(before, after)?;
         Ok(match (both == before, both == after) {
             (true, true) => Order::SamePermitted,
             (false, true) => Order::Stricter,

@@ -19,6 +19,7 @@ fn read_as(text: &str, files: &[(&str, &str)], options: &ReadOptions) -> Result<
             name: (*name).to_owned(),
             identity: name.trim_start_matches("./").to_owned(),
             text: (*text).to_owned(),
+            is_private: false,
         })
         .ok_or(format!("{from} names no file"))
     };
@@ -59,6 +60,41 @@ fn messages_name_the_file_and_the_directive() {
         lines(&warning.warnings),
         "1:10: in c:1:8: policy `p` is not used (add USE with its name, or remove it)"
     );
+}
+
+/// Neither errors nor warnings have words of a file that is not a part of the policy, also not at other places.
+#[test]
+fn messages_do_not_quote_a_private_file() {
+    let read = |text: &str, private: &str| {
+        let mut includes = |name: &str, _: Option<&str>| {
+            let (text, is_private) = match name {
+                "private" => (private.to_owned(), true),
+                _ => ("ALLOW { raed }".to_owned(), false),
+            };
+            Ok(Included { name: name.to_owned(), identity: name.to_owned(), text, is_private })
+        };
+        kafel::read_with_includes(text, &ReadOptions::new(Arch::X86_64), &mut includes)
+    };
+    for (private, is_suggestion) in [
+        ("hunter2=hunter2", false),
+        ("POLICY p { ALLOW { hunter2 } }", false),
+        ("POLICY hunter2 {}", true),
+    ] {
+        let name = if is_suggestion { "hunter" } else { "p" };
+        let text = format!("#include \"private\"\nUSE {name} DEFAULT KILL");
+        let messages = lines(&read(&text, private).unwrap_err());
+        assert!(!messages.contains("hunter2"), "{messages}");
+        assert!(is_suggestion || messages.contains("1:10: in private:1:"), "{messages}");
+    }
+    let text = "#include \"private\"\nALLOW { read } DEFAULT KILL";
+    let unused = read(text, "POLICY hunter2 {}").unwrap();
+    assert_eq!(
+        lines(&unused.warnings),
+        "1:10: in private:1:8: there is a warning about this; it is not shown, because the file is not in the tree of the \
+         source ()"
+    );
+    let other = lines(&read("#include \"other\"", "").unwrap_err());
+    assert!(other.contains("unknown syscall `raed`"), "{other}");
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub(crate) fn read_with(text: &str, files: &[(&str, &str)]) -> Result<MinijailPo
             name: (*name).to_owned(),
             identity: (*name).to_owned(),
             text: (*text).to_owned(),
+            is_private: false,
         })
         .ok_or(format!("{from} names no file"))
     };

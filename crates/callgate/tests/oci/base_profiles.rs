@@ -28,6 +28,7 @@ fn read_with(
             name: format!("{name}.yaml"),
             identity: (*name).to_owned(),
             text: (*text).to_owned(),
+            is_private: false,
         }),
         None => Err("there is no such file".to_owned()),
     };

@@ -31,6 +31,7 @@ fn allowed(text: &str, name: Option<&str>) -> Result<Vec<u32>, String> {
             name: "far.yaml".to_owned(),
             identity: "far".to_owned(),
             text: joined(&[CONFIG, &resource("other", "", "read"), &resource("far", "", "close")]),
+            is_private: false,
         }),
         _ => Err("there is no such file".to_owned()),
     };

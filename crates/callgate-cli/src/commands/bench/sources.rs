@@ -12,7 +12,7 @@ pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<St
     if sources.is_empty() {
         sources.push(Source::parse(BUILT_IN.as_ref())?);
     }
-    let stacks = Source::read_each(&sources, reading, &args.compiling)?;
+    let stacks = Source::read_each(&sources, reading)?;
     let native = native_arch()?;
     for stack in &stacks {
         let arches = stack.arches();

@@ -17,7 +17,7 @@ use crate::source::{BUILT_IN, FilterContent, Source};
 pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
     let start = Instant::now();
     let source = source(args)?;
-    let filter = Source::parse(source)?.read_to_compile(&args.reading.0, &args.compiling.0)?;
+    let filter = Source::parse(source)?.read_to_compile(&args.reading.0)?;
     filter.check_values()?;
     let asks_kernel =
         matches!(args.reading.0.kernel, Some(KernelArg::Running | KernelArg::Source(_)));

@@ -83,7 +83,7 @@ fn reproduces(arguments: &[&str]) -> usize {
     let args = parse::<FuzzArgs, _>(arguments);
     let outcome = search(&args).unwrap();
     let source = Source::parse(source(&args).unwrap()).unwrap();
-    let filter = source.read_to_compile(&args.reading.0, &args.compiling.0).unwrap();
+    let filter = source.read_to_compile(&args.reading.0).unwrap();
     let (forms, programs) = forms(&filter, &args.compiling.0, &mut Vec::new()).unwrap();
     let mut checked = 0;
     for form in &forms {

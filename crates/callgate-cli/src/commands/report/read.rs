@@ -18,7 +18,7 @@ pub(super) fn read(args: &ReportArgs) -> Result<Filters> {
     let Some(after) = &args.after else {
         let last = first.load()?;
         let stacks = vec![stack(&last, args)?];
-        Source::check_each(&stacks, &args.reading, &args.compiling);
+        Source::check_each(&stacks, &args.reading);
         return Ok(Filters { stacks, last });
     };
     let after = Source::parse(after)?;

@@ -61,7 +61,8 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "VERSION", help_heading = "Reading")]
     pub(super) systemd: Option<SystemdVersion>,
 
-    /// Treat unknown syscall names as errors
+    /// Refuse what could be read in two ways: unknown names of syscalls, invisible characters, and files outside of the
+    /// tree of the source (its repository, or else its directory). For gates; see docs/review.md
     #[arg(long, help_heading = "Reading")]
     pub(crate) strict: bool,
 

@@ -48,8 +48,8 @@ impl SourceOptions {
     }
 
     /// Warns about options that affect no source of these kinds; their names end with `suffix`, which is empty for the
-    /// options of all sources. `counts` tells whether counts are read, too.
-    pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds, counts: bool) {
+    /// options of all sources.
+    pub(crate) fn warn_about_unused(&self, suffix: &str, kinds: Kinds) {
         let Kinds { profile, program, unit, .. } = kinds;
         let none = |what: &str| match suffix.strip_prefix('-') {
             Some(side) => format!("filter {} is not {what}", side.to_uppercase()),
@@ -59,7 +59,6 @@ impl SourceOptions {
             ("--kernel", self.fixes_kernel()),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
-            ("--strict", self.strict && !counts),
         ];
         for (option, _) in of_profiles.into_iter().filter(|(_, given)| *given && !profile) {
             report::warn(
