@@ -24,6 +24,7 @@ mod lxc;
 mod machine;
 mod minijail;
 mod optimum;
+mod pasted_c;
 mod recording;
 mod refusals;
 mod smt;

@@ -4,7 +4,7 @@ use crate::task::Task;
 use crate::{
     binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
     hostile, kafel, kernels, libseccomp_names, libseccomp_rules, libseccomp_speed,
-    libseccomp_suite, lxc, minijail, optimum, recording, refusals, smt, snap, startup, suites,
+    libseccomp_suite, lxc, minijail, optimum, pasted_c, recording, refusals, smt, snap, startup, suites,
     systemd,
 };
 
@@ -75,6 +75,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare the reader of Kafel policies with Kafel's own compiler",
         help: kafel::HELP,
         run: kafel::run,
+    },
+    Task {
+        name: "pasted-c",
+        summary: "compare the reader of C as text with gcc",
+        help: pasted_c::HELP,
+        run: pasted_c::run,
     },
     Task {
         name: "snap",

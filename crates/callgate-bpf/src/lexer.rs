@@ -52,7 +52,7 @@ impl Token<'_> {
 
 /// The limit on tokens in a text, including line ends. A token takes 40 bytes of memory, what is made of it
 /// up to 100. The longest program that can be read has 65,536 instructions of at most 20 tokens each.
-const MAX_TOKENS: usize = 2_000_000;
+pub(crate) const MAX_TOKENS: usize = 2_000_000;
 
 /// The tokens of a text, always ending with a line end.
 ///
@@ -64,18 +64,22 @@ pub(super) fn tokens(text: &str, flavour: Flavour) -> Result<Vec<Token<'_>>, Dia
     let mut tokens: Vec<Token<'_>> = Vec::new();
     while let Some(token) = lexer.next_token() {
         if tokens.len() == MAX_TOKENS {
-            let message = format!(
-                "the text has more than {MAX_TOKENS} tokens (words, numbers, signs and line ends), the limit; {} of its {} bytes remain",
-                lexer.rest.len() + token.text.len(),
-                text.len()
-            );
-            return Err(Diagnostic::error(Some(token.position), message)
-                .help("even the longest program has fewer; check that this is the right file"));
+            let remaining = lexer.rest.len() + token.text.len();
+            return Err(too_many(token.position, remaining, text.len()));
         }
         tokens.push(token);
     }
     tokens.push(Token { kind: TokenKind::LineEnd, text: "", position: lexer.position });
     Ok(tokens)
+}
+
+/// The error about a text with more tokens than [`MAX_TOKENS`]: the place of the first that is too many, and the bytes from it on.
+pub(crate) fn too_many(position: Position, remaining: usize, length: usize) -> Diagnostic {
+    let message = format!(
+        "the text has more than {MAX_TOKENS} tokens (words, numbers, signs and line ends), the limit; {remaining} of its {length} bytes remain"
+    );
+    Diagnostic::error(Some(position), message)
+        .help("even the longest program has fewer; check that this is the right file")
 }
 
 struct Lexer<'a> {

@@ -75,82 +75,61 @@ const GO: &[(&str, u32)] = &[
     ("ExtPayloadOffset", 52), ("ExtRand", 56), ("ExtVLANProto", 60),
 ];
 
-/// What the compilers of an architecture define.
-const PREDEFINED: &[(Arch, &[&str])] = &[
-    (Arch::X86_64, &["__x86_64__", "__x86_64", "__amd64__", "__LP64__"]),
-    (Arch::X32, &["__x86_64__", "__x86_64", "__amd64__", "__ILP32__"]),
-    (Arch::X86, &["__i386__", "__i386", "i386"]),
-    (Arch::Aarch64, &["__aarch64__", "__LP64__"]),
-    (Arch::Arm, &["__arm__", "__ARM_EABI__"]),
-    (Arch::Riscv64, &["__riscv", "__LP64__"]),
-    (Arch::S390x, &["__s390x__", "__s390__", "__LP64__"]),
-    (Arch::S390, &["__s390__"]),
-    (Arch::Ppc64le, &["__powerpc64__", "__powerpc__", "__LP64__"]),
-    (Arch::Ppc64, &["__powerpc64__", "__powerpc__", "__LP64__"]),
-    (Arch::Ppc, &["__powerpc__"]),
-    (Arch::Loongarch64, &["__loongarch__", "__LP64__"]),
-    (Arch::Mips, &["__mips__"]),
-    (Arch::Mipsel, &["__mips__"]),
-    (Arch::Mips64, &["__mips__", "__mips64", "__LP64__"]),
-    (Arch::Mipsel64, &["__mips__", "__mips64", "__LP64__"]),
-    (Arch::M68k, &["__m68k__"]),
-    (Arch::Parisc, &["__hppa__"]),
-    (Arch::Parisc64, &["__hppa__", "__LP64__"]),
-    (Arch::Sh, &["__sh__"]),
-    (Arch::Sheb, &["__sh__"]),
-];
-
 impl Names {
-    /// The names of a text.
+    /// The names of a text, for the architecture that it names if that is only one.
     pub(crate) fn of(tokens: &[Token<'_>], options: &TextOptions) -> Names {
-        let named = || {
-            let mut arches = tokens
-                .iter()
-                .filter(|token| {
-                    token.kind == TokenKind::Word && token.text.starts_with("AUDIT_ARCH_")
-                })
-                .filter_map(|token| arch_of_token(token.text));
-            let first = arches.next()?;
-            arches.all(|arch| arch == first).then_some(first)
-        };
-        let suggestions = Cell::new(MAX_SUGGESTIONS);
-        Names { arch: options.arch(named), endian: options.endian(), suggestions }
+        Names::new(options.arch(|| only_arch_in(tokens)), options.endian())
     }
 
-    /// The value of a name. `is_go` selects Go's spelling of syscalls (`SYS_READ`).
+    /// The names of an architecture.
+    pub(crate) fn new(arch: Option<Arch>, endian: Endian) -> Names {
+        Names { arch, endian, suggestions: Cell::new(MAX_SUGGESTIONS) }
+    }
+
+    /// The architecture, if it is known.
+    pub(crate) fn arch(&self) -> Option<Arch> {
+        self.arch
+    }
+
+    /// The value of a name with 32 bits. `is_go` selects Go's spelling of syscalls (`SYS_READ`).
     pub(crate) fn value(&self, name: &str, is_go: bool) -> Result<Option<u32>, Missing> {
+        let value = self.integer(name, is_go)?;
+        let fits = |number: i128| u32::try_from(number).is_ok() || i32::try_from(number).is_ok();
+        Ok(value.filter(|(number, _)| fits(*number)).map(|(number, _)| number as u32))
+    }
+
+    /// The value of a name, and whether its type is `int`, or `unsigned int` for one that an `int` does not have. The types of
+    /// other constants differ between headers.
+    pub(crate) fn integer(&self, name: &str, is_go: bool) -> Result<Option<(i128, bool)>, Missing> {
         if let Some((syscall, is_upper)) = syscall(name, is_go) {
             let lower = if is_upper { syscall.to_ascii_lowercase() } else { syscall.to_owned() };
-            return self.number(name, &lower).map(Some);
+            let is_exact = self.arch != Some(Arch::X32);
+            return self.number(name, &lower).map(|number| Some((i128::from(number), is_exact)));
         }
+        let exact = |value: u32| (i128::from(value), true);
         let part =
             || CODE_PARTS.iter().find(|part| part.name == name).map(|part| u32::from(part.bits));
         let other =
             || OTHERS.iter().chain(GO).find(|(known, _)| *known == name).map(|(_, value)| *value);
         let action = || name.starts_with("SECCOMP_RET_").then(|| names::action(name)).flatten();
-        let constant = || self.arch.and_then(|arch| low_word(constants::value(arch, name)?));
+        let constant = || Some((signed(constants::value(self.arch?, name)?), false));
+        // Those of MIPS and PA-RISC differ.
+        let errno = || {
+            let usual = i128::from(errno_number(name)?);
+            Some((constant().map_or(usual, |(number, _)| number), true))
+        };
         let value = part()
-            .or_else(other)
-            .or_else(|| action().map(|verdict| verdict.0))
-            .or_else(|| arch_of_token(name).map(Arch::token))
-            .or_else(|| errno_number(name).map(u32::from))
-            .or_else(|| self.of_machine(name))
+            .map(exact)
+            .or_else(|| other().map(|value| (of_other(name, value), !name.starts_with("SKF_"))))
+            .or_else(|| action().map(|verdict| exact(verdict.0)))
+            .or_else(|| arch_of_token(name).map(|arch| exact(arch.token())))
+            .or_else(errno)
+            .or_else(|| self.of_machine(name).map(exact))
             .or_else(constant);
         if value.is_none() && self.arch.is_none() && constants::is_name(name) {
             return Err(self.no_arch(name));
         }
         Ok(value)
-    }
-
-    /// Whether the preprocessor knows a name.
-    pub(crate) fn is_defined(&self, name: &str) -> bool {
-        let predefined = || {
-            PREDEFINED.iter().any(|(arch, names)| Some(*arch) == self.arch && names.contains(&name))
-        };
-        match syscall(name, false) {
-            Some((name, _)) => self.arch.is_some_and(|arch| arch.number(name).is_some()),
-            None => predefined() || matches!(self.value(name, false), Ok(Some(_))),
-        }
     }
 
     /// The number of a syscall.
@@ -217,8 +196,23 @@ fn arch_of_token(name: &str) -> Option<Arch> {
     Arch::ALL.iter().copied().find(|arch| arch.audit_name() == name)
 }
 
-/// A constant as a word; a negative one has 64 bits in the table.
-fn low_word(value: u64) -> Option<u32> {
+/// A constant of the table, in which a negative one has 64 bits.
+fn signed(value: u64) -> i128 {
     let is_negative = value >> 31 == (1 << 33) - 1;
-    u32::try_from(value).ok().or(is_negative.then_some(value as u32))
+    if is_negative { i128::from(value as i64) } else { i128::from(value) }
+}
+
+/// The value of one of the other constants; the offsets of extensions are negative.
+fn of_other(name: &str, value: u32) -> i128 {
+    if name.starts_with("SKF_") { i128::from(value as i32) } else { i128::from(value) }
+}
+
+/// The architecture whose name a text has, if that is only one.
+pub(crate) fn only_arch_in(tokens: &[Token<'_>]) -> Option<Arch> {
+    let mut arches = tokens
+        .iter()
+        .filter(|token| token.kind == TokenKind::Word && token.text.starts_with("AUDIT_ARCH_"))
+        .filter_map(|token| arch_of_token(token.text));
+    let first = arches.next()?;
+    arches.all(|arch| arch == first).then_some(first)
 }

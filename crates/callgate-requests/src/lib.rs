@@ -42,6 +42,7 @@
 //! | `arches` | a list of architectures |
 //! | `kernel` | the kernel version for conditions of a profile; required for profiles and units |
 //! | `set` | an object from the names of variables to their values: numbers, or strings such as `0x10` and `-1` |
+//! | `define`, `undefine` | lists of macros of C, `"NAME=VALUE"`, `"NAME"`, that a program as text is read with |
 //! | `caps`, `enosys_above`, `systemd`, `strict`, `endian` | as the options of the command |
 //!
 //! `compile` and all others need the values of variables; `template` returns a program without them, whose result has the

@@ -122,8 +122,8 @@ fn of_program(insns: &[Insn], held: &[Held], options: &TextOptions) -> TextOptio
         .filter(|(insn, held)| insn.op == Op::JeqK && **held == Held::Word(ARCH) && insn.k != 0);
     let mut arches = compared.filter_map(|(insn, _)| Arch::with_token(insn.k).next());
     match arches.next() {
-        Some(arch) if arches.all(|other| other == arch) => options.with_usual_arch(arch),
-        _ => *options,
+        Some(arch) if arches.all(|other| other == arch) => options.clone().with_usual_arch(arch),
+        _ => options.clone(),
     }
 }
 

@@ -20,6 +20,7 @@
 //! [`Program::from_raw`](super::Program::from_raw) checks whether the kernel accepts the instructions.
 
 mod clean;
+mod definition;
 mod error;
 mod form;
 mod gvisor;
@@ -32,6 +33,7 @@ mod seccomp_tools;
 mod source;
 mod table;
 
+pub use definition::Definition;
 pub use linux3::from_linux3;
 pub use options::TextOptions;
 pub use parse::{parse, parse_for, parse_program, parse_with};

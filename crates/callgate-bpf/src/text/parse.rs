@@ -11,7 +11,6 @@ use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::RawInsn;
 use crate::lexer::{Flavour, Token, tokens};
-use crate::symbols::Names;
 
 /// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly
 /// without `.endian` to the halves of arguments.
@@ -76,7 +75,11 @@ pub fn parse_with(text: &str, options: &TextOptions) -> Result<(Vec<RawInsn>, En
 /// As [`parse_with`].
 pub fn parse_program(text: &str, options: &TextOptions) -> Result<TextProgram, AsmError> {
     let cleaned = clean(text);
-    read(&cleaned, options).map_err(|error| error.map(|message| cleaned.original(message)))
+    let mut program =
+        read(&cleaned, options).map_err(|error| error.map(|message| cleaned.original(message)))?;
+    program.warnings =
+        program.warnings.into_iter().map(|warning| cleaned.original(warning)).collect();
+    Ok(program)
 }
 
 fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, AsmError> {
@@ -88,6 +91,7 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
         return Err(error.into());
     }
     let is_dump = form == Form::Table && table::is_dump_of_linux3(&assembly);
+    let mut warnings = Vec::new();
     let insns = match form {
         Form::Decimal => table::decimal(text),
         Form::Table => table::named(&assembly),
@@ -98,7 +102,10 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
         Form::Source => {
             // Free the memory of the tokens of the other lexer mode.
             drop(assembly);
-            source::rows(text, |tokens| Names::of(tokens, options))
+            source::rows(text, options).map(|rows| {
+                warnings = rows.warnings;
+                rows.insns
+            })
         }
         Form::Assembly => {
             let has_reject = replace_reject(&mut assembly);
@@ -109,13 +116,13 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
     let translated = from_linux3(&insns);
     let is_of_linux3 = is_dump || translated.is_some();
     let insns = translated.unwrap_or(insns);
-    Ok(TextProgram { insns, endian, is_of_linux3, has_reject: false })
+    Ok(TextProgram { insns, endian, is_of_linux3, has_reject: false, warnings })
 }
 
 fn assembled(assembly: &[Token<'_>], options: &TextOptions) -> Result<TextProgram, AsmError> {
     let (insns, endian) = assemble_tokens(assembly, options)?;
     let insns = insns.into_iter().map(RawInsn::from).collect();
-    Ok(TextProgram { insns, endian, is_of_linux3: false, has_reject: false })
+    Ok(TextProgram { insns, endian, is_of_linux3: false, has_reject: false, warnings: Vec::new() })
 }
 
 /// Replaces the action of `return REJECT`, with which gVisor's documents abbreviate its default action, and returns whether

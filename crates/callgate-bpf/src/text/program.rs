@@ -1,6 +1,7 @@
 //! What a text is read as.
 
 use crate::data::Endian;
+use crate::diagnostic::Diagnostic;
 use crate::insn::RawInsn;
 
 /// The program of a text.
@@ -16,4 +17,6 @@ pub struct TextProgram {
     /// Whether the text has `return REJECT`, as documents about gVisor do, which was read as KILL_PROCESS: the default
     /// action of gVisor (`pkg/seccomp/seccomp.go`, `defaultAction`).
     pub has_reject: bool,
+    /// Warnings: values that are too large for their fields, as compilers warn about them.
+    pub warnings: Vec<Diagnostic>,
 }

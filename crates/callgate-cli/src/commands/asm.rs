@@ -6,7 +6,7 @@ use callgate::Endian;
 use callgate::bpf::Program;
 use clap::ValueHint;
 
-use crate::options::{EndianArg, NATIVE_ENDIAN};
+use crate::options::{EndianArg, Macros, NATIVE_ENDIAN};
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::{self, Place};
@@ -44,13 +44,16 @@ pub(crate) struct AsmArgs {
     /// The byte order of the program [default: that of .endian, otherwise of this machine]
     #[arg(long, value_name = "ORDER")]
     endian: Option<EndianArg>,
+
+    #[command(flatten)]
+    macros: Macros,
 }
 
 pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
     let place = Place::of_path(&args.file);
     let text = place.read_text("for a program as raw instructions, use `callgate disasm`")?;
     let default = args.endian.map_or(NATIVE_ENDIAN, Endian::from);
-    let (insns, endian) = source::read_text(&place, &text, default)?;
+    let (insns, endian) = source::read_text(&place, &text, default, args.macros.all())?;
     if args.endian.is_some() && endian != default {
         return Err(Failure::about(place.name(), "`.endian` contradicts --endian")
             .help("omit --endian: the text specifies the byte order"));

@@ -13,5 +13,5 @@ pub(crate) use machine::{NATIVE_ENDIAN, native_arch};
 pub(crate) use output::{DenialFormat, Format, Switch, TextFormat};
 pub(crate) use parse::{ArchParser, is_resource_name, parse_u32, parse_u64};
 pub(crate) use source::{
-    EndianArg, KernelArg, Kinds, OptionsOfA, OptionsOfB, RUNNING, SourceOptions,
+    EndianArg, KernelArg, Kinds, Macros, OptionsOfA, OptionsOfB, RUNNING, SourceOptions,
 };

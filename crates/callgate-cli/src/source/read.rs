@@ -1,5 +1,6 @@
 //! Reads the bytes of a profile or a program into a filter.
 
+use callgate::bpf::text::Definition;
 use callgate::bpf::{LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::diagnostic::Diagnostic;
 use callgate::formats::{self, oci};
@@ -121,6 +122,7 @@ pub(super) fn read_program<P: Accepted>(
                 arch: options.arch.first().copied(),
                 advice: "omit --endian and --arch, or give the byte order of the text",
                 machine: Arch::native(),
+                definitions: options.macros(),
             };
             let text = checked_text(place, bytes, RAW_HELP, options)?;
             let read = listing.read(&text);
@@ -138,9 +140,10 @@ pub(crate) fn read_text(
     place: &Place,
     text: &str,
     endian: Endian,
+    definitions: Vec<Definition>,
 ) -> Result<(Vec<RawInsn>, Endian)> {
     let machine = Arch::native();
-    let options = ListingReading { endian, is_fixed: false, arch: None, advice: "", machine };
+    let options = ListingReading { endian, is_fixed: false, arch: None, advice: "", machine, definitions };
     let listing = options.parse(text, endian, None);
     let listing = listing.map_err(|errors| Failure::of(place.name(), errors))?;
     report::warn_all(&place.name(), &listing.warnings);

@@ -27,6 +27,8 @@ const KEYS: &[KnownKey] = &[
     key("systemd"),
     key("strict"),
     key("endian"),
+    key("define"),
+    key("undefine"),
     key("set"),
 ];
 
@@ -169,6 +171,12 @@ fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Optio
     for key in ["kernel", "caps", "systemd", "enosys_above", "endian"] {
         if let Some(node) = fields.get(key) {
             of_text(reader, node, &format!("`{key}`"), |text| reading.set(key, text))?;
+        }
+    }
+    for key in ["define", "undefine"] {
+        let Some(node) = fields.get(key) else { continue };
+        for item in reader.list(node, &format!("`{key}`"))? {
+            of_text(reader, item, &format!("`{key}`"), |text| reading.set(key, text))?;
         }
     }
     if let Some(node) = fields.get("strict") {

@@ -1,6 +1,6 @@
 //! Programs as text, in any notation, and as bytes.
 
-use callgate::bpf::text::{self, TextOptions, TextProgram};
+use callgate::bpf::text::{self, Definition, TextOptions, TextProgram};
 use callgate::bpf::{LongProgram, RawInsn};
 use callgate::diagnostic::Diagnostic;
 use callgate::{Arch, Endian};
@@ -8,7 +8,7 @@ use callgate::{Arch, Endian};
 use super::arches::arches_in;
 
 /// How a program as text is read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ListingReading {
     /// The byte order, unless the text tells another.
     pub endian: Endian,
@@ -20,6 +20,8 @@ pub struct ListingReading {
     pub advice: &'static str,
     /// The machine, whose names are read if the text is for no architecture.
     pub machine: Option<Arch>,
+    /// Macros of C that are defined, or not, before the text is read.
+    pub definitions: Vec<Definition>,
 }
 
 /// A program as text after it was read.
@@ -65,7 +67,7 @@ impl ListingReading {
         endian: Endian,
         arch: Option<Arch>,
     ) -> Result<Listing, Vec<Diagnostic>> {
-        let mut options = TextOptions::new(endian);
+        let mut options = TextOptions::new(endian).with_definitions(self.definitions.clone());
         if let Some(arch) = arch {
             options = options.with_arch(arch);
         }
@@ -104,7 +106,7 @@ pub fn from_linux3(bytes: &[u8], endian: Endian) -> Option<(Vec<RawInsn>, Diagno
 
 /// Warnings about what reading changed in a program.
 fn listing_warnings(program: &TextProgram) -> Vec<Diagnostic> {
-    let mut warnings = Vec::new();
+    let mut warnings = program.warnings.clone();
     if program.is_of_linux3 {
         warnings.push(linux3_warning());
     }

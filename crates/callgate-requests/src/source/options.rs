@@ -1,5 +1,6 @@
 //! How sources are read: the options of each reader.
 
+use callgate::bpf::text::Definition;
 use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, SystemdVersion};
 use callgate::formats::{
@@ -29,6 +30,8 @@ pub struct Reading {
     pub strict: bool,
     /// The byte order of a program; that of the first architecture if absent.
     pub endian: Option<Endian>,
+    /// Macros of C that are defined, or not, before a program as text is read.
+    pub definitions: Vec<Definition>,
     /// Whether the rules as the text states them are kept.
     pub statements: bool,
 }
@@ -45,6 +48,7 @@ impl Reading {
             systemd: None,
             strict: false,
             endian: None,
+            definitions: Vec::new(),
             statements: false,
         }
     }

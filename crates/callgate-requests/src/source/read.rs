@@ -416,6 +416,7 @@ fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -
         arch: reading.arches.first().copied(),
         advice: "omit the architectures and the byte order, or give that of the text",
         machine: Some(reading.machine),
+        definitions: reading.definitions.clone(),
     };
     let Listing { insns, endian, warnings: own } = listing.read(text)?;
     warnings.extend(own);

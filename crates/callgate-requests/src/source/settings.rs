@@ -1,6 +1,7 @@
 //! How sources are read, as settings with a key and a text. Requests and typed interfaces share them.
 
 use callgate::bpf::suggest::nearest;
+use callgate::bpf::text::Definition;
 use callgate::diagnostic::Diagnostic;
 use callgate::formats::oci::EnosysAbove;
 use callgate::{Arch, Endian};
@@ -25,6 +26,8 @@ const OF_SOURCE: &[&str] = &[
     "systemd",
     "strict",
     "endian",
+    "define",
+    "undefine",
 ];
 
 /// The value of a name in a list; `what` is given, for messages.
@@ -78,7 +81,7 @@ impl Format {
 
 impl Reading {
     /// Changes a setting. The keys are those of a source in a request; `arches` is a list with commas, `strict` is `true` or
-    /// `false`, and `machine` is an architecture.
+    /// `false`, and `machine` is an architecture. Each `define` and `undefine` adds a macro.
     ///
     /// # Errors
     /// For an unknown key or value.
@@ -107,6 +110,15 @@ impl Reading {
             "endian" => {
                 let known = [("little", Endian::Little), ("big", Endian::Big)];
                 self.endian = Some(named("`endian`", value, &known)?);
+            }
+            "define" | "undefine" => {
+                let read = if key == "define" {
+                    Definition::new(value)
+                } else {
+                    Definition::undefined(value)
+                };
+                let wrong = |error| Diagnostic::error(None, format!("`{key}`: {error}"));
+                self.definitions.push(read.map_err(wrong)?);
             }
             _ => return Err(unknown(key, OF_SOURCE)),
         }

@@ -1,44 +1,159 @@
-//! Conditions of the preprocessor: `#if`, `#elif`.
+//! Conditions of the preprocessor: `#if`, `#elif`, `#ifdef`.
 
+use super::super::error::error;
 use super::cursor::{Cursor, Result};
-use super::expand::Macros;
 use super::expression::{Terms, expression};
-use crate::diagnostic::Position;
-use crate::lexer::{Token, TokenKind};
+use super::integer::{Type, Value};
+use super::language::Language;
+use super::literal::Literals;
+use super::predefined::{Defined, defined, is_sometimes_defined};
+use super::types::Types;
+use crate::diagnostic::{Diagnostic, Position};
+use crate::lexer::{Token, TokenKind, quote};
 use crate::symbols::Names;
 
-/// Whether a condition holds.
-pub(super) fn holds<'t, 'a>(
-    tokens: &'t [Token<'a>],
-    end: Position,
-    macros: &Macros<'t, 'a>,
-    names: &Names,
-) -> Result<bool> {
-    let mut cursor = Cursor::new(tokens, end);
-    let value = expression(&mut cursor, &mut Values { macros, names })?;
-    if cursor.peek().is_some() {
-        return cursor.fail("the end of the condition");
+/// What a condition is.
+pub(super) enum Truth {
+    Holds(bool),
+    /// It depends on what is not known.
+    Open(Diagnostic),
+}
+
+/// What conditions ask about names.
+pub(super) struct Conditions<'c, 'n> {
+    /// What the text says about a name: `None` if nothing.
+    pub(super) of_text: &'c dyn Fn(&str) -> Option<bool>,
+    pub(super) names: &'n Names,
+    pub(super) literals: Literals,
+    /// What the condition depends on.
+    open: Option<Diagnostic>,
+}
+
+impl<'c, 'n> Conditions<'c, 'n> {
+    pub(super) fn new(
+        of_text: &'c dyn Fn(&str) -> Option<bool>,
+        names: &'n Names,
+        literals: Literals,
+    ) -> Self {
+        Conditions {
+            of_text,
+            names,
+            literals: Literals { in_condition: true, ..literals },
+            open: None,
+        }
     }
-    Ok(value != 0)
+
+    /// Whether an expression holds. Its macros are expanded; `end` is the position after it.
+    pub(super) fn holds(mut self, tokens: &[Token<'_>], end: Position) -> Result<Truth> {
+        let mut cursor = Cursor::new(tokens, end);
+        let value = expression(&mut cursor, &mut self)?;
+        if cursor.peek().is_some() {
+            return cursor.fail("the end of the condition");
+        }
+        Ok(match (value.is_zero(), self.open) {
+            (Some(is_zero), _) => Truth::Holds(!is_zero),
+            (None, Some(open)) => Truth::Open(open),
+            (None, None) => return cursor.fail("a value that does not depend on a type"),
+        })
+    }
+
+    /// Whether a name is defined.
+    pub(super) fn is_defined(mut self, name: Token<'_>) -> Truth {
+        match (self.defined(name), self.open) {
+            (None, Some(open)) => Truth::Open(open),
+            (holds, _) => Truth::Holds(holds.unwrap_or(false)),
+        }
+    }
+
+    fn defined(&mut self, name: Token<'_>) -> Option<bool> {
+        if let Some(known) = (self.of_text)(name.text) {
+            return Some(known);
+        }
+        match self.known(name.text) {
+            Defined::No => Some(false),
+            Defined::As(..) if is_sometimes_defined(name.text, self.names) => {
+                self.ask(name, "is defined by some headers only");
+                None
+            }
+            Defined::As(..) | Defined::Somehow => Some(true),
+            Defined::Open => {
+                self.ask(name, "is not defined in this text");
+                None
+            }
+            Defined::OfArch => {
+                self.ask_arch(name);
+                None
+            }
+        }
+    }
+
+    fn known(&self, name: &str) -> Defined {
+        defined(name, self.names, self.literals.model)
+    }
+
+    fn ask(&mut self, name: Token<'_>, why: &str) {
+        let message = format!("{} {why}, and decides which lines apply", quote(name.text));
+        let name_ = name.text;
+        self.open.get_or_insert_with(|| {
+            error(name.position, message).help(format!(
+                "choose with --define {name_}, --define {name_}=VALUE or --undefine {name_}"
+            ))
+        });
+    }
+
+    fn ask_arch(&mut self, name: Token<'_>) {
+        let message =
+            format!("whether {} is defined depends on the architecture", quote(name.text));
+        self.open.get_or_insert_with(|| {
+            error(name.position, message)
+                .help("choose the architecture that this program is for (--arch)")
+        });
+    }
+
+    /// The value of a name that is not a macro of the text.
+    fn of_name<'a>(&mut self, name: Token<'a>, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
+        let zero = Value::of(0, Type::LONG_LONG);
+        if cursor.starts(&['(']) {
+            if !name.text.starts_with("__has_") {
+                let message =
+                    format!("{} is called here, but not defined in this text", quote(name.text));
+                return Err(error(name.position, message));
+            }
+            self.open.get_or_insert_with(|| {
+                let message =
+                    format!("{} depends on the compiler and its headers", quote(name.text));
+                error(name.position, message)
+            });
+            cursor.skip_parentheses()?;
+            return Ok(Value::unknown());
+        }
+        // The name of a macro with parameters, or what `#undef` removed.
+        if (self.of_text)(name.text).is_some() {
+            return Ok(zero);
+        }
+        match self.known(name.text) {
+            Defined::No => Ok(zero),
+            Defined::As(number, kind) if kind.is_signed() => Ok(Value::of(number, Type::LONG_LONG)),
+            Defined::As(number, _) => Ok(Value::of(number, Type::UNSIGNED_LONG_LONG)),
+            Defined::Somehow | Defined::Open => {
+                self.ask(name, "has no value that is known here");
+                Ok(Value::unknown())
+            }
+            Defined::OfArch => {
+                self.ask_arch(name);
+                Ok(Value::unknown())
+            }
+        }
+    }
 }
 
-/// Whether a name is defined.
-pub(super) fn is_defined(name: &str, macros: &Macros<'_, '_>, names: &Names) -> bool {
-    macros.contains_key(name) || names.is_defined(name)
-}
-
-struct Values<'m, 't, 'a> {
-    macros: &'m Macros<'t, 'a>,
-    names: &'m Names,
-}
-
-impl<'a> Terms<'a> for Values<'_, '_, 'a> {
-    fn term(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<u32> {
+impl<'a> Terms<'a> for Conditions<'_, '_> {
+    fn term(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
         let Some(token) = cursor.peek() else { return cursor.fail("a condition") };
         match token.kind {
-            TokenKind::Number(Ok(value)) => {
+            TokenKind::Number(_) => {
                 cursor.next();
-                Ok(value)
+                self.literals.value(token.text).map_err(|message| error(token.position, message))
             }
             TokenKind::Word if token.text == "defined" => {
                 cursor.next();
@@ -50,30 +165,24 @@ impl<'a> Terms<'a> for Values<'_, '_, 'a> {
                 if in_parentheses {
                     cursor.expect(')')?;
                 }
-                Ok(u32::from(is_defined(name.text, self.macros, self.names)))
+                Ok(match self.defined(name) {
+                    Some(holds) => Value::of(i128::from(holds), Type::LONG_LONG),
+                    None => Value::unknown(),
+                })
             }
             TokenKind::Word => {
                 cursor.next();
-                Ok(self.of_name(token.text))
+                self.of_name(token, cursor)
             }
             _ => cursor.fail("a number or a name"),
         }
     }
-}
 
-impl Values<'_, '_, '_> {
-    /// The value of a macro that is a number, or of a constant. Other names are 0, and what a compiler predefines is 1.
-    fn of_name(&self, name: &str) -> u32 {
-        let number = |known: &super::expand::Macro<'_, '_>| match known.body {
-            [Token { kind: TokenKind::Number(Ok(value)), .. }] => Some(*value),
-            _ => None,
-        };
-        match self.macros.get(name) {
-            Some(known) => number(known).unwrap_or(0),
-            None => match self.names.value(name, false) {
-                Ok(Some(value)) => value,
-                _ => u32::from(self.names.is_defined(name)),
-            },
-        }
+    fn types(&self) -> Option<&Types<'a>> {
+        None
+    }
+
+    fn language(&self) -> Language {
+        Language::C
     }
 }

@@ -74,6 +74,21 @@ impl<'t, 'a> Cursor<'t, 'a> {
         Err(error(self.position(), format!("expected {expected}{found}")))
     }
 
+    /// Skips parentheses and what is in them.
+    pub(super) fn skip_parentheses(&mut self) -> Result<()> {
+        self.expect('(')?;
+        let mut open = 1usize;
+        while open > 0 {
+            match self.next() {
+                Some(token) if token.is('(') => open += 1,
+                Some(token) if token.is(')') => open -= 1,
+                Some(_) => {}
+                None => return self.fail("`)`"),
+            }
+        }
+        Ok(())
+    }
+
     /// Skips to the brace that closes an open one.
     pub(super) fn skip_braces(&mut self) -> Result<()> {
         let mut open = 1usize;

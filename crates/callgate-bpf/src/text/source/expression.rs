@@ -1,152 +1,278 @@
-//! Expressions of C: operators and parentheses around terms.
+//! Expressions: operators and parentheses around terms, with the precedence and the integers of the language.
 
 use super::super::error::error;
 use super::cursor::{Cursor, Result};
-use crate::lexer::{Token, TokenKind};
+use super::integer::{Binary, Sure, Type, Value};
+use super::language::Language;
+use super::types::Types;
+use crate::lexer::TokenKind;
 
 /// How deep parentheses and operators may be nested.
 const MAX_DEPTH: u32 = 50;
 
 /// Reads a term: a number or a name.
 pub(super) trait Terms<'a> {
-    fn term(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<u32>;
+    fn term(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value>;
+
+    /// The types of casts; `None` if there are no casts, in conditions of the preprocessor.
+    fn types(&self) -> Option<&Types<'a>>;
+
+    fn language(&self) -> Language;
+
+    /// The type of truth values.
+    fn int(&self) -> Type {
+        match self.types() {
+            Some(_) => Type::INT,
+            None => Type::LONG_LONG,
+        }
+    }
 }
 
-/// A binary operator: its characters, its level, which is higher if it binds more tightly, and what it computes.
-type Operator = (&'static [char], u32, fn(u32, u32) -> u32);
-
-const OPERATORS: &[Operator] = &[
-    (&['|', '|'], 1, |a, b| u32::from(a != 0 || b != 0)),
-    (&['&', '&'], 2, |a, b| u32::from(a != 0 && b != 0)),
-    (&['=', '='], 6, |a, b| u32::from(a == b)),
-    (&['!', '='], 6, |a, b| u32::from(a != b)),
-    (&['<', '<'], 8, |a, b| a.checked_shl(b).unwrap_or(0)),
-    (&['>', '>'], 8, |a, b| a.checked_shr(b).unwrap_or(0)),
-    (&['<', '='], 7, |a, b| u32::from(a <= b)),
-    (&['>', '='], 7, |a, b| u32::from(a >= b)),
-    (&['<'], 7, |a, b| u32::from(a < b)),
-    (&['>'], 7, |a, b| u32::from(a > b)),
-    (&['|'], 3, |a, b| a | b),
-    (&['^'], 4, |a, b| a ^ b),
-    (&['&'], 5, |a, b| a & b),
-    (&['+'], 9, u32::wrapping_add),
-    (&['-'], 9, u32::wrapping_sub),
-    (&['*'], 10, u32::wrapping_mul),
+/// The characters of binary operators, longer ones first.
+const OPERATORS: &[(&[char], Binary)] = &[
+    (&['|', '|'], Binary::Or),
+    (&['&', '&'], Binary::And),
+    (&['=', '='], Binary::Equal),
+    (&['!', '='], Binary::NotEqual),
+    (&['<', '<'], Binary::ShiftLeft),
+    (&['>', '>'], Binary::ShiftRight),
+    (&['<', '='], Binary::LessEqual),
+    (&['>', '='], Binary::GreaterEqual),
+    (&['&', '^'], Binary::BitClear),
+    (&['<'], Binary::Less),
+    (&['>'], Binary::Greater),
+    (&['|'], Binary::BitOr),
+    (&['^'], Binary::BitXor),
+    (&['&'], Binary::BitAnd),
+    (&['+'], Binary::Add),
+    (&['-'], Binary::Subtract),
+    (&['*'], Binary::Multiply),
+    (&['/'], Binary::Divide),
+    (&['%'], Binary::Remainder),
 ];
 
-/// Reads an expression. Its arithmetic has 32 bits.
+/// How tightly an operator binds, from 1; `None` if the language does not have it.
+fn level(operator: Binary, language: Language) -> Option<u32> {
+    use Binary::{
+        Add, And, BitAnd, BitClear, BitOr, BitXor, Divide, Equal, Greater, GreaterEqual, Less,
+        LessEqual, Multiply, NotEqual, Or, Remainder, ShiftLeft, ShiftRight, Subtract,
+    };
+    let levels: &[&[Binary]] = match language {
+        Language::C => &[
+            &[Or],
+            &[And],
+            &[BitOr],
+            &[BitXor],
+            &[BitAnd],
+            &[Equal, NotEqual],
+            &[Less, LessEqual, Greater, GreaterEqual],
+            &[ShiftLeft, ShiftRight],
+            &[Add, Subtract],
+            &[Multiply, Divide, Remainder],
+        ],
+        Language::Rust => &[
+            &[BitOr],
+            &[BitXor],
+            &[BitAnd],
+            &[ShiftLeft, ShiftRight],
+            &[Add, Subtract],
+            &[Multiply, Divide, Remainder],
+        ],
+        Language::Go => &[
+            &[Add, Subtract, BitOr, BitXor],
+            &[Multiply, Divide, Remainder, ShiftLeft, ShiftRight, BitAnd, BitClear],
+        ],
+    };
+    let found = levels.iter().zip(1..).find(|(level, _)| level.contains(&operator));
+    found.map(|(_, number)| number)
+}
+
+/// Reads an expression.
 pub(super) fn expression<'a>(
     cursor: &mut Cursor<'_, 'a>,
     terms: &mut impl Terms<'a>,
-) -> Result<u32> {
-    binary(cursor, terms, 0, 0)
+) -> Result<Value> {
+    Parser { cursor, terms, is_skipped: false }.conditional(0)
 }
 
-/// The operand on the right of an operator of this level, and everything that binds more tightly. The recursion ends at
-/// [`MAX_DEPTH`].
-fn binary<'a>(
-    cursor: &mut Cursor<'_, 'a>,
-    terms: &mut impl Terms<'a>,
-    level: u32,
-    depth: u32,
-) -> Result<u32> {
-    if depth > MAX_DEPTH {
-        let message = format!("this expression is nested more than {MAX_DEPTH} times, the limit");
-        return Err(error(cursor.position(), message));
-    }
-    let mut value = unary(cursor, terms, depth)?;
-    loop {
-        // A negative number after a value is a subtraction: `5 -1`.
-        let minus = cursor.peek().is_some_and(|token| {
-            matches!(token.kind, TokenKind::Number(_)) && token.text.starts_with('-')
-        });
-        if minus && level < 9 {
-            value = value.wrapping_add(unary(cursor, terms, depth)?);
-            continue;
+/// A parser; its recursion ends at [`MAX_DEPTH`].
+struct Parser<'p, 't, 'a, T> {
+    cursor: &'p mut Cursor<'t, 'a>,
+    terms: &'p mut T,
+    /// Whether the value of what is read does not matter: after `0 &&` and `1 ||`.
+    is_skipped: bool,
+}
+
+impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
+    /// `a ? b : c`, or what binds more tightly.
+    fn conditional(&mut self, depth: u32) -> Result<Value> {
+        let condition = self.binary(0, depth)?;
+        let position = self.cursor.position();
+        if self.terms.language() != Language::C || !self.cursor.take('?') {
+            return Ok(condition);
         }
-        let Some((marks, own, apply)) =
-            OPERATORS.iter().find(|(marks, _, _)| cursor.starts(marks)).filter(|op| op.1 > level)
-        else {
-            return Ok(value);
+        let holds = self.conditional(depth + 1)?;
+        self.cursor.expect(':')?;
+        let fails = self.conditional(depth + 1)?;
+        // The common type of both is that of their sum.
+        let zero = |value: Value| Value { number: 0, sure: Sure::Yes, ..value };
+        let int = self.terms.int();
+        let sum = zero(holds).apply(Binary::Add, zero(fails), int);
+        let kind = sum.map_err(|message| error(position, message))?.kind;
+        let chosen = match condition.is_zero() {
+            Some(is_zero) => {
+                if is_zero {
+                    fails
+                } else {
+                    holds
+                }
+            }
+            None if condition.sure == Sure::No => return Ok(Value::unknown()),
+            None => return Err(error(position, "this condition depends on a type".to_owned())),
         };
-        cursor.skip(marks.len());
-        value = apply(value, binary(cursor, terms, *own, depth + 1)?);
+        Ok(kind.map_or(chosen, |kind| {
+            let is_sure = holds.sure.max(fails.sure) == Sure::Yes;
+            let chosen = Value { sure: if is_sure { Sure::Yes } else { Sure::Low }, ..chosen };
+            chosen.converted_to_wider(kind)
+        }))
     }
-}
 
-fn unary<'a>(cursor: &mut Cursor<'_, 'a>, terms: &mut impl Terms<'a>, depth: u32) -> Result<u32> {
-    if skip_cast(cursor) {
-        return unary_after(cursor, terms, depth, |value| value);
-    }
-    if cursor.take('~') {
-        return unary_after(cursor, terms, depth, |value| !value);
-    }
-    if cursor.take('!') {
-        return unary_after(cursor, terms, depth, |value| u32::from(value == 0));
-    }
-    if cursor.take('-') {
-        return unary_after(cursor, terms, depth, u32::wrapping_neg);
-    }
-    let value = if cursor.take('(') {
-        let value = binary(cursor, terms, 0, depth + 1)?;
-        cursor.expect(')')?;
-        value
-    } else {
-        terms.term(cursor)?
-    };
-    // `as u32` of Rust.
-    while cursor.take_word("as") {
-        cursor.next();
-    }
-    Ok(value)
-}
-
-fn unary_after<'a>(
-    cursor: &mut Cursor<'_, 'a>,
-    terms: &mut impl Terms<'a>,
-    depth: u32,
-    apply: impl Fn(u32) -> u32,
-) -> Result<u32> {
-    if depth > MAX_DEPTH {
-        return binary(cursor, terms, 0, depth);
-    }
-    Ok(apply(unary(cursor, terms, depth + 1)?))
-}
-
-/// The names of the types of integers.
-const TYPES: &[&str] = &[
-    "int", "unsigned", "signed", "long", "short", "char", "const", "__u8", "__u16", "__u32",
-    "__u64", "__s32", "u8", "u16", "u32", "u64", "i32", "i64", "usize", "uint", "uint8", "uint16",
-    "uint32", "uint64", "int32", "int64", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "int32_t",
-    "int64_t", "size_t", "c_uint", "c_int",
-];
-
-/// Whether a token is a word of the name of a type.
-pub(super) fn is_type(token: &Token<'_>) -> bool {
-    token.kind == TokenKind::Word && TYPES.contains(&token.text)
-}
-
-/// Skips `(unsigned int)`, or the name of a type before a parenthesis: `uint32(…)`, `u32::from(…)`.
-fn skip_cast(cursor: &mut Cursor<'_, '_>) -> bool {
-    let rest = cursor.rest();
-    if let [name, open, ..] = rest {
-        if is_type(name) && open.is('(') {
-            cursor.next();
-            return true;
+    /// The operand on the right of an operator of this level, and everything that binds more tightly.
+    fn binary(&mut self, least: u32, depth: u32) -> Result<Value> {
+        self.check(depth)?;
+        let language = self.terms.language();
+        let mut value = self.cast(depth)?;
+        loop {
+            let found = OPERATORS.iter().find_map(|(marks, operator)| {
+                let level = level(*operator, language)?;
+                (self.cursor.starts(marks)).then_some((marks.len(), *operator, level))
+            });
+            let Some((length, operator, level)) = found.filter(|found| found.2 > least) else {
+                return Ok(value);
+            };
+            let position = self.cursor.position();
+            self.cursor.skip(length);
+            let was_skipped = self.is_skipped;
+            let decides = match operator {
+                Binary::Or => value.is_zero() == Some(false),
+                Binary::And => value.is_zero() == Some(true),
+                _ => false,
+            };
+            self.is_skipped |= decides;
+            let other = self.binary(level, depth + 1)?;
+            self.is_skipped = was_skipped;
+            value = match value.apply(operator, other, self.terms.int()) {
+                Ok(value) => value,
+                Err(_) if self.is_skipped => Value::of(0, self.terms.int()),
+                Err(message) => return Err(error(position, message)),
+            };
         }
     }
-    if let [name, first, second, from, open, ..] = rest {
-        let is_path = first.is(':') && second.is(':') && from.is_word("from");
-        if is_type(name) && is_path && open.is('(') {
-            cursor.skip(4);
-            return true;
+
+    fn check(&self, depth: u32) -> Result<()> {
+        if depth > MAX_DEPTH {
+            let message =
+                format!("this expression is nested more than {MAX_DEPTH} times, the limit");
+            return Err(error(self.cursor.position(), message));
+        }
+        Ok(())
+    }
+
+    /// A value with the conversions of Rust after it: `x as u32`.
+    fn cast(&mut self, depth: u32) -> Result<Value> {
+        let mut value = self.unary(depth)?;
+        while self.terms.language() == Language::Rust && self.cursor.take_word("as") {
+            while matches!(self.cursor.rest(), [_, first, second, ..] if first.is(':') && second.is(':'))
+            {
+                self.cursor.skip(3);
+            }
+            value = match self.type_here() {
+                Some((kind, words)) => {
+                    self.cursor.skip(words);
+                    value.converted(kind)
+                }
+                None => return self.cursor.fail("the name of a type of integers"),
+            };
+        }
+        Ok(value)
+    }
+
+    fn unary(&mut self, depth: u32) -> Result<Value> {
+        self.check(depth)?;
+        let language = self.terms.language();
+        if let Some((kind, length, is_call)) = self.conversion() {
+            let position = self.cursor.position();
+            self.cursor.skip(length);
+            let value = match is_call {
+                false => self.unary(depth + 1)?,
+                true => {
+                    self.cursor.expect('(')?;
+                    let value = self.conditional(depth + 1)?;
+                    self.cursor.expect(')')?;
+                    value
+                }
+            };
+            // `u32::from` and conversions of constants in Go keep the value.
+            if language != Language::C && !kind.holds(value.number) {
+                return Err(error(position, "the value does not fit into this type".to_owned()));
+            }
+            return Ok(value.converted(kind));
+        }
+        let complement = match language {
+            Language::C => '~',
+            Language::Rust => '!',
+            Language::Go => '^',
+        };
+        if self.cursor.take(complement) {
+            return Ok(self.unary(depth + 1)?.negated(true));
+        }
+        if language == Language::C && self.cursor.take('!') {
+            let int = self.terms.int();
+            return Ok(self.unary(depth + 1)?.not(int));
+        }
+        if self.cursor.take('-') {
+            return Ok(self.unary(depth + 1)?.negated(false));
+        }
+        if self.cursor.take('+') {
+            return Ok(self.unary(depth + 1)?.negated(true).negated(true));
+        }
+        if self.cursor.take('(') {
+            let value = self.conditional(depth + 1)?;
+            self.cursor.expect(')')?;
+            return Ok(value);
+        }
+        self.terms.term(self.cursor)
+    }
+
+    /// The type whose name begins here, and its words.
+    fn type_here(&self) -> Option<(Type, usize)> {
+        self.terms.types()?.named(self.cursor.rest())
+    }
+
+    /// The type of a conversion that begins here, the number of its tokens, and whether it is written like a call:
+    /// `(unsigned int)`, `uint32(…)`, `u32::from(…)`.
+    fn conversion(&self) -> Option<(Type, usize, bool)> {
+        let types = self.terms.types()?;
+        let rest = self.cursor.rest();
+        let is_c = self.terms.language() == Language::C;
+        match rest {
+            [open, inside @ ..] if open.is('(') && is_c => {
+                let (kind, words) = types.named(inside)?;
+                inside.get(words)?.is(')').then_some((kind, words + 2, false))
+            }
+            [name, open, ..] if open.is('(') && name.kind == TokenKind::Word => {
+                Some((types.named(rest.get(..1)?)?.0, 1, true))
+            }
+            [name, first, second, from, open, ..]
+                if first.is(':')
+                    && second.is(':')
+                    && from.text == "from"
+                    && open.is('(')
+                    && !is_c =>
+            {
+                Some((types.named(std::slice::from_ref(name))?.0, 4, true))
+            }
+            _ => None,
         }
     }
-    let Some((open, inside)) = rest.split_first() else { return false };
-    let words = inside.iter().take(4).take_while(|token| is_type(token)).count();
-    let is_cast = open.is('(') && words > 0 && inside.get(words).is_some_and(|close| close.is(')'));
-    if is_cast {
-        cursor.skip(words + 2);
-    }
-    is_cast
 }

@@ -1,56 +1,122 @@
 //! The value of a field of an instruction.
 
+use std::collections::HashMap;
+
 use super::super::error::error;
 use super::cursor::{Cursor, Result};
 use super::expression::{Terms, expression};
+use super::integer::{Type, Value};
+use super::language::Language;
+use super::literal::Literals;
 use super::parameters::{Parameter, Parameters};
+use super::predefined::{Defined, defined};
+use super::types::Types;
 use crate::data::Endian;
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{BadNumber, Token, TokenKind, quote};
+use crate::lexer::{Token, TokenKind, quote};
 use crate::symbols::{Missing, Names};
+
+/// The values of the enumerators and constants that a text declares; `None` for what else it declares.
+pub(super) type Constants<'a> = HashMap<&'a str, Option<Value>>;
+
+/// What the values of fields are read with.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'n, 'a> {
+    pub(super) names: &'n Names,
+    pub(super) types: &'n Types<'a>,
+    pub(super) literals: Literals,
+    pub(super) constants: &'n Constants<'a>,
+}
 
 /// Reads the values of fields.
 pub(super) struct Fields<'n, 't, 'a> {
-    names: &'n Names,
+    context: Context<'n, 'a>,
     /// `None` while the argument of a function is read.
     pub(super) parameters: Option<Parameters<'t, 'a>>,
+    /// Values that are too large for their fields.
+    pub(super) warnings: Vec<Diagnostic>,
 }
 
+/// How many warnings are kept.
+const MAX_WARNINGS: usize = 20;
+
 impl<'n, 't, 'a> Fields<'n, 't, 'a> {
-    pub(super) fn new(names: &'n Names, tokens: &'t [Token<'a>]) -> Self {
-        Fields { names, parameters: Some(Parameters::new(tokens)) }
+    pub(super) fn new(context: Context<'n, 'a>, tokens: &'t [Token<'a>]) -> Self {
+        Fields { context, parameters: Some(Parameters::new(tokens)), warnings: Vec::new() }
     }
 
-    /// The value of a field, up to its limit.
+    /// For expressions that have no parameters of functions.
+    pub(super) fn outside(context: Context<'n, 'a>) -> Self {
+        Fields { context, parameters: None, warnings: Vec::new() }
+    }
+
+    /// The value of a field: in C converted to its type, otherwise up to its limit.
     pub(super) fn field(&mut self, cursor: &mut Cursor<'t, 'a>, name: &str) -> Result<u32> {
         let position = cursor.position();
-        let limit = match name {
-            "code" => u32::from(u16::MAX),
-            "jt" | "jf" => u32::from(u8::MAX),
-            _ => u32::MAX,
+        let kind = match name {
+            "code" => Type::new(2, 16, false),
+            "jt" | "jf" => Type::new(1, 8, false),
+            _ => Type::UNSIGNED,
         };
         let value = expression(cursor, self)?;
-        if value > limit {
-            let message = format!("{value} is too large for {name}; the limit is {limit}");
+        let range = 1i128 << kind.bits();
+        let is_large = value.number >= range || value.number < -range / 2;
+        if is_large && self.language() != Language::C {
+            let message =
+                format!("{} is too large for {name}; the limit is {}", value.number, range - 1);
             return Err(error(position, message));
+        }
+        let read = value.converted(kind).number as u32;
+        if is_large && self.warnings.len() < MAX_WARNINGS {
+            let message = format!(
+                "{} is too large for {name}, which has {} bits: compilers use {read}",
+                value.number,
+                kind.bits()
+            );
+            let help = "write the value that is meant; this is rarely intended";
+            self.warnings.push(Diagnostic::warning(Some(position), message).help(help));
+        }
+        Ok(read)
+    }
+
+    /// The value of an expression that must not depend on the types of constants.
+    pub(super) fn exact(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
+        let position = cursor.position();
+        let value = expression(cursor, self)?;
+        if value.is_zero().is_none() {
+            return Err(error(
+                position,
+                "this value depends on a type that is not known".to_owned(),
+            ));
         }
         Ok(value)
     }
 
     /// The value of a name.
-    fn name(&mut self, token: Token<'a>, name: &str, is_go: bool) -> Result<u32> {
-        let value = self.names.value(name, is_go).map_err(|Missing { message, help }| {
-            Diagnostic::error(Some(token.position), message).help(help)
-        })?;
-        if let Some(value) = value {
-            return Ok(value);
+    fn name(&mut self, token: Token<'a>, name: &str, is_go: bool) -> Result<Value> {
+        let declared = self.context.constants.get(name);
+        if let Some(Some(value)) = declared {
+            return Ok(*value);
+        }
+        if declared.is_none() {
+            let value =
+                self.context.names.integer(name, is_go).map_err(|Missing { message, help }| {
+                    Diagnostic::error(Some(token.position), message).help(help)
+                })?;
+            if let Some((number, is_exact)) = value {
+                return Ok(self.of_headers(name, number, is_exact));
+            }
+            let predefined = defined(name, self.context.names, self.context.literals.model);
+            if let (Defined::As(number, kind), Language::C) = (predefined, self.language()) {
+                return Ok(Value::of(number, kind));
+            }
         }
         let definition = format!("write its value instead, or add a line `#define {name} …`");
         let parameter = self.parameters.as_mut().and_then(|known| known.find(name));
         let (message, help) = match parameter {
             Some(Parameter::Argument(argument)) => {
                 let mut cursor = Cursor::new(argument, token.position);
-                let mut outside = Fields { names: self.names, parameters: None };
+                let mut outside = Fields::outside(self.context);
                 let value = expression(&mut cursor, &mut outside)?;
                 match cursor.peek() {
                     None => return Ok(value),
@@ -65,13 +131,41 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
                 ),
                 definition,
             ),
+            None if declared.is_some() => {
+                let message =
+                    format!("the value of {}, which this text declares, is not known", quote(name));
+                (message, definition)
+            }
             None => (format!("the value of {} is not known", quote(name)), definition),
         };
         Err(Diagnostic::error(Some(token.position), message).help(help))
     }
 
+    /// A constant of the headers.
+    fn of_headers(&self, name: &str, number: i128, is_exact: bool) -> Value {
+        let is_c = self.language() == Language::C;
+        match (is_c, is_exact) {
+            (false, _) => Value::untyped(number),
+            (true, false) => Value::of_headers(number),
+            (true, true) if Type::INT.holds(number) && !name.starts_with("SECCOMP_RET_") => {
+                Value::of(number, Type::INT)
+            }
+            (true, true) => Value::of(number, Type::UNSIGNED),
+        }
+    }
+
+    /// A number of the type of `sizeof`.
+    fn size_t(&self, number: i128) -> Value {
+        let model = self.context.literals.model;
+        match self.language() {
+            Language::C if model.is_known => Value::of(number, model.size()),
+            Language::C => Value::of_headers(number),
+            _ => Value::untyped(number),
+        }
+    }
+
     /// `(struct seccomp_data, args[0])`.
-    fn offset(&self, cursor: &mut Cursor<'_, 'a>) -> Result<u32> {
+    fn offset(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
         cursor.expect('(')?;
         cursor.take_word("struct");
         while matches!(cursor.rest(), [_, colon, ..] if colon.is(':')) {
@@ -81,6 +175,18 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
             return cursor.fail("`struct seccomp_data`");
         }
         cursor.expect(',')?;
+        let offset = self.member(cursor)?;
+        cursor.expect(')')?;
+        Ok(offset)
+    }
+
+    /// The offset of a member of `struct seccomp_data`.
+    fn member(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
+        let position = cursor.position();
+        if let Some(None) = self.context.constants.get("struct seccomp_data") {
+            let message = "this text defines another `struct seccomp_data` than the kernel";
+            return Err(error(position, message.to_owned()));
+        }
         let offset = match cursor.peek().map(|token| token.text) {
             Some("nr") => 0,
             Some("arch") => 4,
@@ -91,56 +197,95 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         cursor.next();
         let mut arg = 0;
         if offset == 16 && cursor.take('[') {
-            arg = match cursor.peek().map(|token| token.kind) {
-                Some(TokenKind::Number(Ok(arg @ 0..=5))) => arg,
-                _ => return cursor.fail("the number of an argument, 0 to 5"),
-            };
-            cursor.next();
+            arg = self.argument(cursor)?;
             cursor.expect(']')?;
         }
+        Ok(self.size_t(offset + 8 * arg))
+    }
+
+    /// The number of an argument.
+    fn argument(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<i128> {
+        let start = *cursor;
+        match self.exact(cursor)?.number {
+            arg @ 0..=5 => Ok(arg),
+            _ => start.fail("the number of an argument, 0 to 5"),
+        }
+    }
+
+    /// `&((struct seccomp_data *)0)->nr`, from `&` on.
+    fn address(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
+        cursor.expect('&')?;
+        cursor.expect('(')?;
+        cursor.expect('(')?;
+        cursor.take_word("struct");
+        if !cursor.take_word("seccomp_data") {
+            return cursor.fail("`struct seccomp_data`");
+        }
+        cursor.expect('*')?;
         cursor.expect(')')?;
-        Ok(offset + 8 * arg)
+        match cursor.peek().map(|token| token.text) {
+            Some("0" | "NULL") => cursor.next(),
+            _ => return cursor.fail("`0`"),
+        };
+        cursor.expect(')')?;
+        cursor.expect('-')?;
+        cursor.expect('>')?;
+        self.member(cursor)
     }
 
     /// `(__u32)`: the size of a type.
-    fn size(cursor: &mut Cursor<'_, 'a>) -> Result<u32> {
+    fn size(&self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
         cursor.expect('(')?;
-        let size = match cursor.peek().map(|token| token.text) {
-            Some("__u32" | "uint32_t" | "u32" | "int" | "unsigned") => 4,
-            Some("__u64" | "uint64_t" | "u64") => 8,
-            _ => return cursor.fail("a type of 32 or 64 bits, such as `__u32`"),
+        let structure = match cursor.rest() {
+            [first, name, ..] if first.text == "struct" => match name.text {
+                "seccomp_data" => Some(64),
+                "sock_filter" => Some(8),
+                _ => None,
+            },
+            _ => None,
         };
-        cursor.next();
-        cursor.take_word("int");
+        let (size, words) = match structure {
+            Some(size) => (size, 2),
+            None => match self.context.types.named(cursor.rest()) {
+                Some((kind, words)) => (kind.size(), words),
+                None => return cursor.fail("a type of integers, such as `__u32`"),
+            },
+        };
+        cursor.skip(words);
         cursor.expect(')')?;
-        Ok(size)
+        Ok(self.size_t(size))
     }
 
     /// The offset of an argument, as the macros of the kernel's examples compute it from the byte order.
-    fn half(&self, cursor: &mut Cursor<'_, 'a>, is_high: bool) -> Result<u32> {
+    fn half(&mut self, cursor: &mut Cursor<'_, 'a>, is_high: bool) -> Result<Value> {
         cursor.expect('(')?;
-        let Some(TokenKind::Number(Ok(arg @ 0..=5))) = cursor.peek().map(|token| token.kind) else {
-            return cursor.fail("the number of an argument, 0 to 5");
-        };
-        cursor.next();
+        let arg = self.argument(cursor)?;
         cursor.expect(')')?;
-        let is_second = is_high == (self.names.endian == Endian::Little);
-        Ok(16 + 8 * arg + 4 * u32::from(is_second))
+        let is_second = is_high == (self.context.names.endian == Endian::Little);
+        Ok(self.size_t(16 + 8 * arg + 4 * i128::from(is_second)))
     }
 }
 
 impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
-    fn term(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<u32> {
+    fn types(&self) -> Option<&Types<'a>> {
+        Some(self.context.types)
+    }
+
+    fn language(&self) -> Language {
+        self.context.literals.language
+    }
+
+    fn term(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
         let Some(token) = cursor.peek() else { return cursor.fail("a value") };
         match token.kind {
-            TokenKind::Number(Ok(value)) => {
+            TokenKind::Number(_) => {
                 cursor.next();
-                Ok(value)
+                let value = self.context.literals.value(token.text);
+                value.map_err(|message| {
+                    error(token.position, format!("{}: {message}", quote(token.text)))
+                })
             }
-            TokenKind::Number(Err(BadNumber::Range)) => {
-                let message = format!("{} does not fit into 32 bits", quote(token.text));
-                Err(error(token.position, message))
-            }
+            TokenKind::Mark('&') => self.address(cursor),
             TokenKind::Word => {
                 let is_go = skip_path(cursor);
                 let Some(token) = cursor.next() else { return cursor.fail("a name") };
@@ -150,35 +295,24 @@ impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
                         cursor.take('!');
                         return self.offset(cursor);
                     }
-                    "sizeof" => return Fields::size(cursor),
+                    "sizeof" => return self.size(cursor),
                     "syscall_arg" | "LO_ARG" => return self.half(cursor, false),
                     "HI_ARG" => return self.half(cursor, true),
                     _ => {}
                 }
-                let mut name = token.text.to_owned();
-                while cursor.starts(&['#', '#']) {
-                    cursor.skip(2);
-                    if let Some(part) = cursor.peek().filter(is_part_of_name) {
-                        name.push_str(part.text);
-                        cursor.next();
-                    }
-                }
+                let name = token.text;
                 if cursor.starts(&['(']) {
                     let message =
-                        format!("{} is called here, but not defined in this text", quote(&name));
+                        format!("{} is called here, but not defined in this text", quote(name));
                     return Err(Diagnostic::error(Some(token.position), message).help(format!(
                         "write its value instead, or add its `#define {name}(…) …`"
                     )));
                 }
-                self.name(token, &name, is_go)
+                self.name(token, name, is_go)
             }
             _ => cursor.fail("a number or a name"),
         }
     }
-}
-
-fn is_part_of_name(token: &Token<'_>) -> bool {
-    matches!(token.kind, TokenKind::Word | TokenKind::Number(_))
 }
 
 /// Skips the path before a name, `libc::` or `unix.`; returns whether the name is one of Go's packages for syscalls.

@@ -8,7 +8,7 @@ use crate::text::{TextOptions, source};
 
 fn read_for(arch: Arch, text: &str) -> Result<Vec<RawInsn>, AsmError> {
     let options = TextOptions::new(arch.endian()).with_usual_arch(arch);
-    source::rows(text, |tokens| crate::symbols::Names::of(tokens, &options))
+    source::rows(text, &options).map(|rows| rows.insns)
 }
 
 fn read(text: &str) -> Result<Vec<RawInsn>, AsmError> {
@@ -115,7 +115,8 @@ fn values_are_expressions_of_constants() {
         ("SECCOMP_RET_TRACE | 1 << 3", 0x7ff0_0008),
         ("~(CLONE_NEWUSER | 1)", 0xefff_fffe),
         ("(unsigned int) -1", u32::MAX),
-        ("(__u32)(5) as u32", 5),
+        ("(5) as u32", 5),
+        ("(__u32)(5)", 5),
         ("uint32(unix.SECCOMP_RET_ALLOW)", 0x7fff_0000),
         ("u32::from(libc::AF_UNIX)", 1),
         ("unix.SYS_OPENAT", 257),
@@ -143,12 +144,10 @@ fn the_architecture_is_the_one_that_the_text_names() {
     let text = "{ 0x15, 0, 1, AUDIT_ARCH_AARCH64 }, { 0x15, 0, 1, __NR_execve }";
     assert_eq!(read(text).unwrap()[1].k, 221);
     let options = TextOptions::new(Endian::Little).with_arch(Arch::X86_64);
-    let names = |tokens: &[crate::lexer::Token<'_>]| crate::symbols::Names::of(tokens, &options);
-    assert_eq!(source::rows(text, names).unwrap()[1].k, 59);
+    assert_eq!(source::rows(text, &options).unwrap().insns[1].k, 59);
     let options = TextOptions::new(Endian::Little);
-    let names = |tokens: &[crate::lexer::Token<'_>]| crate::symbols::Names::of(tokens, &options);
     for name in ["__NR_read", "TIOCSTI"] {
-        let error = source::rows(&format!("{{ 6, 0, 0, {name} }}"), names).unwrap_err();
+        let error = source::rows(&format!("{{ 6, 0, 0, {name} }}"), &options).unwrap_err();
         let message = format!("1:12: the value of `{name}` depends on the architecture");
         assert_eq!(error.diagnostics()[0].to_string(), message);
     }

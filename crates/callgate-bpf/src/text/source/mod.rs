@@ -19,21 +19,31 @@
 //!
 //! The work is bounded: macros are expanded to a limited number of tokens, and parentheses have a limited depth.
 
+mod builders;
 mod changed;
 mod condition;
 mod cursor;
 mod declaration;
+mod declared;
 mod expand;
 mod expression;
 mod field;
 mod go;
+mod integer;
 mod known;
-mod libseccomp;
+mod language;
+mod lexer;
+mod literal;
+mod macros;
 mod parameters;
+mod predefined;
 mod preprocess;
+mod read;
 mod rows;
+mod size;
+mod types;
 
-pub(super) use rows::rows;
+pub(super) use read::rows;
 
 #[cfg(test)]
 mod macro_tests;

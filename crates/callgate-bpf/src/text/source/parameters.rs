@@ -1,12 +1,19 @@
 //! Parameters of the function around an array: their values are the arguments, if the text calls the function once.
 
-use super::expression::is_type;
 use crate::lexer::{Token, TokenKind};
 
 /// How many tokens the parameters of a function may have.
 const MAX_HEADER: usize = 500;
 /// How many parameters of a text are looked up.
 const MAX_LOOKUPS: usize = 100;
+
+/// What the declaration of a parameter begins with.
+const TYPES: &[&str] = &[
+    "int", "unsigned", "signed", "long", "short", "char", "const", "__u8", "__u16", "__u32",
+    "__u64", "__s32", "u8", "u16", "u32", "u64", "i32", "i64", "usize", "uint", "uint8", "uint16",
+    "uint32", "uint64", "int32", "int64", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "int32_t",
+    "int64_t", "size_t", "c_uint", "c_int", "bool", "void",
+];
 
 /// What is known about the value of a parameter.
 pub(super) enum Parameter<'t, 'a> {
@@ -93,8 +100,9 @@ impl<'t, 'a> Parameters<'t, 'a> {
             is_end
         })?;
         let argument = split(inside.get(..close)?).get(nth).copied()?;
-        let is_declared =
-            argument.first().is_some_and(|first| is_type(first) || first.is_word("struct"));
+        let is_declared = argument
+            .first()
+            .is_some_and(|first| TYPES.contains(&first.text) || first.is_word("struct"));
         let is_definition = inside.get(close + 1).is_some_and(|next| next.is('{'));
         (!argument.is_empty() && !is_declared && !is_definition).then_some(argument)
     }

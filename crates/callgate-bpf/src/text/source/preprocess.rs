@@ -1,65 +1,191 @@
 //! The preprocessor of C: conditionals, definitions and the expansion of macros.
+//!
+//! A condition that depends on a name about which nothing is known has no result. It is a question: the text is read with
+//! both answers, and the question matters only if the programs differ.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::condition::{holds, is_defined};
-use super::expand::{Expanded, MAX_PARAMETERS, Macro, Macros, expand, is_blank};
+use super::super::error::error;
+use super::condition::{Conditions, Truth};
+use super::cursor::Result;
+use super::expand::{Expander, Made, Work};
+use super::language::DIRECTIVES;
+use super::literal::Literals;
+use super::macros::{Macro, Macros};
+use super::predefined::{Defined, defined};
 use crate::asm::Errors;
 use crate::diagnostic::{Diagnostic, Position};
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::{Token, TokenKind, quote};
+use crate::suggest::nearest;
 use crate::symbols::Names;
+
+/// How deep conditionals may be nested.
+const MAX_CONDITIONALS: usize = 200;
+
+/// What is preprocessed before the text.
+pub(super) struct Before<'t, 'a> {
+    /// Definitions that many examples use; those of the text come first.
+    pub(super) well_known: &'t [Token<'a>],
+    /// Definitions of the caller, as lines of the text.
+    pub(super) given: &'t [Token<'a>],
+    /// Names that are not defined.
+    pub(super) undefined: Vec<&'a str>,
+}
+
+/// A preprocessed text.
+pub(super) struct Preprocessed<'a> {
+    /// Without directives and line ends.
+    pub(super) tokens: Vec<Token<'a>>,
+    /// The conditions that depend on what is not known. The first ones have the given answers, the others hold.
+    pub(super) questions: Vec<Diagnostic>,
+    /// Whether no compiler accepts the text, because an `#error` applies.
+    pub(super) is_rejected: bool,
+    pub(super) errors: Errors,
+}
 
 /// An open conditional.
 struct Conditional {
+    position: Position,
     /// Whether the text around it is read.
     is_outside_read: bool,
     /// Whether the part from the last directive on is read.
     is_read: bool,
     /// Whether a part was read already.
     was_read: bool,
+    has_else: bool,
 }
 
-/// A text that is being preprocessed.
 struct Preprocessor<'e, 't, 'a> {
     names: &'e Names,
+    literals: Literals,
+    made: &'a Made,
     macros: Macros<'t, 'a>,
+    undefined: HashSet<&'a str>,
     conditionals: Vec<Conditional>,
-    expanded: Expanded<'a>,
-    errors: &'e mut Errors,
+    work: Work,
+    answers: &'e [bool],
+    result: Preprocessed<'a>,
 }
 
-/// The tokens of a text without directives and line ends, after the definitions of `known`.
+/// Preprocesses a text. `answers` are for its first questions.
 pub(super) fn preprocess<'t, 'a>(
-    known: &'t [Token<'a>],
+    before: &Before<'t, 'a>,
     text: &'t [Token<'a>],
-    names: &Names,
-    errors: &mut Errors,
-) -> Vec<Token<'a>> {
-    let macros = HashMap::new();
-    let expanded = Expanded::default();
-    let mut preprocessor =
-        Preprocessor { names, macros, conditionals: Vec::new(), expanded, errors };
-    preprocessor.read(known);
+    (names, literals): (&Names, Literals),
+    made: &'a Made,
+    answers: &[bool],
+) -> Preprocessed<'a> {
+    let result = Preprocessed {
+        tokens: Vec::new(),
+        questions: Vec::new(),
+        is_rejected: false,
+        errors: Errors::default(),
+    };
+    let mut preprocessor = Preprocessor {
+        names,
+        literals,
+        made,
+        macros: HashMap::new(),
+        undefined: HashSet::new(),
+        conditionals: Vec::new(),
+        work: Work::default(),
+        answers,
+        result,
+    };
+    preprocessor.read(before.well_known);
+    preprocessor.macros.values_mut().for_each(|known| known.is_well_known = true);
+    preprocessor.read(before.given);
+    for name in &before.undefined {
+        preprocessor.macros.remove(name);
+        preprocessor.undefined.insert(name);
+    }
     preprocessor.read(text);
-    preprocessor.expanded.tokens
+    preprocessor.end();
+    preprocessor.result
+}
+
+/// Expands the well-known macros in a text of another language than C.
+pub(super) fn expand_only<'t, 'a>(
+    before: &Before<'t, 'a>,
+    text: &'t [Token<'a>],
+    (names, literals): (&Names, Literals),
+    made: &'a Made,
+) -> Preprocessed<'a> {
+    let mut result = preprocess(before, &[], (names, literals), made, &[]);
+    let mut macros = HashMap::new();
+    let lines = before.well_known.split(|token| token.kind == TokenKind::LineEnd);
+    for line in lines.chain(before.given.split(|token| token.kind == TokenKind::LineEnd)) {
+        if let Some(Ok(known)) =
+            line.get(2..).map(|line| Macro::read(line, Position { line: 1, column: 1 }))
+        {
+            macros.insert(known.name, known);
+        }
+    }
+    let mut expander = Expander {
+        macros: &macros,
+        made,
+        work: &mut Work::default(),
+        in_condition: false,
+        is_of_headers: &|_| false,
+    };
+    let expanded = expander.expand(text, &mut result.tokens);
+    result.errors.extend(expanded.err());
+    result
 }
 
 impl<'t, 'a> Preprocessor<'_, 't, 'a> {
     fn read(&mut self, text: &'t [Token<'a>]) {
         let mut rest = text;
-        while !rest.is_empty() {
+        while !rest.is_empty() && !self.result.is_rejected {
             let code = code_before_directive(rest);
             let (code, directive) = rest.split_at_checked(code).unwrap_or((rest, &[]));
             if self.is_read() {
-                if let Err(error) = expand(code, &self.macros, &mut self.expanded) {
-                    self.errors.push(error);
+                if let Err(error) = self.expand(code) {
+                    self.result.errors.push(error);
                     return;
                 }
             }
             let length = line_length(directive);
-            let (directive, after) = directive.split_at_checked(length).unwrap_or((directive, &[]));
-            self.directive(directive);
+            let (line, after) = directive.split_at_checked(length).unwrap_or((directive, &[]));
+            if let Err(error) = self.directive(line, after) {
+                self.result.errors.push(error);
+                return;
+            }
             rest = after;
+        }
+    }
+
+    fn expand(&mut self, code: &'t [Token<'a>]) -> Result<()> {
+        let first = code.iter().find(|token| token.kind != TokenKind::LineEnd);
+        let Some(first) = first else { return Ok(()) };
+        if let Some(position) = self.work.open_call.take().filter(|_| first.is('(')) {
+            return Err(error(position, "a directive is in the call of this macro".to_owned())
+                .help("write out the call in one piece"));
+        }
+        let (names, model) = (self.names, self.literals.model);
+        let is_of_headers = |name: &str| {
+            matches!(name, "__LINE__" | "__FILE__" | "__COUNTER__")
+                || matches!(defined(name, names, model), Defined::As(..))
+        };
+        let mut expander = Expander {
+            macros: &self.macros,
+            made: self.made,
+            work: &mut self.work,
+            in_condition: false,
+            is_of_headers: &is_of_headers,
+        };
+        expander.expand(code, &mut self.result.tokens)
+    }
+
+    fn end(&mut self) {
+        if self.result.is_rejected {
+            return;
+        }
+        if let Some(open) = self.conditionals.last() {
+            self.result.errors.push(
+                error(open.position, "this conditional has no `#endif`".to_owned())
+                    .help("add the rest of the text, or the missing `#endif`"),
+            );
         }
     }
 
@@ -68,120 +194,250 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
     }
 
     /// Reads a line from `#` on.
-    fn directive(&mut self, line: &'t [Token<'a>]) {
-        let Some((hash, line)) = line.split_first() else { return };
-        let Some((name, arguments)) = line.split_first() else { return };
+    fn directive(&mut self, line: &'t [Token<'a>], after: &'t [Token<'a>]) -> Result<()> {
+        let Some((hash, line)) = line.split_first() else { return Ok(()) };
+        let Some((name, arguments)) = line.split_first() else { return Ok(()) };
+        let arguments = match arguments.split_last() {
+            Some((last, arguments)) if last.kind == TokenKind::LineEnd => arguments,
+            _ => arguments,
+        };
         let is_read = self.is_read();
         match name.text {
-            "define" if is_read => self.define(arguments),
-            "undef" if is_read => {
-                let name = arguments.first().map(|name| name.text);
-                name.and_then(|name| self.macros.remove(name));
+            "if" => {
+                let holds = is_read && self.holds(arguments, hash.position, after)?;
+                self.open(holds, hash.position)
             }
             "ifdef" | "ifndef" => {
-                let defined = |name: &Token<'_>| is_defined(name.text, &self.macros, self.names);
-                let holds = arguments.first().is_some_and(defined) == (name.text == "ifdef");
-                self.open(holds);
+                let holds = is_read && self.is_defined(name, arguments, after)?;
+                self.open(holds, hash.position)
             }
-            "if" => {
-                let holds = is_read && self.holds(arguments, hash.position);
-                self.open(holds);
+            "elif" | "elifdef" | "elifndef" => {
+                let may_hold = self.may_hold(hash.position)?;
+                let holds = match name.text {
+                    _ if !may_hold => false,
+                    "elif" => self.holds(arguments, hash.position, &[])?,
+                    _ => self.is_defined(name, arguments, &[])?,
+                };
+                self.next_part(holds, false);
+                Ok(())
             }
-            "elif" => {
-                let may_hold = self
-                    .conditionals
-                    .last()
-                    .is_some_and(|open| open.is_outside_read && !open.was_read);
-                let holds = may_hold && self.holds(arguments, hash.position);
-                self.next_part(holds);
+            "else" => {
+                self.may_hold(hash.position)?;
+                self.next_part(true, true);
+                Ok(())
             }
-            "else" => self.next_part(true),
-            "endif" => {
-                self.conditionals.pop();
-            }
-            _ => {}
+            "endif" => match self.conditionals.pop() {
+                Some(_) => Ok(()),
+                None => Err(outside(hash.position)),
+            },
+            _ if is_read => self.active(hash, name, arguments),
+            _ => Ok(()),
         }
     }
 
-    fn holds(&mut self, condition: &'t [Token<'a>], start: Position) -> bool {
-        let end = condition.last().map_or(start, |last| last.position);
-        let length = condition.iter().rposition(|token| !is_blank(token)).map_or(0, |at| at + 1);
-        let condition = condition.get(..length).unwrap_or_default();
-        match holds(condition, end, &self.macros, self.names) {
-            Ok(holds) => holds,
-            Err(error) => {
-                self.errors.push(
-                    error.help("delete the conditional, and keep the part of it that applies"),
+    /// A directive that is not about conditionals, in a part that is read.
+    fn active(
+        &mut self,
+        hash: &Token<'a>,
+        name: &Token<'a>,
+        arguments: &'t [Token<'a>],
+    ) -> Result<()> {
+        match name.text {
+            "define" => {
+                let known = Macro::read(arguments, name.position)?;
+                self.undefined.remove(known.name);
+                self.macros.insert(known.name, known);
+            }
+            "undef" => {
+                let Some(name) = arguments.first() else { return Err(nameless(name)) };
+                self.macros.remove(name.text);
+                self.undefined.insert(name.text);
+            }
+            // In an array it would hold instructions: the reader of arrays refuses it there.
+            "include" | "include_next" | "import" => {
+                self.result.tokens.push(Token { text: "#include", ..*hash });
+            }
+            "pragma" if matches!(arguments, [first, ..] if first.text.ends_with("_macro")) => {
+                let message = "this pragma changes macros in a way that is not read".to_owned();
+                return Err(
+                    error(hash.position, message).help("write `#define` or `#undef` instead")
                 );
-                false
+            }
+            "pragma" | "line" | "warning" | "ident" | "sccs" => {}
+            "error" => {
+                let words: Vec<&str> = arguments.iter().take(20).map(|token| token.text).collect();
+                let message = format!("an `#error` applies here: {}", quote(&words.join(" ")));
+                let help =
+                    "choose the architecture (--arch), or define what the text asks for (--define)";
+                self.result.is_rejected = true;
+                return Err(error(hash.position, message).help(help));
+            }
+            "embed" | "assert" | "unassert" => {
+                let message = format!("`#{}` is not read", name.text);
+                return Err(error(hash.position, message).help("write out what it stands for"));
+            }
+            // A comment of another language, such as those of a shell. A slip in a conditional would choose other lines.
+            other => {
+                if let Some(near) = nearest(other, DIRECTIVES.iter().copied()) {
+                    let message = format!("`#{other}` is not a directive of C");
+                    return Err(
+                        error(hash.position, message).help(format!("did you mean `#{near}`?"))
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `#ifdef` holds, or `#ifndef`, and those of `#elif`.
+    fn is_defined(
+        &mut self,
+        directive: &Token<'a>,
+        arguments: &'t [Token<'a>],
+        after: &'t [Token<'a>],
+    ) -> Result<bool> {
+        let name = arguments.first().filter(|name| name.kind == TokenKind::Word);
+        let Some(name) = name else { return Err(nameless(directive)) };
+        let is_negated = directive.text.ends_with("ndef");
+        let truth = self.ask(|conditions| Ok(conditions.is_defined(*name)))?;
+        let holds = match truth {
+            Truth::Open(_) if is_negated && defines(after, name.text) => false,
+            truth => self.answer(truth, is_negated),
+        };
+        Ok(holds != is_negated)
+    }
+
+    fn holds(
+        &mut self,
+        condition: &'t [Token<'a>],
+        start: Position,
+        after: &'t [Token<'a>],
+    ) -> Result<bool> {
+        let end = condition.last().map_or(start, |last| Position {
+            column: last.position.column + last.text.chars().count() as u32,
+            ..last.position
+        });
+        let mut expanded = Vec::new();
+        let mut expander = Expander {
+            macros: &self.macros,
+            made: self.made,
+            work: &mut self.work,
+            in_condition: true,
+            is_of_headers: &|_| false,
+        };
+        expander.expand(condition, &mut expanded)?;
+        self.work.open_call = None;
+        let truth = self.ask(|conditions| conditions.holds(&expanded, end));
+        let truth = truth.map_err(|error| match error.help.is_empty() {
+            true => error.help("delete the conditional, and keep the part of it that applies"),
+            false => error,
+        })?;
+        // `#if !defined(X)` before `#define X` is the guard of a header, or a default.
+        let is_guard = || match condition {
+            [not, defined, name] => not.is('!') && is_guard_of(defined, name, after),
+            [not, defined, open, name, close] => {
+                not.is('!') && open.is('(') && close.is(')') && is_guard_of(defined, name, after)
+            }
+            _ => false,
+        };
+        match truth {
+            Truth::Open(_) if is_guard() => Ok(true),
+            truth => Ok(self.answer(truth, false)),
+        }
+    }
+
+    fn ask(&self, about: impl FnOnce(Conditions<'_, '_>) -> Result<Truth>) -> Result<Truth> {
+        let of_text = |name: &str| {
+            let known = self.macros.get(name).filter(|known| !known.is_well_known);
+            match known {
+                Some(_) => Some(true),
+                None => self.undefined.contains(name).then_some(false),
+            }
+        };
+        about(Conditions::new(&of_text, self.names, self.literals))
+    }
+
+    /// The result of a condition; for one that depends on what is not known, the given answer. The first answer to try is
+    /// the one with which the part holds.
+    fn answer(&mut self, truth: Truth, is_negated: bool) -> bool {
+        match truth {
+            Truth::Holds(holds) => holds,
+            Truth::Open(question) => {
+                let answer = self.answers.get(self.result.questions.len()).copied().unwrap_or(true);
+                self.result.questions.push(question);
+                answer != is_negated
             }
         }
     }
 
-    fn open(&mut self, holds: bool) {
+    fn open(&mut self, holds: bool, position: Position) -> Result<()> {
+        if self.conditionals.len() >= MAX_CONDITIONALS {
+            let message = format!(
+                "conditionals are nested more than {MAX_CONDITIONALS} times here, the limit"
+            );
+            return Err(error(position, message));
+        }
         let is_outside_read = self.is_read();
         let is_read = is_outside_read && holds;
-        self.conditionals.push(Conditional { is_outside_read, is_read, was_read: is_read });
+        self.conditionals.push(Conditional {
+            position,
+            is_outside_read,
+            is_read,
+            was_read: is_read,
+            has_else: false,
+        });
+        Ok(())
     }
 
-    fn next_part(&mut self, holds: bool) {
+    /// Whether the part after `#elif` or `#else` may be read.
+    fn may_hold(&self, position: Position) -> Result<bool> {
+        match self.conditionals.last() {
+            None => Err(outside(position)),
+            Some(open) if open.has_else => {
+                Err(error(position, "this part comes after `#else`".to_owned()))
+            }
+            Some(open) => Ok(open.is_outside_read && !open.was_read),
+        }
+    }
+
+    fn next_part(&mut self, holds: bool, is_else: bool) {
         if let Some(open) = self.conditionals.last_mut() {
             open.is_read = open.is_outside_read && !open.was_read && holds;
             open.was_read |= open.is_read;
+            open.has_else = is_else;
         }
     }
+}
 
-    /// Reads the name, the parameters and the body of a macro.
-    fn define(&mut self, line: &'t [Token<'a>]) {
-        let Some((name, after)) = line.split_first() else { return };
-        // The macros of the kernel's headers are read as instructions.
-        if name.kind != TokenKind::Word || matches!(name.text, "BPF_STMT" | "BPF_JUMP") {
-            return;
+fn outside(position: Position) -> Diagnostic {
+    error(position, "the conditional of this directive begins before the text".to_owned())
+        .help("add the lines before it, or delete the directive and the lines that do not apply")
+}
+
+fn nameless(directive: &Token<'_>) -> Diagnostic {
+    error(directive.position, format!("expected a name after `#{}`", directive.text))
+}
+
+/// Whether the first line of a text defines a name.
+fn defines(text: &[Token<'_>], name: &str) -> bool {
+    let blanks = text.iter().take_while(|token| token.kind == TokenKind::LineEnd).count();
+    match text.get(blanks..) {
+        Some([hash, define, defined, ..]) => {
+            hash.is('#') && define.text == "define" && defined.text == name
         }
-        let end = name.position.column + name.text.chars().count() as u32;
-        let has_parameters = after.first().is_some_and(|open| {
-            let Position { line, column } = open.position;
-            open.is('(') && line == name.position.line && column == end
-        });
-        let mut definition = Macro { parameters: None, is_variadic: false, body: after };
-        if has_parameters {
-            let close = after.iter().position(|token| token.is(')'));
-            let Some((parameters, body)) =
-                close.and_then(|close| after.split_at_checked(close + 1))
-            else {
-                self.errors.push(Diagnostic::error(
-                    Some(name.position),
-                    "the parameters of this macro have no `)`",
-                ));
-                return;
-            };
-            let words = parameters.iter().filter(|token| token.kind == TokenKind::Word);
-            if words.clone().count() > MAX_PARAMETERS {
-                let message =
-                    format!("this macro has more than {MAX_PARAMETERS} parameters, the limit");
-                self.errors.push(Diagnostic::error(Some(name.position), message));
-                return;
-            }
-            definition = Macro {
-                parameters: Some(words.map(|token| token.text).collect()),
-                is_variadic: parameters.iter().any(|token| token.is('.')),
-                body,
-            };
-        }
-        self.macros.insert(name.text, definition);
+        _ => false,
     }
+}
+
+fn is_guard_of(defined: &Token<'_>, name: &Token<'_>, after: &[Token<'_>]) -> bool {
+    defined.text == "defined" && defines(after, name.text)
 }
 
 /// The number of tokens before the next directive.
 fn code_before_directive(tokens: &[Token<'_>]) -> usize {
     let mut is_line_start = true;
     for (at, token) in tokens.iter().enumerate() {
-        // `#[` and `#!` begin attributes of Rust.
-        let is_directive = || {
-            let next = tokens.get(at + 1);
-            next.is_some_and(|next| next.kind == TokenKind::Word)
-        };
-        if is_line_start && token.is('#') && is_directive() {
+        if is_line_start && token.is('#') {
             return at;
         }
         is_line_start = token.kind == TokenKind::LineEnd;
@@ -189,14 +445,8 @@ fn code_before_directive(tokens: &[Token<'_>]) -> usize {
     tokens.len()
 }
 
-/// The number of tokens up to the end of a line, which `\` continues.
+/// The number of tokens up to the end of a line.
 fn line_length(tokens: &[Token<'_>]) -> usize {
-    let mut continues = false;
-    for (at, token) in tokens.iter().enumerate() {
-        if token.kind == TokenKind::LineEnd && !continues {
-            return at + 1;
-        }
-        continues = token.is('\\');
-    }
-    tokens.len()
+    let end = tokens.iter().position(|token| token.kind == TokenKind::LineEnd);
+    end.map_or(tokens.len(), |end| end + 1)
 }

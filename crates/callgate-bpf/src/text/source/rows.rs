@@ -1,53 +1,27 @@
 //! Finds the arrays of instructions in source code, and reads their elements.
 
 use super::super::error::{error, finish};
-use super::changed::changed_field;
+use super::builders::builder;
 use super::cursor::{Cursor, Result};
 use super::declaration::{declaration_before, is_type};
-use super::field::Fields;
+use super::field::{Context as FieldContext, Fields};
 use super::go;
-use super::known::DEFINITIONS;
-use super::libseccomp::libseccomp;
-use super::preprocess::preprocess;
+use super::language::Language;
+use super::size::size_before;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::RawInsn;
-use crate::lexer::{Flavour, Token, TokenKind, quote, tokens};
+use crate::lexer::{Token, TokenKind, quote};
 use crate::limits::MAX_READ_INSNS;
-use crate::symbols::Names;
 
 /// The fields of a row, in order.
 const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
 
-/// Reads all rows.
-pub(in super::super) fn rows(
-    text: &str,
-    names: impl Fn(&[Token<'_>]) -> Names,
-) -> std::result::Result<Vec<RawInsn>, AsmError> {
-    let known = tokens(DEFINITIONS, Flavour::Source)?;
-    let text = tokens(text, Flavour::Source)?;
-    let end = text.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
-    let names = names(&text);
-    let mut errors = Errors::default();
-    let expanded = preprocess(&known, &text, &names, &mut errors);
-    let mut reader = Reader {
-        tokens: &expanded,
-        cursor: Cursor::new(&expanded, end),
-        contexts: Vec::new(),
-        arrays: 0,
-        fields: Fields::new(&names, &expanded),
-        insns: Vec::new(),
-        first: None,
-        declaration: &[],
-        part: Part::default(),
-        errors,
-        ignored: Errors::default(),
-    };
-    reader.read();
-    if let Some(error) = changed_field(&text, reader.declaration) {
-        return Err(error.into());
-    }
-    reader.finish(&text)
+/// The instructions of a text, and warnings about them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Rows {
+    pub(in super::super) insns: Vec<RawInsn>,
+    pub(in super::super) warnings: Vec<Diagnostic>,
 }
 
 /// What a brace or a bracket encloses.
@@ -61,16 +35,19 @@ enum Context {
 
 /// An array, or the code outside arrays.
 #[derive(Default)]
-struct Part {
+struct Part<'t, 'a> {
     errors: Errors,
     rows: usize,
     /// The index of the mark that begins it; `None` outside arrays.
     begin: Option<usize>,
     /// Whether its type is known to be that of instructions.
     is_declared: bool,
+    /// The tokens of its size, and their position.
+    size: Option<(&'t [Token<'a>], Position)>,
 }
 
-struct Reader<'n, 't, 'a> {
+/// Finds the rows among the tokens of a text.
+pub(super) struct Reader<'n, 't, 'a> {
     tokens: &'t [Token<'a>],
     cursor: Cursor<'t, 'a>,
     /// What is open, with the marks that close it.
@@ -78,21 +55,52 @@ struct Reader<'n, 't, 'a> {
     /// How many of them are arrays.
     arrays: usize,
     fields: Fields<'n, 't, 'a>,
+    language: Language,
     insns: Vec<RawInsn>,
+    /// A branch of the code after the first row, if that is outside arrays.
+    branch: Option<Position>,
     /// The first program: whether its rows are outside arrays.
     first: Option<bool>,
     /// What is before the first array with rows.
     declaration: &'t [Token<'a>],
     /// The array that is being read, or else the code outside arrays.
-    part: Part,
+    part: Part<'t, 'a>,
     errors: Errors,
     /// Errors in arrays without instructions, which are probably something else.
     ignored: Errors,
 }
 
-impl<'a> Reader<'_, '_, 'a> {
+impl<'n, 't, 'a> Reader<'n, 't, 'a> {
+    /// For tokens without directives; `end` is the position after the text.
+    pub(super) fn new(
+        tokens: &'t [Token<'a>],
+        end: Position,
+        context: FieldContext<'n, 'a>,
+    ) -> Self {
+        Reader {
+            tokens,
+            cursor: Cursor::new(tokens, end),
+            contexts: Vec::new(),
+            arrays: 0,
+            language: context.literals.language,
+            fields: Fields::new(context, tokens),
+            insns: Vec::new(),
+            first: None,
+            branch: None,
+            declaration: &[],
+            part: Part::default(),
+            errors: Errors::default(),
+            ignored: Errors::default(),
+        }
+    }
+
+    /// What is before the first array with rows.
+    pub(super) fn declaration(&self) -> &'t [Token<'a>] {
+        self.declaration
+    }
+
     /// Reads to the end. Every iteration consumes a token.
-    fn read(&mut self) {
+    pub(super) fn read(&mut self) {
         while self.cursor.peek().is_some() {
             if let Err(error) = self.step() {
                 self.part.errors.push(error);
@@ -106,9 +114,10 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    fn finish(mut self, text: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
+    /// The rows; without any, an error that says what the text is.
+    pub(super) fn finish(mut self, text: &[Token<'_>]) -> std::result::Result<Rows, AsmError> {
         if self.insns.is_empty() {
-            if let Some(error) = libseccomp(text) {
+            if let Some(error) = builder(text) {
                 return Err(error.into());
             }
             self.errors.append(self.ignored);
@@ -120,7 +129,8 @@ impl<'a> Reader<'_, '_, 'a> {
                 );
             }
         }
-        finish(self.insns, self.errors)
+        let warnings = std::mem::take(&mut self.fields.warnings);
+        finish(self.insns, self.errors).map(|insns| Rows { insns, warnings })
     }
 
     fn in_array(&self) -> bool {
@@ -129,6 +139,11 @@ impl<'a> Reader<'_, '_, 'a> {
 
     fn is_inside_array(&self) -> bool {
         self.arrays > 0
+    }
+
+    /// Whether a word decides which of the rows outside arrays are added.
+    fn is_branch(&self, word: &str) -> bool {
+        self.first == Some(true) && self.language == Language::C && is_branch(word)
     }
 
     /// Whether this mark closes what was opened last.
@@ -164,6 +179,10 @@ impl<'a> Reader<'_, '_, 'a> {
             TokenKind::Mark(']') if !self.is_inside(']') => Ok(()),
             TokenKind::Mark('}' | ']') => self.close(token),
             _ if self.in_array() => self.element(at, token),
+            TokenKind::Word if self.is_branch(token.text) => {
+                self.branch.get_or_insert(token.position);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -187,7 +206,12 @@ impl<'a> Reader<'_, '_, 'a> {
         }
         let in_code = self.contexts.last().is_some_and(|(context, _)| *context == Context::Code);
         let may_be_row = !is_block && (!in_code || word.is_some() || is_literal);
-        if may_be_row && self.starts_row() {
+        // In an array of instructions, everything but a nested array is one.
+        let is_element = self.in_array()
+            && self.part.is_declared
+            && before.is_some_and(|before| before.is('{') || before.is(','))
+            && !self.cursor.starts(&['{']);
+        if may_be_row && (self.starts_row() || is_element) {
             let start = self.cursor;
             let row = self.literal();
             return self.row(token.position, row, start, ['{', '}']);
@@ -221,6 +245,9 @@ impl<'a> Reader<'_, '_, 'a> {
             self.end_part();
             self.part.begin = Some(at);
             self.part.is_declared = declaration_before(self.tokens, at).iter().any(is_type);
+            // Arrays of Rust have as many elements as their types say.
+            let size = (self.language != Language::Rust).then(|| size_before(self.tokens, at));
+            self.part.size = size.flatten();
         }
         if let Some(parameters) = &mut self.fields.parameters {
             parameters.blocks.push(at);
@@ -249,12 +276,31 @@ impl<'a> Reader<'_, '_, 'a> {
 
     /// Ends an array, or the code before one.
     fn end_part(&mut self) {
-        let part = std::mem::take(&mut self.part);
+        let mut part = std::mem::take(&mut self.part);
+        if let Some((size, position)) =
+            part.size.filter(|_| part.rows > 0 && part.errors.is_empty())
+        {
+            part.errors.extend(self.check_size(size, position, part.rows).err());
+        }
         if part.rows > 0 || part.is_declared {
             self.errors.append(part.errors);
         } else {
             self.ignored.append(part.errors);
         }
+    }
+
+    /// Checks that an array has as many rows as elements: the others would be 0.
+    fn check_size(&mut self, size: &'t [Token<'a>], position: Position, rows: usize) -> Result<()> {
+        let mut cursor = Cursor::new(size, position);
+        let given = self.fields.exact(&mut cursor)?.number;
+        if cursor.peek().is_some() {
+            return cursor.fail("the end of the size");
+        }
+        if usize::try_from(given) == Ok(rows) {
+            return Ok(());
+        }
+        let message = format!("this array has {given} elements, but {rows} instructions");
+        Err(error(position, message).help("the others are 0; delete the size, or add them"))
     }
 
     /// Adds a row; after an error, the row from `start` on is skipped up to its closing mark.
@@ -277,6 +323,13 @@ impl<'a> Reader<'_, '_, 'a> {
             None => false,
             Some(first_is_outside) => self.part.rows == 0 && !(first_is_outside && is_outside),
         };
+        if let (true, Some(branch)) = (is_outside, self.branch) {
+            let message = "which instructions are added depends on a branch of the program here";
+            self.part.errors.push(
+                Diagnostic::error(Some(branch), message)
+                    .help("give the complete array, or read the running process (pid:N)"),
+            );
+        }
         self.part.rows += 1;
         if let (None, Some(begin)) = (self.first, self.part.begin) {
             self.declaration = declaration_before(self.tokens, begin);
@@ -357,6 +410,10 @@ impl<'a> Reader<'_, '_, 'a> {
                     "instructions are left out here (`...`)",
                 )
                 .help("give the complete array"))
+            }
+            TokenKind::Mark('#') if token.text == "#include" => {
+                Err(error(token.position, "a file is included here, which is not read".to_owned())
+                    .help("replace the line by the text of the file"))
             }
             TokenKind::Word => Ok(()),
             TokenKind::Mark(',' | ';' | '.' | ':' | '&' | '[' | ']' | '*') => Ok(()),
@@ -489,6 +546,11 @@ fn macro_call(tokens: &[Token<'_>]) -> Option<bool> {
         (true, _, true) => Some(true),
         _ => None,
     }
+}
+
+/// Whether a word of C decides what is executed.
+fn is_branch(word: &str) -> bool {
+    matches!(word, "if" | "else" | "for" | "while" | "do" | "switch" | "case" | "goto" | "return")
 }
 
 fn field_index(name: &str) -> Option<usize> {

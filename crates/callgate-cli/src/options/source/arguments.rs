@@ -1,5 +1,6 @@
 //! Options about reading as words of a command line.
 
+use super::definition;
 use super::options::SourceOptions;
 use super::values::{EndianArg, EnosysArg, KernelArg};
 
@@ -32,6 +33,7 @@ impl SourceOptions {
             arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
         }
         arguments.extend(self.base.iter().flat_map(|file| ["--base".to_owned(), file.value()]));
+        arguments.extend(self.macros.all().iter().flat_map(definition::arguments));
         arguments.extend(self.strict.then(|| "--strict".to_owned()));
         arguments
     }

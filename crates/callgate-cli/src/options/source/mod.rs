@@ -2,6 +2,7 @@
 
 mod arguments;
 mod base;
+mod definition;
 mod options;
 mod readers;
 mod setting;
@@ -9,6 +10,7 @@ mod sides;
 mod values;
 mod warnings;
 
+pub(crate) use definition::Macros;
 pub(crate) use options::SourceOptions;
 pub(crate) use sides::{OptionsOfA, OptionsOfB};
 pub(crate) use values::{EndianArg, KernelArg, RUNNING};

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use callgate::Arch;
 use callgate::bpf::template::ValueError;
+use callgate::bpf::text::Definition;
 use callgate::convert::Target;
 use callgate::formats::CapSet;
 use callgate::formats::Profile;
@@ -13,6 +14,7 @@ use clap::ValueHint;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::base::BaseFile;
+use super::definition::Macros;
 use super::setting::{self, Setting};
 use super::values::{EndianArg, EnosysArg, KernelArg, RUNNING};
 use crate::options::machine::native_arch;
@@ -73,6 +75,9 @@ pub(crate) struct SourceOptions {
     /// The machine for which sources are read, if not this one.
     #[arg(skip)]
     pub(super) machine: Option<Arch>,
+
+    #[command(flatten)]
+    pub(super) macros: Macros,
 
     /// Whether filters keep the rules as their texts state them.
     #[arg(skip)]
@@ -183,6 +188,11 @@ impl SourceOptions {
         let mut files: Vec<&BaseFile> = self.base.iter().collect();
         files.sort_by_key(|file| !file.has_name());
         files.into_iter().find_map(|file| file.for_name(name, is_in_source))
+    }
+
+    /// The macros of --define and --undefine.
+    pub(crate) fn macros(&self) -> Vec<Definition> {
+        self.macros.all()
     }
 
     /// Whether the options determine the byte order of a program.

@@ -24,6 +24,7 @@ impl SourceOptions {
             systemd: self.systemd,
             strict: self.strict,
             endian: self.endian.map(Endian::from),
+            definitions: self.macros.all(),
             statements: self.statements,
             ..Reading::new(first.map_or_else(|| self.machine(), Ok)?)
         })

@@ -80,6 +80,7 @@ impl SourceOptions {
             strict: self.strict || both.strict,
             endian: self.endian.or(both.endian),
             machine: self.machine.or(both.machine),
+            macros: both.macros.clone(),
             statements: self.statements || both.statements,
             without_runtime_rules: both.without_runtime_rules,
             keeps_warnings: self.keeps_warnings || both.keeps_warnings,

@@ -1,5 +1,6 @@
 //! Warnings about options that have no effect on the given sources.
 
+use super::definition;
 use super::options::SourceOptions;
 use super::values::KernelArg;
 use crate::report;
@@ -86,6 +87,13 @@ impl SourceOptions {
             report::warn(
                 format!("--systemd{suffix} has no effect: {}", none("a unit of systemd")),
                 "omit it, or write systemd: before the source",
+            );
+        }
+        for definition in self.macros.all().iter().filter(|_| !program) {
+            let [option, value] = definition::arguments(definition);
+            report::warn(
+                format!("{option} {value} has no effect: {}", none("a program")),
+                "omit it: only C as text has macros",
             );
         }
         if self.endian.is_some() && !program {

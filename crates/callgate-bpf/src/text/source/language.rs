@@ -1,0 +1,120 @@
+//! The language of a text, which decides how its lines, numbers and operators are read.
+
+use crate::lexer::{Token, TokenKind};
+
+/// The languages that differ here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    /// C, C++, and rows of numbers such as those of `tcpdump -dd`.
+    C,
+    Rust,
+    Go,
+}
+
+impl Language {
+    /// The language of the tokens of a text that was split like C.
+    ///
+    /// What only C has comes first: a text that C compilers accept is never read by the rules of another language.
+    pub(super) fn of(tokens: &[Token<'_>]) -> Language {
+        let has = |is_sign: fn(&[Token<'_>]) -> bool| {
+            (0..tokens.len()).any(|at| tokens.get(at..).is_some_and(is_sign))
+        };
+        match () {
+            () if starts_directive(tokens) || has(is_sign_of_c) => Language::C,
+            () if has(is_sign_of_rust) => Language::Rust,
+            () if has(is_sign_of_go) => Language::Go,
+            () => Language::C,
+        }
+    }
+}
+
+/// Whether a line begins with a directive of the preprocessor.
+fn starts_directive(tokens: &[Token<'_>]) -> bool {
+    tokens.split(|token| token.kind == TokenKind::LineEnd).any(|line| match line {
+        [hash, name, ..] => hash.is('#') && is_directive(name.text),
+        _ => false,
+    })
+}
+
+/// Whether a word is the name of a directive.
+pub(super) fn is_directive(name: &str) -> bool {
+    DIRECTIVES.contains(&name)
+}
+
+/// The directives of C, and gcc's.
+pub(super) const DIRECTIVES: &[&str] = &[
+    "define",
+    "undef",
+    "if",
+    "ifdef",
+    "ifndef",
+    "elif",
+    "elifdef",
+    "elifndef",
+    "else",
+    "endif",
+    "include",
+    "include_next",
+    "import",
+    "line",
+    "pragma",
+    "error",
+    "warning",
+    "ident",
+    "sccs",
+    "assert",
+    "unassert",
+    "embed",
+];
+
+fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
+    match tokens {
+        [first, ..] if first.text == "typedef" => true,
+        [first, name, next, ..] if first.text == "struct" && name.text == "sock_filter" => {
+            next.kind == TokenKind::Word || next.is('*') || next.is(')') || next.is('[')
+        }
+        _ => false,
+    }
+}
+
+fn is_sign_of_rust(tokens: &[Token<'_>]) -> bool {
+    let is_word = |token: &Token<'_>| token.kind == TokenKind::Word;
+    match tokens {
+        [first, second, ..] if first.is('#') && second.is('[') => true,
+        [first, second, third, ..] if first.is('#') && second.is('!') && third.is('[') => true,
+        [first, second, ..] if first.text == "vec" && second.is('!') => true,
+        [first, second, ..] if first.text == "as" => RUST_TYPES.contains(&second.text),
+        [first, second, third, ..] if is_word(first) && second.is(':') && third.is(':') => true,
+        [first, second, third, ..] if matches!(first.text, "let" | "const" | "static") => {
+            is_word(second) && (third.is(':') || third.is('=') || second.text == "mut")
+        }
+        [first, second, third, ..] if first.text == "fn" && is_word(second) => {
+            third.is('(') || third.is('<')
+        }
+        [first, second, third, ..] if second.text == "sock_filter" && third.is('{') => {
+            !first.is(')') && first.text != "struct"
+        }
+        [first, second, ..] if first.text.starts_with("BPF_") => second.is('!'),
+        _ => false,
+    }
+}
+
+fn is_sign_of_go(tokens: &[Token<'_>]) -> bool {
+    let is_word = |token: &Token<'_>| token.kind == TokenKind::Word;
+    match tokens {
+        [first, second, ..] if first.is(':') && second.is('=') => true,
+        [first, second, third, ..] if first.is('[') && second.is(']') => is_word(third),
+        [first, second, third, ..] if second.is('.') && is_word(third) => {
+            matches!(first.text, "unix" | "syscall" | "bpf")
+        }
+        [first, second, ..] if matches!(first.text, "func" | "package") => is_word(second),
+        [first, second, ..] if matches!(first.text, "Code" | "Op" | "K") => second.is(':'),
+        _ => false,
+    }
+}
+
+/// The types of integers of Rust.
+const RUST_TYPES: &[&str] = &[
+    "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "c_int", "c_uint",
+    "c_long",
+];

@@ -1,0 +1,328 @@
+//! Splits source code in C, Rust or Go into tokens.
+//!
+//! For C, these are the first three translation phases (C17, 5.1.1.2) as gcc does them: a backslash at the end of a
+//! line, also one before blanks, joins the next line to it before comments are recognised; a comment is a blank; numbers
+//! are preprocessing numbers, so `0x1e+1` is one. Trigraphs are ignored, as by default in gcc; the one that would join
+//! lines is refused. The value of a number is computed from its text, where it is used.
+
+use std::borrow::Cow;
+
+use super::super::error::error;
+use super::language::Language;
+use crate::diagnostic::{Diagnostic, Position};
+use crate::lexer::{Flavour, MAX_TOKENS, Token, TokenKind, number, too_many};
+
+/// A text whose continued lines are joined.
+pub(super) struct Joined<'a> {
+    text: Cow<'a, str>,
+    /// The offsets in it where lines were joined, and the positions of what follows in the original text.
+    seams: Vec<(usize, Position)>,
+    /// Trigraphs at the ends of lines.
+    errors: Vec<Diagnostic>,
+}
+
+/// The tokens of a text, and what is wrong with it.
+pub(super) struct Lexed<'a> {
+    /// They end with a line end.
+    pub(super) tokens: Vec<Token<'a>>,
+    pub(super) errors: Vec<Diagnostic>,
+}
+
+/// Joins the lines that C continues.
+pub(super) fn join(text: &str) -> Joined<'_> {
+    if !text.contains('\\') && !text.contains("??/") {
+        return Joined { text: Cow::Borrowed(text), seams: Vec::new(), errors: Vec::new() };
+    }
+    let (mut joined, mut seams, mut errors) = (String::new(), Vec::new(), Vec::new());
+    for (line, number) in text.split_inclusive('\n').zip(1u32..) {
+        let content =
+            line.trim_end_matches('\n').trim_end_matches([' ', '\t', '\r', '\x0b', '\x0c']);
+        if content.ends_with("??/") {
+            let column = content.chars().count() as u32 - 2;
+            let position = Position { line: number, column };
+            let message = "`??/` at the end of a line joins the next one to it only with some options of compilers";
+            errors.push(error(position, message.to_owned()).help("write `\\`, or delete it"));
+        }
+        match content.strip_suffix('\\') {
+            Some(content) if line.ends_with('\n') => {
+                joined.push_str(content);
+                seams.push((joined.len(), Position { line: number + 1, column: 1 }));
+            }
+            _ => joined.push_str(line),
+        }
+    }
+    Joined { text: Cow::Owned(joined), seams, errors }
+}
+
+impl Joined<'_> {
+    /// The tokens as those of C.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub(super) fn tokens(&self) -> Result<Lexed<'_>, Diagnostic> {
+        let mut lexed = split(&self.text, &self.seams, Language::C)?;
+        lexed.errors.extend(self.errors.iter().cloned());
+        Ok(lexed)
+    }
+}
+
+/// The tokens of a text in another language.
+///
+/// # Errors
+/// If there are too many.
+pub(super) fn tokens(text: &str, language: Language) -> Result<Lexed<'_>, Diagnostic> {
+    split(text, &[], language)
+}
+
+fn split<'a>(
+    text: &'a str,
+    seams: &[(usize, Position)],
+    language: Language,
+) -> Result<Lexed<'a>, Diagnostic> {
+    let position = Position { line: 1, column: 1 };
+    let mut lexer =
+        Lexer { text, at: 0, position, seams, language, errors: Vec::new(), place: Place::Start };
+    let mut tokens: Vec<Token<'a>> = Vec::new();
+    while let Some(token) = lexer.next_token() {
+        if tokens.len() == MAX_TOKENS {
+            let remaining = text.len() - lexer.at + token.text.len();
+            return Err(too_many(token.position, remaining, text.len()));
+        }
+        lexer.place = lexer.place.after(&token);
+        tokens.push(token);
+    }
+    tokens.push(Token { kind: TokenKind::LineEnd, text: "", position: lexer.position() });
+    Ok(Lexed { tokens, errors: lexer.errors })
+}
+
+/// What precedes on the line, for the name after `#include`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Hash,
+    Include,
+    Other,
+}
+
+impl Place {
+    fn after(self, token: &Token<'_>) -> Place {
+        match self {
+            _ if token.kind == TokenKind::LineEnd => Place::Start,
+            Place::Start if token.is('#') => Place::Hash,
+            Place::Hash if matches!(token.text, "include" | "include_next" | "import") => {
+                Place::Include
+            }
+            _ => Place::Other,
+        }
+    }
+}
+
+struct Lexer<'s, 'a> {
+    text: &'a str,
+    at: usize,
+    /// The position, unless lines were joined here.
+    position: Position,
+    seams: &'s [(usize, Position)],
+    language: Language,
+    errors: Vec<Diagnostic>,
+    place: Place,
+}
+
+/// The two characters that C also accepts for one.
+const DIGRAPHS: &[(&str, char)] =
+    &[("<:", '['), (":>", ']'), ("<%", '{'), ("%>", '}'), ("%:", '#')];
+
+impl<'a> Lexer<'_, 'a> {
+    fn next_token(&mut self) -> Option<Token<'a>> {
+        self.skip_blanks_and_comments();
+        let position = self.position();
+        let rest = self.rest();
+        let first = rest.chars().next()?;
+        let is_c = self.language == Language::C;
+        let digraph = || DIGRAPHS.iter().find(|(text, _)| is_c && rest.starts_with(text));
+        let (kind, length) = if first == '\n' {
+            (TokenKind::LineEnd, 1)
+        } else if self.place == Place::Include && first == '<' {
+            let length = rest.find(['>', '\n']).unwrap_or(rest.len());
+            (TokenKind::Mark('"'), length + usize::from(rest[length..].starts_with('>')))
+        } else if let Some(length) = self.number_length(rest) {
+            let text = rest.get(..length).unwrap_or_default();
+            (TokenKind::Number(number(text, Flavour::Assembly)), length)
+        } else if let Some(length) = self.raw_string_length(rest) {
+            (TokenKind::Mark('"'), length)
+        } else if starts_word(first) {
+            (TokenKind::Word, span(rest, |c| starts_word(c) || c.is_ascii_digit()))
+        } else if first == '"' {
+            let closed = quoted_length(rest, '"');
+            (TokenKind::Mark('"'), closed.unwrap_or_else(|| self.unclosed(rest)))
+        } else if first == '\'' {
+            match self.character_length(rest) {
+                Some(length) => (TokenKind::Number(Ok(0)), length),
+                None => (TokenKind::Mark('\''), self.unclosed(rest)),
+            }
+        } else if let Some((text, mark)) = digraph() {
+            (TokenKind::Mark(*mark), text.len())
+        } else {
+            (TokenKind::Mark(first), first.len_utf8())
+        };
+        let text = self.advance(length);
+        Some(Token { kind, text, position })
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// The position in the original text.
+    fn position(&mut self) -> Position {
+        while let Some(((offset, position), rest)) = self.seams.split_first() {
+            if *offset > self.at {
+                break;
+            }
+            self.position = *position;
+            self.seams = rest;
+        }
+        self.position
+    }
+
+    fn advance(&mut self, length: usize) -> &'a str {
+        let Some((taken, _)) = self.rest().split_at_checked(length) else { return "" };
+        for c in taken.chars() {
+            let mut position = self.position();
+            if c == '\n' {
+                position = Position { line: position.line + 1, column: 1 };
+            } else {
+                position.column += 1;
+            }
+            self.position = position;
+            self.at += c.len_utf8();
+        }
+        taken
+    }
+
+    fn skip_blanks_and_comments(&mut self) {
+        loop {
+            let rest = self.rest();
+            let length = if rest.starts_with("//") {
+                span(rest, |c| c != '\n')
+            } else if rest.starts_with("/*") {
+                match self.comment_length(rest) {
+                    Some(length) => length,
+                    None => {
+                        let position = self.position();
+                        let message = "this comment has no end".to_owned();
+                        self.errors.push(error(position, message).help("add the missing `*/`"));
+                        rest.len()
+                    }
+                }
+            } else {
+                span(rest, |c| c.is_whitespace() && c != '\n')
+            };
+            if self.advance(length).is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The length of a comment. Those of Rust are nested.
+    fn comment_length(&self, rest: &str) -> Option<usize> {
+        if self.language != Language::Rust {
+            return rest.get(2..)?.find("*/").map(|end| end + 4);
+        }
+        let (mut at, mut depth) = (2, 1usize);
+        while depth > 0 {
+            let next = at + rest.get(at..)?.find(['*', '/'])?;
+            let pair = rest.get(next..next + 2)?;
+            (at, depth) = match pair {
+                "/*" => (next + 2, depth + 1),
+                "*/" => (next + 2, depth - 1),
+                _ => (next + 1, depth),
+            };
+        }
+        Some(at)
+    }
+
+    fn number_length(&self, rest: &str) -> Option<usize> {
+        let bytes = rest.as_bytes();
+        let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        let is_c = self.language == Language::C;
+        if !is_digit(0) && !(is_c && bytes.first() == Some(&b'.') && is_digit(1)) {
+            return None;
+        }
+        let mut before = b'0';
+        let length = bytes.iter().position(|byte| {
+            let is_sign = matches!(byte, b'+' | b'-') && matches!(before | 0x20, b'e' | b'p');
+            let continues = byte.is_ascii_alphanumeric()
+                || *byte == b'_'
+                || (is_c && (*byte == b'.' || is_sign));
+            before = *byte;
+            !continues
+        });
+        Some(length.unwrap_or(bytes.len()))
+    }
+
+    /// The length of a string that may contain line ends: `r#"…"#` of Rust, `R"x(…)x"` of gcc, or in backquotes of Go.
+    fn raw_string_length(&mut self, rest: &str) -> Option<usize> {
+        let word = span(rest, |c| c.is_ascii_alphanumeric());
+        let (prefix, after) = rest.split_at_checked(word)?;
+        let (start, end) = match self.language {
+            Language::C if matches!(prefix, "R" | "u8R" | "uR" | "UR" | "LR") => {
+                let tag =
+                    after.strip_prefix('"')?.split('(').next().filter(|tag| tag.len() <= 16)?;
+                let position = self.position();
+                let message = "a raw string is a string only with some options of compilers";
+                self.errors.push(
+                    error(position, message.to_owned()).help("delete it, or write a usual string"),
+                );
+                (word + tag.len() + 2, format!("){tag}\""))
+            }
+            Language::Rust if matches!(prefix, "r" | "br" | "cr") => {
+                let marks = span(after, |c| c == '#');
+                after.get(marks..)?.strip_prefix('"')?;
+                (word + marks + 1, format!("\"{}", "#".repeat(marks)))
+            }
+            Language::Go if rest.starts_with('`') => (1, "`".to_owned()),
+            _ => return None,
+        };
+        let inside = rest.get(start..)?;
+        Some(inside.find(&end).map_or(rest.len(), |at| start + at + end.len()))
+    }
+
+    /// The length of a character in single quotes; in Rust, of one that is not a lifetime.
+    fn character_length(&self, rest: &str) -> Option<usize> {
+        let length = quoted_length(rest, '\'')?;
+        let inside = rest.get(1..length - 1)?;
+        let is_one = inside.chars().count() == 1 || inside.starts_with('\\');
+        (self.language != Language::Rust || is_one).then_some(length)
+    }
+
+    /// The length of a token that begins with a quote without another one on its line: in C, the rest of the line.
+    fn unclosed(&self, rest: &str) -> usize {
+        match self.language {
+            Language::C => span(rest, |c| c != '\n'),
+            _ => 1,
+        }
+    }
+}
+
+fn starts_word(c: char) -> bool {
+    c.is_alphabetic() || c == '_' || c == '$'
+}
+
+/// The length in bytes of the longest prefix of such characters.
+fn span(text: &str, of: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !of(c)).unwrap_or(text.len())
+}
+
+/// The length in bytes of what a quote encloses, with both quotes, which are on one line.
+fn quoted_length(text: &str, quote: char) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '\n' => return None,
+            c if c == quote && !is_escaped => return Some(at + 1),
+            c => is_escaped = c == '\\' && !is_escaped,
+        }
+    }
+    None
+}

@@ -1,0 +1,217 @@
+//! Reads a text: its language, its architecture, and the conditions that depend on what is not known.
+
+use super::super::definition::Definition;
+use super::super::options::TextOptions;
+use super::changed::changed_field;
+use super::declared::{declared, declares};
+use super::expand::Made;
+use super::field::{Constants, Context};
+use super::integer::Model;
+use super::known::DEFINITIONS;
+use super::language::Language;
+use super::lexer::{Lexed, join, tokens};
+use super::literal::Literals;
+use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
+use super::rows::{Reader, Rows};
+use super::types::Types;
+use crate::asm::{AsmError, Errors};
+use crate::diagnostic::{Diagnostic, Position};
+use crate::lexer::{Token, TokenKind};
+use crate::symbols::{Names, only_arch_in};
+use crate::syscalls::Arch;
+
+/// How often a text is read with other answers to what is not known.
+const MAX_READINGS: usize = 64;
+
+/// Reads all rows.
+pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, AsmError> {
+    let known = join(DEFINITIONS);
+    let given = given_text(options.definitions());
+    let given = join(&given);
+    let joined = join(text);
+    let lexed = joined.tokens()?;
+    let language = Language::of(&lexed.tokens);
+    let Lexed { tokens, errors } = match language {
+        Language::C => lexed,
+        other => {
+            drop(lexed);
+            tokens(text, other)?
+        }
+    };
+    let source = Source {
+        text,
+        language,
+        tokens: &tokens,
+        errors: &errors,
+        known: &known.tokens()?.tokens,
+        given: &given.tokens()?.tokens,
+        options,
+    };
+    source.read()
+}
+
+/// The definitions of the caller as lines of C.
+fn given_text(definitions: &[Definition]) -> String {
+    let line = |one: &Definition| Some(format!("#define {} {}\n", one.name(), one.value()?));
+    definitions.iter().filter_map(line).collect()
+}
+
+struct Source<'s, 'a> {
+    text: &'a str,
+    language: Language,
+    tokens: &'s [Token<'a>],
+    errors: &'s [Diagnostic],
+    known: &'s [Token<'a>],
+    given: &'s [Token<'a>],
+    options: &'s TextOptions,
+}
+
+/// What a text is for an architecture, with some answers.
+struct Reading {
+    result: Result<Rows, AsmError>,
+    questions: Vec<Diagnostic>,
+    is_rejected: bool,
+    /// The architecture that the lines which apply name, if that is only one.
+    arch: Option<Arch>,
+}
+
+impl<'a> Source<'_, 'a> {
+    /// Reads the text for the given architecture; without one, for the one that its lines name, if that is only one.
+    fn read(&self) -> Result<Rows, AsmError> {
+        if let Some(arch) = self.options.given_arch() {
+            return self.read_for(Some(arch)).result;
+        }
+        let usual = self.options.usual_arch();
+        let first = self.read_for(usual);
+        let is_undecided = first.is_rejected || !first.questions.is_empty();
+        let named = match first.arch {
+            None if first.result.is_err() && is_undecided => only_arch_in(self.tokens),
+            named => named,
+        };
+        let Some(arch) = named.filter(|arch| Some(*arch) != usual) else { return first.result };
+        let second = self.read_for(Some(arch));
+        match (second.arch == Some(arch), second.result.is_err() && first.arch.is_none()) {
+            (_, true) => first.result,
+            (true, false) => second.result,
+            (false, false) => Err(Diagnostic::error(
+                None,
+                format!("the text names {arch}, but read for it another architecture"),
+            )
+            .help("choose the architecture that this program is for (--arch)")
+            .into()),
+        }
+    }
+
+    /// Reads the text for an architecture. A condition that depends on what is not known is an error, unless all answers lead
+    /// to the same program.
+    fn read_for(&self, arch: Option<Arch>) -> Reading {
+        let mut answers: Vec<bool> = Vec::new();
+        let mut first: Option<Reading> = None;
+        for _ in 0..MAX_READINGS {
+            let reading = self.read_with(arch, &answers);
+            let asked = reading.questions.len();
+            answers.resize(asked.max(answers.len()), true);
+            let questions = reading.questions.clone();
+            first = Some(match first.take() {
+                None => reading,
+                // No compiler accepts one of them.
+                Some(first) if reading.is_rejected => first,
+                Some(first) if first.is_rejected => reading,
+                Some(first) if is_same(&first, &reading) => first,
+                Some(mut first) => {
+                    // The answer that was changed last makes the difference.
+                    let changed = answers.iter().rposition(|answer| !answer).unwrap_or(0);
+                    let question = questions.get(changed).or(first.questions.first());
+                    if let Some(question) = question.cloned() {
+                        first.result = Err(question.into());
+                    }
+                    return first;
+                }
+            });
+            while answers.last() == Some(&false) {
+                answers.pop();
+            }
+            match answers.last_mut() {
+                Some(last) => *last = false,
+                None => return first.unwrap_or_else(|| self.read_with(arch, &[])),
+            }
+        }
+        let mut reading = first.unwrap_or_else(|| self.read_with(arch, &[]));
+        if let Some(question) = reading.questions.first() {
+            reading.result = Err(question.clone().into());
+        }
+        reading
+    }
+
+    /// Reads the text with these answers.
+    fn read_with(&self, arch: Option<Arch>, answers: &[bool]) -> Reading {
+        let names = Names::new(arch, self.options.endian());
+        let language = self.language;
+        let literals = Literals { language, model: Model::of(arch), in_condition: false };
+        let made = Made::of(self.text);
+        let types = Types::of(self.tokens, language, literals.model);
+        let well_known: Vec<Token<'_>> = self.well_known(&types);
+        let undefined = self.options.definitions().iter().filter(|one| one.value().is_none());
+        let before = Before {
+            well_known: &well_known,
+            given: self.given,
+            undefined: undefined.map(Definition::name).collect(),
+        };
+        let expanded = match language {
+            Language::C => preprocess(&before, self.tokens, (&names, literals), &made, answers),
+            _ => expand_only(&before, self.tokens, (&names, literals), &made),
+        };
+        let Preprocessed { tokens, questions, is_rejected, mut errors } = expanded;
+        errors.extend(self.errors.iter().cloned());
+        let arch = only_arch_in(&tokens);
+        let result = self.rows(&tokens, &names, literals, errors);
+        Reading { result, questions, is_rejected, arch }
+    }
+
+    fn rows(
+        &self,
+        tokens: &[Token<'_>],
+        names: &Names,
+        literals: Literals,
+        errors: Errors,
+    ) -> Result<Rows, AsmError> {
+        if !errors.is_empty() {
+            errors.check()?;
+            return Ok(Rows { insns: Vec::new(), warnings: Vec::new() });
+        }
+        let types = Types::of(tokens, self.language, literals.model);
+        let constants = match self.language {
+            Language::C => declared(tokens, names, &types, literals),
+            _ => Constants::new(),
+        };
+        if let Some(None) = constants.get("struct sock_filter") {
+            let message = "this text defines another `struct sock_filter` than the kernel";
+            return Err(Diagnostic::error(None, message).into());
+        }
+        let end = self.tokens.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
+        let context = Context { names, types: &types, literals, constants: &constants };
+        let mut reader = Reader::new(tokens, end, context);
+        reader.read();
+        if let Some(error) = changed_field(self.tokens, reader.declaration()) {
+            return Err(error.into());
+        }
+        reader.finish(self.tokens)
+    }
+
+    /// The lines of the well-known macros, without those whose names the text declares.
+    fn well_known(&self, types: &Types<'_>) -> Vec<Token<'a>> {
+        let lines = self.known.split_inclusive(|token| token.kind == TokenKind::LineEnd);
+        let is_meant = |line: &&[Token<'_>]| {
+            line.get(2).is_none_or(|name| !declares(self.tokens, name.text, types))
+        };
+        lines.filter(is_meant).flatten().copied().collect()
+    }
+}
+
+/// Whether two readings have the same program, or both none.
+fn is_same(one: &Reading, other: &Reading) -> bool {
+    match (&one.result, &other.result) {
+        (Ok(one), Ok(other)) => one.insns == other.insns,
+        (one, other) => one.is_err() && other.is_err(),
+    }
+}

@@ -1,0 +1,13 @@
+//! `cargo xtask pasted-c`: compares the reader of C as text with gcc. Random texts with macros, conditionals, comments,
+//! continued lines and constant expressions must give the array that gcc compiles, or be refused.
+//!
+//! [`random`] and [`expression`] make texts, [`compiler`] runs gcc on many of them at once, [`run`] compares and counts.
+
+mod compiler;
+mod expression;
+mod options;
+mod random;
+mod run;
+
+pub(crate) use options::HELP;
+pub(crate) use run::run;
