@@ -57,6 +57,16 @@ func WithFiles(files map[string]string) Option {
 	}
 }
 
+// WithDefinitions sets macros with which C as text is read: "NAME=VALUE", or "NAME" for 1.
+func WithDefinitions(macros ...string) Option {
+	return set(func(s *settings) { s.source.Define = macros })
+}
+
+// WithUndefined sets macros that are not defined when C as text is read.
+func WithUndefined(macros ...string) Option {
+	return set(func(s *settings) { s.source.Undef = macros })
+}
+
 // Strict makes unknown names of syscalls errors instead of warnings.
 func Strict() Option { return set(func(s *settings) { s.source.Strict = true }) }
 

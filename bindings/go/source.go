@@ -100,6 +100,8 @@ type sourceJSON struct {
 	Enosys  string            `json:"enosys_above,omitempty"`
 	Systemd string            `json:"systemd,omitempty"`
 	Strict  bool              `json:"strict,omitempty"`
+	Define  []string          `json:"define,omitempty"`
+	Undef   []string          `json:"undefine,omitempty"`
 	Set     map[string]uint64 `json:"set,omitempty"`
 }
 

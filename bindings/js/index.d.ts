@@ -18,6 +18,10 @@ export type Source = Content & {
   /** Whether unknown names of syscalls and invisible characters are errors. */
   strict?: boolean;
   endian?: "little" | "big";
+  /** Macros with which C as text is read: "NAME=VALUE", or "NAME" for 1. */
+  define?: string[];
+  /** Macros that are not defined when C as text is read. */
+  undefine?: string[];
   /** Values of variables. */
   set?: Values;
 };

@@ -178,6 +178,9 @@ CALLGATE_CHECKED int callgate_source_program(const struct sock_filter *instructi
  *	strict		true or false: whether unknown names and invisible characters are
  *			errors
  *	endian		little or big: the byte order of a program
+ *	define		NAME or NAME=VALUE: a macro with which C as text is read;
+ *			may be set several times
+ *	undefine	NAME: a macro that is not defined then
  */
 CALLGATE_CHECKED int callgate_source_set(callgate_source *source, const char *key,
 					 size_t key_length, const char *value, size_t value_length,

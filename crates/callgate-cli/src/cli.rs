@@ -52,7 +52,8 @@ A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   systemd:TEXT         values of SystemCallFilter=, such as
                        '@system-service ~@resources', or lines of directives
   bpftext:filter.txt   a program as text: tcpdump -d, -dd or -ddd, hexadecimal,
-                       assembler, or the listings of other tools
+                       assembler, source code (C with --define), or the listings
+                       of other tools
   socket:filter.txt    a socket filter, raw or as text, for `simulate` and
                        `bench engines`
   -                    standard input

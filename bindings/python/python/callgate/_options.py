@@ -37,6 +37,10 @@ class SourceOptions(TypedDict, total=False):
     """Whether unknown names of syscalls are errors instead of warnings."""
     endian: str
     """The byte order of a program, little or big."""
+    define: Sequence[str]
+    """Macros with which C as text is read: "NAME=VALUE", or "NAME" for 1."""
+    undefine: Sequence[str]
+    """Macros that are not defined when C as text is read."""
     set: Mapping[str, Union[int, str]]
     """The values of variables."""
 

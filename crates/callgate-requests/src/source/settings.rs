@@ -153,6 +153,13 @@ mod tests {
         assert_eq!(reading.arches, [Arch::X86_64, Arch::X86]);
         reading.set("strict", "true").unwrap();
         assert!(reading.strict);
+        for (key, value) in [("define", "A"), ("define", "B=2"), ("undefine", "C")] {
+            reading.set(key, value).unwrap();
+        }
+        let read: Vec<_> =
+            reading.definitions.iter().map(|one| (one.name(), one.value())).collect();
+        assert_eq!(read, [("A", Some("1")), ("B", Some("2")), ("C", None)]);
+        assert!(reading.set("define", "2=3").is_err());
         let error = reading.set("strict", "yes").unwrap_err();
         assert_eq!(error.message, "unknown `strict` \"yes\"");
         let error = reading.set("kernal", "6.12").unwrap_err();

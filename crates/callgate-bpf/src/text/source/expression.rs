@@ -161,7 +161,11 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
             self.is_skipped |= decides;
             let other = self.binary(level, depth + 1)?;
             self.is_skipped = was_skipped;
-            value = match value.apply(operator, other, self.terms.int()) {
+            let applied = match language {
+                Language::C => value.apply(operator, other, self.terms.int()),
+                _ => value.apply_untyped(operator, other),
+            };
+            value = match applied {
                 Ok(value) => value,
                 Err(_) if self.is_skipped => Value::of(0, self.terms.int()),
                 Err(message) => return Err(error(position, message)),
@@ -224,7 +228,12 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
             Language::Go => '^',
         };
         if self.cursor.take(complement) {
-            return Ok(self.unary(depth + 1)?.negated(true));
+            let value = self.unary(depth + 1)?;
+            return Ok(if language == Language::C {
+                value.negated(true)
+            } else {
+                value.complement()
+            });
         }
         if language == Language::C && self.cursor.take('!') {
             let int = self.terms.int();

@@ -244,7 +244,7 @@ impl Value {
     pub(super) fn apply(self, operator: Binary, other: Value, int: Type) -> Result<Value, String> {
         match (self.kind, other.kind) {
             (Some(a), Some(b)) => self.apply_typed(operator, other, (a, b), int),
-            (kind, other_kind) => self.apply_untyped(operator, other, kind.or(other_kind)),
+            _ => self.apply_untyped(operator, other),
         }
     }
 
@@ -329,16 +329,25 @@ impl Value {
         }
     }
 
+    /// The complement of Rust and Go, where types are not promoted.
+    pub(super) fn complement(self) -> Value {
+        match self.kind {
+            Some(kind) => Value { sure: self.sure, ..Value::of(!self.number, kind) },
+            None => Value { number: !self.number, ..self },
+        }
+    }
+
     /// In Rust and Go. The result must fit, and operators whose result depends on a type that is not known have none.
-    fn apply_untyped(
-        self,
-        operator: Binary,
-        other: Value,
-        kind: Option<Type>,
-    ) -> Result<Value, String> {
+    ///
+    /// # Errors
+    /// Why there is no result.
+    pub(super) fn apply_untyped(self, operator: Binary, other: Value) -> Result<Value, String> {
         let (a, b) = (self.number, other.number);
         let is_shift = matches!(operator, Binary::ShiftLeft | Binary::ShiftRight);
-        let kind = if is_shift { self.kind } else { kind };
+        let kind = if is_shift { self.kind } else { self.kind.or(other.kind) };
+        if !is_shift && other.kind.is_some_and(|other| kind != Some(other)) {
+            return Err("the operands have different types".to_owned());
+        }
         let depends = a < 0 || b < 0;
         let number = match operator {
             Binary::Or | Binary::And => {

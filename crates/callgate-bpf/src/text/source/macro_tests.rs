@@ -317,3 +317,272 @@ fn expansion_is_bounded() {
     let calls = format!("#define A(x) x\n{{ 6, 0, 0, {}", "A(".repeat(200_000));
     assert!(!errors(&calls).is_empty());
 }
+
+/// The value of an expression in a text with definitions.
+fn value_after(definitions: &str, text: &str) -> Result<u32, String> {
+    match read(&format!("{definitions}\nstruct sock_filter f[] = {{ {{ 6, 0, 0, {text} }} }};")) {
+        Ok(insns) => Ok(insns[0].k),
+        Err(error) => Err(error.diagnostics()[0].to_string()),
+    }
+}
+
+/// Each of these took the `#else` branch.
+#[test]
+fn conditions_compare_the_values_of_macros() {
+    for (definition, condition) in [
+        ("#define STRICT 1", "#if STRICT"),
+        ("#define STRICT (1)", "#if STRICT"),
+        ("#define STRICT 0x1", "#if STRICT"),
+        ("#define STRICT 1U", "#if STRICT == 1"),
+        ("#define STRICT 2", "#if STRICT >= 2"),
+        ("#define ONE 1\n#define STRICT ONE", "#if STRICT"),
+        ("#define STRICT 2", "#if STRICT == 1\n#define K 3\n#elif STRICT == 2"),
+        ("#define HAS(x) defined(__linux__) && x", "#if HAS(1)"),
+        ("", "#if -1 > 0u"),
+        ("", "#if (2 ? defined __x86_64__ : 3)"),
+        ("", "#if 0 && 1/0\n#elif ~0 == -1 && 0x7fffffff + 1 > 0"),
+        ("", "#ifdef _WIN32\n#elifndef _WIN32"),
+        ("#define X\n#undef X", "#if !defined X && __SIZEOF_POINTER__ == 8"),
+    ] {
+        let text = format!("{definition}\n{condition}\n#define K 1\n#else\n#define K 2\n#endif");
+        assert_eq!(value_after(&text, "K"), Ok(1), "{text}");
+    }
+}
+
+#[test]
+fn integers_have_the_types_of_c() {
+    for (text, expected) in [
+        ("(unsigned char)0x101", 1),
+        ("(signed char)0x80", 0xffff_ff80),
+        ("~0 >> 1", 0xffff_ffff),
+        ("~0u >> 1", 0x7fff_ffff),
+        ("(offsetof(struct seccomp_data, args[0]) - 17) >> 32", 0xffff_ffff),
+        ("(offsetof(struct seccomp_data, nr) - 1) / 3", 0x5555_5555),
+        ("-1 < 0u", 0),
+        ("(short)-1 < (unsigned short)1", 1),
+        ("sizeof(long) * 8", 64),
+        ("'a' << 1", 194),
+        ("1 ? -1 : 0u", 0xffff_ffff),
+        ("(1 ? -1 : 0l) / 2", 0),
+        ("-7 / 2", 0xffff_fffd),
+        ("(_Bool)256", 1),
+        ("0x80000000 >> 4", 0x800_0000),
+        ("2147483648 >> 4 == 0x8000000", 1),
+        ("010 + 0b11", 11),
+        ("&((struct seccomp_data *)0)->args[1]", 24),
+        ("~(CLONE_NEWUSER | 1) & 0xff", 0xfe),
+    ] {
+        assert_eq!(value_after("", text), Ok(expected), "{text}");
+    }
+    assert_eq!(value_after("", "1 / 0"), Err("2:43: this is a division by zero".to_owned()));
+    assert_eq!(value_after("", "1 << 32"), Err("2:43: this shifts 32 bits by 32".to_owned()));
+    assert!(
+        value_after("", "~FUTEX_PRIVATE_FLAG >> 1").unwrap_err().contains("depends on the type")
+    );
+    let of = |arch, text: &str| {
+        read_for(arch, &format!("struct sock_filter f[] = {{ {{ 6, 0, 0, {text} }} }};"))
+    };
+    assert_eq!(of(Arch::X86, "sizeof(long)").unwrap()[0].k, 4);
+    assert_eq!(of(Arch::X86, "(sizeof(int) - 5) >> 31").unwrap()[0].k, 1);
+    assert_eq!(of(Arch::Aarch64, "'\\xff'").unwrap()[0].k, 255);
+}
+
+#[test]
+fn enumerators_and_constants_have_values_and_hide_other_names() {
+    let text = "enum { ONE = 1, TWO, FOUR = TWO << 1 }; static const unsigned char LOW = 0x1ff;";
+    assert_eq!(value_after(text, "ONE | FOUR | (LOW << 8)"), Ok(0xff05));
+    assert_eq!(value_after("enum { EPERM = 7 };", "EPERM"), Ok(7));
+    assert_eq!(value_after("typedef unsigned char octet;", "(octet)0x123"), Ok(0x23));
+    // The well-known macro of this name is not meant.
+    let message = value_after("int syscall_nr = 5;", "syscall_nr").unwrap_err();
+    assert!(message.ends_with("`syscall_nr`, which this text declares, is not known"), "{message}");
+    for other in [
+        "struct seccomp_data { int nr; __u32 arch; __u64 args[6]; __u64 instruction_pointer; };",
+        "struct seccomp_data { int nr; __u64 arch; __u64 instruction_pointer; __u64 args[6]; };",
+    ] {
+        assert!(value_after(other, "offsetof(struct seccomp_data, nr)").is_err(), "{other}");
+    }
+    let same =
+        "struct seccomp_data { int nr; __u32 arch; __u64 instruction_pointer; __u64 args[6]; };";
+    assert_eq!(value_after(same, "offsetof(struct seccomp_data, args[1])"), Ok(24));
+}
+
+#[test]
+fn lines_are_joined_before_comments_are_recognised() {
+    let array = |rows: &str| format!("struct sock_filter f[] = {{\n{rows}\n{{ 6, 0, 0, 9 }} }};");
+    for (rows, expected) in [
+        ("// off \\\n{ 6, 0, 0, 1 },", &[9][..]),
+        ("// off \\ \n{ 6, 0, 0, 1 },", &[9]),
+        ("/\\\n/ off\n{ 6, 0, 0, 1 },", &[1, 9]),
+        ("{ 6, 0, 0, 1\\\n2 },", &[12, 9]),
+        ("/* // */ { 6, 0, 0, 1 }, // /*", &[1, 9]),
+        ("#if 0\nit's /*\n*/ \"off\n#endif\n{ 6, 0, 0, 1 },", &[1, 9]),
+        ("<% 6, 0, 0, 1 %>,", &[1, 9]),
+    ] {
+        let read =
+            read(&array(rows)).map(|insns| insns.iter().map(|insn| insn.k).collect::<Vec<_>>());
+        assert_eq!(read.as_deref(), Ok(expected), "{rows}");
+    }
+    assert_eq!(
+        errors(&array("{ 6, 0, 0, 1 }, // ??/"))[0],
+        "2:20: `??/` at the end of a line joins the next one to it only with some options of compilers"
+    );
+    assert_eq!(errors(&array("{ 6, 0, 0, 1 }, /* off"))[0], "2:17: this comment has no end");
+}
+
+#[test]
+fn macros_are_expanded_as_gcc_does() {
+    for (definitions, text, expected) in [
+        ("#define F(x) x + 1\n#define G(x) F(x) * 2", "G(3)", 5),
+        ("#define A B\n#define B A + 1\n#undef A\n#define A 3", "B", 4),
+        ("#define CAT(a, b) a##b\n#define X CAT(CAT_, 1)\n#define CAT_1 7", "X", 7),
+        (
+            "#define E(x, ...) (x + 0, ##__VA_ARGS__)\n#define S(a) a\n#define F(...) S(__VA_ARGS__)",
+            "F(E(4))",
+            4,
+        ),
+        ("#define CALL(f, x) f(x)\n#define INC(x) ((x) + 1)", "CALL(INC, INC(2))", 4),
+        ("#define N(args...) args", "N(5)", 5),
+        ("#define OPEN (\n#define F(x) x", "F OPEN 1)", 1),
+        ("#define STR(x) #x\n#define P(s, v) v", "P(STR(a b), 6)", 6),
+    ] {
+        let value = value_after(definitions, text);
+        if text == "F OPEN 1)" {
+            // `OPEN` is no parenthesis when arguments are looked for.
+            assert!(value.is_err());
+        } else {
+            assert_eq!(value, Ok(expected), "{definitions}");
+        }
+    }
+    for (definitions, text) in [
+        ("#define F(x) x", "F(1, 2)"),
+        ("#define F(x) x ##", "F(1)"),
+        ("#define F(x) +##x", "F(1)"),
+        ("#define F(x) # 1", "F(1)"),
+        ("#define F(x) __VA_OPT__(x)", "F(1)"),
+        // gcc joins the value of the header's macro.
+        ("#define J(a, b) a##b\n#define F(x) J(0x, x)", "F(EPERM)"),
+        ("#define J(a, b) a##b\n#define F(x) J(x, 1)", "F(__LINE__)"),
+        ("#pragma push_macro(\"A\")", "1"),
+        ("#elseif 1", "1"),
+        ("#endif", "1"),
+        ("#if 1\n#else\n#else\n#endif", "1"),
+        ("#if 1", "1"),
+        ("#error no", "1"),
+        ("#if 1 +\n#endif", "1"),
+    ] {
+        assert!(value_after(definitions, text).is_err(), "{definitions}");
+    }
+}
+
+#[test]
+fn what_nothing_defines_is_asked_for() {
+    let array = |condition: &str| {
+        format!(
+            "{condition}\nstruct sock_filter f[] = {{ {{ 6, 0, 0, 1 }} }};\n#else\nstruct sock_filter f[] = {{ {{ 6, 0, 0, 2 }} }};\n#endif"
+        )
+    };
+    let with = |text: &str, definitions: &[&str]| {
+        let definitions = definitions.iter().map(|one| match one.strip_prefix('!') {
+            Some(name) => crate::text::Definition::undefined(name).unwrap(),
+            None => crate::text::Definition::new(one).unwrap(),
+        });
+        let options = TextOptions::new(Endian::Little).with_arch(Arch::X86_64);
+        let options = options.with_definitions(definitions.collect());
+        source::rows(text, &options).map(|rows| rows.insns[0].k)
+    };
+    let text = array("#ifdef HAVE_SECCOMP");
+    let error = with(&text, &[]).unwrap_err().to_string();
+    assert!(error.contains("1:8: `HAVE_SECCOMP` is not defined in this text"), "{error}");
+    assert!(error.contains("--define HAVE_SECCOMP"), "{error}");
+    assert_eq!(with(&text, &["HAVE_SECCOMP"]), Ok(1));
+    assert_eq!(with(&text, &["!HAVE_SECCOMP"]), Ok(2));
+    let text = array("#if LEVEL >= 2");
+    assert!(with(&text, &[]).is_err());
+    assert_eq!(with(&text, &["LEVEL=(1 + 1)"]), Ok(1));
+    assert_eq!(with(&text, &["LEVEL=1"]), Ok(2));
+    // Known without the name, and names that are known.
+    for condition in [
+        "#if defined(X) || defined(__linux__)",
+        "#if !defined(X) || 1",
+        "#if defined(__NR_clone3) && !defined(__NR_mmap2)",
+        "#ifndef GUARD_H\n#define GUARD_H",
+        "#if !defined(GUARD_H)\n#define GUARD_H",
+        "#ifdef SECCOMP_RET_ALLOW",
+        "#if SECCOMP_RET_ALLOW == 0x7fff0000 && __LITTLE_ENDIAN == __BYTE_ORDER",
+    ] {
+        assert_eq!(with(&array(condition), &[]), Ok(1), "{condition}");
+    }
+    for condition in [
+        "#ifdef __GNUC_MINOR__",
+        "#if __STDC_VERSION__ > 1",
+        "#if __has_include(<a.h>)",
+        "#ifdef __BIG_ENDIAN",
+    ] {
+        assert!(with(&array(condition), &[]).is_err(), "{condition}");
+    }
+    // Both answers have the same program, or only one is compiled.
+    for text in [
+        "#ifdef HAVE_CONFIG_H\n#include \"config.h\"\n#endif\nstruct sock_filter f[] = { { 6, 0, 0, 1 } };",
+        "#ifndef HAVE_SECCOMP\n#error no\n#endif\nstruct sock_filter f[] = { { 6, 0, 0, 1 } };",
+        "#ifdef A\n#define K 1\n#else\n#define K 0x1u\n#endif\nstruct sock_filter f[] = { { 6, 0, 0, K } };",
+    ] {
+        assert_eq!(with(text, &[]), Ok(1), "{text}");
+    }
+}
+
+#[test]
+fn arrays_are_whole() {
+    for (text, message) in [
+        (
+            "struct sock_filter f[3] = { { 6, 0, 0, 0 } };",
+            "1:22: this array has 3 elements, but 1 instructions",
+        ),
+        (
+            "f := [2]unix.SockFilter{{Code: 6}}",
+            "1:7: this array has 2 elements, but 1 instructions",
+        ),
+        (
+            "struct sock_filter f[] = { [1] = { 6, 0, 0, 0 } };",
+            "1:28: this is element 1, but 0 are before it",
+        ),
+        (
+            "struct sock_filter f[] = {\n#include \"rows.h\"\n{ 6, 0, 0, 0 } };",
+            "2:1: a file is included here, which is not read",
+        ),
+    ] {
+        assert_eq!(errors(text)[0], message, "{text}");
+    }
+    let text = "enum { A, B, N }; struct sock_filter f[N] = { [A] = { 6, 0, 0, 1 }, [B] = BPF_STMT(6, 2) };";
+    assert_eq!(read(text).as_deref(), Ok(&[insn(6, 0, 0, 1), insn(6, 0, 0, 2)][..]));
+    // Which of these are added depends on the program.
+    let text = "p[n++] = (struct sock_filter) { 6, 0, 0, 1 };\nif (x) p[n++] = (struct sock_filter) { 6, 0, 0, 2 };";
+    assert!(errors(text)[0].contains("depends on a branch of the program"));
+}
+
+#[test]
+fn rust_and_go_have_their_own_operators() {
+    let rust = |value: &str| {
+        read(&format!("let f = [sock_filter {{ code: 6, jt: 0, jf: 0, k: {value} }}];"))
+    };
+    let go = |value: &str| read(&format!("f := []unix.SockFilter{{{{Code: 6, K: {value}}}}}"));
+    for (value, expected) in [
+        ("!1u8 as u32 | 017 << 8", 0x11fe),
+        ("0x1ff as u8 as u32", 0xff),
+        ("1 | 2 << 1 & 4", 5),
+        ("!0", u32::MAX),
+    ] {
+        assert_eq!(rust(value).unwrap()[0].k, expected, "{value}");
+    }
+    for (value, expected) in
+        [("1 << 2 + 3 | 4 &^ 4", 7), ("^uint32(1)", 0xffff_fffe), ("010 | 1 + 1", 10)]
+    {
+        assert_eq!(go(value).unwrap()[0].k, expected, "{value}");
+    }
+    assert!(
+        rust("1u8 << 9").is_err() && rust("0x1_0000_0000").is_err() && go("uint8(256)").is_err()
+    );
+    let text =
+        "let f = [ /* a /* b */ sock_filter { code: 6, k: 1 }, */ sock_filter { code: 6, k: 2 }];";
+    assert_eq!(read(text).as_deref(), Ok(&[insn(6, 0, 0, 2)][..]));
+}

@@ -217,6 +217,8 @@ fn of_headers(name: &str, names: &Names) -> Defined {
     if let Some(syscall) = name.strip_prefix("__NR_").or_else(|| name.strip_prefix("SYS_")) {
         let is_any = || Arch::ALL.iter().any(|arch| arch.number(syscall).is_some());
         return match names.arch() {
+            // No architecture of this version of Linux has it.
+            _ if !is_any() && syscall.chars().all(|c| !c.is_ascii_uppercase()) => Defined::No,
             _ if !is_any() => Defined::Open,
             None => Defined::OfArch,
             Some(arch) => match arch.number(syscall) {

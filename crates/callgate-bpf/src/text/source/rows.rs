@@ -172,6 +172,9 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 self.enter(Context::Array, ']', at);
                 Ok(())
             }
+            TokenKind::Mark('[') if self.in_array() && self.language == Language::C => {
+                self.designator(token.position)
+            }
             TokenKind::Mark('[') if self.is_inside(']') => {
                 self.enter(Context::Code, ']', at);
                 Ok(())
@@ -287,6 +290,18 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         } else {
             self.ignored.append(part.errors);
         }
+    }
+
+    /// Reads `[N] =` before an element, which must be the next one. The others would be 0, or be replaced.
+    fn designator(&mut self, position: Position) -> Result<()> {
+        let given = self.fields.exact(&mut self.cursor)?.number;
+        self.cursor.expect(']')?;
+        self.cursor.expect('=')?;
+        if usize::try_from(given) == Ok(self.part.rows) {
+            return Ok(());
+        }
+        let message = format!("this is element {given}, but {} are before it", self.part.rows);
+        Err(error(position, message).help("write the elements in their order, each once"))
     }
 
     /// Checks that an array has as many rows as elements: the others would be 0.
