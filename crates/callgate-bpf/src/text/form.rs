@@ -1,6 +1,6 @@
 //! Recognises the form of a text.
 
-use super::{gvisor, hex, seccomp_tools, table};
+use super::{gvisor, hex, seccomp_tools, source, table};
 use crate::lexer::{Token, TokenKind};
 
 /// A textual form of programs; see the [module](super).
@@ -27,7 +27,8 @@ pub(super) fn form(text: &str, assembly: &[Token<'_>]) -> Form {
     let table = table::is_table(first);
     let source = assembly
         .iter()
-        .any(|token| token.is('{') || token.is_word("BPF_STMT") || token.is_word("BPF_JUMP"));
+        .any(|token| token.is('{') || token.is_word("BPF_STMT") || token.is_word("BPF_JUMP"))
+        || (assembly.iter().any(|token| token.is('(')) && source::builder(assembly).is_some());
     let decimal = match first {
         [count] => is_count(count.text) && second.is_none_or(|line| line.len() > 1),
         [count, comma, ..] => is_count(count.text) && comma.is(','),

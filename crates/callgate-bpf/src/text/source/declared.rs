@@ -13,6 +13,8 @@ use crate::symbols::Names;
 
 /// How many tokens a declaration may have before its name.
 const MAX_TYPE: usize = 6;
+/// How many tokens a list of enumerators may have.
+const MAX_LIST: usize = 4000;
 
 /// What a text in C declares. A structure with another layout than the kernel's is entered as `struct NAME`.
 pub(super) fn declared<'a>(
@@ -80,7 +82,7 @@ fn enumerators<'a>(
 ) {
     let Some(open) = rest.iter().take(3).position(|token| token.is('{')) else { return };
     let inside = rest.get(open + 1..).unwrap_or_default();
-    let close = inside.iter().position(|token| token.is('}') || token.is(';'));
+    let close = inside.iter().take(MAX_LIST).position(|token| token.is('}') || token.is(';'));
     let inside = close.and_then(|close| inside.get(..close)).unwrap_or_default();
     let mut next = Some(0);
     let mut depth = 0usize;
@@ -125,7 +127,10 @@ fn other_layout(rest: &[Token<'_>], types: &Types<'_>) -> Option<&'static str> {
     let [_, name, open, inside @ ..] = rest else { return None };
     let known = |full: &str| full.strip_prefix("struct ") == Some(name.text);
     let (full, members) = STRUCTURES.iter().find(|(full, _)| open.is('{') && known(full))?;
-    let close = inside.iter().position(|token| token.is('}'))?;
+    // Much longer than the kernel's, it is another one.
+    let Some(close) = inside.iter().take(60).position(|token| token.is('}')) else {
+        return Some(full);
+    };
     let mut lines =
         inside.get(..close)?.split(|token| token.is(';')).filter(|line| !line.is_empty());
     let is_same = members.iter().all(|(member, size, elements)| {

@@ -111,7 +111,9 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
                 return Ok(Value::of(number, kind));
             }
         }
-        let definition = format!("write its value instead, or add a line `#define {name} …`");
+        let definition = format!(
+            "write its value instead, add a line `#define {name} …`, or give --define {name}=VALUE"
+        );
         let parameter = self.parameters.as_mut().and_then(|known| known.find(name));
         let (message, help) = match parameter {
             Some(Parameter::Argument(argument)) => {

@@ -144,7 +144,8 @@ impl<'a> Lexer<'_, 'a> {
             (TokenKind::LineEnd, 1)
         } else if self.place == Place::Include && first == '<' {
             let length = rest.find(['>', '\n']).unwrap_or(rest.len());
-            (TokenKind::Mark('"'), length + usize::from(rest[length..].starts_with('>')))
+            let closes = rest.as_bytes().get(length) == Some(&b'>');
+            (TokenKind::Mark('"'), length + usize::from(closes))
         } else if let Some(length) = self.number_length(rest) {
             let text = rest.get(..length).unwrap_or_default();
             (TokenKind::Number(number(text, Flavour::Assembly)), length)

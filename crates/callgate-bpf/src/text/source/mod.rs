@@ -11,13 +11,21 @@
 //! | `golang.org/x/net/bpf` | `bpf.LoadAbsolute{Off: 4, Size: 4}` |
 //!
 //! A value is an expression of numbers, constants of the kernel (`SECCOMP_RET_ERRNO`, `AUDIT_ARCH_X86_64`, `EPERM`,
-//! `AF_ALG`), syscalls (`__NR_read`, `SYS_read`), `offsetof(struct seccomp_data, nr)`, and parameters of a function that
-//! the text calls once.
+//! `AF_ALG`), syscalls (`__NR_read`, `SYS_read`), `offsetof(struct seccomp_data, nr)`, enumerators and constants of the
+//! text, and parameters of a function that the text calls once.
 //!
 //! Everything in an array is an instruction or an error. A text with two arrays is refused, because the first and the
-//! second may be different programs. Conditionals (`#ifdef`) are resolved for one architecture.
+//! second may be different programs.
 //!
-//! The work is bounded: macros are expanded to a limited number of tokens, and parentheses have a limited depth.
+//! # C
+//!
+//! [`lexer`] joins lines and removes comments, [`preprocess`] follows the directives, [`expand`] expands [`macros`],
+//! [`condition`] and [`predefined`] decide which lines apply. [`expression`], [`integer`], [`literal`] and [`types`] compute
+//! with the integers of C. All of this follows gcc, with which `cargo xtask pasted-c` compares it, or is refused: a name
+//! about which nothing is known is a question ([`read`]), never a guess.
+//!
+//! The work is bounded: macros are expanded to a limited number of tokens, parentheses and macros have a limited depth,
+//! and a text is read a limited number of times.
 
 mod builders;
 mod changed;
@@ -43,6 +51,7 @@ mod rows;
 mod size;
 mod types;
 
+pub(super) use builders::builder;
 pub(super) use read::rows;
 
 #[cfg(test)]

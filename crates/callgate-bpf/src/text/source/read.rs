@@ -22,6 +22,8 @@ use crate::syscalls::Arch;
 
 /// How often a text is read with other answers to what is not known.
 const MAX_READINGS: usize = 64;
+/// How many tokens all of these readings may have together, beside two of them.
+const MAX_READ_TOKENS: usize = 4_000_000;
 
 /// Reads all rows.
 pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, AsmError> {
@@ -107,7 +109,8 @@ impl<'a> Source<'_, 'a> {
     fn read_for(&self, arch: Option<Arch>) -> Reading {
         let mut answers: Vec<bool> = Vec::new();
         let mut first: Option<Reading> = None;
-        for _ in 0..MAX_READINGS {
+        let readings = MAX_READINGS.min(2 + MAX_READ_TOKENS / self.tokens.len().max(1));
+        for _ in 0..readings {
             let reading = self.read_with(arch, &answers);
             let asked = reading.questions.len();
             answers.resize(asked.max(answers.len()), true);
