@@ -182,7 +182,7 @@ pub(super) fn expression(rng: &mut Rng, kind: Kind, names: &[String], depth: u32
             _ => one(rng, LITERALS).to_owned(),
         };
     }
-    let mut inner = |rng: &mut Rng| expression(rng, kind, names, depth - 1);
+    let inner = |rng: &mut Rng| expression(rng, kind, names, depth - 1);
     if usual {
         return match rng.below(8) {
             0 => format!("~{}", parenthesized(inner(rng))),
@@ -270,7 +270,7 @@ pub(super) fn condition(rng: &mut Rng, kind: Kind, names: &[String], depth: u32)
             },
         };
     }
-    let mut inner = |rng: &mut Rng| condition(rng, kind, names, depth - 1);
+    let inner = |rng: &mut Rng| condition(rng, kind, names, depth - 1);
     match rng.below(8) {
         0 => format!("!{}", parenthesized(inner(rng))),
         1 => format!("{} == {}", parenthesized(inner(rng)), parenthesized(inner(rng))),

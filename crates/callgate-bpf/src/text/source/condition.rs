@@ -58,7 +58,7 @@ impl<'c, 'n> Conditions<'c, 'n> {
     }
 
     /// Whether a name is defined.
-    pub(super) fn is_defined(mut self, name: Token<'_>) -> Truth {
+    pub(super) fn knows(mut self, name: Token<'_>) -> Truth {
         match (self.defined(name), self.open) {
             (None, Some(open)) => Truth::Open(open),
             (holds, _) => Truth::Holds(holds.unwrap_or(false)),

@@ -113,8 +113,11 @@ fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> 
     (length == words.len()).then_some((kind, is_const))
 }
 
-/// The members of the kernel's structures: name, bytes, and elements.
-const STRUCTURES: &[(&str, &[(&str, i128, &str)])] = &[
+/// The members of a structure: name, bytes, and elements.
+type Members = &'static [(&'static str, i128, &'static str)];
+
+/// The structures of the kernel.
+const STRUCTURES: &[(&str, Members)] = &[
     (
         "struct seccomp_data",
         &[("nr", 4, ""), ("arch", 4, ""), ("instruction_pointer", 8, ""), ("args", 8, "6")],

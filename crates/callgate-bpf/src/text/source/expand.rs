@@ -180,7 +180,7 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
                 .macros
                 .get(token.text)
                 .filter(|known| !(self.in_condition && known.is_well_known));
-            let Some((name, known)) = found.and_then(|known| Some((known.name, known))) else {
+            let Some((name, known)) = found.map(|known| (known.name, known)) else {
                 emit(Piece { is_scanned: true, ..piece })?;
                 continue;
             };
@@ -375,7 +375,8 @@ impl<'t, 'a> Expander<'_, 't, 'a> {
             active: around.active.clone(),
             depth: around.depth + around.frames.len() + 1,
         };
-        scan.push(Tokens::Pieces(argument.to_vec().into_iter()), None, position)?;
+        let pieces: Vec<Piece<'a>> = argument.to_vec();
+        scan.push(Tokens::Pieces(pieces.into_iter()), None, position)?;
         let mut result = Vec::with_capacity(argument.len());
         self.run(scan, &mut |piece| {
             result.push(piece);

@@ -247,7 +247,8 @@ impl<'a> Lexer<'_, 'a> {
         let bytes = rest.as_bytes();
         let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
         let is_c = self.language == Language::C;
-        if !is_digit(0) && !(is_c && bytes.first() == Some(&b'.') && is_digit(1)) {
+        let is_fraction = is_c && bytes.first() == Some(&b'.') && is_digit(1);
+        if !is_digit(0) && !is_fraction {
             return None;
         }
         let mut before = b'0';

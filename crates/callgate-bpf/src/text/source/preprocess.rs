@@ -299,7 +299,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         let name = arguments.first().filter(|name| name.kind == TokenKind::Word);
         let Some(name) = name else { return Err(nameless(directive)) };
         let is_negated = directive.text.ends_with("ndef");
-        let truth = self.ask(|conditions| Ok(conditions.is_defined(*name)))?;
+        let truth = self.ask(|conditions| Ok(conditions.knows(*name)))?;
         let holds = match truth {
             Truth::Open(_) if is_negated && defines(after, name.text) => false,
             truth => self.answer(truth, is_negated),
