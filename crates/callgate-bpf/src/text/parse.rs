@@ -91,7 +91,7 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
         return Err(error.into());
     }
     let is_dump = form == Form::Table && table::is_dump_of_linux3(&assembly);
-    let mut warnings = Vec::new();
+    let (mut warnings, mut is_source) = (Vec::new(), false);
     let insns = match form {
         Form::Decimal => table::decimal(text),
         Form::Table => table::named(&assembly),
@@ -103,7 +103,7 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
             // Free the memory of the tokens of the other lexer mode.
             drop(assembly);
             source::rows(text, options).map(|rows| {
-                warnings = rows.warnings;
+                (warnings, is_source) = (rows.warnings, rows.is_source);
                 rows.insns
             })
         }
@@ -113,7 +113,8 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
         }
     };
     let insns = insns?;
-    let translated = from_linux3(&insns);
+    // A dump of memory has numbers only.
+    let translated = from_linux3(&insns).filter(|_| !is_source);
     let is_of_linux3 = is_dump || translated.is_some();
     let insns = translated.unwrap_or(insns);
     Ok(TextProgram { insns, endian, is_of_linux3, has_reject: false, warnings })

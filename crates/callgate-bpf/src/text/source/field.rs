@@ -35,6 +35,8 @@ pub(super) struct Fields<'n, 't, 'a> {
     pub(super) parameters: Option<Parameters<'t, 'a>>,
     /// Values that are too large for their fields.
     pub(super) warnings: Vec<Diagnostic>,
+    /// Whether a value has a name.
+    pub(super) has_names: bool,
 }
 
 /// How many warnings are kept.
@@ -42,12 +44,17 @@ const MAX_WARNINGS: usize = 20;
 
 impl<'n, 't, 'a> Fields<'n, 't, 'a> {
     pub(super) fn new(context: Context<'n, 'a>, tokens: &'t [Token<'a>]) -> Self {
-        Fields { context, parameters: Some(Parameters::new(tokens)), warnings: Vec::new() }
+        Fields {
+            context,
+            parameters: Some(Parameters::new(tokens)),
+            warnings: Vec::new(),
+            has_names: false,
+        }
     }
 
     /// For expressions that have no parameters of functions.
     pub(super) fn outside(context: Context<'n, 'a>) -> Self {
-        Fields { context, parameters: None, warnings: Vec::new() }
+        Fields { context, parameters: None, warnings: Vec::new(), has_names: false }
     }
 
     /// The value of a field: in C converted to its type, otherwise up to its limit.
@@ -289,6 +296,7 @@ impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
             }
             TokenKind::Mark('&') => self.address(cursor),
             TokenKind::Word => {
+                self.has_names = true;
                 let is_go = skip_path(cursor);
                 let Some(token) = cursor.next() else { return cursor.fail("a name") };
                 match token.text {

@@ -586,3 +586,15 @@ fn rust_and_go_have_their_own_operators() {
         "let f = [ /* a /* b */ sock_filter { code: 6, k: 1 }, */ sock_filter { code: 6, k: 2 }];";
     assert_eq!(read(text).as_deref(), Ok(&[insn(6, 0, 0, 2)][..]));
 }
+
+/// The last code is that of a return in the encoding of Linux 3.
+#[test]
+fn source_code_is_not_a_dump_of_linux_3() {
+    let rows = "{ 0x3d, 0, 0, 0 }, { 1, 0, 0, 5 }";
+    let options = TextOptions::new(Endian::Little);
+    let read =
+        |text: &str| crate::text::parse_program(text, &options).map(|read| read.is_of_linux3);
+    assert_eq!(read(rows), Ok(true));
+    assert_eq!(read(&format!("struct sock_filter f[] = {{ {rows} }};")), Ok(false));
+    assert_eq!(read(&format!("{rows}, {{ 1, 0, 0, EPERM }}")), Ok(false));
+}

@@ -180,7 +180,7 @@ impl<'a> Source<'_, 'a> {
     ) -> Result<Rows, AsmError> {
         if !errors.is_empty() {
             errors.check()?;
-            return Ok(Rows { insns: Vec::new(), warnings: Vec::new() });
+            return Ok(Rows { insns: Vec::new(), warnings: Vec::new(), is_source: true });
         }
         let types = Types::of(tokens, self.language, literals.model);
         let constants = match self.language {

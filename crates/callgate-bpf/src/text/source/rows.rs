@@ -22,6 +22,8 @@ const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
 pub(in super::super) struct Rows {
     pub(in super::super) insns: Vec<RawInsn>,
     pub(in super::super) warnings: Vec<Diagnostic>,
+    /// Whether this is the source of a program, not a dump: a declared array, or values with names.
+    pub(in super::super) is_source: bool,
 }
 
 /// What a brace or a bracket encloses.
@@ -56,6 +58,8 @@ pub(super) struct Reader<'n, 't, 'a> {
     arrays: usize,
     fields: Fields<'n, 't, 'a>,
     language: Language,
+    /// Whether a row is in an array whose type is that of instructions.
+    is_declared: bool,
     insns: Vec<RawInsn>,
     /// A branch of the code after the first row, if that is outside arrays.
     branch: Option<Position>,
@@ -83,6 +87,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             contexts: Vec::new(),
             arrays: 0,
             language: context.literals.language,
+            is_declared: false,
             fields: Fields::new(context, tokens),
             insns: Vec::new(),
             first: None,
@@ -130,7 +135,8 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             }
         }
         let warnings = std::mem::take(&mut self.fields.warnings);
-        finish(self.insns, self.errors).map(|insns| Rows { insns, warnings })
+        let is_source = self.is_declared || self.fields.has_names;
+        finish(self.insns, self.errors).map(|insns| Rows { insns, warnings, is_source })
     }
 
     fn in_array(&self) -> bool {
@@ -346,6 +352,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             );
         }
         self.part.rows += 1;
+        self.is_declared |= self.part.is_declared;
         if let (None, Some(begin)) = (self.first, self.part.begin) {
             self.declaration = declaration_before(self.tokens, begin);
         }
