@@ -2,7 +2,14 @@
 
 use callgate::random::Rng;
 
-use super::random::Kind;
+/// What texts are made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// What filters usually have.
+    Usual,
+    /// Anything in constant expressions and the preprocessor.
+    Any,
+}
 
 /// Literals of all types, near their limits.
 const LITERALS: &[&str] = &[

@@ -4,16 +4,7 @@ use std::fmt::Write;
 
 use callgate::random::Rng;
 
-use super::expression::{condition, expression};
-
-/// What texts are made of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// What filters usually have.
-    Usual,
-    /// Anything in constant expressions and the preprocessor.
-    Any,
-}
+use super::expression::{Kind, condition, expression};
 
 const INCLUDES: &str = "#include <errno.h>
 #include <stddef.h>
@@ -62,7 +53,6 @@ pub(super) fn text(rng: &mut Rng, kind: Kind) -> String {
         writer.line("#ifndef FILTER_H");
         writer.line("#define FILTER_H");
     }
-    // One name fewer, so that a fallback defines it.
     writer.text.push_str(INCLUDES);
     for _ in 0..2 + writer.rng.below(6) {
         writer.definition();

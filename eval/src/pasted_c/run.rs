@@ -10,8 +10,9 @@ use callgate::random::Rng;
 use callgate::{Arch, Endian};
 
 use super::compiler::Compiler;
+use super::expression::Kind;
 use super::options::Options;
-use super::random::{Kind, text};
+use super::random::text;
 use crate::task::Result;
 
 /// How many texts are compiled at once.
