@@ -374,8 +374,8 @@ fn integers_have_the_types_of_c() {
     ] {
         assert_eq!(value_after("", text), Ok(expected), "{text}");
     }
-    assert_eq!(value_after("", "1 / 0"), Err("2:43: this is a division by zero".to_owned()));
-    assert_eq!(value_after("", "1 << 32"), Err("2:43: this shifts 32 bits by 32".to_owned()));
+    assert_eq!(value_after("", "1 / 0"), Err("2:41: this is a division by zero".to_owned()));
+    assert_eq!(value_after("", "1 << 32"), Err("2:41: this shifts 32 bits by 32".to_owned()));
     assert!(
         value_after("", "~FUTEX_PRIVATE_FLAG >> 1").unwrap_err().contains("depends on the type")
     );
