@@ -4,8 +4,8 @@ use crate::task::Task;
 use crate::{
     binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
     hostile, kafel, kernels, libseccomp_names, libseccomp_rules, libseccomp_speed,
-    libseccomp_suite, lxc, minijail, optimum, pasted_c, recording, refusals, smt, snap, startup, suites,
-    systemd,
+    libseccomp_suite, lxc, minijail, optimum, pasted_c, recording, refusals, smt, snap, startup,
+    suites, systemd,
 };
 
 /// The evaluation tasks.

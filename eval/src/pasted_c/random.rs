@@ -309,7 +309,7 @@ impl Writer<'_> {
                         "// on ??/ x\n",
                     ]);
                     let end = if mark.starts_with("/*") { " */" } else { "" };
-                    let _ = write!(self.text, "    {mark}    {row},{end}\n");
+                    let _ = writeln!(self.text, "    {mark}    {row},{end}");
                 }
                 _ => {
                     let row = self.row();
@@ -319,7 +319,7 @@ impl Writer<'_> {
             }
         }
         let last = self.row();
-        let _ = write!(self.text, "    {last}\n");
+        let _ = writeln!(self.text, "    {last}");
     }
 
     fn arrays(&mut self) {
@@ -339,7 +339,7 @@ impl Writer<'_> {
                 self.text.push_str("};\n#endif\n");
             }
             _ => {
-                let _ = write!(self.text, "{declaration} = {{\n");
+                let _ = writeln!(self.text, "{declaration} = {{");
                 self.rows();
                 self.text.push_str("};\n");
             }

@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut done = 0;
     while done < options.cases && options.limit.is_none_or(|limit| started.elapsed() < limit) {
         let number = BATCH.min(options.cases - done);
-        let kind = |number: u64| if number % 2 == 0 { Kind::Usual } else { Kind::Any };
+        let kind = |number: u64| if number.is_multiple_of(2) { Kind::Usual } else { Kind::Any };
         let texts: Vec<String> = (0..number).map(|number| text(&mut rng, kind(number))).collect();
         let arrays = compiler.arrays(&texts)?;
         for ((text, array), number) in texts.iter().zip(arrays).zip(0..) {

@@ -136,7 +136,7 @@ fn included(text: &str) -> impl FnMut(&str, Option<&str>) -> Result<Included, St
             "empty" => String::new(),
             _ => return Err("no such file".to_owned()),
         };
-        Ok(Included { name: name.to_owned(), identity, text })
+        Ok(Included { name: name.to_owned(), identity, text, is_private: false })
     }
 }
 

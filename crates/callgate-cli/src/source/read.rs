@@ -143,7 +143,8 @@ pub(crate) fn read_text(
     definitions: Vec<Definition>,
 ) -> Result<(Vec<RawInsn>, Endian)> {
     let machine = Arch::native();
-    let options = ListingReading { endian, is_fixed: false, arch: None, advice: "", machine, definitions };
+    let options =
+        ListingReading { endian, is_fixed: false, arch: None, advice: "", machine, definitions };
     let listing = options.parse(text, endian, None);
     let listing = listing.map_err(|errors| Failure::of(place.name(), errors))?;
     report::warn_all(&place.name(), &listing.warnings);

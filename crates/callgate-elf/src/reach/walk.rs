@@ -147,7 +147,8 @@ pub(crate) fn walk(images: &[Image], scans: &[Scan], linkage: &Linkage, roots: &
         }
         for image in new {
             done.insert(image);
-            for definition in names::of_strings(images, linkage, image, roots.loader == Some(image)) {
+            for definition in names::of_strings(images, linkage, image, roots.loader == Some(image))
+            {
                 walk.definition(definition, 0, Link { from: None, call: None, code: None });
             }
         }

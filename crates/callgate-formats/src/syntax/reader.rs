@@ -298,7 +298,11 @@ impl<'t> Reader<'t> {
     /// Reports a value of the wrong type.
     pub fn wrong_type(&mut self, node: &Node<'_>, what: &str, expected: &str) {
         let message = format!("{what} must be {expected}, but is {}", node.describe());
-        self.error(node.at, message);
+        let help = match node.kind {
+            NodeKind::Disputed(_, why) => why.help(),
+            _ => "",
+        };
+        self.error(node.at, message).help = help.to_owned();
     }
 
     /// The items of a list; any other value is an error.

@@ -32,6 +32,50 @@ pub enum NodeKind<'t> {
     List(Box<[Node<'t>]>),
     /// Members in the order of the text; the same key may occur twice.
     Map(Box<[Member<'t>]>),
+    /// A scalar of YAML as written, which programs read differently. A reader that needs the value reports it; in a
+    /// part of a document that no profile is read from, it does not matter.
+    Disputed(Cow<'t, str>, Dispute),
+}
+
+/// Why programs read a scalar of YAML differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispute {
+    /// A boolean in YAML 1.1, a string in YAML 1.2.
+    Boolean,
+    /// A number to some programs, a string to others.
+    Number,
+    /// A number with leading zeros.
+    LeadingZeros,
+    /// Infinity, or not a number.
+    NotFinite,
+}
+
+impl Dispute {
+    /// What is wrong with the scalar, as written: the rest of a sentence about it.
+    pub fn why(self) -> &'static str {
+        match self {
+            Dispute::Boolean => {
+                "is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2"
+            }
+            Dispute::Number => "is a number for some YAML readers, but a string for others",
+            Dispute::LeadingZeros => "is decimal in YAML 1.2, but octal in YAML 1.1",
+            Dispute::NotFinite => {
+                "is a number that JSON does not have, so Kubernetes refuses the text"
+            }
+        }
+    }
+
+    /// What to do.
+    pub fn help(self) -> &'static str {
+        match self {
+            Dispute::Boolean => "put it in quotes, or write true or false",
+            Dispute::Number => "put it in quotes, or write the number in decimal",
+            Dispute::LeadingZeros => {
+                "write it without leading zeros, or in hexadecimal (0x…), or put it in quotes"
+            }
+            Dispute::NotFinite => "put it in quotes, or remove it",
+        }
+    }
 }
 
 /// One `key: value` of a map.
@@ -55,6 +99,9 @@ impl<'t> Node<'t> {
             NodeKind::Text(text) => format!("the string \"{}\"", shorten(text)),
             NodeKind::List(_) => "a list".to_owned(),
             NodeKind::Map(_) => "an object".to_owned(),
+            NodeKind::Disputed(written, why) => {
+                format!("`{}`, which {}", shorten(written), why.why())
+            }
         }
     }
 
@@ -81,7 +128,11 @@ impl<'t> Node<'t> {
                         nodes.push(&mut member.value);
                     }
                 }
-                NodeKind::Null | NodeKind::Bool(_) | NodeKind::Number(_) | NodeKind::Text(_) => {}
+                NodeKind::Null
+                | NodeKind::Bool(_)
+                | NodeKind::Number(_)
+                | NodeKind::Text(_)
+                | NodeKind::Disputed(..) => {}
             }
         }
     }
@@ -105,6 +156,7 @@ impl<'t> Node<'t> {
                 };
                 NodeKind::Map(members.into_iter().map(member).collect())
             }
+            NodeKind::Disputed(written, why) => NodeKind::Disputed(owned(written), why),
         };
         Node { at: self.at, kind }
     }

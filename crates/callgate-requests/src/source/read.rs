@@ -272,7 +272,12 @@ fn files(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel:
 fn file(source: &SourceText, name: &str) -> Option<kafel::Included> {
     let names = [name, name.trim_start_matches("./")];
     let (name, text) = names.into_iter().find_map(|name| source.files.get_key_value(name))?;
-    Some(kafel::Included { name: name.clone(), identity: name.clone(), text: text.clone(), is_private: false })
+    Some(kafel::Included {
+        name: name.clone(),
+        identity: name.clone(),
+        text: text.clone(),
+        is_private: false,
+    })
 }
 
 /// Finds base profiles: a file with this name, or with an extension after it, as beside a resource.

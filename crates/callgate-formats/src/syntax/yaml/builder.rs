@@ -4,9 +4,9 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
 use super::characters;
 use super::offsets::Offsets;
-use super::scalar::{self, Disputed};
+use super::scalar;
 use crate::diagnostics::quote::shorten;
-use crate::syntax::tree::{Member, Node, NodeKind};
+use crate::syntax::tree::{Dispute, Member, Node, NodeKind};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// Maximum depth of nested collections. The parser has the same limit for collections in brackets.
@@ -241,9 +241,12 @@ impl<'t> Builder<'t> {
             return Ok(());
         }
         let kind = match style {
-            ScalarStyle::Plain => {
-                scalar::resolve(value).map_err(|why| self.disputed(at, value, why))?
-            }
+            ScalarStyle::Plain => match scalar::resolve(value) {
+                Ok(kind) => kind,
+                // Kubernetes refuses the whole text.
+                Err(why @ Dispute::NotFinite) => return Err(self.disputed(at, value, why)),
+                Err(why) => NodeKind::Disputed(value.to_owned().into(), why),
+            },
             _ => NodeKind::Text(value.to_owned().into()),
         };
         self.add(Node { at, kind });
@@ -273,32 +276,10 @@ impl<'t> Builder<'t> {
         })
     }
 
-    /// The error for a plain scalar that programs read differently.
-    fn disputed(&self, at: usize, value: &str, why: Disputed) -> Diagnostic {
+    /// The error for a scalar that programs read differently.
+    fn disputed(&self, at: usize, value: &str, why: Dispute) -> Diagnostic {
         let given = shorten(value);
-        let (message, help) = match why {
-            Disputed::Boolean => (
-                format!(
-                    "`{given}` is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2"
-                ),
-                "put it in quotes, or write true or false",
-            ),
-            Disputed::Number => (
-                format!("`{given}` is a number for some YAML readers, but a string for others"),
-                "put it in quotes, or write the number in decimal",
-            ),
-            Disputed::LeadingZeros => (
-                format!("`{given}` is decimal in YAML 1.2, but octal in YAML 1.1"),
-                "write it without leading zeros, or in hexadecimal (0x…), or put it in quotes",
-            ),
-            Disputed::NotFinite => (
-                format!(
-                    "`{given}` is a number that JSON does not have, so Kubernetes refuses the text"
-                ),
-                "put it in quotes, or remove it",
-            ),
-        };
-        self.error(at, message).help(help)
+        self.error(at, format!("`{given}` {}", why.why())).help(why.help())
     }
 
     /// Opens a collection.
@@ -421,7 +402,7 @@ impl<'t> Builder<'t> {
                 let is_in_flow =
                     |value: &str| value.contains('?') || value.starts_with(':') || value == "-";
                 let starts_badly = value.starts_with(INDICATORS);
-                if !starts_badly && !(self.in_brackets() && is_in_flow(value)) {
+                if !(starts_badly || self.in_brackets() && is_in_flow(value)) {
                     return Ok(());
                 }
                 let message =

@@ -4,43 +4,30 @@
 //! `go.yaml.in/yaml/v2`): it drops underscores in numbers, and it knows `0b`, `0o` and upper-case prefixes. What one version
 //! takes for a string and another one for a boolean or a number is refused, and so is a number with two values.
 
-use crate::syntax::tree::NodeKind;
-
-/// Why a plain scalar has no type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Disputed {
-    /// A boolean in YAML 1.1, a string in YAML 1.2.
-    Boolean,
-    /// A number to some programs, a string to others.
-    Number,
-    /// A number with leading zeros.
-    LeadingZeros,
-    /// Infinity, or not a number.
-    NotFinite,
-}
+use crate::syntax::tree::{Dispute, NodeKind};
 
 /// The value of a plain scalar.
-pub(super) fn resolve(value: &str) -> Result<NodeKind<'static>, Disputed> {
+pub(super) fn resolve(value: &str) -> Result<NodeKind<'static>, Dispute> {
     Ok(match value {
         "" | "~" | "null" | "Null" | "NULL" => NodeKind::Null,
         "true" | "True" | "TRUE" => NodeKind::Bool(true),
         "false" | "False" | "FALSE" => NodeKind::Bool(false),
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "n" | "N" | "no" | "No" | "NO"
-        | "off" | "Off" | "OFF" => return Err(Disputed::Boolean),
-        value if is_not_finite(value) => return Err(Disputed::NotFinite),
-        value if has_leading_zeros(value) => return Err(Disputed::LeadingZeros),
+        | "off" | "Off" | "OFF" => return Err(Dispute::Boolean),
+        value if is_not_finite(value) => return Err(Dispute::NotFinite),
+        value if has_leading_zeros(value) => return Err(Dispute::LeadingZeros),
         // go-yaml reads integers above 2⁶³ − 1 without sign only.
         value if value.starts_with('+') && value.parse::<u64>().is_ok_and(|n| n >> 63 == 1) => {
-            return Err(Disputed::Number);
+            return Err(Dispute::Number);
         }
         value if is_number(value) => NodeKind::Number(value.to_owned().into()),
-        value if is_number_elsewhere(value) => return Err(Disputed::Number),
+        value if is_number_elsewhere(value) => return Err(Dispute::Number),
         text => NodeKind::Text(text.to_owned().into()),
     })
 }
 
 /// A key as a string, from a plain scalar: a word, or an integer as every program writes it. `None` for any other type.
-pub(super) fn key(value: &str) -> Result<Option<&str>, Disputed> {
+pub(super) fn key(value: &str) -> Result<Option<&str>, Dispute> {
     // go-yaml turns integers below 2⁶³ into strings, and refuses larger ones.
     let is_integer = || value.parse::<i64>().is_ok_and(|number| number.to_string() == value);
     Ok(match resolve(value)? {
