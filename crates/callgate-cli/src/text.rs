@@ -3,6 +3,7 @@
 use std::fmt;
 
 use callgate::bpf::suggest::nearest;
+use callgate::formats::layout::{is_printable, visible};
 
 /// Escapes text from an input, a file name or a process for messages and tables: see [`Printable`].
 pub(crate) fn printable<T: AsRef<str> + ?Sized>(text: &T) -> Printable<'_> {
@@ -20,25 +21,8 @@ impl fmt::Display for Printable<'_> {
         if self.0.chars().all(is_printable) {
             return f.pad(self.0);
         }
-        let mut clean = String::with_capacity(self.0.len() + 16);
-        for c in self.0.chars() {
-            if is_printable(c) {
-                clean.push(c);
-            } else {
-                clean.extend(c.escape_default());
-            }
-        }
-        f.pad(&clean)
+        f.pad(&visible(self.0))
     }
-}
-
-/// Whether a character is printable according to the standard library.
-fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return matches!(c, ' '..='~');
-    }
-    // After a letter, because `escape_debug` escapes a combining mark at the start of a text.
-    String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
 }
 
 /// The end of a message about a mistyped word: `; did you mean "docker"?`, or nothing if no known word is similar.

@@ -17,7 +17,7 @@ impl Display for QuotedString<'_> {
         for c in self.0.chars() {
             match c {
                 '"' | '\\' => write!(f, "\\{c}")?,
-                c if c.is_control() => {
+                c if !is_printable(c) => {
                     let mut units = [0; 2];
                     c.encode_utf16(&mut units)
                         .iter()
@@ -28,6 +28,33 @@ impl Display for QuotedString<'_> {
         }
         f.write_str("\"")
     }
+}
+
+/// Whether a character is printable according to the standard library: not control characters, which end a line or move the
+/// cursor, and not format characters, among them the bidirectional controls that reorder text.
+pub fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return matches!(c, ' '..='~');
+    }
+    // After a letter, because `escape_debug` escapes a combining mark at the start of a text.
+    String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
+}
+
+/// Text of an input in a comment or a message: in one line, with escapes for characters that are not printable.
+///
+/// ```
+/// use callgate_formats::layout::visible;
+/// assert_eq!(visible("a\u{202e}b\nc"), r"a\u{202e}b\nc");
+/// ```
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_printable(c) {
+            true => shown.push(c),
+            false => shown.extend(c.escape_default()),
+        }
+    }
+    shown
 }
 
 /// Joins words into lines of at most `width` characters; a longer word is a line of its own.

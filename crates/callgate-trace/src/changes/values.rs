@@ -21,22 +21,23 @@ pub(super) fn compare(
     new: &SyscallStats,
 ) -> Vec<ComparedValues> {
     let Some(name) = syscall.name() else { return Vec::new() };
-    let limitable = limitable::of(name).filter(|limitable| !limitable.differs_on(syscall.arch));
     let values = |limitable: &'static LimitableArg| {
-        let arg = usize::from(limitable.arg);
+        let position = limitable.position(syscall.arch)?;
+        let arg = usize::from(position);
         let known = |stats: &SyscallStats| stats.is_known(arg);
         let [old, new] = [old, new].map(|stats| stats.args().get(arg).filter(|_| known(stats)));
-        compare_values(limitable, old?, new?)
+        compare_values(limitable, position, old?, new?)
     };
-    limitable.filter_map(values).collect()
+    limitable::of(name).filter_map(values).collect()
 }
 
 fn compare_values(
     limitable: &'static LimitableArg,
+    arg: u8,
     old: &ArgValues,
     new: &ArgValues,
 ) -> Option<ComparedValues> {
-    let (arg, name, mask) = (limitable.arg, limitable.name, limitable.mask());
+    let (name, mask) = (limitable.name, limitable.mask());
     let [seen_old, seen_new] = [old, new].map(|values| seen(values, limitable));
     let changed = match (old.all(), new.all()) {
         (None, None) => return None,

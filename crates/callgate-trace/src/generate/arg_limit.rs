@@ -70,6 +70,15 @@ impl ArgLimit {
         };
     }
 
+    /// The bits that some allowed value has.
+    pub(super) fn possible_bits(&self) -> u64 {
+        !self.mask
+            | match &self.allowed {
+                AllowedValues::Listed(values) => values.iter().fold(0, |all, value| all | value),
+                AllowedValues::Bits { ever, .. } => *ever,
+            }
+    }
+
     /// Whether every value is allowed.
     pub(super) fn allows_all(&self) -> bool {
         self.cubes().iter().any(|cube| cube.mask == 0)

@@ -1,8 +1,9 @@
 //! Decides which syscalls a profile grants.
 //!
 //! In this order: recorded syscalls; syscalls that the program that installs the filter needs, which may widen limits;
-//! syscalls that the kernel makes programs call; syscalls that other C libraries use instead of recorded ones. The order
-//! of the recordings does not matter.
+//! syscalls that the kernel makes programs call; those that C libraries and language runtimes may make at any time, which may
+//! widen limits; syscalls that other C libraries use instead of recorded ones. At the end, namespaces are limited. The
+//! order of the recordings does not matter.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,9 @@ use super::draft::Draft;
 use super::error::{GenerateError, GenerateErrorKind};
 use super::families;
 use super::grant::{Grant, GrantReason, UnlimitedArg};
+use super::language_runtime::{RuntimeCall, detect};
 use super::limitable;
+use super::namespaces::AllowedNamespaces;
 use super::options::{GenerateOptions, LimitedArgs};
 use super::recorded_limits::{limit_args, limit_to};
 use super::runtime::{MADE_BY_KERNEL, NeededSyscall};
@@ -63,11 +66,12 @@ pub fn generate_with_code(
     }
     let grant = |(name, count): (&'static str, u64)| {
         let mut grant = Grant::new(name, GrantReason::Recorded(count));
-        limit_args(&mut grant, &recorded, options.arguments);
+        limit_args(&mut grant, &recorded, options.arguments, &arches);
         (name, grant)
     };
     let grants = counts.into_iter().map(grant).collect();
-    let GenerateOptions { deny, runtime, arguments, systemd, .. } = *options;
+    let GenerateOptions { deny, runtime, arguments, systemd, namespaces, .. } = *options;
+    let languages = if options.runtime_calls { detect(&recorded) } else { Vec::new() };
     let mut draft = Draft {
         arches,
         deny,
@@ -79,14 +83,21 @@ pub fn generate_with_code(
         numbers,
         refused: Vec::new(),
         tried: Vec::new(),
+        namespaces,
+        assumed: Vec::new(),
+        languages,
+        dangers: BTreeMap::new(),
         recorded,
     };
     draft.grant_code(code);
     draft.grant_runtime();
     draft.grant_made_by_kernel();
+    draft.grant_language_runtimes();
     if options.complete {
         draft.grant_siblings();
     }
+    draft.limit_namespaces();
+    draft.settle_refused();
     let is_decided = |name: &str| draft.grants.contains_key(name) || draft.refused.contains(&name);
     let tries = runtime.tries().iter().copied();
     draft.tried = tries.filter(|name| draft.exists(name) && !is_decided(name)).collect();
@@ -134,11 +145,9 @@ impl Draft {
     /// architectures.
     fn only_limit(&self, name: &str, values: &[u64]) -> Option<ArgLimit> {
         let limitable = limitable::of(name).next()?;
-        if self.arches.iter().any(|arch| limitable.differs_on(*arch)) {
-            return None;
-        }
+        let arg = limitable.common_position(&self.arches)?;
         let values = ArgValues::from_values(values.len() as u64, values.iter().copied());
-        limit_to(limitable, &values)
+        limit_to(limitable, arg, &values)
     }
 
     /// Grants the syscalls that the code of the program can make, with any arguments.
@@ -200,6 +209,29 @@ impl Draft {
         }
     }
 
+    /// Grants what C libraries and the recorded language runtimes may do at any time.
+    fn grant_language_runtimes(&mut self) {
+        for runtime in self.languages.clone() {
+            for RuntimeCall { name, values, source } in runtime.calls() {
+                if !self.exists(name) {
+                    continue;
+                }
+                if let Some(known) = self.grants.get_mut(*name) {
+                    let values = values.unwrap_or_default();
+                    known.limits.iter_mut().for_each(|limit| limit.widen(values));
+                    continue;
+                }
+                let mut grant = Grant::new(name, GrantReason::Language { runtime, source });
+                if let Some(values) = values.filter(|_| self.arguments != LimitedArgs::Off) {
+                    // Without a limit, the syscall would be a privilege that the runtime does not need.
+                    let Some(limit) = self.only_limit(name, values) else { continue };
+                    grant.limits.push(limit);
+                }
+                self.grants.insert(name, grant);
+            }
+        }
+    }
+
     /// Grants the syscalls that other C libraries make instead of recorded ones, and those that may accompany recorded
     /// ones.
     fn grant_siblings(&mut self) {
@@ -207,6 +239,10 @@ impl Draft {
             self.grants.values().filter(|grant| grant.is_recorded()).cloned().collect();
         recorded.iter().for_each(|grant| self.grant_families(grant));
         recorded.iter().for_each(|grant| self.grant_companions(grant));
+    }
+
+    /// Refused syscalls are listed once, and only if they are not granted.
+    fn settle_refused(&mut self) {
         self.refused.sort_unstable();
         self.refused.dedup();
         let granted = &self.grants;
@@ -228,7 +264,9 @@ impl Draft {
                     }
                     sibling.limits = recorded.limits.clone();
                 }
-                if name == "clone3" && self.is_limited("clone") {
+                if name == "clone3"
+                    && (self.namespaces != AllowedNamespaces::Any || self.is_limited("clone"))
+                {
                     // Its flags are in memory, which filters cannot read, so it would bypass the limit of clone.
                     // Libraries fall back to clone if it fails with ENOSYS.
                     self.refused.push(name);
@@ -273,7 +311,6 @@ impl Draft {
 
     /// Whether a limitable argument of a syscall differs on an architecture of the profile.
     fn args_differ(&self, name: &str) -> bool {
-        limitable::of(name)
-            .any(|limitable| self.arches.iter().any(|arch| limitable.differs_on(*arch)))
+        limitable::of(name).any(|limitable| limitable.common_position(&self.arches).is_none())
     }
 }

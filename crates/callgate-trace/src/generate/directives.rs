@@ -10,7 +10,9 @@
 //! headers of Linux 6.18.
 
 use super::draft::Draft;
-use super::options::LimitedArgs;
+use super::limitable;
+use super::namespaces::NAMESPACES;
+use super::options::{DenyAction, LimitedArgs};
 use crate::check::check;
 use crate::recording::{Recording, SyscallId};
 use callgate_bpf::syscalls::Arch;
@@ -112,26 +114,30 @@ const ARCHES: &[Arch] = &[Arch::X86_64, Arch::X32, Arch::X86, Arch::Aarch64, Arc
 /// The architectures without `socketcall(2)`, `ipc(2)` and the old `mmap`, whose arguments are in memory.
 const DIRECT_ARGS: &[Arch] = &[Arch::X86_64, Arch::X32, Arch::Aarch64, Arch::Arm];
 
-/// The directives that deny no recorded syscall, but deny some arguments of a granted one.
+/// The directives that deny no recorded syscall but `clone3`, and deny some arguments of a granted one.
 pub(super) fn permitted(draft: &Draft, store: &mut Store) -> Result<Vec<Directive>, DiagramError> {
-    if draft.arguments == LimitedArgs::Off || draft.arches.iter().any(|arch| !ARCHES.contains(arch))
-    {
-        return Ok(Vec::new());
+    let applies = |directive: &Directive| {
+        let mut denials = directive.denials.iter().filter(|denial| !denial.is_possible);
+        denials.any(|denial| draft.is_granted_by_unit(denial.syscall))
+    };
+    let mut permitted: Vec<Directive> = namespaces(draft).into_iter().filter(applies).collect();
+    // A profile that only logs must not deny anything, nor must others deny arguments that the code may pass.
+    let is_limited = draft.arguments != LimitedArgs::Off
+        && draft.deny != DenyAction::Log
+        && !draft.has_code()
+        && draft.arches.iter().all(|arch| ARCHES.contains(arch));
+    if !is_limited {
+        return Ok(permitted);
     }
     let proposals = [
         address_families(draft),
-        namespaces(draft),
         Some(write_execute()),
         Some(realtime()),
         Some(personality()),
         Some(set_id_bits()),
     ];
-    let mut permitted = Vec::new();
     for directive in proposals.into_iter().flatten() {
-        let denials = directive.denials.iter().filter(|denial| !denial.is_possible);
-        if denials.clone().any(|denial| draft.is_granted_by_unit(denial.syscall))
-            && directive.denies_nothing_of(&draft.recorded, store)?
-        {
+        if applies(&directive) && directive.denies_nothing_of(&draft.recorded, store)? {
             permitted.push(directive);
         }
     }
@@ -196,13 +202,10 @@ fn address_families(draft: &Draft) -> Option<Directive> {
 }
 
 /// `RestrictNamespaces=` denies flags of `clone`, `unshare` and `setns`. `clone3` fails with ENOSYS, because its flags
-/// are in memory. `setns` with flags 0, which means any namespace, is denied.
+/// are in memory. `setns` with flags 0, which means any namespace, is denied. It is used whether or not `clone3` was
+/// recorded: libraries use `clone` instead.
 fn namespaces(draft: &Draft) -> Option<Directive> {
-    let syscalls = [("clone", 0), ("unshare", 0), ("setns", 1)];
-    let mut used = 0;
-    for (syscall, arg) in syscalls {
-        used |= values(&draft.recorded, syscall, arg)?.iter().fold(0, |all, value| all | value);
-    }
+    let used = draft.unit_namespaces()?;
     let (kept, denied): (Vec<_>, Vec<_>) =
         NAMESPACES.iter().partition(|(flag, _)| used & flag != 0);
     if denied.is_empty() {
@@ -215,6 +218,13 @@ fn namespaces(draft: &Draft) -> Option<Directive> {
     let mut setns = any_of(1);
     setns.push(vec![ArgTest::Is(1, Cmp::Eq, 0)]);
     let setns = if kept.is_empty() { Denial::always("setns") } else { Denial::new("setns", setns) };
+    let clone = limitable::of("clone").next()?.common_position(&draft.arches)?;
+    let denials = [
+        Denial::new("clone", any_of(clone)),
+        Denial::new("unshare", any_of(0)),
+        setns,
+        Denial::always("clone3").with(ENOSYS),
+    ];
     Some(Directive {
         line: match names.as_slice() {
             [] => "RestrictNamespaces=yes".to_owned(),
@@ -225,12 +235,7 @@ fn namespaces(draft: &Draft) -> Option<Directive> {
         } else {
             "the namespaces that were created or entered"
         },
-        denials: vec![
-            Denial::new("clone", any_of(0)),
-            Denial::new("unshare", any_of(0)),
-            setns,
-            Denial::always("clone3").with(ENOSYS),
-        ],
+        denials: denials.map(|denial| denial.on(Arch::ALL)).into(),
     })
 }
 
@@ -317,18 +322,6 @@ fn set_id_bits() -> Directive {
         ],
     }
 }
-
-/// CLONE_NEW*. CLONE_NEWTIME is a flag of `unshare` and `setns` only, but systemd also tests it in `clone`.
-static NAMESPACES: &[(u64, &str)] = &[
-    (0x0200_0000, "cgroup"),
-    (0x0800_0000, "ipc"),
-    (0x4000_0000, "net"),
-    (0x0002_0000, "mnt"),
-    (0x2000_0000, "pid"),
-    (0x1000_0000, "user"),
-    (0x0400_0000, "uts"),
-    (0x80, "time"),
-];
 
 /// AF_* of `linux/socket.h` up to Linux 5.15, with the names of glibc 2.36.
 #[rustfmt::skip]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::format::ProfileFormat;
 use super::grant::Grant;
+use super::language_runtime::LanguageRuntime;
+use super::namespaces::AllowedNamespaces;
 use super::options::{DenyAction, LimitedArgs};
 use super::runtime::Runtime;
 use super::systemd_versions;
@@ -28,6 +30,12 @@ pub struct Draft {
     pub(super) refused: Vec<&'static str>,
     /// Syscalls that the program that installs the filter tries, and has a fallback for.
     pub(super) tried: Vec<&'static str>,
+    pub(super) namespaces: AllowedNamespaces,
+    /// Syscalls that are limited to no new namespace although some of their recorded flags are not known.
+    pub(super) assumed: Vec<&'static str>,
+    pub(super) languages: Vec<LanguageRuntime>,
+    /// Why granted syscalls are dangerous.
+    pub(super) dangers: BTreeMap<&'static str, String>,
     pub(super) recorded: Recording,
 }
 
@@ -83,12 +91,36 @@ impl Draft {
         &self.recorded
     }
 
-    /// Syscalls that are refused to preserve a limit. A format that cannot express the limit grants them instead.
-    pub fn granted_without_limits(
-        &self,
-        format: ProfileFormat,
-    ) -> impl Iterator<Item = &'static str> {
-        self.refused.iter().copied().filter(move |_| !format.has_arguments())
+    /// Which namespaces the profile lets programs create.
+    pub fn namespaces(&self) -> AllowedNamespaces {
+        self.namespaces
+    }
+
+    /// Syscalls that are limited to no new namespace although some of their recorded flags are not known.
+    pub fn assumed(&self) -> &[&'static str] {
+        &self.assumed
+    }
+
+    /// The C library and the language runtimes whose syscalls are granted.
+    pub fn languages(&self) -> &[LanguageRuntime] {
+        &self.languages
+    }
+
+    /// Marks a granted syscall as dangerous: the profile then says why, a sentence without a full stop.
+    pub fn mark_dangerous(&mut self, name: &str, why: String) {
+        if let Some((name, _)) = self.grants.get_key_value(name) {
+            self.dangers.insert(name, why);
+        }
+    }
+
+    /// Why a granted syscall is dangerous, if it was marked.
+    pub fn danger(&self, name: &str) -> Option<&str> {
+        self.dangers.get(name).map(String::as_str)
+    }
+
+    /// Whether a recorded syscall is refused, or denied with flags that are not known.
+    pub fn refuses(&self, name: &str) -> bool {
+        self.refused.contains(&name) || self.assumed.contains(&name)
     }
 
     /// The syscalls that need a rule of their own to fail with ENOSYS.
@@ -144,7 +176,7 @@ impl Draft {
 
     /// Whether a systemd unit grants a syscall.
     pub(super) fn is_granted_by_unit(&self, name: &str) -> bool {
-        let mut others = self.granted_without_limits(ProfileFormat::Systemd);
+        let mut others = self.listed_for_directives(ProfileFormat::Systemd);
         (self.grants.contains_key(name) || others.any(|granted| granted == name))
             && self.can_name(ProfileFormat::Systemd, name)
     }

@@ -1,6 +1,7 @@
 //! A granted syscall: why it is granted, and with which limits.
 
 use super::arg_limit::{ArgLimit, Cube};
+use super::language_runtime::LanguageRuntime;
 
 /// How many alternatives the limits of one syscall may have together. Each becomes a rule.
 const MAX_ALTERNATIVES: usize = 64;
@@ -33,6 +34,13 @@ pub enum GrantReason {
     Runtime,
     /// The kernel makes programs call it, for example after a signal.
     Kernel,
+    /// A C library or the runtime of a language may make it at any time.
+    Language {
+        /// Which one.
+        runtime: LanguageRuntime,
+        /// Where its source makes it.
+        source: &'static str,
+    },
     /// It replaces or accompanies a recorded syscall.
     Sibling {
         /// The recorded syscall.
@@ -56,6 +64,13 @@ pub struct UnlimitedArg {
 impl UnlimitedArg {
     pub(super) fn new(name: &'static str, why: impl Into<String>) -> UnlimitedArg {
         UnlimitedArg { name, why: why.into(), lacks_values: false }
+    }
+}
+
+impl GrantReason {
+    /// Whether this runtime may make the syscall at any time.
+    pub(super) fn is_of(self, wanted: LanguageRuntime) -> bool {
+        matches!(self, GrantReason::Language { runtime, .. } if runtime == wanted)
     }
 }
 

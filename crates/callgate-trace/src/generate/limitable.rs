@@ -48,15 +48,22 @@ pub(crate) fn of(syscall: &str) -> impl Iterator<Item = &'static LimitableArg> {
 }
 
 impl LimitableArg {
-    /// Whether the argument has another position or meaning on an architecture.
-    pub(crate) fn differs_on(&self, arch: Arch) -> bool {
-        match self.syscall {
+    /// The index of the argument on an architecture; `None` if it has another meaning there.
+    pub(crate) fn position(&self, arch: Arch) -> Option<u8> {
+        match (self.syscall, arch) {
             // CONFIG_CLONE_BACKWARDS2: the first two arguments are swapped.
-            "clone" => matches!(arch, Arch::S390 | Arch::S390x),
+            ("clone", Arch::S390 | Arch::S390x) => Some(self.arg ^ 1),
             // The old syscall takes a pointer to its arguments.
-            "mmap" => matches!(arch, Arch::X86 | Arch::S390 | Arch::S390x | Arch::M68k),
-            _ => false,
+            ("mmap", Arch::X86 | Arch::S390 | Arch::S390x | Arch::M68k) => None,
+            _ => Some(self.arg),
         }
+    }
+
+    /// The index of the argument on all of these architectures; `None` if it differs.
+    pub(crate) fn common_position(&self, arches: &[Arch]) -> Option<u8> {
+        let mut positions = arches.iter().map(|arch| self.position(*arch));
+        let first = positions.next().unwrap_or(Some(self.arg))?;
+        positions.all(|position| position == Some(first)).then_some(first)
     }
 
     /// The bits that are compared: the significant ones that the kernel reads.
@@ -173,6 +180,15 @@ mod tests {
             assert!(!arg.ctype.contains('*') && arg.ctype != "size_t", "{}", row.syscall);
             assert!(!["fd", "pid", "len", "addr"].contains(&arg.name), "{}", row.syscall);
         }
+    }
+
+    #[test]
+    fn the_flags_of_clone_are_the_second_argument_on_s390x() {
+        let clone = of("clone").next().unwrap();
+        assert_eq!(clone.common_position(&[Arch::X86_64, Arch::Aarch64]), Some(0));
+        assert_eq!(clone.common_position(&[Arch::S390x, Arch::S390]), Some(1));
+        assert_eq!(clone.common_position(&[Arch::S390x, Arch::Ppc]), None);
+        assert_eq!(of("mmap").next().unwrap().common_position(&[Arch::X86_64, Arch::X86]), None);
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl Draft {
         for limit in &grant.limits {
             let usual = |value: u64| {
                 let mut limitable =
-                    limitable::of(name).filter(|limitable| limitable.arg == limit.arg);
+                    limitable::of(name).filter(|limitable| limitable.name == limit.name);
                 limitable.any(|one| one.usual.iter().any(|usual| usual & limit.mask == value))
             };
             let mut seen_of: BTreeMap<u64, Evidence> = BTreeMap::new();

@@ -1,8 +1,9 @@
 //! Generates least-privilege profiles from recordings.
 //!
 //! A [`Draft`] lists the syscalls that a profile allows, each with its [`GrantReason`]: the syscall was recorded, the
-//! program that installs the filter needs it ([`Runtime`]), the kernel makes programs call it, or another C library
-//! calls it instead of a recorded one. [`generate_with_code`] also grants what the code of the program can
+//! program that installs the filter needs it ([`Runtime`]), the kernel makes programs call it, a C library or the runtime
+//! of a language may make it at any time ([`LanguageRuntime`]), or another C library
+//! calls it instead of a recorded one. New namespaces are granted only if they were recorded ([`AllowedNamespaces`]). [`generate_with_code`] also grants what the code of the program can
 //! make ([`CodeSyscall`]). Arguments that select what a syscall does are limited to the recorded values
 //! ([`ArgLimit`]) if these are known and stable. All other syscalls are denied. A draft is written in one of several
 //! [formats](ProfileFormat). Before it is returned, the result is checked against the recordings, in the semantics of
@@ -35,8 +36,11 @@ mod error;
 mod families;
 mod format;
 mod grant;
+mod language_runtime;
+mod limit_namespaces;
 pub(crate) mod limitable;
 mod limited_values;
+mod namespaces;
 mod options;
 mod recorded_limits;
 mod remarks;
@@ -52,6 +56,10 @@ pub use draft::Draft;
 pub use error::GenerateError;
 pub use format::ProfileFormat;
 pub use grant::{Grant, GrantReason, UnlimitedArg};
+pub use language_runtime::{LanguageRuntime, MAX_CALLS, RuntimeCall};
+pub use namespaces::{
+    AllowedNamespaces, CLONE_FALLBACKS, GrantedNamespaces, NAMESPACES, namespace_names,
+};
 pub use options::{DenyAction, GenerateOptions, LimitedArgs};
 pub use remarks::remarks;
 pub use runtime::Runtime;

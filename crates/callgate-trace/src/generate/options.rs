@@ -1,5 +1,6 @@
 //! Options of generated profiles.
 
+use super::namespaces::AllowedNamespaces;
 use super::runtime::Runtime;
 use super::systemd_versions::NEWEST;
 use callgate_bpf::syscalls::Arch;
@@ -23,6 +24,10 @@ pub struct GenerateOptions {
     pub systemd: u16,
     /// The name of a `SeccompProfile` resource.
     pub resource: String,
+    /// Which namespaces the profile lets programs create.
+    pub namespaces: AllowedNamespaces,
+    /// Whether to grant what C libraries and the recorded language runtimes may do at any time.
+    pub runtime_calls: bool,
     /// Whether recordings are accepted whose caveats say that syscalls are missing.
     pub partial: bool,
 }
@@ -38,6 +43,8 @@ impl Default for GenerateOptions {
             runtime: Runtime::Oci,
             systemd: NEWEST,
             resource: "generated-profile".to_owned(),
+            namespaces: AllowedNamespaces::Recorded { and: 0 },
+            runtime_calls: true,
             partial: false,
         }
     }

@@ -13,7 +13,12 @@ use callgate_bpf::syscalls::Arch;
 const MIN_PER_VALUE: u64 = 4;
 
 /// Limits the arguments of a recorded syscall.
-pub(super) fn limit_args(grant: &mut Grant, recorded: &Recording, arguments: LimitedArgs) {
+pub(super) fn limit_args(
+    grant: &mut Grant,
+    recorded: &Recording,
+    arguments: LimitedArgs,
+    arches: &[Arch],
+) {
     if arguments == LimitedArgs::Off {
         return;
     }
@@ -22,7 +27,7 @@ pub(super) fn limit_args(grant: &mut Grant, recorded: &Recording, arguments: Lim
         grant.unlimited.push(UnlimitedArg::new("uargs", why));
     }
     for limitable in limitable::of(grant.name) {
-        match recorded_limit(limitable, recorded, arguments) {
+        match recorded_limit(limitable, recorded, arguments, arches) {
             Ok(limit) => grant.limits.push(limit),
             Err(unlimited) => grant.unlimited.push(unlimited),
         }
@@ -34,16 +39,19 @@ fn recorded_limit(
     limitable: &LimitableArg,
     recorded: &Recording,
     arguments: LimitedArgs,
+    arches: &[Arch],
 ) -> Result<ArgLimit, UnlimitedArg> {
     let unlimited = |why: String| UnlimitedArg::new(limitable.name, why);
-    let index = usize::from(limitable.arg);
+    let Some(position) = limitable.common_position(arches) else {
+        let differs = arches.iter().find(|arch| limitable.position(**arch) != Some(limitable.arg));
+        let arch = differs.map_or("", |arch| arch.name());
+        return Err(unlimited(format!("on {arch} it is a different argument")));
+    };
+    let index = usize::from(position);
     let (mut all, mut each) = (ArgValues::default(), Vec::new());
     let of_name =
         recorded.syscalls().filter(|(syscall, _)| syscall.name() == Some(limitable.syscall));
     for (syscall, stats) in of_name {
-        if limitable.differs_on(syscall.arch) {
-            return Err(unlimited(format!("on {} it is a different argument", syscall.arch)));
-        }
         if !stats.is_known(index) {
             let why = "its value is not known for all calls".to_owned();
             return Err(UnlimitedArg { lacks_values: true, ..unlimited(why) });
@@ -54,7 +62,7 @@ fn recorded_limit(
             each.push((values, stats.runs()));
         }
     }
-    let limit = limit_to(limitable, &all).ok_or_else(|| {
+    let limit = limit_to(limitable, position, &all).ok_or_else(|| {
         unlimited(format!("more than {MAX_VALUES} distinct values were recorded"))
     })?;
     if limitable.needs == Evidence::Stable && arguments != LimitedArgs::All {
@@ -104,8 +112,12 @@ fn as_seen_by_filters(values: &ArgValues, arch: Arch) -> ArgValues {
 }
 
 /// A limit to these values and those that libraries may use in any run.
-pub(super) fn limit_to(limitable: &LimitableArg, values: &ArgValues) -> Option<ArgLimit> {
-    let LimitableArg { arg, name, why, .. } = *limitable;
+pub(super) fn limit_to(
+    limitable: &LimitableArg,
+    arg: u8,
+    values: &ArgValues,
+) -> Option<ArgLimit> {
+    let LimitableArg { name, why, .. } = *limitable;
     let mut limit = ArgLimit::of(arg, name, limitable.mask(), why, values)?;
     limit.widen(limitable.usual);
     Some(limit)

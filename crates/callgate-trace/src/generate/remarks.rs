@@ -78,6 +78,14 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
              log with strace -e raw=all",
         );
     }
+    for name in draft.assumed() {
+        warn(
+            format!(
+                "not all flags of {name} are known: the profile assumes that no namespace was created by the others"
+            ),
+            "record with callgate record, or name the namespaces with --namespaces",
+        );
+    }
     let left_out = arches_left_out(recordings, draft);
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().map(|arch| arch.name()).collect();

@@ -81,7 +81,7 @@
 //! | key of an item of `runs` | value |
 //! |---|---|
 //! | `how` | the recording method: `tracepoint`, `ptrace`, `strace`, `audit`, `counts` or `unknown` |
-//! | `command` | the command and its arguments |
+//! | `command` | the command; its arguments only if the recorder was asked to keep them, because they may be passwords |
 //! | `from` | `"execve"`: the first syscall is the `execve` of the command |
 //! | `processes`, `threads` | how many there were |
 //! | `lost` | a lower bound on the number of syscalls that were made but not counted |

@@ -77,7 +77,8 @@ impl fmt::Display for RunId {
 pub struct Run {
     /// How the syscalls were recorded.
     pub method: RecordingMethod,
-    /// The command and its arguments; invalid UTF-8 is replaced. Empty if not known.
+    /// The command; invalid UTF-8 is replaced. Only its name, without arguments, unless they were asked for: they may be
+    /// passwords. Empty if not known.
     pub command: Vec<String>,
     /// Whether the first syscall is the `execve` of the command, so that syscalls of its parent are not counted.
     /// Otherwise the first syscall is not known.
@@ -100,6 +101,17 @@ pub struct Run {
     pub labels: BTreeMap<String, String>,
     /// Distinguishes the run from others. `None` in a recording of one run to which no number was assigned.
     pub id: Option<RunId>,
+}
+
+impl Run {
+    /// The name of the program: the first word of the command without its directories.
+    ///
+    /// Recordings of older recorders also have the arguments, which may be passwords: they are not for texts that others
+    /// read.
+    pub fn program(&self) -> Option<&str> {
+        let path = self.command.first()?;
+        Some(path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path))
+    }
 }
 
 /// The caveats of several runs, one per identifier, ordered by effect. Counts of the same caveat add up; the text is

@@ -50,12 +50,21 @@ impl Danger {
         if self.values.is_empty() {
             return store.verdicts(func).into_iter().any(Verdict::permits);
         }
+        self.values.iter().any(|value| self.permits_value(value, store, func, arch))
+    }
+
+    /// Whether a filter permits the syscall with one of its dangerous values.
+    pub(super) fn permits_value(
+        &self,
+        value: &DangerousValue,
+        store: &Store,
+        func: Func,
+        arch: Arch,
+    ) -> bool {
         let is_swapped = self.syscall == "clone" && matches!(arch, Arch::S390 | Arch::S390x);
-        self.values.iter().any(|value| {
-            let arg = if is_swapped { value.arg ^ 1 } else { value.arg };
-            Word::arg_low(arg).is_some_and(|word| {
-                store.can_return(func, (word, value.mask, value.bits), Verdict::permits)
-            })
+        let arg = if is_swapped { value.arg ^ 1 } else { value.arg };
+        Word::arg_low(arg).is_some_and(|word| {
+            store.can_return(func, (word, value.mask, value.bits), Verdict::permits)
         })
     }
 }

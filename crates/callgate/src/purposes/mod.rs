@@ -5,10 +5,12 @@
 //! and may change with any release.
 
 mod allowed;
+mod beyond;
 mod danger;
 mod members;
 mod purpose;
 
 pub use allowed::{AllowedDanger, allowed_dangers};
+pub use beyond::{FurtherDanger, further_dangers};
 pub use danger::{DANGERS, Danger, DangerousValue, Severity, danger};
 pub use purpose::Purpose;

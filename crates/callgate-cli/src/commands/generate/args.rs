@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use callgate::Arch;
 use callgate::formats::CapSet;
 use callgate::generate::{
-    DenyAction, GenerateOptions, LimitedArgs, NEWEST_SYSTEMD, OLDEST_SYSTEMD, ProfileFormat,
-    Runtime,
+    AllowedNamespaces, DenyAction, GenerateOptions, LimitedArgs, NAMESPACES, NEWEST_SYSTEMD,
+    OLDEST_SYSTEMD, ProfileFormat, Runtime,
 };
 use clap::{ValueEnum, ValueHint};
 
@@ -25,6 +25,9 @@ the profile give the reason for each syscall:
                   (--runtime); recordings of the command do not have it.
   by the kernel   the kernel makes programs call it after signals and
                   interrupted sleeps.
+  by the runtime  a C library or the runtime of a language may make it at any
+                  time: abort(3), preemption of Go, the compiler of Java or
+                  Node.js (--runtime-calls). --explain shows where.
   related         another C library or version makes it instead of a recorded
                   one, or in addition to it (--complete): statx for stat, vfork
                   for fork.
@@ -35,6 +38,13 @@ additional privileges. Otherwise they are limited if the values are stable: the
 same in all recordings, or in a single recording observed at least four times
 per distinct value. Recordings of several runs give the best profile; callgate
 record merge combines them into a file that gives the same profile.
+
+New namespaces can only be created as recorded in the flags of clone and
+unshare. clone3 has its flags in memory, which no filter sees: it fails with
+ENOSYS, and glibc, musl and Go use clone instead. A program that needs
+namespaces of clone3 gets them by name: --namespaces user,net. Whatever is
+dangerous and denied by Docker's default profile is printed as a warning and
+marked in the profile.
 
 If the caveats of a recording say that syscalls are missing (lost syscalls or
 audit records, threads that were not recorded, a truncated file), --partial is
@@ -121,7 +131,7 @@ pub(crate) struct GenerateArgs {
         long,
         value_name = "SOURCE",
         value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["emit", "runtime", "systemd", "complete", "deny", "explain"]
+        conflicts_with_all = ["emit", "runtime", "systemd", "complete", "runtime_calls", "deny", "explain"]
     )]
     pub(super) update: Option<OsString>,
 
@@ -154,6 +164,15 @@ pub(crate) struct GenerateArgs {
     /// Whether to grant syscalls that other C libraries make instead of recorded ones
     #[arg(long, value_name = "WHEN", default_value = "on")]
     complete: Switch,
+
+    /// Whether to grant what C libraries, and the runtimes of Go, Java, Node.js and Python, may do at any time
+    #[arg(long, value_name = "WHEN", default_value = "on")]
+    runtime_calls: Switch,
+
+    /// The namespaces that programs may create: recorded, which are those in the recorded flags of clone and unshare; or
+    /// also these, such as user,net; or any, which also grants clone3 if it was recorded
+    #[arg(long, value_name = "WHICH", default_value = "recorded", value_parser = namespaces)]
+    namespaces: AllowedNamespaces,
 
     /// Which arguments are limited to recorded values
     #[arg(long, value_name = "WHICH", default_value = "stable")]
@@ -258,6 +277,23 @@ fn resource_name(name: &str) -> Result<String, String> {
     }
 }
 
+/// Parses `recorded`, `any`, or names of namespaces.
+fn namespaces(text: &str) -> Result<AllowedNamespaces, String> {
+    if text == "any" {
+        return Ok(AllowedNamespaces::Any);
+    }
+    let mut and = 0;
+    for word in text.split(',').filter(|word| *word != "recorded") {
+        let known = NAMESPACES.iter().find(|(_, name)| *name == word);
+        let names = NAMESPACES.map(|(_, name)| name);
+        let (flag, _) = known.ok_or_else(|| {
+            format!("{word} is not a namespace: expected recorded, any, or some of {}", names.join(","))
+        })?;
+        and |= flag;
+    }
+    Ok(AllowedNamespaces::Recorded { and })
+}
+
 impl GenerateArgs {
     /// The name of the resource of k8s: as given, or that of the output file if it can be one.
     fn resource_name(&self) -> String {
@@ -321,6 +357,8 @@ impl GenerateArgs {
             },
             runtime,
             systemd: self.systemd,
+            namespaces: self.namespaces,
+            runtime_calls: matches!(self.runtime_calls, Switch::On),
             resource: self.resource_name(),
             partial: self.partial,
         }

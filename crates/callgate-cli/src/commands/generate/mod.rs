@@ -2,6 +2,7 @@
 
 mod args;
 mod classes;
+mod dangers;
 mod run;
 mod summary;
 mod unseen;

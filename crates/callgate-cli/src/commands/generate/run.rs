@@ -8,6 +8,7 @@ use callgate::syscalls::KernelVersion;
 
 use super::args::GenerateArgs;
 use super::classes::Classes;
+use super::dangers::Dangers;
 use super::summary::{self, Summary};
 use super::update;
 use crate::binary::{self, Code};
@@ -55,13 +56,17 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     };
     let granted = code.as_ref().filter(|_| args.grants_code());
     let granted = granted.map(Code::granted).unwrap_or_default();
-    let draft =
+    let mut draft =
         generate::generate_with_code(&recordings, &granted, &args.options()).map_err(failed)?;
     let classes = code.map(|code| Classes::of(code, &draft));
     let format = args.profile_format();
     for remark in generate::remarks(&recordings, &draft, format) {
         report::warn(remark.message, remark.help);
     }
+    draft.write(format).map_err(failed)?;
+    let dangers = Dangers::of(&draft, format)?;
+    dangers.mark(&mut draft);
+    dangers.warn();
     let written = draft.write(format).map_err(failed)?;
     if format == ProfileFormat::Kubernetes {
         read_back(&draft, &written)?;
@@ -75,7 +80,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     }
     let text = match args.format {
         Format::Text => {
-            let mut text = summary.text(&draft, format);
+            let mut text = summary.text(&draft, format, &dangers);
             if let Some(classes) = &classes {
                 classes.write(&mut text, args.explain);
             }
@@ -87,7 +92,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
             }
             text
         }
-        Format::Json => summary.json(&draft, format, classes.as_ref()),
+        Format::Json => summary.json(&draft, format, classes.as_ref(), &dangers),
     };
     match (args.format, output) {
         (Format::Json, Some(_)) => output::print(&text)?,

@@ -7,12 +7,15 @@ use callgate::codegen::{Count, Weights};
 use callgate::compile::{self, Compiled, Stats};
 use callgate::diagram::Store;
 use callgate::explain::{Outcome, explain};
-use callgate::generate::{Draft, Grant, GrantReason, ProfileFormat, WrittenProfile};
+use callgate::generate::{
+    DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, ProfileFormat, WrittenProfile,
+};
 use callgate::policy::Policy;
 use callgate::trace::unseen::Unseen;
 use callgate::{Arch, Verdict};
 
 use super::classes::Classes;
+use super::dangers::Dangers;
 use super::unseen;
 
 use crate::output::wrap;
@@ -44,7 +47,7 @@ impl Summary {
         Ok(Summary { stats, denied: denied(draft, &written.policy)?, unseen: Unseen::of(draft) })
     }
 
-    pub(super) fn text(&self, draft: &Draft, format: ProfileFormat) -> String {
+    pub(super) fn text(&self, draft: &Draft, format: ProfileFormat, dangers: &Dangers) -> String {
         let of = |wanted: fn(&Grant) -> bool| draft.grants().filter(|grant| wanted(grant)).count();
         let limited = if format.has_arguments() { of(|grant| !grant.limits.is_empty()) } else { 0 };
         let recorded = draft.recorded();
@@ -57,7 +60,7 @@ impl Summary {
             "granted",
             format!(
                 "{}, {limited} of them with limits on arguments",
-                syscalls(draft.grants().count() + draft.granted_without_limits(format).count()),
+                syscalls(draft.grants().count()),
             ),
         );
         let is_recorded = recorded.total() > 0 || !draft.has_code();
@@ -97,8 +100,19 @@ impl Summary {
                 format!("{}, after signals and interrupted sleeps", syscalls(by_kernel)),
             );
         }
-        let siblings = of(|grant| matches!(grant.reason, GrantReason::Sibling { .. }))
-            + draft.granted_without_limits(format).count();
+        let by_runtime = of(|grant| matches!(grant.reason, GrantReason::Language { .. }));
+        if by_runtime > 0 {
+            let names: Vec<&str> = draft.languages().iter().map(|one| one.name()).collect();
+            line(
+                "  by the runtime",
+                format!(
+                    "{}, which {} may make at any time",
+                    syscalls(by_runtime),
+                    names.join(" and ")
+                ),
+            );
+        }
+        let siblings = of(|grant| matches!(grant.reason, GrantReason::Sibling { .. }));
         if siblings > 0 {
             line(
                 "  related",
@@ -109,6 +123,8 @@ impl Summary {
             line("denied", format!("{denied} of the {all} syscalls of {arch}"));
         }
         line("", draft.deny().description().to_owned());
+        line("namespaces", namespaces(draft));
+        line("dangerous", dangers.summary());
         let mut filter = format!("{} instructions", self.stats.insns);
         if let Some(mean) = self.stats.expected_insns {
             filter += &format!(", {mean:.1} executed per recorded call (mean)");
@@ -125,6 +141,7 @@ impl Summary {
         draft: &Draft,
         format: ProfileFormat,
         classes: Option<&Classes>,
+        dangers: &Dangers,
     ) -> String {
         let denied = self.denied.iter().map(|(arch, denied, all)| {
             Json::Object(vec![
@@ -151,9 +168,46 @@ impl Summary {
             ("static", classes.map_or(Json::Null, Classes::json)),
             ("grants", Json::array(draft.grants().map(grant_json))),
             ("refused", Json::array(refused)),
+            ("languages", Json::array(draft.languages().iter().map(|one| one.id()))),
+            ("namespaces", namespaces_json(draft)),
+            ("dangerous", dangers.json()),
+            ("lint", dangers.lint_json()),
         ]);
         format!("{value}\n")
     }
+}
+
+/// Which namespaces programs can create, and how others are prevented.
+fn namespaces(draft: &Draft) -> String {
+    if draft.deny() == DenyAction::Log {
+        return "all, as everything else".to_owned();
+    }
+    let granted = draft.granted_namespaces();
+    let clone3 = match draft.refused().contains(&"clone3") {
+        true => "; clone3 fails with ENOSYS, because no filter sees its flags: libraries use clone",
+        false => "",
+    };
+    match granted.as_slice() {
+        [] => format!("none can be created{clone3}"),
+        granted => {
+            let of = |one: &GrantedNamespaces| {
+                let why = if one.is_recorded { "recorded" } else { "asked for" };
+                format!("{} by {} ({why})", one.names.join(", "), one.syscall)
+            };
+            let all: Vec<String> = granted.iter().map(of).collect();
+            format!("can be created: {}{clone3}", all.join("; "))
+        }
+    }
+}
+
+fn namespaces_json(draft: &Draft) -> Json {
+    Json::array(draft.granted_namespaces().into_iter().map(|granted| {
+        Json::Object(vec![
+            ("call", granted.syscall.into()),
+            ("names", Json::array(granted.names)),
+            ("recorded", granted.is_recorded.into()),
+        ])
+    }))
 }
 
 /// The number of denied syscalls and of all syscalls, per architecture.
@@ -190,6 +244,9 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: ProfileFormat) {
                 "the kernel makes programs call it after signals and in interrupted sleeps"
                     .to_owned()
             }
+            GrantReason::Language { runtime, source } => {
+                format!("by the runtime: {} may make it at any time ({source})", runtime.name())
+            }
             GrantReason::Sibling { of, why } => format!("related to {of}: {why}"),
         };
         let why = match &grant.code {
@@ -210,10 +267,11 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: ProfileFormat) {
         }
     }
     for name in draft.refused() {
-        let why = if format.has_arguments() {
-            "fails with ENOSYS, so that libraries fall back to a granted syscall"
+        let why = if draft.listed_for_directives(format).any(|listed| listed == *name) {
+            "listed, but fails with ENOSYS because of RestrictNamespaces=, so that libraries fall back to a granted \
+             syscall"
         } else {
-            "granted because lists cannot limit the arguments of the recorded variant"
+            "fails with ENOSYS, so that libraries fall back to a granted syscall"
         };
         let _ = write!(text, "{name:<20} ");
         wrap(text, why, 21, 21);
@@ -250,6 +308,9 @@ fn syscalls(count: usize) -> String {
 
 fn grant_json(grant: &Grant) -> Json {
     let (reason, count, of, why) = match grant.reason {
+        GrantReason::Language { runtime, source } => {
+            ("by_runtime", None, Some(runtime.id()), Some(source))
+        }
         GrantReason::Recorded(count) => ("recorded", Some(count), None, None),
         GrantReason::Code => ("code", None, None, None),
         GrantReason::Runtime => ("runtime", None, None, None),

@@ -90,6 +90,8 @@ fn options() -> impl Strategy<Value = GenerateOptions> {
             runtime,
             systemd: NEWEST_SYSTEMD,
             resource: "generated-profile".to_owned(),
+            namespaces: AllowedNamespaces::Recorded { and: 0 },
+            runtime_calls: complete,
             partial: false,
         })
 }
@@ -158,9 +160,10 @@ fn directives_depend_on_recorded_values() {
             &[("setns", &[3, 0x4000_0000]), ("unshare", &[0x0800_0000])],
             &["RestrictNamespaces=ipc net"],
         ),
-        // Any namespace; flags in memory.
+        // Any namespace; flags in memory, so libraries use clone.
         (&[("setns", &[3, 0]), ("unshare", &[0x4000_0000])], &[]),
-        (&[("clone", &[0x11]), ("clone3", &[0x7fff_0000, 88])], &[]),
+        (&[("clone", &[0x11]), ("clone3", &[0x7fff_0000, 88])], &["RestrictNamespaces=yes"]),
+        (&[("clone3", &[0x7fff_0000, 88])], &["RestrictNamespaces=yes"]),
         (&[("mmap", &[0, 1, 3]), ("mprotect", &[0, 1, 1])], &["MemoryDenyWriteExecute=yes"]),
         (&[("mmap", &[0, 1, 5])], &["MemoryDenyWriteExecute=yes"]),
         (&[("mmap", &[0, 1, 7])], &[]),
@@ -254,7 +257,8 @@ proptest! {
                 written => written.unwrap(),
             };
             for observed in &observed {
-                let named = observed.0.name().map(|name| draft.can_name(format, name));
+                let is_granted = |name| draft.can_name(format, name) && !draft.refuses(name);
+                let named = observed.0.name().map(is_granted);
                 if named.unwrap_or(format.has_numbers()) {
                     prop_assert_eq!(written.policy.evaluate(&data(observed)), Verdict::ALLOW);
                 }
@@ -294,7 +298,7 @@ proptest! {
                         let granted = names.contains(grant.name) || added(grant.name);
                         prop_assert!(granted || !draft.can_name(format, grant.name), "{}", grant.name);
                     }
-                    let also: Vec<&str> = draft.granted_without_limits(format).collect();
+                    let also: Vec<&str> = draft.listed_for_directives(format).collect();
                     let granted = |name: &&str| {
                         also.contains(name) || draft.grants().any(|grant| grant.name == *name)
                     };

@@ -6,7 +6,9 @@
 
 use std::fmt::Write;
 
-use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, limits, origin};
+use super::comments::{
+    MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin,
+};
 use super::policy::has_conditions;
 use crate::generate::arg_limit::{ArgLimit, Cube};
 use crate::generate::draft::Draft;
@@ -38,12 +40,16 @@ pub(super) fn write(draft: &Draft) -> String {
 
     let mut blocks = Vec::new();
     let plain = |wanted: fn(&GrantReason) -> bool| -> Vec<String> {
-        let grants = draft.grants().filter(|grant| wanted(&grant.reason) && !has_conditions(grant));
+        let is_plain = |grant: &Grant| !has_conditions(grant) && !is_dangerous(draft, grant);
+        let grants = draft.grants().filter(|grant| wanted(&grant.reason) && is_plain(grant));
         grants.filter_map(|grant| word(grant.name)).collect()
     };
     let mut recorded = plain(|reason| matches!(reason, GrantReason::Recorded(_)));
     recorded.extend(draft.numbers().iter().map(|(syscall, _)| format!("SYSCALL[{}]", syscall.nr)));
     block(&mut blocks, "Recorded.", "ALLOW", &recorded);
+    for (name, why) in dangerous(draft) {
+        block(&mut blocks, &why, "ALLOW", word(name).as_slice());
+    }
     let in_code: Vec<&Grant> =
         draft.grants().filter(|grant| grant.reason == GrantReason::Code).collect();
     let names = plain(|reason| matches!(reason, GrantReason::Code));
@@ -57,6 +63,15 @@ pub(super) fn write(draft: &Draft) -> String {
     );
     let by_kernel = plain(|reason| matches!(reason, GrantReason::Kernel));
     block(&mut blocks, &format!("Not recorded: {MADE_BY_KERNEL_WHY}."), "ALLOW", &by_kernel);
+    for runtime in draft.languages().iter().copied() {
+        let grants = draft.grants().filter(|grant| grant.reason.is_of(runtime));
+        let names: Vec<String> = grants
+            .filter(|grant| !has_conditions(grant))
+            .filter_map(|grant| word(grant.name))
+            .collect();
+        let why = format!("Not recorded: {}.", runtime.description());
+        block(&mut blocks, &why, "ALLOW", &names);
+    }
     let siblings = plain(|reason| matches!(reason, GrantReason::Sibling { .. }));
     block(
         &mut blocks,

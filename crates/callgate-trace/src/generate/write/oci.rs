@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, limits, origin};
+use super::comments::{
+    MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin,
+};
 use super::policy::has_conditions;
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
 use crate::generate::grant::{Grant, GrantReason};
+use crate::generate::language_runtime::LanguageRuntime;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -52,14 +55,19 @@ fn profile(draft: &Draft, format: ProfileFormat) -> WriteProfile {
 fn entries(draft: &Draft, format: ProfileFormat) -> Vec<WriteEntry> {
     let (mut recorded, mut runtime, mut by_kernel) = (Vec::new(), Vec::new(), Vec::new());
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    let mut by_runtime: BTreeMap<LanguageRuntime, Vec<&str>> = BTreeMap::new();
     let (mut limited, mut in_code) = (Vec::new(), Vec::new());
     for grant in draft.grants() {
         match grant.reason {
             _ if has_conditions(grant) => limited.extend(conditional(draft, grant)),
+            _ if is_dangerous(draft, grant) => {}
             GrantReason::Recorded(_) => recorded.push(grant.name),
             GrantReason::Code => in_code.push(grant),
             GrantReason::Runtime => runtime.push(grant.name),
             GrantReason::Kernel => by_kernel.push(grant.name),
+            GrantReason::Language { runtime, .. } => {
+                by_runtime.entry(runtime).or_default().push(grant.name);
+            }
             GrantReason::Sibling { of, why } => {
                 siblings.entry((of, why)).or_default().push(grant.name)
             }
@@ -70,6 +78,9 @@ fn entries(draft: &Draft, format: ProfileFormat) -> Vec<WriteEntry> {
     let mut entries = Vec::new();
     if !recorded.is_empty() {
         entries.push(allow(&head, &recorded));
+    }
+    for (name, why) in dangerous(draft) {
+        entries.push(allow(&why, &[name]));
     }
     if !in_code.is_empty() {
         let names: Vec<&str> = in_code.iter().map(|grant| grant.name).collect();
@@ -84,6 +95,9 @@ fn entries(draft: &Draft, format: ProfileFormat) -> Vec<WriteEntry> {
     }
     if !by_kernel.is_empty() {
         entries.push(allow(&format!("Not recorded: {MADE_BY_KERNEL_WHY}."), &by_kernel));
+    }
+    for (runtime, names) in by_runtime {
+        entries.push(allow(&format!("Not recorded: {}.", runtime.description()), &names));
     }
     for ((of, why), names) in siblings {
         entries.push(allow(&format!("Related to {of}, which was recorded: {why}."), &names));

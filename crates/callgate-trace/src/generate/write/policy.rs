@@ -66,7 +66,7 @@ fn add_rules(
     let enosys = Verdict::errno(arch.enosys());
     draft.refused_explicitly(format).for_each(|name| add(name, &[], enosys));
     draft.others_with_enosys(format).into_iter().for_each(|name| add(name, &[], enosys));
-    draft.granted_without_limits(format).for_each(|name| add(name, &[], Verdict::ALLOW));
+    draft.listed_for_directives(format).for_each(|name| add(name, &[], Verdict::ALLOW));
     if let Some(error) = unknown {
         return Err(GenerateErrorKind::UnknownSyscall(error).into());
     }

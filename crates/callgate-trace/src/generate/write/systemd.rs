@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, origin};
+use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, origin, text_of};
 use crate::generate::directives::Directive;
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
 use crate::generate::grant::{Grant, GrantReason};
+use crate::generate::language_runtime::LanguageRuntime;
 use crate::generate::options::DenyAction;
 use crate::generate::runtime;
 use callgate_bpf::syscalls::Arch;
@@ -38,14 +39,19 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
 
     let (mut recorded, mut added, mut limited) = (Vec::new(), Vec::new(), Vec::new());
     let (mut by_kernel, mut in_code) = (Vec::new(), Vec::new());
-    let mut unknown = Vec::new();
+    let (mut unknown, mut dangerous) = (Vec::new(), Vec::new());
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    let mut by_runtime: BTreeMap<LanguageRuntime, Vec<&str>> = BTreeMap::new();
     for grant in draft.grants() {
         if !draft.can_name(ProfileFormat::Systemd, grant.name) {
             unknown.push(grant.name);
             continue;
         }
         limited.extend((!grant.limits.is_empty()).then_some(grant.name));
+        if let Some(why) = draft.danger(grant.name) {
+            dangerous.push((grant.name, format!("DANGEROUS: {}.", text_of(why))));
+            continue;
+        }
         match grant.reason {
             GrantReason::Recorded(_) => recorded.push(grant.name),
             // `SystemCallLog=` has no such set.
@@ -53,6 +59,9 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
             GrantReason::Code => in_code.push(grant),
             GrantReason::Runtime => added.push(grant.name),
             GrantReason::Kernel => by_kernel.push(grant.name),
+            GrantReason::Language { runtime, .. } => {
+                by_runtime.entry(runtime).or_default().push(grant.name);
+            }
             GrantReason::Sibling { of, why } => {
                 siblings.entry((of, why)).or_default().push(grant.name)
             }
@@ -69,15 +78,25 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
         }
     };
     list("Recorded; systemd adds @default itself.", &recorded);
+    for (name, why) in dangerous {
+        list(&why, &[name]);
+    }
     let names: Vec<&str> = in_code.iter().map(|grant: &&Grant| grant.name).collect();
     list(&all_in_code(&in_code), &names);
     list(&format!("Not recorded: {}.", draft.runtime().description()), &added);
     list(&format!("Not recorded: {MADE_BY_KERNEL_WHY}."), &by_kernel);
+    for (runtime, names) in by_runtime {
+        list(&format!("Not recorded: {}.", runtime.description()), &names);
+    }
     for ((of, why), names) in siblings {
         list(&format!("Related to {of}, which was recorded: {why}."), &names);
     }
-    let more: Vec<&str> = draft.granted_without_limits(ProfileFormat::Systemd).collect();
-    list("Granted because lists cannot limit the arguments of the recorded variant.", &more);
+    let more: Vec<&str> = draft.listed_for_directives(ProfileFormat::Systemd).collect();
+    let why = match draft.deny() {
+        DenyAction::Log => "Not logged: a profile that denies makes it fail with ENOSYS.",
+        _ => "Listed, so that RestrictNamespaces= makes it fail with ENOSYS: libraries use clone.",
+    };
+    list(why, &more);
     for directive in directives {
         text.push('\n');
         comment(&mut text, &format!("Recorded: {}.", directive.why));

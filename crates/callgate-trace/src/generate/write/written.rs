@@ -7,7 +7,6 @@ use crate::generate::directives;
 use crate::generate::draft::Draft;
 use crate::generate::error::{GenerateError, GenerateErrorKind};
 use crate::generate::format::ProfileFormat;
-use crate::generate::options::DenyAction;
 use crate::recording::Recording;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_formats::oci as reader;
@@ -36,11 +35,7 @@ impl Draft {
         }
         let mut store = Store::default();
         let directives = match format {
-            // A profile that only logs must not deny anything.
-            // Nor must it deny arguments that the code may pass.
-            ProfileFormat::Systemd if self.deny != DenyAction::Log && !self.has_code() => {
-                directives::permitted(self, &mut store)?
-            }
+            ProfileFormat::Systemd => directives::permitted(self, &mut store)?,
             _ => Vec::new(),
         };
         let policy = policy(self, format, &directives)?;
@@ -66,11 +61,11 @@ impl Draft {
         Ok(WrittenProfile { text, policy })
     }
 
-    /// The part of the recording that a format can express.
+    /// The part of the recording that a format can express, and that is not denied on purpose.
     fn expressible(&self, format: ProfileFormat) -> Recording {
         let mut expressible = self.recorded.clone();
         expressible.retain(|syscall| match syscall.name() {
-            Some(name) => self.can_name(format, name),
+            Some(name) => self.can_name(format, name) && !self.refuses(name),
             None => format.has_numbers(),
         });
         expressible
