@@ -36,6 +36,7 @@ mod table;
 mod task;
 mod tasks;
 mod versions;
+mod workloads;
 
 pub use task::{Result, Task, workspace};
 pub use tasks::TASKS;

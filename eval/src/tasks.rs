@@ -5,7 +5,7 @@ use crate::{
     binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
     hostile, kafel, kernels, libseccomp_names, libseccomp_rules, libseccomp_speed,
     libseccomp_suite, lxc, minijail, optimum, pasted_c, recording, refusals, smt, snap, startup,
-    suites, systemd,
+    suites, systemd, workloads,
 };
 
 /// The evaluation tasks.
@@ -171,5 +171,11 @@ pub const TASKS: &[Task] = &[
         summary: "measure the start of a process up to its filter, and write docs/startup.md",
         help: startup::HELP,
         run: startup::run,
+    },
+    Task {
+        name: "workloads",
+        summary: "run programs under the profiles that are generated from their recordings",
+        help: workloads::HELP,
+        run: workloads::run,
     },
 ];

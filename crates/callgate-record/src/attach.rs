@@ -27,7 +27,7 @@ pub fn attach_to(
 ) -> Result<Recorded, RecordError> {
     let _turn = one_at_a_time();
     let signals = Signals::end_recording();
-    let command = target.command();
+    let command = target.command(save.keeps_arguments());
     let attached = Attached::new(target, save.wants_executables())?;
     let method = RecordMethod::Tracepoint;
     let attached_to = (!target.is_starting()).then(|| (target.to_string(), Instant::now()));

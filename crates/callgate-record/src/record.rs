@@ -13,7 +13,8 @@ use crate::signals::one_at_a_time;
 
 /// Records a command by the first of these methods that works.
 ///
-/// `words` is the command line that the recording shows. Returns when the command and everything that it
+/// `words` is the command that the recording shows: arguments may be passwords, so give only its name unless they are
+/// wanted. Returns when the command and everything that it
 /// started has ended, or when a signal arrives after the command has ended. Meanwhile, signals from the terminal
 /// reach the command, and signals that are sent to this process are forwarded to it. So a process records one
 /// command at a time; other threads that call this function wait.

@@ -24,6 +24,11 @@ pub trait Save {
         false
     }
 
+    /// Whether the recording of a running process has its arguments, which may be passwords, and not only its name.
+    fn keeps_arguments(&self) -> bool {
+        false
+    }
+
     /// Saves the recording so far, and those of executables if they are wanted. Their runs have no status, and at least
     /// one syscall counts as lost.
     fn part(&mut self, _whole: &Recording, _executables: &[ExecutableRecording]) {}

@@ -10,7 +10,7 @@ use callgate_record::{Note, Recorded, exit_status};
 use clap::ValueHint;
 
 use super::check::{json, table, warn_about_arches};
-use super::record::{MethodArg, RecordedCommand, warn_about};
+use super::record::{MethodArg, RecordedCommand, RecordedWords, warn_about};
 use crate::options::{Format, SourceOptions};
 use crate::output::{self, NewFile};
 use crate::report::{self, Failure, Result};
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read(&args.reading)?;
     let mut store = Store::default();
     let root = filter.diagram(&mut store)?;
-    let command = RecordedCommand::find(&args.command)?;
+    let command = RecordedCommand::find(&args.command, RecordedWords::Name)?;
     let is_file = |path: &&PathBuf| path.as_os_str() != "-";
     let file =
         args.output.as_ref().filter(is_file).map(|path| NewFile::prepare(path)).transpose()?;

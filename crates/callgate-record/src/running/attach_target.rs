@@ -49,10 +49,11 @@ impl AttachTarget {
         Ok(processes.len() as u64)
     }
 
-    /// The command line of a process; empty for a cgroup.
-    pub(crate) fn command(&self) -> Vec<String> {
+    /// The name of a process, or its command line; empty for a cgroup.
+    pub(crate) fn command(&self, with_arguments: bool) -> Vec<String> {
         match self {
-            AttachTarget::Process(process) => process.command(),
+            AttachTarget::Process(process) if with_arguments => process.command(),
+            AttachTarget::Process(process) => vec![process.executable()],
             AttachTarget::Cgroup(_) | AttachTarget::Starting { .. } => Vec::new(),
         }
     }

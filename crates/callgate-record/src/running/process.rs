@@ -58,6 +58,13 @@ impl RunningProcess {
         Ok(threads)
     }
 
+    /// The path of its executable, or its name if that cannot be read. The first word of its command line may be a title
+    /// with arguments.
+    pub(super) fn executable(&self) -> String {
+        let path = fs::read_link(format!("/proc/{}/exe", self.pid));
+        path.map_or_else(|_| self.name.clone(), |path| path.to_string_lossy().into_owned())
+    }
+
     /// Its command line; empty if it has erased it.
     pub(super) fn command(&self) -> Vec<String> {
         let bytes = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();

@@ -98,7 +98,7 @@ impl Dangers {
     pub(super) fn mark(&self, draft: &mut Draft) {
         for call in &self.calls {
             let text = format!(
-                "{}; Docker's default profile denies this. {}",
+                "{}; Docker's default profile denies this; {}",
                 call.reason, call.evidence.text
             );
             draft.mark_dangerous(call.name, text);

@@ -104,7 +104,7 @@ impl Summary {
         if by_runtime > 0 {
             let names: Vec<&str> = draft.languages().iter().map(|one| one.name()).collect();
             line(
-                "  by the runtime",
+                "  by runtime",
                 format!(
                     "{}, which {} may make at any time",
                     syscalls(by_runtime),

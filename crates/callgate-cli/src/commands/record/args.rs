@@ -9,6 +9,7 @@ use callgate_record::RecordMethod;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ValueEnum, ValueHint};
 
+use super::command::RecordedWords;
 use super::label::{Label, label};
 use super::merge::MergeArgs;
 use super::time::parse_time;
@@ -40,6 +41,9 @@ missing, so also record a start. Processes that enter the cgroup from outside,
 as with docker exec, are recorded from the execve of their program on, without
 the syscalls of the container's runtime. Needs the tracepoint method, and for
 cgroups a mounted cgroup v2 hierarchy.
+
+Of the command, the recording has only the name, because arguments may be
+passwords; --keep-arguments keeps them.
 
 With --split, each executable also gets a recording of its own, for programs
 that start others which need other profiles, such as a login server and its
@@ -163,6 +167,11 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     pub(super) label: Vec<Label>,
 
+    /// Keep the arguments of the command in the recording, not only its name: they may be passwords, and recordings are
+    /// passed on. Profiles never have them
+    #[arg(long, conflicts_with = "from")]
+    pub(super) keep_arguments: bool,
+
     /// The format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
@@ -192,6 +201,13 @@ pub(crate) enum MethodArg {
     Ptrace,
     /// Each syscall stops for the tracer
     Stops,
+}
+
+impl RecordArgs {
+    /// What the recording says about the command.
+    pub(super) fn recorded_words(&self) -> RecordedWords {
+        if self.keep_arguments { RecordedWords::All } else { RecordedWords::Name }
+    }
 }
 
 impl MethodArg {

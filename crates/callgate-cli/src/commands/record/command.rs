@@ -11,14 +11,25 @@ use crate::report::{Failure, Result};
 /// A command whose program was found.
 pub(crate) struct RecordedCommand {
     command: Command,
+    /// What the recording says about it.
     words: Vec<String>,
 }
 
+/// What a recording says about a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordedWords {
+    /// Its name: arguments may be passwords.
+    Name,
+    /// Its name and its arguments.
+    All,
+}
+
 impl RecordedCommand {
-    pub(crate) fn find(words: &[OsString]) -> Result<RecordedCommand> {
+    pub(crate) fn find(words: &[OsString], recorded: RecordedWords) -> Result<RecordedCommand> {
         let command = Command::find(words)
             .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
-        let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let count = if recorded == RecordedWords::All { words.len() } else { 1 };
+        let words = words.iter().take(count).map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(RecordedCommand { command, words })
     }
 

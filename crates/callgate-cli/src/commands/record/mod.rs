@@ -18,5 +18,5 @@ mod time;
 mod write;
 
 pub(crate) use args::{MethodArg, RecordArgs};
-pub(crate) use command::RecordedCommand;
+pub(crate) use command::{RecordedCommand, RecordedWords};
 pub(crate) use run::{run, warn_about};

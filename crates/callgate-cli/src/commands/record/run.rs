@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
             "add --pid, --cgroup, --unit or --container; timeout(1) limits the time of a command",
         ));
     }
-    let command = RecordedCommand::find(&args.command)?;
+    let command = RecordedCommand::find(&args.command, args.recorded_words())?;
     let mut saving = saving(args)?;
     let recorded = command.record(args.via, Some(&mut saving))?;
     report(args, &recorded, None, saving)?;
@@ -50,7 +50,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
 fn saving(args: &RecordArgs) -> Result<Saving> {
     let destination = Destination::prepare(args.output.as_deref())?;
     let split = args.split.as_deref().map(SplitDirectory::prepare).transpose()?;
-    Ok(Saving::to(destination, args.output.as_deref(), split, &args.label))
+    let words = args.recorded_words();
+    Ok(Saving::to(destination, args.output.as_deref(), split, &args.label, words))
 }
 
 /// Reports a recording and what differs from a run without a recorder. Fails if it could not be written.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use callgate::recording::Recording;
 use callgate_record::{ExecutableRecording, Save};
 
+use super::command::RecordedWords;
 use super::identity::Identity;
 use super::label::Label;
 use super::split::SplitDirectory;
@@ -54,6 +55,7 @@ pub(super) struct Saving {
     saved: Result<()>,
     identity: Identity,
     labels: Vec<Label>,
+    words: RecordedWords,
     /// Where the recordings of executables go.
     split: Option<SplitDirectory>,
     /// The file for parts; `None` if the recording is not written to a regular file.
@@ -78,6 +80,7 @@ impl Saving {
         path: Option<&Path>,
         split: Option<SplitDirectory>,
         labels: &[Label],
+        words: RecordedWords,
     ) -> Saving {
         // No part is written beside a pipe or a device.
         let is_file = |path: &&Path| std::fs::metadata(path).map_or(true, |found| found.is_file());
@@ -90,6 +93,7 @@ impl Saving {
             saved: Ok(()),
             identity: Identity::new(),
             labels: labels.to_owned(),
+            words,
             split,
             parts,
             part: None,
@@ -144,6 +148,10 @@ impl Save for Saving {
 
     fn wants_executables(&self) -> bool {
         self.split.is_some()
+    }
+
+    fn keeps_arguments(&self) -> bool {
+        self.words == RecordedWords::All
     }
 
     fn part(&mut self, whole: &Recording, executables: &[ExecutableRecording]) {

@@ -11,7 +11,7 @@
 //! | Go | threads by `clone` with flags that no C library uses (`newosproc`); with cgo: reads the action of all signals (`initsig`), sets a stack for signals (`minitSignalStack`), counts the processors (`getCPUCount`) |
 //! | the Java virtual machine | maps memory that is writable and executable (the code cache), names its threads, counts the processors |
 //! | Node.js | makes memory executable (V8), creates an epoll instance and an eventfd (libuv), starts threads |
-//! | Python | reads the action of all signals (`signal_get_set_handlers`), lists directories (`FileFinder`), seeks in files |
+//! | Python | reads the action of all signals (`signal_get_set_handlers`), lists directories (`FileFinder`), seeks in files; asks for its thread (`PyThread_get_thread_native_id`) or for 24 random bytes (`_Py_HashRandomization_Init`). Git also sets the action of all signals |
 
 use super::LanguageRuntime;
 use crate::recording::{ArgValues, Recording, Run};
@@ -63,6 +63,9 @@ const GO_THREAD: u64 = 0x5_0f00;
 /// CLONE_SETTLS, which Go sets on some architectures.
 const SET_TLS: u64 = 0x8_0000;
 
+/// The bytes of `_Py_HashSecret_t` (`bootstrap_hash.c`).
+const HASH_SECRET: u64 = 24;
+
 /// What was recorded.
 struct Seen<'r> {
     recording: &'r Recording,
@@ -93,7 +96,10 @@ impl Seen<'_> {
                     && (self.made("eventfd2") || self.made("pipe2"))
             }
             LanguageRuntime::Python => {
-                self.read_all_signals() && self.made("getdents64") && self.made("lseek")
+                self.read_all_signals()
+                    && self.made("getdents64")
+                    && self.made("lseek")
+                    && (self.made("gettid") || self.had("getrandom", [1, 1], |size| size == HASH_SECRET))
             }
         }
     }
@@ -192,7 +198,16 @@ mod tests {
                 ]),
                 vec![CLibrary, Node],
             ),
-            (with_all_signals(&[("getdents64", &[]), ("lseek", &[])]), vec![CLibrary, Python]),
+            (
+                with_all_signals(&[
+                    ("getdents64", &[]),
+                    ("lseek", &[]),
+                    ("getrandom", &[0, 24, 1]),
+                ]),
+                vec![CLibrary, Python],
+            ),
+            // Git.
+            (with_all_signals(&[("getdents64", &[]), ("lseek", &[])]), vec![CLibrary]),
         ];
         for (recording, expected) in cases {
             assert_eq!(detect(&recording), expected);

@@ -45,6 +45,19 @@ pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
         );
     }
 
+    for syscall in &update.deadly {
+        report::warn_about(
+            &update.name,
+            format!(
+                "{} on {} was recorded, and does not fail with ENOSYS: libraries do not use clone instead",
+                syscall.name().unwrap_or_default(),
+                syscall.arch
+            ),
+            "no filter sees its flags, so it is not allowed: make it fail with ENOSYS (errnoRet 38) by hand, or allow \
+             all namespaces with --namespaces any",
+        );
+    }
+
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match (output, &update.text) {
         (Some(path), Some(text)) => output::write_file(path, text.as_bytes())?,

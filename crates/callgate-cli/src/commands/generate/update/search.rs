@@ -5,10 +5,12 @@
 
 use callgate::change::{Allowed, Verified};
 use callgate::check::{Finding, check};
-use callgate::generate::{Draft, GenerateError, GenerateOptions, Runtime, generate};
+use callgate::generate::{
+    CLONE_FALLBACKS, Draft, GenerateError, GenerateOptions, Runtime, generate,
+};
 use callgate::policy::Field;
-use callgate::recording::{MAX_VALUES, Recording, SyscallStats};
-use callgate::{Arch, SeccompData, Word};
+use callgate::recording::{MAX_VALUES, Recording, SyscallId, SyscallStats};
+use callgate::{Arch, SeccompData, Verdict, Word};
 
 use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};
 use crate::options::SourceOptions;
@@ -28,6 +30,8 @@ pub(super) struct Update {
     pub(super) allowed: Vec<Allowed>,
     /// Syscalls with arguments that are not limited to the recorded values, because these have too many combinations.
     pub(super) unlimited: Vec<(Arch, &'static str, u8)>,
+    /// Refused syscalls that the profile does not make fail with ENOSYS, so that libraries do not use another one.
+    pub(super) deadly: Vec<SyscallId>,
     /// What the proof says about it; `None` if nothing is needed.
     pub(super) verified: Option<Verified>,
     /// The changed text; `None` if the source consists of several.
@@ -44,24 +48,43 @@ pub(super) fn updated(
     let name = before.stack.name.clone();
     let failed = |error: GenerateError| Failure::new(error.to_string()).help(error.help());
     // Which arguments are limited depends on the same rules as for a new profile.
-    let draft = GenerateOptions { complete: false, runtime: Runtime::None, ..generating };
+    let draft = GenerateOptions {
+        complete: false,
+        runtime: Runtime::None,
+        runtime_calls: false,
+        ..generating
+    };
     let draft = generate(std::slice::from_ref(recording), &draft).map_err(failed)?;
     let (mut allowed, mut unlimited) = (Vec::new(), Vec::new());
     let mut current: Option<Read> = None;
-    for finding in denied(recording, &before)? {
+    let (mut refused, mut findings) = (Vec::new(), denied(recording, &before)?);
+    // New profiles refuse clone3, because no filter sees its flags, and libraries use clone.
+    findings.retain(|finding| {
+        let is_refused = finding.syscall.name().is_some_and(|name| draft.refused().contains(&name));
+        refused.extend(is_refused.then_some(finding.syscall));
+        !is_refused
+    });
+    let mut all = Vec::new();
+    for finding in findings {
         for wanted in wanted(&finding, recording, &draft, &before, &mut unlimited)? {
-            let read = current.as_ref().unwrap_or(&before);
-            // A change for another syscall may allow it, too.
-            let Some(data) = still_denied(read, &wanted)? else { continue };
-            let failed = |by_hand| {
-                let name = finding.syscall.name().unwrap_or_default();
-                Failure::about(&read.stack.name, format!("cannot allow {name}")).help(by_hand)
-            };
-            let Change { read, allowed: one, .. } =
-                change(read, &wanted, &data, options).map_err(failed)?;
-            allowed.push(one);
-            current = Some(read);
+            all.push((finding.syscall, wanted));
         }
+    }
+    for clone3 in refused.iter().copied() {
+        all.extend(fallbacks(clone3).map(|wanted| (clone3, wanted)));
+    }
+    for (syscall, wanted) in all {
+        let read = current.as_ref().unwrap_or(&before);
+        // A change for another syscall may allow it, too.
+        let Some(data) = still_denied(read, &wanted)? else { continue };
+        let failed = |by_hand| {
+            let name = syscall.name().unwrap_or_default();
+            Failure::about(&read.stack.name, format!("cannot allow {name}")).help(by_hand)
+        };
+        let Change { read, allowed: one, .. } =
+            change(read, &wanted, &data, options).map_err(failed)?;
+        allowed.push(one);
+        current = Some(read);
     }
     let after = current.as_ref().unwrap_or(&before);
     let unproved = |_| Failure::about(&name, "the change cannot be proved as a whole");
@@ -69,7 +92,9 @@ pub(super) fn updated(
         Some(_) => Some(prove(&before, after, &allowed).map_err(unproved)?),
         None => None,
     };
-    if let Some(finding) = denied(recording, after)?.first() {
+    let is_wanted = |finding: &&Finding| !refused.contains(&finding.syscall);
+    let still = denied(recording, after)?;
+    if let Some(finding) = still.iter().find(is_wanted) {
         let what = finding.syscall.name().unwrap_or("a syscall without a name");
         return Err(Failure::about(&name, format!("{what} would still be denied"))
             .help("change the profile by hand; callgate check shows when it is denied"));
@@ -79,7 +104,21 @@ pub(super) fn updated(
         [only] => Some(only.text.to_owned()),
         _ => None,
     };
-    Ok(Update { name, patch, allowed, unlimited, verified, text })
+    let deadly = still.iter().filter(|finding| {
+        let enosys = Verdict::errno(finding.syscall.arch.enosys());
+        finding.verdicts.iter().any(|verdict| *verdict != enosys)
+    });
+    let deadly = deadly.map(|finding| finding.syscall).collect();
+    Ok(Update { name, patch, allowed, unlimited, deadly, verified, text })
+}
+
+/// What libraries do if a refused `clone3` fails with ENOSYS.
+fn fallbacks(clone3: SyscallId) -> impl Iterator<Item = Allowed> {
+    let arch = clone3.arch;
+    let flags = if matches!(arch, Arch::S390 | Arch::S390x) { 1 } else { 0 };
+    CLONE_FALLBACKS
+        .into_iter()
+        .map(move |value| Allowed::with_args(arch, "clone", vec![(flags, value)]))
 }
 
 /// The recorded syscalls that a filter denies.
