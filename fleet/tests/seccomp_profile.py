@@ -134,6 +134,7 @@ def main(callgate, crd):
             resource = check(output.read_text(), f"profile-{seed}", schemas)
             names = {name for entry in resource["spec"]["syscalls"] for name in entry["names"]}
             granted = {call["name"] for call in one["calls"] if call["arch"] == "x86_64" and call["count"] and "name" in call}
+            granted.discard("clone3")  # it fails with ENOSYS, and libraries use clone
             if not granted <= names:
                 raise SystemExit(f"{granted - names} were recorded, but are not in the resource")
             count += 1

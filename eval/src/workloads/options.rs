@@ -47,9 +47,13 @@ impl Options {
             match word.as_str() {
                 "--runs" => options.runs = number(word, words.next())?,
                 "--recordings" => options.recordings = number(word, words.next())?,
-                "--keep" => options.keep = Some(words.next().ok_or("--keep needs a directory")?.into()),
+                "--keep" => {
+                    options.keep = Some(words.next().ok_or("--keep needs a directory")?.into())
+                }
                 option if option.starts_with('-') => {
-                    return Err(format!("unknown option {option}; see cargo xtask workloads --help"));
+                    return Err(format!(
+                        "unknown option {option}; see cargo xtask workloads --help"
+                    ));
                 }
                 workload => options.only.push(workload.to_owned()),
             }

@@ -16,7 +16,9 @@ impl Probe {
     pub(super) fn compile(directory: &Path) -> Result<Probe> {
         let (source, program) = (directory.join("probe.c"), directory.join("probe"));
         write(&source, SOURCE)?;
-        output(Command::new("cc").args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(&source))?;
+        output(
+            Command::new("cc").args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(&source),
+        )?;
         Ok(Probe(program))
     }
 

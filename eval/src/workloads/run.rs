@@ -39,11 +39,18 @@ fn table(options: &Options, callgate: &Path, work: &Path) -> Result<(Table, Vec<
         eprintln!("workloads: this kernel lets user 65534 create no namespaces without a filter");
     }
     let mut table = Table::new([
-        "workload", "runs without a death", "granted", "by the runtime", "runtimes", "namespaces",
-        "dangerous, recorded", "dangerous, not recorded",
+        "workload",
+        "runs without a death",
+        "granted",
+        "by the runtime",
+        "runtimes",
+        "namespaces",
+        "dangerous, recorded",
+        "dangerous, not recorded",
     ]);
     let mut failures = Vec::new();
-    let wanted = |workload: &Workload| options.only.is_empty() || options.only.contains(&workload.name);
+    let wanted =
+        |workload: &Workload| options.only.is_empty() || options.only.contains(&workload.name);
     for workload in all()?.into_iter().filter(wanted) {
         if let Some(missing) = workload.programs.iter().find(|program| !is_installed(program)) {
             eprintln!("workloads: {} is omitted: {missing} is not installed", workload.name);
@@ -119,7 +126,9 @@ impl Summary {
         let Some(JsonValue::Object(summary)) = value else {
             return Err("the summary is not an object".to_owned());
         };
-        let texts = |object: &JsonObject<'_>, key: &str| object.get_string(key).map(|text| text.to_string());
+        let texts = |object: &JsonObject<'_>, key: &str| {
+            object.get_string(key).map(|text| text.to_string())
+        };
         let objects = |key: &str| -> Vec<JsonObject<'_>> {
             let list = summary.get_array(key).cloned();
             list.into_iter()
@@ -131,10 +140,12 @@ impl Summary {
                 .collect()
         };
         let grants = objects("grants");
-        let by_runtime = grants.iter().filter(|grant| texts(grant, "reason").as_deref() == Some("by_runtime"));
+        let by_runtime =
+            grants.iter().filter(|grant| texts(grant, "reason").as_deref() == Some("by_runtime"));
         let names = |is_recorded: bool| {
             let calls = objects("dangerous").into_iter();
-            let wanted = calls.filter(move |call| call.get_number("count").is_some() == is_recorded);
+            let wanted =
+                calls.filter(move |call| call.get_number("count").is_some() == is_recorded);
             wanted.filter_map(|call| texts(&call, "call")).collect::<Vec<_>>()
         };
         let languages = summary.get_array("languages").cloned().into_iter();

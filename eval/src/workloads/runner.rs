@@ -52,7 +52,8 @@ impl Runner<'_> {
                 self.callgate.display(),
                 file.with_extension("").display()
             );
-            self.script(&self.text(), &under).map_err(|error| format!("recording {}: {error}", number + 1))?;
+            self.script(&self.text(), &under)
+                .map_err(|error| format!("recording {}: {error}", number + 1))?;
             let parts = parts(&file.with_extension(""))?;
             let mut merge = Command::new(self.callgate);
             output(merge.args(["record", "merge", "-o"]).arg(file).args(parts))?;
@@ -129,8 +130,8 @@ exec "$tool" record -o "$file.part-$number" -- "$@" 2>>"$file.log"
 fn parts(stem: &Path) -> Result<Vec<PathBuf>> {
     let (directory, name) = (stem.parent().unwrap_or(stem), stem.file_name().unwrap_or_default());
     let start = format!("{}.part-", name.to_string_lossy());
-    let entries =
-        std::fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let entries = std::fs::read_dir(directory)
+        .map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut parts: Vec<PathBuf> = entries
         .flatten()
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&start))

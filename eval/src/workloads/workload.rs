@@ -25,7 +25,8 @@ pub(super) fn all() -> Result<Vec<Workload>> {
     let mut prepares = true;
     for line in WORKLOADS.lines().filter(|line| !line.starts_with("##")) {
         if let Some(head) = line.strip_prefix("== ") {
-            let (name, programs) = head.split_once(": ").ok_or_else(|| format!("no programs: {head}"))?;
+            let (name, programs) =
+                head.split_once(": ").ok_or_else(|| format!("no programs: {head}"))?;
             let programs = programs.split(' ').map(str::to_owned).collect();
             workloads.push(Workload { name: name.to_owned(), programs, ..Workload::default() });
             prepares = true;

@@ -112,11 +112,7 @@ fn as_seen_by_filters(values: &ArgValues, arch: Arch) -> ArgValues {
 }
 
 /// A limit to these values and those that libraries may use in any run.
-pub(super) fn limit_to(
-    limitable: &LimitableArg,
-    arg: u8,
-    values: &ArgValues,
-) -> Option<ArgLimit> {
+pub(super) fn limit_to(limitable: &LimitableArg, arg: u8, values: &ArgValues) -> Option<ArgLimit> {
     let LimitableArg { name, why, .. } = *limitable;
     let mut limit = ArgLimit::of(arg, name, limitable.mask(), why, values)?;
     limit.widen(limitable.usual);

@@ -287,7 +287,10 @@ fn namespaces(text: &str) -> Result<AllowedNamespaces, String> {
         let known = NAMESPACES.iter().find(|(_, name)| *name == word);
         let names = NAMESPACES.map(|(_, name)| name);
         let (flag, _) = known.ok_or_else(|| {
-            format!("{word} is not a namespace: expected recorded, any, or some of {}", names.join(","))
+            format!(
+                "{word} is not a namespace: expected recorded, any, or some of {}",
+                names.join(",")
+            )
         })?;
         and |= flag;
     }

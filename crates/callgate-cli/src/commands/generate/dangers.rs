@@ -62,7 +62,6 @@ impl Dangers {
         let mut calls: Vec<DangerousCall> = draft
             .granted_namespaces()
             .into_iter()
-            .filter(|granted| !is_unit_limited(draft, format, granted))
             .map(|granted| DangerousCall {
                 name: granted.syscall,
                 severity: Severity::High,
@@ -197,12 +196,6 @@ fn creates(granted: &GrantedNamespaces) -> String {
     )
 }
 
-/// Whether the list of a unit has no limit of its own but a directive has: the policy shows what it permits.
-fn is_unit_limited(draft: &Draft, format: ProfileFormat, granted: &GrantedNamespaces) -> bool {
-    let is_listed = draft.grants().any(|grant| grant.name == granted.syscall);
-    format == ProfileFormat::Systemd && !is_listed
-}
-
 /// Dangerous syscalls that `container-default` allows, and Docker's default profile denies without further capabilities.
 const DENIED_BY_DOCKER: [&str; 1] = ["pidfd_getfd"];
 
@@ -221,8 +214,10 @@ fn docker_default(draft: &Draft) -> Result<Policy> {
     let native = draft.arches().first().copied();
     let native = native.ok_or_else(|| Failure::new("the profile has no architecture"))?;
     let kernel = KernelVersion { major: 6, minor: 18 };
-    let options =
-        oci::ReadOptions { arches: draft.arches().to_vec(), ..oci::ReadOptions::new(native, kernel) };
+    let options = oci::ReadOptions {
+        arches: draft.arches().to_vec(),
+        ..oci::ReadOptions::new(native, kernel)
+    };
     let default = formats::container_default(&options)
         .map_err(|errors| Failure::of("container-default", errors))?;
     Ok(default.policy)

@@ -29,7 +29,8 @@ impl RecordedCommand {
         let command = Command::find(words)
             .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
         let count = if recorded == RecordedWords::All { words.len() } else { 1 };
-        let words = words.iter().take(count).map(|word| word.to_string_lossy().into_owned()).collect();
+        let words =
+            words.iter().take(count).map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(RecordedCommand { command, words })
     }
 

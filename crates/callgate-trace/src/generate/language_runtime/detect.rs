@@ -15,6 +15,7 @@
 
 use super::LanguageRuntime;
 use crate::recording::{ArgValues, Recording, Run};
+use callgate_bpf::syscalls::Arch;
 
 /// The runtimes in a recording, in the order of [`LanguageRuntime::ALL`]. The C library is always one of them.
 pub(in crate::generate) fn detect(recording: &Recording) -> Vec<LanguageRuntime> {
@@ -77,7 +78,7 @@ impl Seen<'_> {
         match runtime {
             LanguageRuntime::CLibrary => true,
             LanguageRuntime::Go => {
-                self.had("clone", [0, 1], |flags| flags & !SET_TLS == GO_THREAD)
+                self.started_threads(|flags| flags & !SET_TLS == GO_THREAD)
                     || starts_threads
                         && self.read_all_signals()
                         && self.made("sigaltstack")
@@ -86,7 +87,7 @@ impl Seen<'_> {
             LanguageRuntime::Jvm => {
                 starts_threads
                     && self.has_bits("mmap", WRITE | EXEC)
-                    && self.had("prctl", [0, 0], |option| option == THREAD_NAME)
+                    && self.had("prctl", 0, |option| option == THREAD_NAME)
                     && self.made("sched_getaffinity")
             }
             LanguageRuntime::Node => {
@@ -99,7 +100,7 @@ impl Seen<'_> {
                 self.read_all_signals()
                     && self.made("getdents64")
                     && self.made("lseek")
-                    && (self.made("gettid") || self.had("getrandom", [1, 1], |size| size == HASH_SECRET))
+                    && (self.made("gettid") || self.had("getrandom", 1, |size| size == HASH_SECRET))
             }
         }
     }
@@ -122,13 +123,19 @@ impl Seen<'_> {
         named.any(|(_, stats)| !stats.is_known(arg) || stats.args().get(arg).is_some_and(&test))
     }
 
-    /// Whether one of two arguments had a value, or may have had it.
-    fn had(&self, name: &str, args: [usize; 2], wanted: impl Fn(u64) -> bool) -> bool {
-        let had = |values: &ArgValues| match values.all() {
+    /// Whether an argument had a value, or may have had it.
+    fn had(&self, name: &str, arg: usize, wanted: impl Fn(u64) -> bool) -> bool {
+        self.may(name, arg, |values| match values.all() {
             Some(all) => all.iter().any(|value| wanted(*value)),
             None => true,
-        };
-        args.into_iter().any(|arg| self.may(name, arg, had))
+        })
+    }
+
+    /// Whether `clone` had these flags, or may have had them: the first argument, or the second one on s390.
+    fn started_threads(&self, wanted: impl Fn(u64) -> bool) -> bool {
+        let is_swapped = |arch: Arch| matches!(arch, Arch::S390 | Arch::S390x);
+        let arg = usize::from(self.recording.syscalls().any(|(id, _)| is_swapped(id.arch)));
+        self.had("clone", arg, wanted)
     }
 
     /// Whether the third argument had all of these bits, or may have had them.
@@ -144,7 +151,6 @@ impl Seen<'_> {
 mod tests {
     use super::*;
     use crate::recording::SyscallId;
-    use callgate_bpf::syscalls::Arch;
 
     fn recording(calls: &[(&str, &[u64])]) -> Recording {
         let mut recording = Recording::of(Run::default());
@@ -154,6 +160,14 @@ mod tests {
             let nr = Arch::X86_64.number(name).unwrap();
             recording.observe(SyscallId::new(Arch::X86_64, nr), &all);
         }
+        recording
+    }
+
+    /// A recording of `clone` whose other arguments are not known.
+    fn only_flags(flags: u64) -> Recording {
+        let mut recording = Recording::of(Run::default());
+        let clone = SyscallId::new(Arch::X86_64, Arch::X86_64.number("clone").unwrap());
+        recording.add(clone, 1, [ArgValues::from_values(1, [flags])]);
         recording
     }
 
@@ -173,6 +187,8 @@ mod tests {
         let thread: (&str, &[u64]) = ("clone3", &[0x7fff_0000, 88]);
         let cases = [
             (recording(&[("read", &[]), ("clone", &[0x3d_0f00])]), vec![CLibrary]),
+            (only_flags(0x3d_0f00), vec![CLibrary]),
+            (only_flags(0xd_0f00), vec![CLibrary, Go]),
             // Go 1.26 without cgo on x86-64, and on aarch64.
             (recording(&[("clone", &[0xd_0f00])]), vec![CLibrary, Go]),
             (recording(&[("clone", &[0x5_0f00])]), vec![CLibrary, Go]),

@@ -103,11 +103,7 @@ const fn any(name: &'static str, source: &'static str) -> RuntimeCall {
     RuntimeCall { name, values: None, source }
 }
 
-const fn only(
-    name: &'static str,
-    values: &'static [u64],
-    source: &'static str,
-) -> RuntimeCall {
+const fn only(name: &'static str, values: &'static [u64], source: &'static str) -> RuntimeCall {
     RuntimeCall { name, values: Some(values), source }
 }
 
@@ -283,7 +279,11 @@ mod tests {
             assert_eq!(names.len(), calls.len(), "{}", runtime.id());
             for call in calls {
                 assert!(is_known_name(call.name), "{}", call.name);
-                assert!(call.source.len() > 10 || call.source.starts_with("the same"), "{}", call.name);
+                assert!(
+                    call.source.len() > 10 || call.source.starts_with("the same"),
+                    "{}",
+                    call.name
+                );
             }
         }
     }
@@ -292,7 +292,12 @@ mod tests {
     #[test]
     fn arguments_that_can_be_limited_are_limited() {
         for call in LanguageRuntime::ALL.iter().flat_map(|runtime| runtime.calls()) {
-            assert_eq!(call.values.is_some(), limitable::of(call.name).count() == 1, "{}", call.name);
+            assert_eq!(
+                call.values.is_some(),
+                limitable::of(call.name).count() == 1,
+                "{}",
+                call.name
+            );
         }
     }
 }

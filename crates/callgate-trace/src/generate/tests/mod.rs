@@ -290,9 +290,8 @@ fn permits(draft: &Draft, name: &str, args: [u64; 6]) -> Vec<bool> {
 
 #[test]
 fn no_profile_creates_namespaces_that_were_not_recorded() {
-    const FLAGS: [u64; 7] = [
-        0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000,
-    ];
+    const FLAGS: [u64; 7] =
+        [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
     let mut unknown = recorded(1, &[("read", &[])]);
     unknown.count(syscall("clone"), 3);
     unknown.count(syscall("unshare"), 1);
@@ -417,7 +416,10 @@ fn runtimes_get_what_they_may_do_at_any_time() {
     let draft = generate(&go, &options).unwrap();
     assert_eq!(draft.languages(), [LanguageRuntime::CLibrary, LanguageRuntime::Go]);
     assert!(["sigaltstack", "epoll_pwait", "nanosleep"].iter().all(|name| {
-        matches!(grant(&draft, name).reason, GrantReason::Language { runtime: LanguageRuntime::Go, .. })
+        matches!(
+            grant(&draft, name).reason,
+            GrantReason::Language { runtime: LanguageRuntime::Go, .. }
+        )
     }));
     assert_eq!(limits(&draft, "clone"), ["clone_flags & 0x7e020000 == 0"]);
     // Not on request.

@@ -6,9 +6,7 @@
 
 use std::fmt::Write;
 
-use super::comments::{
-    MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin,
-};
+use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin};
 use super::policy::has_conditions;
 use crate::generate::arg_limit::{ArgLimit, Cube};
 use crate::generate::draft::Draft;

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::comments::{
-    MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin,
-};
+use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin};
 use super::policy::has_conditions;
 use crate::generate::draft::Draft;
 use crate::generate::format::ProfileFormat;
