@@ -275,7 +275,8 @@ impl Evidence {
         let grant = draft.grants().find(|grant| grant.name == name);
         let code = grant.and_then(|grant| grant.code.clone());
         let text = match (count, grant.map(|grant| grant.reason), code) {
-            (1.., _, _) if is_recorded => {
+            _ if !is_recorded => "it was not recorded, but asked for (--namespaces)".to_owned(),
+            (1.., _, _) => {
                 let mut text = format!("it was recorded {}", times(count));
                 if all_runs > 1 {
                     text += &format!(", in {runs} of {all_runs} runs");
@@ -289,7 +290,7 @@ impl Evidence {
             (_, Some(GrantReason::Runtime), _) => {
                 format!("it was not recorded: {}", draft.runtime().description())
             }
-            _ => "it was not recorded, but asked for".to_owned(),
+            _ => "it was not recorded".to_owned(),
         };
         let count = Some(count).filter(|count| *count > 0 && is_recorded);
         Evidence { count, runs, all_runs, by, text }
