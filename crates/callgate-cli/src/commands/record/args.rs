@@ -9,10 +9,10 @@ use callgate_record::RecordMethod;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ValueEnum, ValueHint};
 
-use super::command::RecordedWords;
 use super::label::{Label, label};
 use super::merge::MergeArgs;
 use super::time::parse_time;
+use super::words::RecordedWords;
 use crate::options::{ArchParser, Format, parse_u32};
 
 /// The heading of the options for running processes.

@@ -6,6 +6,7 @@ use callgate_linux::Command;
 use callgate_record::{Recorded, Save, record, record_to};
 
 use super::args::MethodArg;
+use super::words::RecordedWords;
 use crate::report::{Failure, Result};
 
 /// A command whose program was found.
@@ -13,15 +14,6 @@ pub(crate) struct RecordedCommand {
     command: Command,
     /// What the recording says about it.
     words: Vec<String>,
-}
-
-/// What a recording says about a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RecordedWords {
-    /// Its name: arguments may be passwords.
-    Name,
-    /// Its name and its arguments.
-    All,
 }
 
 impl RecordedCommand {

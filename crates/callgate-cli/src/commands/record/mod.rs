@@ -15,8 +15,10 @@ mod run;
 mod saving;
 mod split;
 mod time;
+mod words;
 mod write;
 
 pub(crate) use args::{MethodArg, RecordArgs};
-pub(crate) use command::{RecordedCommand, RecordedWords};
+pub(crate) use command::RecordedCommand;
 pub(crate) use run::{run, warn_about};
+pub(crate) use words::RecordedWords;
