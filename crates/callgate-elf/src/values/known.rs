@@ -1,7 +1,8 @@
 //! What a branch says about the value that it depends on.
 
+use super::bits::Atom;
 use super::bits::{Bits, mask};
-use super::value::{Atom, Value};
+use super::value::Value;
 use crate::code::{Condition, Part, Reg};
 use crate::limits::MAX_ATOMS;
 

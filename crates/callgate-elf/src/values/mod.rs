@@ -11,8 +11,9 @@ mod returns;
 mod state;
 mod value;
 
+pub(crate) use bits::Atom;
 pub(crate) use flow::{Budget, FunctionValues};
 pub(crate) use pointers::Pointer;
 pub(crate) use returns::Returns;
 pub(crate) use state::State;
-pub(crate) use value::{Atom, Value};
+pub(crate) use value::Value;

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bits::Atom;
 use super::flow::{FunctionValues, step};
 use super::state::State;
-use super::value::{Atom, Value};
+use super::value::Value;
 use crate::code::{Callee, Effect, Flow, Insn, Reg, Source, Through};
 
 /// The address of a function, as code has it.

@@ -3,8 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::bits::Atom;
 use super::state::State;
-use super::value::{Atom, Value};
+use super::value::Value;
 use crate::code::{Convention, Flow, Insn, Scan, decode};
 use crate::image::Image;
 use crate::reach::{FunctionId, Reach};

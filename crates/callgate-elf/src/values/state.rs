@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::bits::Atom;
 use super::known::{Flags, Left, Right};
-use super::value::{Atom, Value};
+use super::value::Value;
 use crate::code::{
     Against, Compared, Comparison, Condition, Convention, Effect, Part, Place, Reg, Source,
 };

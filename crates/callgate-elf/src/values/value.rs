@@ -1,28 +1,8 @@
 //! The values that a register may have.
 
-use super::bits::Bits;
-use crate::code::{BinaryOp, Reg};
+use super::bits::{Atom, Bits};
+use crate::code::BinaryOp;
 use crate::limits::MAX_ATOMS;
-
-/// One value, or all values with some bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Atom {
-    Const(u64),
-    /// Any value with these bits.
-    Bits(Bits),
-    /// The stack pointer at the start of the function, plus this.
-    Frame(i64),
-    /// What the register held at the start of the function.
-    Entry(Reg),
-    /// What the stack held at the start of the function, relative to the stack pointer.
-    EntryStack(i64),
-    /// What the memory holds that the register pointed to at the start of the function, at this offset.
-    Behind(Reg, i64),
-    /// What the word at this address of the file's data holds.
-    Word(u64),
-    /// What the memory holds that the word at the first address points to, at this offset.
-    BehindWord(u64, i64),
-}
 
 /// The values that a register may have.
 #[derive(Clone, Debug, PartialEq, Eq)]

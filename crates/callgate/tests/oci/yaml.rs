@@ -166,7 +166,7 @@ fn ambiguous_yaml_is_rejected() {
     );
     rejected(
         &RESOURCE.replace("0x20000", "0400000"),
-        "24:25: `0400000` is decimal in YAML 1.2, but octal in YAML 1.1 (write it without leading zeros, or in \
+        "24:25: `value` must be an integer, but is `0400000`, which is decimal in YAML 1.2, but octal in YAML 1.1 (write it without leading zeros, or in \
          hexadecimal (0x…), or put it in quotes)",
     );
 }
@@ -187,8 +187,8 @@ fn wrong_types_and_numbers() {
         ("'5'", "7:12: `value` must be an integer, but is the string \"5\" ()".to_owned()),
         (
             "1_000",
-            "7:12: `1_000` is a number for some YAML readers, but a string for others (put it in quotes, or write the \
-             number in decimal)"
+            "7:12: `value` must be an integer, but is `1_000`, which is a number for some YAML readers, but a string for \
+             others (put it in quotes, or write the number in decimal)"
                 .to_owned(),
         ),
         ("true", "7:12: `value` must be an integer, but is the boolean true ()".to_owned()),
@@ -214,7 +214,7 @@ fn wrong_types_and_numbers() {
     );
     rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  disabled: yes\n"),
-        "10:13: `yes` is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2 (put it in quotes, or \
+        "10:13: `disabled` must be true or false, but is `yes`, which is a boolean in YAML 1.1, which Kubernetes reads, but a string in YAML 1.2 (put it in quotes, or \
          write true or false)",
     );
     rejected(
@@ -222,6 +222,13 @@ fn wrong_types_and_numbers() {
         "1:1: a profile must be an object, but this is a list (give a seccomp profile, an OCI \
          config.json or a SeccompProfile resource)",
     );
+}
+
+/// Parts of a document that no profile is read from may have them.
+#[test]
+fn disputed_values_elsewhere_do_no_harm() {
+    let pod = "apiVersion: v1\nkind: Pod\nspec: {hostNetwork: yes, volumes: [{secret: {defaultMode: 0644}}]}\n";
+    assert!(oci::read(&format!("{pod}---\n{RESOURCE}"), &options(Dialect::Runc)).is_ok());
 }
 
 #[test]
