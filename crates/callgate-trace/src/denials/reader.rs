@@ -126,6 +126,12 @@ impl<'a> DenialReader<'a> {
             return self.unread(number, why, "");
         };
         let text = String::from_utf8_lossy(line);
+        // The rest of the report is missing if a line reports something by itself.
+        if let Some(Wrapped { first, text: cut, .. }) =
+            self.wrapped.take_if(|_| Wrapped::ends_before(&text))
+        {
+            self.text(first, &cut);
+        }
         if let Some(wrapped) = &mut self.wrapped {
             if let Joined::Whole = wrapped.add(&text)
                 && let Some(Wrapped { first, text, .. }) = self.wrapped.take()

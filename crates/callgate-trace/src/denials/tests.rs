@@ -296,6 +296,27 @@ fn wrapped_reports_of_strace_are_joined() {
     assert_eq!(summary(cut), (0, None, vec![1]));
     let long = format!("{cut}{}", "x\n".repeat(20));
     assert_eq!(summary(&long), (0, None, vec![1]));
+    // What follows is another report.
+    assert_eq!(summary(&format!("{cut}{RAW}x\n{RAW}x\n")).0, 1);
+    assert_eq!(read(format!("{cut}{RAW}x\n{RAW}x\n").as_bytes(), 9).denials[0].count, 2);
+}
+
+/// A program may choose its name, and loggers write fields of their own before a record.
+#[test]
+fn no_field_before_a_record_hides_it() {
+    let record = "auid=0 uid=0 gid=0 ses=1 pid=1 comm=\"a\" exe=\"/a\" sig=31 arch=c000003e syscall=165 compat=0 ip=0x0 \
+                  code=0x0";
+    let mount = || (1, Some("x86_64 mount".to_owned()), vec![]);
+    for log in [
+        format!("log_type=kernel audit: type=1326 audit(1.1:2): {record}\n"),
+        format!("type=log msg=\"audit: type=1326 audit(1.1:2): {record}\"\n"),
+        format!("audit[7]: SECCOMP {}\n", record.replace("\"a\"", "\"type=audit(\"")),
+        format!("type=SECCOMP msg=audit(1.1:2): {}\n", record.replace("\"a\"", "\"type=audit(\"")),
+    ] {
+        assert_eq!(summary(&log), mount(), "{log}");
+    }
+    let other = "type=EXECVE msg=audit(1.2:3): argc=2 a0=\"grep\" a1=\"SIGSYS\"\n";
+    assert_eq!(summary(other), (0, None, vec![]));
 }
 
 /// The cause and the registers of a crash dump of Android.

@@ -1,5 +1,8 @@
 //! Reports of `SIGSYS` that an e-mail or a tracker wrapped: the lines are joined.
 
+use crate::logs::audit::Record;
+use crate::logs::markers::reported;
+
 /// Such a report has at most this many lines and bytes.
 const MAX_LINES: u64 = 8;
 const MAX_BYTES: usize = 4096;
@@ -29,6 +32,14 @@ impl Wrapped {
         let (_, rest) = line.split_once(Wrapped::START)?;
         let is_wrapped = !rest.contains('}') && line.len() <= MAX_BYTES;
         is_wrapped.then(|| Wrapped { first: number, text: line.trim_end().to_owned(), lines: 1 })
+    }
+
+    /// Whether a line is no part of the report before it.
+    pub(super) fn ends_before(line: &str) -> bool {
+        line.contains("audit(")
+            || line.contains(Wrapped::START)
+            || Record::parse(line).is_some()
+            || reported(line).is_some()
     }
 
     /// Adds the next line.

@@ -210,13 +210,24 @@ fn contains(line: &str, marker: &str) -> bool {
 /// For audit records of other types: whether one says that `SIGSYS` ended a process (`type=ANOM_ABEND`). Those of programs may
 /// contain any text.
 fn abnormal_end(line: &str) -> Option<bool> {
-    let (_, record) = line.split_once("type=")?;
-    let kind = record.split(' ').next()?;
-    let is_record = line.contains("audit(");
+    let (kind, record) = record_type(line)?;
     let is_seccomp = matches!(kind, "SECCOMP" | "1326" | "UNKNOWN[1326]");
     let is_end = matches!(kind, "ANOM_ABEND" | "1701");
     let is_sigsys = || record.contains(" sig=31 ") || record.contains(" sig=SIGSYS ");
-    (is_record && !is_seccomp).then(|| is_end && is_sigsys())
+    (!is_seccomp).then(|| is_end && is_sigsys())
+}
+
+/// The type of an audit record, and the text from there on. Loggers may write other fields named `type` before it, and names
+/// of programs may contain `type=` and `audit(`, but not the blank between them.
+fn record_type(line: &str) -> Option<(&str, &str)> {
+    line.match_indices("audit(").find_map(|(at, _)| {
+        let before = line.get(..at)?;
+        let before = before.strip_suffix("msg=").unwrap_or(before);
+        let word = before.strip_suffix(' ')?.rsplit(' ').next()?;
+        let (_, kind) = word.rsplit_once("type=")?;
+        let start = before.len() - 1 - kind.len();
+        (!kind.is_empty()).then_some((kind, line.get(start..)?))
+    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //!
 //! A filter sees 64 bits of each argument, but the kernel converts an argument of type `int` to its low 32 bits
 //! (`SYSCALL_DEFINE` in `include/linux/syscalls.h`). So syscalls that differ only in the high half of such an argument are
-//! one syscall for the kernel, and a program that may make one of them may have the kernel do what any of them does. ABIs
-//! with 32-bit registers have no high halves: they are always 0.
+//! one syscall for the kernel, and a program that may make one of them may have the kernel do what any of them does. On
+//! ABIs with 32-bit registers, the kernel reads no high half, but a filter may see one: a 64-bit process on x86-64 that
+//! executes `int $0x80` (`syscall_get_arguments` in `arch/x86/include/asm/syscall.h`).
 //!
 //! Widths are those of the kernel's definitions ([`Arch::argument_at`]). Where one is not known, all 64 bits count. This is
 //! safe: a filter that permits no more than another one with more bits also permits no more with fewer.
@@ -78,7 +79,7 @@ pub fn as_the_kernel_reads(store: &mut Store, func: Func) -> Result<Func, Diagra
         let of_arch = store.follow(func, Word::ARCH, token);
         let read = match arch.has_wide_registers() {
             true => low_halves(store, of_arch, token)?,
-            false => zero_halves(store, of_arch)?,
+            false => loosest(store, of_arch, ALL_ARGUMENTS, &mut FxHashMap::default())?,
         };
         if read != of_arch {
             result = store.split(Word::ARCH, Split::Equal(token), read, result)?;
@@ -87,14 +88,12 @@ pub fn as_the_kernel_reads(store: &mut Store, func: Func) -> Result<Func, Diagra
     Ok(result)
 }
 
+/// A bit for each argument.
+const ALL_ARGUMENTS: u8 = 0b11_1111;
+
 /// All high halves of arguments.
 fn high_halves() -> impl Iterator<Item = Word> {
     (0..6).filter_map(Word::arg_high)
-}
-
-/// The function of an ABI whose high halves are 0.
-fn zero_halves(store: &mut Store, func: Func) -> Result<Func, DiagramError> {
-    high_halves().try_fold(func, |func, high| store.restrict(func, high, 0))
 }
 
 /// The function of an arch token with 64-bit registers, as the kernel reads the arguments of each syscall.
