@@ -29,6 +29,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if !defined(__cplusplus) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE)
+/* Strict C, such as -std=c11: unistd.h does not declare it. */
+long syscall(long number, ...);
+#endif
+
 /*
  * Sets no_new_privs and installs a program for the calling thread and what it
  * starts later, with SECCOMP_FILTER_FLAG_TSYNC for all threads of the process.

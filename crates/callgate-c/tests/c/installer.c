@@ -1,6 +1,8 @@
 /* What `--emit c --installer` writes and callgate-install.h do the same. */
 #define _GNU_SOURCE
 #include "emitted.h"
+/* It may be included again. */
+#include "emitted.h"
 
 #include <callgate-install.h>
 
@@ -163,6 +165,7 @@ int main(void)
 	CHECK(callgate_install_instructions(NULL, 1, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(wild, 4097, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(wild, 1, 1U << 3) == -1 && errno == EINVAL);
+	CHECK(install_filter_with(1U << 3, 0) == -1 && errno == EINVAL);
 	CHECK(callgate_install_instructions(notifies, 1, 0) == -1 && errno == ENOTSUP);
 	CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 0);
 	CHECK(callgate_install_instructions(wild, 1, 0) == -1 && errno == EINVAL);

@@ -4,6 +4,9 @@
 //! always exist. With the flag the kernel also sets `no_new_privs` for all threads (`seccomp_sync_threads` in
 //! kernel/seccomp.c), and returns the ID of a thread that cannot take the filter, because it has filters that the calling
 //! thread does not have. So threads with different filters, such as one for each virtual machine, install them alone.
+//!
+//! `SECCOMP_FILTER_FLAG_NEW_LISTENER` makes seccomp(2) return the descriptor of a listener, which these functions cannot
+//! return. They refuse it before the call: afterwards, the filter would be installed, and the descriptor lost.
 
 use super::language::Language;
 use super::names::Names;
@@ -23,6 +26,12 @@ fn before(first: &str, others: &str) -> String {
         "" => first.to_owned(),
         others => format!("{first}, {others}"),
     }
+}
+
+/// A C file with an installer, which may be included several times.
+pub(super) fn guarded(names: &Names, code: &str) -> String {
+    let guard = format!("CALLGATE_{}", names.array);
+    format!("#ifndef {guard}\n#define {guard}\n\n{code}\n#endif\n")
 }
 
 /// What is installed.
@@ -74,15 +83,26 @@ fn c(names: &Names, flags: FilterFlags, installed: &Installed<'_>) -> String {
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if !defined(__cplusplus) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE)
+/* Strict C, such as -std=c11: unistd.h does not declare it. */
+long syscall(long number, ...);
+#endif
+
 /* clang-format off */
 /*
  * Sets no_new_privs and installs the filter with flags of seccomp(2).
- * Returns 0, or -1 with errno.
+ * Returns 0, or -1 with errno: EINVAL for SECCOMP_FILTER_FLAG_NEW_LISTENER,
+ * whose result would be lost.
  */
 static inline int {with_flags}({with})
 {{
 {locals}	long result;
 
+	/* SECCOMP_FILTER_FLAG_NEW_LISTENER, which older headers do not have. */
+	if ((flags & (1U << 3)) != 0) {{
+		errno = EINVAL;
+		return -1;
+	}}
 {set}{flags}	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -1;
 	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &{program});
@@ -129,10 +149,13 @@ fn rust(names: &Names, flags: FilterFlags, installed: &Installed<'_>) -> String 
 /// Sets `no_new_privs` and installs the filter with flags of seccomp(2).
 ///
 /// # Errors
-/// The error of the kernel.
+/// The error of the kernel; `EINVAL` for `SECCOMP_FILTER_FLAG_NEW_LISTENER`, whose result would be lost.
 #[rustfmt::skip]
 #[allow(dead_code)]
 pub fn {with_flags}({with}) -> std::io::Result<()> {{
+    if flags & libc::SECCOMP_FILTER_FLAG_NEW_LISTENER != 0 {{
+        return Err(std::io::Error::from_raw_os_error(libc::EINVAL));
+    }}
     let mut insns = {value};
     let program = libc::sock_fprog {{ len: insns.len() as u16, filter: insns.as_mut_ptr() }};
 {own_flags}    // SAFETY: prctl takes numbers, and the kernel reads the program, which lives until the call returns.
@@ -189,7 +212,11 @@ fn go(names: &Names, flags: FilterFlags, installed: &Installed<'_>) -> String {
     format!(
         "
 // {with_flags} sets no_new_privs and installs the filter with flags of seccomp(2).
+// EINVAL: SECCOMP_FILTER_FLAG_NEW_LISTENER, whose result would be lost.
 func {with_flags}({with}) error {{
+	if flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0 {{
+		return unix.EINVAL
+	}}
 {set}{flags}	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {{

@@ -90,7 +90,8 @@ impl SourceOptions {
         }
         let installer = installer::function(self.language, names, self.flags, installed);
         match self.language {
-            Language::C | Language::Rust => code + &installer,
+            Language::C => installer::guarded(names, &(code + &installer)),
+            Language::Rust => code + &installer,
             Language::Go => installer::go_imports(self.package(), true) + &code + &installer,
         }
     }

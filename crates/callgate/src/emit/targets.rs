@@ -166,7 +166,11 @@ fn c(
     out += "#else\n#error \"there is no filter for this architecture\"\n#endif\n";
     let insns = format!("sizeof({0}) / sizeof({0}[0])", names.array);
     let set = has_variables.then_some(Installed::Set { parameters, insns: &insns });
-    out + &installer(Language::C, options, names, set)
+    out += &installer(Language::C, options, names, set);
+    match options.installer {
+        true => installer::guarded(names, &out),
+        false => out,
+    }
 }
 
 /// The function that installs the array of the target, or what the values of variables make of it; empty if it is not
