@@ -251,7 +251,7 @@ fn what_is_wrong_with_a_recording_is_said_with_its_place() {
       {"arch": "x86_64", "name": "read", "count": -1},
       {"arch": "x86_64", "name": "read", "count": 1.5},
       {"arch": "x86_64", "name": "read", "count": "many"},
-      {"arch": "x86_64", "name": "read", "count": 1e400},
+      {"arch": "x86_64", "name": "read", "count": 1e300},
       {"arch": "x86_64", "count": 1},
       {"name": "read"},
       {"arch": "x86_64", "name": 3, "count": 1},
@@ -264,7 +264,7 @@ fn what_is_wrong_with_a_recording_is_said_with_its_place() {
          5:51: `count` is -1, but must be an integer from 0 to 9223372036854775807\n\
          6:51: `count` is 1.5, but must be an integer from 0 to 9223372036854775807\n\
          7:51: `count` must be an integer, but is the string \"many\"\n\
-         8:51: `count` is 1e400, but must be an integer from 0 to 9223372036854775807\n\
+         8:51: `count` is 1e300, but must be an integer from 0 to 9223372036854775807\n\
          9:7: missing `name` or `nr` in an item of `calls`\n\
          10:7: missing `arch` in an item of `calls`\n\
          10:7: missing `count` in an item of `calls`\n\

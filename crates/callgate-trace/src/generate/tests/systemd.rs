@@ -46,8 +46,11 @@ pub(super) fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
                 if kept == "yes" { Vec::new() } else { kept.split(' ').collect() };
             let gone = flags.iter().filter(|(name, _)| !kept.contains(name));
             let gone: u64 = gone.map(|(_, flag)| flag).sum();
+            // The first two arguments of clone are the other way round there.
+            let swapped = matches!(arch, Arch::S390 | Arch::S390x);
             match name {
-                "clone" | "unshare" => a[0] & gone != 0,
+                "clone" => a[usize::from(swapped)] & gone != 0,
+                "unshare" => a[0] & gone != 0,
                 "setns" => kept.is_empty() || a[1] == 0 || a[1] & gone != 0,
                 "clone3" => true,
                 _ => false,
