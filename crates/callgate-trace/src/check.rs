@@ -34,8 +34,10 @@
 
 use std::cmp::Reverse;
 
+use crate::generate::clone_fallbacks;
 use crate::recording::{ArgValues, Recording, SyscallId, SyscallStats};
 use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query;
 use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
@@ -57,6 +59,9 @@ pub struct Finding {
     /// A syscall with recorded values that gets one of the verdicts. Unrecorded values are 0 unless another value is
     /// needed.
     pub example: SeccompData,
+    /// The syscall that libraries use instead, and that the filter permits: `clone` if this is a `clone3` that fails with
+    /// ENOSYS. The program runs nevertheless.
+    pub fallback: Option<&'static str>,
 }
 
 /// How certain it is that a recorded syscall does not get ALLOW.
@@ -83,10 +88,10 @@ pub enum Unrecorded {
 }
 
 impl Finding {
-    /// Whether one of the verdicts prevents execution, at least without a tracer or a supervisor. Otherwise the syscall
-    /// is executed and logged.
+    /// Whether one of the verdicts prevents execution, at least without a tracer or a supervisor, and libraries do not use
+    /// another syscall then. Otherwise the syscall is executed and logged, or has a [fallback](Finding::fallback).
     pub fn is_denied(&self) -> bool {
-        self.verdicts.iter().any(|verdict| !verdict.permits())
+        self.fallback.is_none() && self.verdicts.iter().any(|verdict| !verdict.permits())
     }
 }
 
@@ -109,10 +114,41 @@ pub fn check(
             verdict = store.restrict(verdict, high, 0)?;
         }
         if verdict != allow {
-            findings.extend(SyscallQuery { store, allow, verdict, syscall, stats }.finding()?);
+            let finding = SyscallQuery { store, allow, verdict, syscall, stats }.finding()?;
+            let Some(mut finding) = finding else { continue };
+            if fails_as_on_old_kernels(&finding) && permits_clone(store, syscalls, syscall.arch)? {
+                finding.fallback = Some("clone");
+            }
+            findings.push(finding);
         }
     }
     Ok(findings)
+}
+
+/// Whether this is a `clone3` that fails as on kernels without it. glibc, musl and Go then use `clone`.
+fn fails_as_on_old_kernels(finding: &Finding) -> bool {
+    let enosys = Verdict::errno(finding.syscall.arch.enosys());
+    finding.syscall.name() == Some("clone3")
+        && finding.verdicts.iter().all(|verdict| *verdict == enosys)
+}
+
+/// Whether a filter permits everything that libraries do with `clone` instead of `clone3`. `syscalls` is what the filter
+/// does with the syscalls of the architecture.
+fn permits_clone(store: &mut Store, syscalls: Func, arch: Arch) -> Result<bool, DiagramError> {
+    let Some(nr) = arch.number("clone") else { return Ok(false) };
+    let clone = store.restrict(syscalls, Word::NR, nr)?;
+    for (arg, flags) in clone_fallbacks(arch) {
+        let mut with_flags = clone;
+        let words = [(Word::arg_low(arg), flags as u32), (Word::arg_high(arg), 0)];
+        for (word, value) in words {
+            let Some(word) = word else { return Ok(false) };
+            with_flags = store.restrict(with_flags, word, value)?;
+        }
+        if !store.verdicts(with_flags).into_iter().all(Verdict::permits) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The high halves of the arguments and the instruction pointer.
@@ -145,7 +181,8 @@ impl SyscallQuery<'_> {
             Certainty::Values(_) | Certainty::Possible => self.unrecorded(recorded)?,
         };
         let (syscall, count) = (self.syscall, self.stats.count());
-        Ok(Some(Finding { syscall, count, verdicts, certainty, unrecorded, example }))
+        let fallback = None;
+        Ok(Some(Finding { syscall, count, verdicts, certainty, unrecorded, example, fallback }))
     }
 
     /// The unrecorded inputs that decide between ALLOW and other verdicts, for syscalls with recorded values.

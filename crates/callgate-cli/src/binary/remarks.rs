@@ -122,12 +122,16 @@ fn unknown_sites(code: &Code) -> Option<String> {
 }
 
 /// Refuses to write a profile of what the code can do if some of it is not known, unless that is allowed.
-pub(crate) fn check_sites(code: &Code, is_allowed: bool) -> Result<()> {
+pub(crate) fn check_sites(code: &Code, is_allowed: bool, has_recording: bool) -> Result<()> {
     let Some(unknown) = unknown_sites(code).filter(|_| !is_allowed) else { return Ok(()) };
     let them = if code.unresolved.len() == 1 { "it" } else { "them" };
-    Err(Failure::new(format!("{unknown}; the profile would deny {them}")).help(
-        "record the program, and give the recording too; --allow-unknown-sites writes the profile without what is not known",
-    ))
+    let help = match has_recording {
+        true => "omit --grant static to grant what was recorded",
+        false => "record the program, and give the recording too",
+    };
+    Err(Failure::new(format!("{unknown}; the profile would deny {them}")).help(format!(
+        "{help}; --allow-unknown-sites writes the profile without what is not known"
+    )))
 }
 
 /// Names of users, groups and hosts: without a module that may be loaded, nothing is missing.

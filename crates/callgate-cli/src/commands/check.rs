@@ -40,8 +40,12 @@ is denied, which may never have occurred, or that the decision depends on
 something that is not recorded, which the line names: logs do not have all
 values, and registers that are not arguments of a syscall are not recorded.
 
+A recorded clone3 that fails with ENOSYS is no denial if the filter allows clone:
+glibc, musl and Go use clone then. It is listed, and does not count.
+
 --format prometheus and otlp print counters of denied calls for monitoring, by
-syscall, action and certainty: at most 500 series, and one for all others.
+syscall, action and certainty, and of calls that fall back: at most 500 series
+each, and one for all others.
 
 With --baseline, all RECORDINGs are of a new version, and there is no filter.
 The result lists what is new and what disappeared, in how many runs of each
@@ -199,7 +203,10 @@ pub(crate) fn table(recording: &Recording, filter: &str, findings: &[Finding]) -
         let name = syscall::name(Some(arch), finding.syscall.nr);
         let _ = write!(text, "  {name:<20}{:>14}  ", grouped(finding.count));
         let verdicts: Vec<String> = finding.verdicts.iter().copied().map(colored).collect();
-        let words = format!("{}: {}", which(finding), verdicts.join(" or "));
+        let mut words = format!("{}: {}", which(finding), verdicts.join(" or "));
+        if let Some(fallback) = finding.fallback {
+            let _ = write!(words, "; falls back to {fallback}, which is allowed");
+        }
         wrap(&mut text, &words, 38, 38);
     }
     text
@@ -294,6 +301,7 @@ pub(crate) fn json(recording: &Recording, filter: &str, findings: &[Finding]) ->
             ("nr", finding.syscall.nr.into()),
             ("count", finding.count.into()),
             ("denied", finding.is_denied().into()),
+            ("fallback", finding.fallback.into()),
             ("certainty", certainty.into()),
             ("values", Json::array(values)),
             ("unrecorded", Json::array(unrecorded)),
@@ -302,11 +310,13 @@ pub(crate) fn json(recording: &Recording, filter: &str, findings: &[Finding]) ->
         ])
     });
     let denied = findings.iter().filter(|finding| finding.is_denied()).count();
+    let fallbacks = findings.iter().filter(|finding| finding.fallback.is_some()).count();
     let value = Json::Object(vec![
         ("source", filter.into()),
         ("calls", recording.syscalls().len().into()),
         ("count", recording.total().into()),
         ("denied", denied.into()),
+        ("fallbacks", fallbacks.into()),
         ("findings", Json::array(items)),
     ]);
     format!("{value}\n")
@@ -327,6 +337,7 @@ mod tests {
             certainty: Certainty::Values(vec![(1, (0..10).map(|n| n * 4096).collect())]),
             unrecorded: Vec::new(),
             example: SeccompData::default(),
+            fallback: None,
         };
         assert!(which(&finding).starts_with("with cmd = 0, 0x1000, "));
         assert!(which(&finding).ends_with(", 2 more"));

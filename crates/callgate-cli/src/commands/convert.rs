@@ -11,7 +11,7 @@ use callgate::convert::{
 use callgate::diagram::{Func, Store};
 use callgate::formats::CONTAINER_DEFAULT;
 use clap::ValueHint;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::options::{Format, PROMPT, SourceOptions, is_resource_name};
 use crate::output;
@@ -98,7 +98,10 @@ pub(crate) struct ConvertArgs {
 
 /// Parses the name of a language; help, completions and messages list all of them.
 fn target_parser() -> impl TypedValueParser<Value = Target> {
-    let names = PossibleValuesParser::new(Target::ALL.map(Target::name));
+    let names = PossibleValuesParser::new(Target::ALL.map(|target| match target {
+        Target::Kubernetes => PossibleValue::new(target.name()).alias("kubernetes"),
+        _ => PossibleValue::new(target.name()),
+    }));
     names.try_map(|name| Target::from_name(&name).ok_or("unknown language"))
 }
 

@@ -134,6 +134,42 @@ fn only_decisive_unrecorded_inputs_make_an_answer_uncertain() {
     );
 }
 
+/// glibc, musl and Go use `clone` if `clone3` fails with ENOSYS.
+#[test]
+fn a_clone3_without_effect_has_a_fallback_if_clone_is_permitted() {
+    for arch in [Arch::X86_64, Arch::S390x, Arch::Mips64] {
+        let flags = u8::from(arch == Arch::S390x);
+        let no_namespaces = Condition::test(Test::masked_eq(Field::arg(flags).unwrap(), 0x7e02_0000, 0));
+        let checked = |when: Condition, clone3: Verdict| -> Finding {
+            let [clone, third] = ["clone", "clone3"].map(|name| arch.number(name).unwrap());
+            let rule = |nr, when, verdict| Rule { syscalls: SyscallSet::one(nr), when, verdict };
+            let rules = vec![
+                rule(clone, when, Verdict::ALLOW),
+                rule(third, Condition::always(), clone3),
+            ];
+            let section = Section::new(arch, rules, Verdict::KILL_PROCESS);
+            let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+            let mut recording = Recording::default();
+            recording.count(SyscallId::new(arch, third), 4);
+            let [finding] = findings(&policy, &recording).try_into().unwrap();
+            finding
+        };
+        let enosys = Verdict::errno(arch.enosys());
+        let good = checked(no_namespaces.clone(), enosys);
+        assert_eq!((good.fallback, good.is_denied()), (Some("clone"), false), "{arch}");
+        let threads = Condition::test(Test::eq(Field::arg(flags).unwrap(), 0x3d_0f00));
+        let bad = [
+            checked(no_namespaces.clone(), Verdict::errno(1)),
+            checked(no_namespaces, Verdict::KILL_PROCESS),
+            checked(Condition::never(), enosys),
+            checked(threads, enosys),
+        ];
+        for finding in bad {
+            assert_eq!((finding.fallback, finding.is_denied()), (None, true), "{arch}");
+        }
+    }
+}
+
 #[test]
 fn high_halves_of_32_bit_registers_are_zero() {
     let high = Condition::test(Test::masked_eq(Field::arg(4).unwrap(), 0xffff_ffff << 32, 0));

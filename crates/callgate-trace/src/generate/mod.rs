@@ -58,7 +58,8 @@ pub use format::ProfileFormat;
 pub use grant::{Grant, GrantReason, UnlimitedArg};
 pub use language_runtime::{LanguageRuntime, MAX_CALLS, RuntimeCall};
 pub use namespaces::{
-    AllowedNamespaces, CLONE_FALLBACKS, GrantedNamespaces, NAMESPACES, namespace_names,
+    AllowedNamespaces, GrantedNamespaces, NAMESPACES, clone_fallbacks, created_namespaces,
+    namespace_names,
 };
 pub use options::{DenyAction, GenerateOptions, LimitedArgs};
 pub use remarks::remarks;

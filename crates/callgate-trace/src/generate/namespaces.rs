@@ -2,6 +2,8 @@
 //!
 //! Source: `include/uapi/linux/sched.h` of Linux 6.18.
 
+use callgate_bpf::Arch;
+
 /// Flags of a new namespace, with the name of the namespace as in `RestrictNamespaces=` of systemd.
 pub const NAMESPACES: [(u64, &str); 8] = [
     (0x0200_0000, "cgroup"),
@@ -23,7 +25,30 @@ pub(super) const CLONE: u64 = 0x7e02_0000;
 
 /// The flags of `clone` that libraries use if `clone3` fails: those of threads of glibc and musl, of `fork` and of
 /// `posix_spawn`.
-pub const CLONE_FALLBACKS: [u64; 4] = [0x3d_0f00, 0x7d_0f00, 0x120_0011, 0x4111];
+const CLONE_FALLBACKS: [u64; 4] = [0x3d_0f00, 0x7d_0f00, 0x120_0011, 0x4111];
+
+/// The argument with the flags of `clone` and `unshare`.
+fn flags_argument(arch: Arch, syscall: &str) -> u8 {
+    u8::from(syscall == "clone" && matches!(arch, Arch::S390 | Arch::S390x))
+}
+
+/// What libraries call instead of a `clone3` that fails with ENOSYS: the argument and its value of each `clone`.
+pub fn clone_fallbacks(arch: Arch) -> [(u8, u64); 4] {
+    CLONE_FALLBACKS.map(|flags| (flags_argument(arch, "clone"), flags))
+}
+
+/// The names of the namespaces that a syscall with these arguments creates: all if its flags may have any value, or are in
+/// memory; none if it is not a syscall that creates namespaces.
+pub fn created_namespaces(arch: Arch, syscall: &str, args: &[(u8, u64)]) -> Vec<&'static str> {
+    let flags = args.iter().find(|(arg, _)| *arg == flags_argument(arch, syscall));
+    let flags = flags.map_or(ALL, |(_, flags)| *flags);
+    namespace_names(match syscall {
+        "clone" => flags & CLONE,
+        "unshare" => flags & ALL,
+        "clone3" => ALL,
+        _ => 0,
+    })
+}
 
 /// Which namespaces a profile lets programs create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

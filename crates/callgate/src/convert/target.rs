@@ -61,8 +61,9 @@ impl Target {
         }
     }
 
-    /// The target with this name.
+    /// The target with this name. `kubernetes` is another name of `k8s`.
     pub fn from_name(name: &str) -> Option<Target> {
+        let name = if name == "kubernetes" { Target::Kubernetes.name() } else { name };
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 

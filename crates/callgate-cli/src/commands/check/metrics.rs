@@ -20,6 +20,19 @@ pub(super) fn text(
         "{call}",
         &["filter", "arch", "syscall", "action", "certainty"],
     );
+    let mut fallbacks = Metric::new(
+        "callgate_recorded_fallbacks_total",
+        "Recorded calls of syscalls that fail with ENOSYS, instead of which libraries make another one that is allowed.",
+        "{call}",
+        &["filter", "arch", "syscall", "fallback"],
+    );
+    for finding in findings {
+        let Some(fallback) = finding.fallback else { continue };
+        let arch = finding.syscall.arch;
+        let name = syscall::name(Some(arch), finding.syscall.nr);
+        let labels = [filter, arch.name(), &name, fallback];
+        fallbacks.add(labels.map(str::to_owned).to_vec(), finding.count);
+    }
     for finding in findings.iter().filter(|finding| finding.is_denied()) {
         let certainty = match finding.certainty {
             Certainty::Every => "all",
@@ -40,5 +53,5 @@ pub(super) fn text(
     );
     let runs = recording.runs().len().max(1) as u64;
     let runs = Metric::total("callgate_recorded_runs_total", "Recorded runs.", "{run}", runs);
-    metrics::write(vec![denials, calls, runs], format)
+    metrics::write(vec![denials, fallbacks, calls, runs], format)
 }

@@ -16,8 +16,8 @@ use crate::options::{ArchParser, Format, SourceOptions, Switch, is_resource_name
 /// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The profile allows everything in any of the recordings and denies all other
-syscalls. It is checked against the recordings before it is written. Comments in
+The profile allows everything in any of the recordings, except clone3 (see
+below), and denies all other syscalls. It is checked against the recordings before it is written. Comments in
 the profile give the reason for each syscall:
 
   recorded        the program made it.
@@ -54,7 +54,9 @@ syscalls, or that a set-user-ID program ran without its privileges.
 --update adds what the recordings need to an existing profile, in its own
 language, with its comments and its order. Arguments are limited to recorded
 values as in a new profile, and where the profile tests them. The result is
-proved to allow everything that was recorded, and otherwise to permit the same.
+proved to allow everything that was recorded, and otherwise to permit the same;
+only a clone3 that fails with ENOSYS keeps doing so, and clone is allowed. What
+is dangerous in the additions is printed as a warning.
 
 --binary lists the syscalls that the code of an x86-64 or aarch64 program and
 its libraries can make, whether or not they were recorded: an upper bound,
@@ -211,9 +213,11 @@ pub(crate) struct GenerateArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FormatArg {
-    /// JSON for Docker, Podman, runc and other OCI runtimes
+    /// JSON for Docker, Podman, runc and other OCI runtimes; also docker and podman
+    #[value(aliases = ["docker", "podman"])]
     Oci,
-    /// A SeccompProfile resource for the Security Profiles Operator
+    /// A SeccompProfile resource for the Security Profiles Operator; also kubernetes
+    #[value(alias = "kubernetes")]
     K8s,
     /// Lines for a systemd unit; only a few directives can limit arguments
     Systemd,
@@ -308,6 +312,11 @@ impl GenerateArgs {
     /// Whether --name has no effect.
     pub(super) fn has_unused_name(&self) -> bool {
         self.name.is_some() && self.emit != FormatArg::K8s
+    }
+
+    /// Whether namespaces were asked for by name.
+    pub(super) fn names_namespaces(&self) -> bool {
+        matches!(self.namespaces, AllowedNamespaces::Recorded { and: 1.. })
     }
 
     /// Whether everything that the code of the programs can make is granted.

@@ -1,19 +1,26 @@
 //! What a generated profile allows that is dangerous, and that Docker's default profile denies.
 //!
 //! The profile is explained and linted like any other one before it is written. What is found is marked in its text,
-//! printed as warnings, and in the JSON, each with what the recording says about it.
+//! printed as warnings, and in the JSON, each with what the recording says about it. Of a profile to which something was
+//! added, only what it did not allow before is listed; its text is not marked.
 
+use callgate::Arch;
+use callgate::change::Allowed;
 use callgate::diagram::{Func, Store};
 use callgate::formats::{self, oci};
-use callgate::generate::{DenyAction, Draft, GrantReason, GrantedNamespaces, ProfileFormat};
+use callgate::generate::{DenyAction, Draft, NAMESPACES, ProfileFormat, created_namespaces};
 use callgate::lint::{Check, Finding, Level, Subject, lint};
 use callgate::policy::Policy;
-use callgate::purposes::{FurtherDanger, Severity, danger, further_dangers};
+use callgate::purposes::{Danger, DangerousValue, FurtherDanger, Severity, danger, further_dangers};
+use callgate::recording::Recording;
 use callgate::syscalls::KernelVersion;
 use callgate_requests::json::Json;
 
-use crate::report::{self, Failure, Result};
-use crate::text::{counted, printable, times};
+use super::evidence::Evidence;
+use crate::options::PROMPT;
+use crate::report::{self, Failure, Result, muted};
+use crate::source::{Filter, Stack};
+use crate::text::{counted, printable};
 
 /// How many warnings are printed.
 const MAX_WARNINGS: usize = 8;
@@ -23,6 +30,8 @@ pub(super) struct Dangers {
     calls: Vec<DangerousCall>,
     /// What lint says about other syscalls.
     findings: Vec<Finding>,
+    /// Whether everything else is executed and logged.
+    is_trial: bool,
 }
 
 /// A dangerous syscall that the profile allows.
@@ -35,62 +44,112 @@ struct DangerousCall {
     evidence: Evidence,
 }
 
-/// What the recording says about a syscall.
-struct Evidence {
-    /// How often it was recorded; `None` if it was not.
-    count: Option<u64>,
-    /// In how many of the runs.
-    runs: u64,
-    all_runs: u64,
-    /// The executables or programs that made it, if they are known.
-    by: Vec<String>,
-    text: String,
-}
-
 impl Dangers {
     /// Finds the dangers of a profile in a format.
     pub(super) fn of(draft: &Draft, format: ProfileFormat) -> Result<Dangers> {
         let failed = |error: String| Failure::new(error);
         let policy = draft.write(format).map_err(|error| failed(error.to_string()))?.policy;
-        let default = docker_default(draft)?;
+        let default = docker_default(draft.arches())?;
         let mut store = Store::default();
         let of = |store: &mut Store, policy: &Policy| -> Result<Func> {
             store.policy(policy).map_err(|error| failed(error.to_string()))
         };
         let own = of(&mut store, &policy)?;
         let other = of(&mut store, &default)?;
+        let is_trial = draft.deny() == DenyAction::Log;
         let mut calls: Vec<DangerousCall> = draft
             .granted_namespaces()
             .into_iter()
             .map(|granted| DangerousCall {
                 name: granted.syscall,
                 severity: Severity::High,
-                reason: creates(&granted),
-                evidence: Evidence::of(draft, granted.syscall, granted.is_recorded),
+                reason: creates(&granted.names),
+                evidence: Evidence::of_grant(draft, granted.syscall, granted.is_recorded),
             })
             .collect();
         let denied = further_dangers(&store, own, other, draft.arches());
-        let denied = denied.iter().filter(|further| docker_denies(further));
+        // --deny log executes other values as well, whether or not they are granted.
+        let denied = denied
+            .iter()
+            .filter(|further| docker_denies(further) && !(is_trial && !further.values.is_empty()));
         let more = DENIED_BY_DOCKER.iter().filter_map(|name| danger(name));
         for danger in denied.map(|further| further.danger).chain(more) {
             let is_known = calls.iter().any(|known| known.name == danger.syscall);
             // --deny log executes all others, and the summary says so.
             let is_granted = draft.grants().any(|grant| grant.name == danger.syscall);
             if !is_known && is_granted {
-                calls.push(DangerousCall {
-                    name: danger.syscall,
-                    severity: danger.severity,
-                    reason: danger.reason.to_owned(),
-                    evidence: Evidence::of(draft, danger.syscall, true),
-                });
+                let evidence = Evidence::of_grant(draft, danger.syscall, true);
+                calls.push(DangerousCall::new(danger, evidence));
             }
         }
         calls.sort_by_key(|call| (std::cmp::Reverse(call.severity), call.name));
-        let findings = match draft.deny() {
-            DenyAction::Log => Vec::new(),
-            _ => findings(draft, &policy, &default, &calls)?,
+        let findings = match is_trial {
+            true => Vec::new(),
+            false => {
+                let own = [Subject::new(&policy)];
+                findings(&own, &[&[Subject::new(&default)]], draft.arches(), &calls)?
+            }
         };
-        Ok(Dangers { calls, findings })
+        Ok(Dangers { calls, findings, is_trial })
+    }
+
+    /// Finds what is dangerous in what was added to a profile.
+    pub(super) fn of_update(
+        recording: &Recording,
+        before: &Stack,
+        after: &Stack,
+        added: &[Allowed],
+    ) -> Result<Dangers> {
+        if added.is_empty() {
+            return Ok(Dangers { calls: Vec::new(), findings: Vec::new(), is_trial: false });
+        }
+        let arches = after.arches();
+        let mut calls: Vec<DangerousCall> = namespaces(added)
+            .into_iter()
+            .map(|(name, names)| DangerousCall {
+                name,
+                severity: Severity::High,
+                reason: creates(&names),
+                evidence: Evidence::of(recording, name),
+            })
+            .collect();
+        let default = docker_default(&arches)?;
+        let mut store = Store::new(PROMPT);
+        let old = muted(|| before.diagram(&mut store))?;
+        let new = muted(|| after.diagram(&mut store))?;
+        let docker = store.policy(&default).map_err(|error| Failure::new(error.to_string()))?;
+        let since = further_dangers(&store, new, old, &arches);
+        let is_added = |name: &str| added.iter().any(|allowed| allowed.name == name);
+        let mut dangers: Vec<&'static Danger> = Vec::new();
+        for mut further in further_dangers(&store, new, docker, &arches) {
+            let name = further.danger.syscall;
+            let before = since.iter().find(|other| other.danger.syscall == name);
+            let is_new = match further.values.is_empty() {
+                true => before.is_some() || is_added(name),
+                false => {
+                    let new = |value: &&DangerousValue| {
+                        before.is_some_and(|other| other.values.contains(value))
+                    };
+                    further.values.retain(new);
+                    !further.values.is_empty()
+                }
+            };
+            if is_new && docker_denies(&further) {
+                dangers.push(further.danger);
+            }
+        }
+        let more = DENIED_BY_DOCKER.iter().filter(|name| is_added(name));
+        dangers.extend(more.filter_map(|name| danger(name)));
+        for danger in dangers {
+            if !calls.iter().any(|known| known.name == danger.syscall) {
+                let evidence = Evidence::of(recording, danger.syscall);
+                calls.push(DangerousCall::new(danger, evidence));
+            }
+        }
+        calls.sort_by_key(|call| (std::cmp::Reverse(call.severity), call.name));
+        let [old, new] = [subjects(before), subjects(after)];
+        let findings = findings(&new, &[&[Subject::new(&default)], &old], &arches, &calls)?;
+        Ok(Dangers { calls, findings, is_trial: false })
     }
 
     /// Marks the syscalls in the profile.
@@ -106,6 +165,13 @@ impl Dangers {
 
     /// Prints warnings.
     pub(super) fn warn(&self) {
+        if self.is_trial {
+            report::warn(
+                "everything is executed and logged: a trial profile, not a protection",
+                "generate the profile without --deny log when the log shows that nothing is missing",
+            );
+            return;
+        }
         for call in self.calls.iter().take(MAX_WARNINGS) {
             report::warn(
                 format!(
@@ -140,16 +206,23 @@ impl Dangers {
 
     /// One line of the summary.
     pub(super) fn summary(&self) -> String {
-        match self.calls.as_slice() {
-            [] => "nothing that Docker's default profile denies".to_owned(),
-            calls => {
-                let names: Vec<&str> = calls.iter().map(|call| call.name).collect();
-                format!(
-                    "{} that Docker's default profile denies: {}",
-                    counted(calls.len() as u64, "syscall"),
-                    names.join(", ")
-                )
+        if self.is_trial {
+            return "everything: a trial profile, not a protection".to_owned();
+        }
+        // A syscall may have several entries: namespaces that were recorded, and others that were asked for.
+        let mut names: Vec<&str> = Vec::new();
+        for call in &self.calls {
+            if !names.contains(&call.name) {
+                names.push(call.name);
             }
+        }
+        match names.as_slice() {
+            [] => "nothing that Docker's default profile denies".to_owned(),
+            names => format!(
+                "{} that Docker's default profile denies: {}",
+                counted(names.len() as u64, "syscall"),
+                names.join(", ")
+            ),
         }
     }
 
@@ -188,11 +261,36 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
+impl DangerousCall {
+    fn new(danger: &Danger, evidence: Evidence) -> DangerousCall {
+        let (name, severity) = (danger.syscall, danger.severity);
+        DangerousCall { name, severity, reason: danger.reason.to_owned(), evidence }
+    }
+}
+
+/// The syscalls among these that create namespaces, with the names of these.
+fn namespaces(added: &[Allowed]) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut found = Vec::new();
+    for syscall in ["clone", "clone3", "unshare"] {
+        let of_syscall = added.iter().filter(|allowed| allowed.name == syscall);
+        let created: Vec<&str> = of_syscall
+            .flat_map(|one| created_namespaces(one.arch, syscall, &one.args))
+            .collect();
+        // In the order of all others.
+        let names = NAMESPACES.map(|(_, name)| name).into_iter();
+        let names: Vec<&str> = names.filter(|name| created.contains(name)).collect();
+        if !names.is_empty() {
+            found.push((syscall, names));
+        }
+    }
+    found
+}
+
 /// `creates namespaces (pid, user)`.
-fn creates(granted: &GrantedNamespaces) -> String {
+fn creates(names: &[&str]) -> String {
     format!(
         "creates namespaces ({}), in which code without privileges reaches more of the kernel",
-        granted.names.join(", ")
+        names.join(", ")
     )
 }
 
@@ -210,12 +308,12 @@ fn docker_denies(further: &FurtherDanger) -> bool {
 
 /// `container-default` for the architectures of the profile. It follows Docker's default profile (moby/profiles 0.2.3);
 /// docs/container-default.md lists how they differ.
-fn docker_default(draft: &Draft) -> Result<Policy> {
-    let native = draft.arches().first().copied();
+fn docker_default(arches: &[Arch]) -> Result<Policy> {
+    let native = arches.first().copied();
     let native = native.ok_or_else(|| Failure::new("the profile has no architecture"))?;
     let kernel = KernelVersion { major: 6, minor: 18 };
     let options = oci::ReadOptions {
-        arches: draft.arches().to_vec(),
+        arches: arches.to_vec(),
         ..oci::ReadOptions::new(native, kernel)
     };
     let default = formats::container_default(&options)
@@ -223,22 +321,29 @@ fn docker_default(draft: &Draft) -> Result<Policy> {
     Ok(default.policy)
 }
 
-/// What lint warns about, except about syscalls that are listed, and about what Docker's default profile does as well.
+/// The filters of a stack, for lint.
+fn subjects(stack: &Stack) -> Vec<Subject<'_>> {
+    stack.filters.iter().map(Filter::subject_of_lint).collect()
+}
+
+/// What lint warns about, except about syscalls that are listed, and about what others do as well.
 fn findings(
-    draft: &Draft,
-    policy: &Policy,
-    default: &Policy,
+    own: &[Subject<'_>],
+    others: &[&[Subject<'_>]],
+    arches: &[Arch],
     calls: &[DangerousCall],
 ) -> Result<Vec<Finding>> {
-    let of = |policy: &Policy| {
-        lint(&[Subject::new(policy)], draft.arches())
-            .map_err(|error| Failure::new(format!("lint: {error}")))
+    let of = |subjects: &[Subject<'_>]| {
+        lint(subjects, arches).map_err(|error| Failure::new(format!("lint: {error}")))
     };
-    let defaults = of(default)?;
+    let mut known: Vec<Finding> = Vec::new();
+    for other in others {
+        known.extend(of(other)?);
+    }
     let is_new = |finding: &Finding| {
         let listed = |name: &&str| calls.iter().any(|call| call.name == *name);
         let is_listed = !finding.syscalls.is_empty() && finding.syscalls.iter().all(listed);
-        let in_default = |other: &Finding| {
+        let is_known = |other: &Finding| {
             other.check == finding.check
                 && finding.syscalls.iter().all(|name| other.syscalls.contains(name))
         };
@@ -247,52 +352,7 @@ fn findings(
         finding.check.level() >= Level::Warning
             && !is_listed
             && !is_recorded
-            && !defaults.iter().any(in_default)
+            && !known.iter().any(is_known)
     };
-    Ok(of(policy)?.into_iter().filter(is_new).collect())
-}
-
-impl Evidence {
-    fn of(draft: &Draft, name: &str, is_recorded: bool) -> Evidence {
-        let recording = draft.recorded();
-        let all_runs = recording.runs().len() as u64;
-        let (mut count, mut runs) = (0_u64, 0);
-        let mut by: Vec<String> = Vec::new();
-        for (_, stats) in recording.syscalls().filter(|(id, _)| id.name() == Some(name)) {
-            count = count.saturating_add(stats.count());
-            runs = runs.max(stats.runs());
-            let labels = stats.common_labels();
-            by.extend(
-                labels.filter(|(key, _)| *key == "executable").map(|(_, path)| path.to_owned()),
-            );
-        }
-        if let [run] = recording.runs() {
-            let executable = run.labels.get("executable").cloned();
-            by.extend(executable.or_else(|| run.program().map(str::to_owned)));
-        }
-        by.sort_unstable();
-        by.dedup();
-        let grant = draft.grants().find(|grant| grant.name == name);
-        let code = grant.and_then(|grant| grant.code.clone());
-        let text = match (count, grant.map(|grant| grant.reason), code) {
-            _ if !is_recorded => "it was not recorded, but asked for (--namespaces)".to_owned(),
-            (1.., _, _) => {
-                let mut text = format!("it was recorded {}", times(count));
-                if all_runs > 1 {
-                    text += &format!(", in {runs} of {all_runs} runs");
-                }
-                if !by.is_empty() {
-                    text += &format!(", of {}", by.join(", "));
-                }
-                text
-            }
-            (_, _, Some(place)) => format!("it was not recorded, but is in the code: {place}"),
-            (_, Some(GrantReason::Runtime), _) => {
-                format!("it was not recorded: {}", draft.runtime().description())
-            }
-            _ => "it was not recorded".to_owned(),
-        };
-        let count = Some(count).filter(|count| *count > 0 && is_recorded);
-        Evidence { count, runs, all_runs, by, text }
-    }
+    Ok(of(own)?.into_iter().filter(is_new).collect())
 }

@@ -3,6 +3,7 @@
 mod args;
 mod classes;
 mod dangers;
+mod evidence;
 mod run;
 mod summary;
 mod unseen;

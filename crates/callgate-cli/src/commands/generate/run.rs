@@ -48,7 +48,8 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
             let sysroot = args.sysroot.as_deref();
             let code = binary::analyze(&args.binary, &args.library, sysroot)?;
             if args.grants_code() {
-                binary::check_sites(&code, args.allow_unknown_sites)?;
+                let has_recording = !args.recordings.is_empty();
+                binary::check_sites(&code, args.allow_unknown_sites, has_recording)?;
             }
             binary::warn(&code);
             Some(code)

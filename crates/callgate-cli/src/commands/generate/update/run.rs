@@ -15,6 +15,13 @@ use crate::source::Source;
 use callgate::syscalls;
 
 pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
+    if args.names_namespaces() {
+        let message = "--update does not add namespaces by name: it adds what was recorded";
+        return Err(Failure::new(message).help(
+            "omit --namespaces; 'callgate why PROFILE clone CLONE_NEWUSER' shows how to allow a namespace by hand, and \
+             --namespaces any allows a recorded clone3",
+        ));
+    }
     let reading = RecordingOptions {
         arch: args.arch.first().copied(),
         strict: args.strict,
@@ -57,6 +64,8 @@ pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
              all namespaces with --namespaces any",
         );
     }
+
+    update.dangers.warn();
 
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match (output, &update.text) {

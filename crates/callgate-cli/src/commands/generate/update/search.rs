@@ -6,12 +6,13 @@
 use callgate::change::{Allowed, Verified};
 use callgate::check::{Finding, check};
 use callgate::generate::{
-    CLONE_FALLBACKS, Draft, GenerateError, GenerateOptions, Runtime, generate,
+    Draft, GenerateError, GenerateOptions, Runtime, clone_fallbacks, generate,
 };
 use callgate::policy::Field;
 use callgate::recording::{MAX_VALUES, Recording, SyscallId, SyscallStats};
-use callgate::{Arch, SeccompData, Verdict, Word};
+use callgate::{Arch, SeccompData, Word};
 
+use super::super::dangers::Dangers;
 use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
@@ -30,8 +31,12 @@ pub(super) struct Update {
     pub(super) allowed: Vec<Allowed>,
     /// Syscalls with arguments that are not limited to the recorded values, because these have too many combinations.
     pub(super) unlimited: Vec<(Arch, &'static str, u8)>,
+    /// Recorded syscalls that fail with ENOSYS, so that libraries use another one, which is allowed.
+    pub(super) falling_back: Vec<(SyscallId, &'static str)>,
     /// Refused syscalls that the profile does not make fail with ENOSYS, so that libraries do not use another one.
     pub(super) deadly: Vec<SyscallId>,
+    /// What is dangerous in what was added.
+    pub(super) dangers: Dangers,
     /// What the proof says about it; `None` if nothing is needed.
     pub(super) verified: Option<Verified>,
     /// The changed text; `None` if the source consists of several.
@@ -104,31 +109,38 @@ pub(super) fn updated(
         [only] => Some(only.text.to_owned()),
         _ => None,
     };
-    let deadly = still.iter().filter(|finding| {
-        let enosys = Verdict::errno(finding.syscall.arch.enosys());
-        finding.verdicts.iter().any(|verdict| *verdict != enosys)
-    });
+    let falling_back = still.iter().filter_map(|finding| Some((finding.syscall, finding.fallback?)));
+    let falling_back = falling_back.collect();
+    let deadly = still.iter().filter(|finding| finding.fallback.is_none());
     let deadly = deadly.map(|finding| finding.syscall).collect();
-    Ok(Update { name, patch, allowed, unlimited, deadly, verified, text })
+    let dangers = Dangers::of_update(recording, &before.stack, &after.stack, &allowed)?;
+    Ok(Update {
+        name,
+        patch,
+        allowed,
+        unlimited,
+        falling_back,
+        deadly,
+        dangers,
+        verified,
+        text,
+    })
 }
 
 /// What libraries do if a refused `clone3` fails with ENOSYS.
 fn fallbacks(clone3: SyscallId) -> impl Iterator<Item = Allowed> {
-    let arch = clone3.arch;
-    let flags = if matches!(arch, Arch::S390 | Arch::S390x) { 1 } else { 0 };
-    CLONE_FALLBACKS
-        .into_iter()
-        .map(move |value| Allowed::with_args(arch, "clone", vec![(flags, value)]))
+    let calls = clone_fallbacks(clone3.arch).into_iter();
+    calls.map(move |flags| Allowed::with_args(clone3.arch, "clone", vec![flags]))
 }
 
-/// The recorded syscalls that a filter denies.
+/// The recorded syscalls that a filter denies, also those instead of which libraries use another one.
 fn denied(recording: &Recording, read: &Read) -> Result<Vec<Finding>> {
     let about = |error: String| Failure::about(&read.stack.name, error);
     let (store, root) = read.required_diagram()?;
     let (mut store, root) = store.copy(*root).map_err(|error| about(error.to_string()))?;
     let mut findings =
         check(&mut store, root, recording).map_err(|error| about(error.to_string()))?;
-    findings.retain(Finding::is_denied);
+    findings.retain(|finding| finding.is_denied() || finding.fallback.is_some());
     Ok(findings)
 }
 

@@ -13,10 +13,7 @@ use crate::text::{counted, printable};
 
 pub(super) fn text(update: &Update, recording: &Recording) -> String {
     let name = printable(&update.name);
-    let recorded = match recording.syscalls().len() {
-        1 => "the recorded syscall".to_owned(),
-        more => format!("all {}", counted(more as u64, "recorded syscall")),
-    };
+    let recorded = recorded(update, recording);
     let mut text = String::new();
     if update.allowed.is_empty() {
         wrap(&mut text, &format!("{name} allows {recorded}: nothing is added"), 0, 2);
@@ -43,6 +40,35 @@ pub(super) fn text(update: &Update, recording: &Recording) -> String {
             format!("{} is still denied, but gets {after} instead of {before}", call(data));
         wrap(&mut text, &changed, 16, 16);
     }
+    text
+}
+
+/// What the profile allows of the recording: `all 4 recorded syscalls`, or `31 of 32 recorded syscalls; …`.
+fn recorded(update: &Update, recording: &Recording) -> String {
+    let all = recording.syscalls().len();
+    let denied = update.falling_back.len() + update.deadly.len();
+    if denied == 0 {
+        return match all {
+            1 => "the recorded syscall".to_owned(),
+            more => format!("all {}", counted(more as u64, "recorded syscall")),
+        };
+    }
+    let mut text = format!(
+        "{} of {}",
+        all.saturating_sub(denied),
+        counted(all as u64, "recorded syscall")
+    );
+    // On several architectures, it is the same syscall.
+    let mut more: Vec<String> = Vec::new();
+    for (syscall, fallback) in &update.falling_back {
+        let name = syscall.name().unwrap_or_default();
+        more.push(format!("{name} fails with ENOSYS, {fallback} is used"));
+    }
+    for syscall in &update.deadly {
+        more.push(format!("{} is still denied", syscall.name().unwrap_or_default()));
+    }
+    more.dedup();
+    let _ = write!(text, " ({})", more.join("; "));
     text
 }
 
@@ -79,13 +105,30 @@ pub(super) fn json(update: &Update, recording: &Recording) -> String {
             ("arg", u64::from(*arg).into()),
         ])
     });
+    let fallbacks = update.falling_back.iter().map(|(syscall, fallback)| {
+        Json::Object(vec![
+            ("arch", syscall.arch.name().into()),
+            ("call", syscall.name().into()),
+            ("fallback", (*fallback).into()),
+        ])
+    });
+    let denied = update.deadly.iter().map(|syscall| {
+        Json::Object(vec![
+            ("arch", syscall.arch.name().into()),
+            ("call", syscall.name().into()),
+        ])
+    });
     let value = Json::Object(vec![
         ("source", update.name.as_str().into()),
         ("calls", recording.syscalls().len().into()),
         ("added", Json::array(added)),
+        ("fallbacks", Json::array(fallbacks)),
+        ("denied", Json::array(denied)),
         ("unlimited", Json::array(unlimited)),
         ("multiplexed", multiplexed.map(|effect| call(&effect.data)).into()),
         ("also_changed", changed.into()),
+        ("dangerous", update.dangers.json()),
+        ("lint", update.dangers.lint_json()),
         ("patch", update.patch.as_str().into()),
     ]);
     format!("{value}\n")
