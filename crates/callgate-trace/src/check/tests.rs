@@ -139,14 +139,13 @@ fn only_decisive_unrecorded_inputs_make_an_answer_uncertain() {
 fn a_clone3_without_effect_has_a_fallback_if_clone_is_permitted() {
     for arch in [Arch::X86_64, Arch::S390x, Arch::Mips64] {
         let flags = u8::from(arch == Arch::S390x);
-        let no_namespaces = Condition::test(Test::masked_eq(Field::arg(flags).unwrap(), 0x7e02_0000, 0));
+        let no_namespaces =
+            Condition::test(Test::masked_eq(Field::arg(flags).unwrap(), 0x7e02_0000, 0));
         let checked = |when: Condition, clone3: Verdict| -> Finding {
             let [clone, third] = ["clone", "clone3"].map(|name| arch.number(name).unwrap());
             let rule = |nr, when, verdict| Rule { syscalls: SyscallSet::one(nr), when, verdict };
-            let rules = vec![
-                rule(clone, when, Verdict::ALLOW),
-                rule(third, Condition::always(), clone3),
-            ];
+            let rules =
+                vec![rule(clone, when, Verdict::ALLOW), rule(third, Condition::always(), clone3)];
             let section = Section::new(arch, rules, Verdict::KILL_PROCESS);
             let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
             let mut recording = Recording::default();

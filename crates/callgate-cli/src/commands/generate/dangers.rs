@@ -11,7 +11,9 @@ use callgate::formats::{self, oci};
 use callgate::generate::{DenyAction, Draft, NAMESPACES, ProfileFormat, created_namespaces};
 use callgate::lint::{Check, Finding, Level, Subject, lint};
 use callgate::policy::Policy;
-use callgate::purposes::{Danger, DangerousValue, FurtherDanger, Severity, danger, further_dangers};
+use callgate::purposes::{
+    Danger, DangerousValue, FurtherDanger, Severity, danger, further_dangers,
+};
 use callgate::recording::Recording;
 use callgate::syscalls::KernelVersion;
 use callgate_requests::json::Json;
@@ -273,9 +275,8 @@ fn namespaces(added: &[Allowed]) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut found = Vec::new();
     for syscall in ["clone", "clone3", "unshare"] {
         let of_syscall = added.iter().filter(|allowed| allowed.name == syscall);
-        let created: Vec<&str> = of_syscall
-            .flat_map(|one| created_namespaces(one.arch, syscall, &one.args))
-            .collect();
+        let created: Vec<&str> =
+            of_syscall.flat_map(|one| created_namespaces(one.arch, syscall, &one.args)).collect();
         // In the order of all others.
         let names = NAMESPACES.map(|(_, name)| name).into_iter();
         let names: Vec<&str> = names.filter(|name| created.contains(name)).collect();
@@ -312,10 +313,8 @@ fn docker_default(arches: &[Arch]) -> Result<Policy> {
     let native = arches.first().copied();
     let native = native.ok_or_else(|| Failure::new("the profile has no architecture"))?;
     let kernel = KernelVersion { major: 6, minor: 18 };
-    let options = oci::ReadOptions {
-        arches: arches.to_vec(),
-        ..oci::ReadOptions::new(native, kernel)
-    };
+    let options =
+        oci::ReadOptions { arches: arches.to_vec(), ..oci::ReadOptions::new(native, kernel) };
     let default = formats::container_default(&options)
         .map_err(|errors| Failure::of("container-default", errors))?;
     Ok(default.policy)

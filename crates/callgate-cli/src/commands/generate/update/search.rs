@@ -109,22 +109,13 @@ pub(super) fn updated(
         [only] => Some(only.text.to_owned()),
         _ => None,
     };
-    let falling_back = still.iter().filter_map(|finding| Some((finding.syscall, finding.fallback?)));
+    let falling_back =
+        still.iter().filter_map(|finding| Some((finding.syscall, finding.fallback?)));
     let falling_back = falling_back.collect();
     let deadly = still.iter().filter(|finding| finding.fallback.is_none());
     let deadly = deadly.map(|finding| finding.syscall).collect();
     let dangers = Dangers::of_update(recording, &before.stack, &after.stack, &allowed)?;
-    Ok(Update {
-        name,
-        patch,
-        allowed,
-        unlimited,
-        falling_back,
-        deadly,
-        dangers,
-        verified,
-        text,
-    })
+    Ok(Update { name, patch, allowed, unlimited, falling_back, deadly, dangers, verified, text })
 }
 
 /// What libraries do if a refused `clone3` fails with ENOSYS.

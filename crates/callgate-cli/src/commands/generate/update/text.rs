@@ -53,11 +53,8 @@ fn recorded(update: &Update, recording: &Recording) -> String {
             more => format!("all {}", counted(more as u64, "recorded syscall")),
         };
     }
-    let mut text = format!(
-        "{} of {}",
-        all.saturating_sub(denied),
-        counted(all as u64, "recorded syscall")
-    );
+    let mut text =
+        format!("{} of {}", all.saturating_sub(denied), counted(all as u64, "recorded syscall"));
     // On several architectures, it is the same syscall.
     let mut more: Vec<String> = Vec::new();
     for (syscall, fallback) in &update.falling_back {
@@ -113,10 +110,7 @@ pub(super) fn json(update: &Update, recording: &Recording) -> String {
         ])
     });
     let denied = update.deadly.iter().map(|syscall| {
-        Json::Object(vec![
-            ("arch", syscall.arch.name().into()),
-            ("call", syscall.name().into()),
-        ])
+        Json::Object(vec![("arch", syscall.arch.name().into()), ("call", syscall.name().into())])
     });
     let value = Json::Object(vec![
         ("source", update.name.as_str().into()),
