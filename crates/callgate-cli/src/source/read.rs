@@ -119,8 +119,9 @@ pub(super) fn read_program<P: Accepted>(
             let listing = ListingReading {
                 endian: given,
                 is_fixed: options.fixes_endian(),
-                arch: options.arch.first().copied(),
+                arches: options.arch.clone(),
                 advice: "omit --endian and --arch, or give the byte order of the text",
+                one_arch: "give --arch once",
                 machine: Arch::native(),
                 definitions: options.macros(),
             };
@@ -143,8 +144,15 @@ pub(crate) fn read_text(
     definitions: Vec<Definition>,
 ) -> Result<(Vec<RawInsn>, Endian)> {
     let machine = Arch::native();
-    let options =
-        ListingReading { endian, is_fixed: false, arch: None, advice: "", machine, definitions };
+    let options = ListingReading {
+        endian,
+        is_fixed: false,
+        arches: Vec::new(),
+        advice: "",
+        one_arch: "",
+        machine,
+        definitions,
+    };
     let listing = options.parse(text, endian, None);
     let listing = listing.map_err(|errors| Failure::of(place.name(), errors))?;
     report::warn_all(&place.name(), &listing.warnings);

@@ -14,10 +14,12 @@ pub struct ListingReading {
     pub endian: Endian,
     /// Whether that is given, and the text must not contradict it.
     pub is_fixed: bool,
-    /// The given architecture, whose names of syscalls are read.
-    pub arch: Option<Arch>,
+    /// The given architectures, whose names of syscalls and macros of C are read. The text must be one program for all.
+    pub arches: Vec<Arch>,
     /// What to do if the text contradicts the given byte order.
     pub advice: &'static str,
+    /// What to do if the text is another program for each given architecture.
+    pub one_arch: &'static str,
     /// The machine, whose names are read if the text is for no architecture.
     pub machine: Option<Arch>,
     /// Macros of C that are defined, or not, before the text is read.
@@ -42,7 +44,8 @@ impl ListingReading {
     /// All messages about the text.
     pub fn read(&self, text: &str) -> Result<Listing, Vec<Diagnostic>> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut listing = self.parse(text, self.endian, self.arch)?;
+        let mut listing = self.parse(text, self.endian, self.arches.first().copied())?;
+        self.check_others(text, &listing)?;
         if let Some(other) = other_endian(&listing).filter(|_| !self.is_fixed)
             && let Ok(again) = self.parse(text, other, None)
             // Bytes in hexadecimal have an order of their own, and are something else in the other one.
@@ -55,6 +58,27 @@ impl ListingReading {
             return Err(vec![Diagnostic::error(None, message).help(self.advice)]);
         }
         Ok(listing)
+    }
+
+    /// Fails if a text is another program for one of the given architectures than for the first one: conditionals and names
+    /// of syscalls depend on it, so one of the programs would stand for machines that run the other.
+    fn check_others(&self, text: &str, listing: &Listing) -> Result<(), Vec<Diagnostic>> {
+        let Some((first, others)) = self.arches.split_first() else { return Ok(()) };
+        for arch in others.iter().filter(|arch| *arch != first) {
+            let message = match self.parse(text, self.endian, Some(*arch)) {
+                Ok(other) if other.insns == listing.insns => continue,
+                Ok(_) => format!("this text is another program for {arch} than for {first}"),
+                Err(errors) => {
+                    let reason = errors.first().map(|error| format!(": {error}"));
+                    format!(
+                        "this text is a program for {first}, but not for {arch}{}",
+                        reason.unwrap_or_default()
+                    )
+                }
+            };
+            return Err(vec![Diagnostic::error(None, message).help(self.one_arch)]);
+        }
+        Ok(())
     }
 
     /// Reads a text as for a byte order and an architecture, unless it is for others.

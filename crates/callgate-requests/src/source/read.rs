@@ -418,8 +418,9 @@ fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -
     let listing = ListingReading {
         endian: reading.of_program().map_err(|error| vec![error])?,
         is_fixed: reading.fixes_endian(),
-        arch: reading.arches.first().copied(),
+        arches: reading.arches.clone(),
         advice: "omit the architectures and the byte order, or give that of the text",
+        one_arch: "give one architecture",
         machine: Some(reading.machine),
         definitions: reading.definitions.clone(),
     };
