@@ -17,7 +17,7 @@ use crate::report::Result;
 
 /// A source whose own files were read. Files that it includes are read again each time.
 #[derive(Clone, Debug)]
-pub(crate) struct LoadedSource(Loaded);
+pub(crate) struct LoadedSource(Loaded, Source);
 
 #[derive(Clone, Debug)]
 enum Loaded {
@@ -49,7 +49,7 @@ pub(crate) struct Text<'a> {
 impl Source {
     /// Reads the files of the source.
     pub(crate) fn load(&self) -> Result<LoadedSource> {
-        Ok(LoadedSource(match &self.kind {
+        let loaded = match &self.kind {
             SourceKind::At { place, format: Some(format) } => Loaded::File {
                 place: place.clone(),
                 format: *format,
@@ -75,13 +75,15 @@ impl Source {
             SourceKind::Unit(unit) => Loaded::Unit { texts: unit.load()?, unit: unit.clone() },
             SourceKind::Android(lists) => Loaded::Android(lists.load()?),
             _ => Loaded::Other(self.clone()),
-        }))
+        };
+        Ok(LoadedSource(loaded, self.clone()))
     }
 }
 
 impl LoadedSource {
     /// Reads the filters. Prints warnings.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+        self.1.check_place(options)?;
         let stack = match &self.0 {
             Loaded::File { place, format, is_detected: true, bytes } => {
                 Stack::of(read_detected(place, *format, bytes.clone(), options)?)

@@ -24,6 +24,7 @@ use super::read::{BUILT_IN, RAW_HELP, built_in, read_filter};
 use super::recognize::{check_encoding, explain_input};
 use super::snap::read_snap_profile;
 use super::stack::Stack;
+use super::tree::Tree;
 use super::unit::UnitSource;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
@@ -226,9 +227,27 @@ impl Source {
         Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
     }
 
+    /// With --strict, fails for a source that is not where its name says.
+    pub(super) fn check_place(&self, options: &SourceOptions) -> Result<()> {
+        match &self.kind {
+            SourceKind::At { place, .. } => Tree::check_source(place, options),
+            SourceKind::Part(part) => Tree::check_source(&part.place, options),
+            SourceKind::Android(lists) => Tree::check_source(&lists.place, options),
+            SourceKind::Unit(unit) => match unit.place() {
+                Some(place) => Tree::check_source(place, options),
+                None => Ok(()),
+            },
+            SourceKind::BuiltIn
+            | SourceKind::Combined(_)
+            | SourceKind::Preset(_)
+            | SourceKind::Process(_) => Ok(()),
+        }
+    }
+
     /// Reads the filters; a process without filters is an error. Warns about the sources, but not about options.
     pub(super) fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
         let filter = |source: &Source| source.read_stack(options)?.into_filter();
+        self.check_place(options)?;
         match &self.kind {
             SourceKind::Preset(preset) => preset.read(options).map(Stack::of),
             SourceKind::Process(process) => process.read(options),

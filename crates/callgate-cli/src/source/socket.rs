@@ -70,6 +70,7 @@ impl Source {
             Failure::about(name, format!("{what} takes syscalls, but packets are given"))
                 .help("use packets with a socket filter, such as the output of `tcpdump -ddd`")
         };
+        self.check_place(options)?;
         let (place, format) = match &self.kind {
             SourceKind::BuiltIn if packets => {
                 return Err(no_packets(BUILT_IN.to_owned(), "a profile"));

@@ -9,6 +9,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::place::Place;
+use crate::options::SourceOptions;
+use crate::report::{Failure, Result};
 use crate::text::printable;
 
 /// The entry of a directory that is the work tree of a repository.
@@ -32,11 +34,47 @@ impl Tree {
             true => Some(path),
             false => path.parent().map(Path::to_owned),
         });
-        let root = directory.map(|directory| {
-            let repository = directory.ancestors().find(|above| above.join(REPOSITORY).exists());
-            repository.map(Path::to_owned).unwrap_or(directory)
-        });
+        let root = directory.map(|directory| repository(&directory).unwrap_or(directory));
         Tree { root }
+    }
+
+    /// With --strict, fails for a source that a link in its tree names, but that is elsewhere: who may change the tree must
+    /// not choose what else is read and quoted.
+    pub(super) fn check_source(place: &Place, options: &SourceOptions) -> Result<()> {
+        let Place::File(path) = place else { return Ok(()) };
+        let Some(tree) = options.strict.then(|| Tree::of_link(path)).flatten() else {
+            return Ok(());
+        };
+        match tree.refusal_of(path) {
+            Some(refusal) => Err(Failure::new(refusal)
+                .help("the source is a link; put a copy into the tree, or name the file itself")),
+            None => Ok(()),
+        }
+    }
+
+    /// The tree of the first link on a path; `None` if there is none, or only links of the system, such as `/dev/stdin`.
+    fn of_link(path: &Path) -> Option<Tree> {
+        let mut walked = PathBuf::new();
+        let mut parts = path.components().peekable();
+        while let Some(part) = parts.next() {
+            let directory = match walked.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => walked.clone(),
+            };
+            walked.push(part);
+            if !walked.is_symlink() {
+                continue;
+            }
+            let directory = directory.canonicalize().ok()?;
+            let of_system = ["/dev", "/proc"].iter().any(|system| directory.starts_with(system));
+            let repository = repository(&directory);
+            // Without a repository, links to directories are those of the system, such as /var/run.
+            let is_last = parts.peek().is_none();
+            if !of_system && (is_last || repository.is_some() || path.is_relative()) {
+                return Some(Tree { root: Some(repository.unwrap_or(directory)) });
+            }
+        }
+        None
     }
 
     /// Whether a file is in the tree.
@@ -62,6 +100,11 @@ impl Tree {
             printable(&root)
         )
     }
+}
+
+/// The work tree that contains a directory.
+fn repository(directory: &Path) -> Option<PathBuf> {
+    directory.ancestors().find(|above| above.join(REPOSITORY).exists()).map(Path::to_owned)
 }
 
 #[cfg(test)]

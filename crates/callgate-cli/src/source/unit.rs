@@ -84,18 +84,20 @@ impl UnitSource {
     }
 
     pub(super) fn is_stdin(&self) -> bool {
-        matches!(
-            self,
-            UnitSource::At(Place::Stdin) | UnitSource::Content { place: Place::Stdin, .. }
-        )
+        self.place() == Some(&Place::Stdin)
+    }
+
+    /// Where it is; `None` for directives.
+    pub(super) fn place(&self) -> Option<&Place> {
+        match self {
+            UnitSource::Text(_) => None,
+            UnitSource::At(place) | UnitSource::Content { place, .. } => Some(place),
+        }
     }
 
     /// Whether the text is a part of a unit, not a file that systemd could read.
     fn is_quoted(&self, texts: &[NamedText]) -> bool {
-        let place = match self {
-            UnitSource::Text(_) => return false,
-            UnitSource::At(place) | UnitSource::Content { place, .. } => place,
-        };
+        let Some(place) = self.place() else { return false };
         let is_file = matches!(place, Place::File(path)
             if section(path).is_some() || path.extension().is_some_and(|suffix| suffix == "conf"));
         let is_part = |one: &NamedText| systemd::is_without_section(&one.text);
