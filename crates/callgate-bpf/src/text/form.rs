@@ -1,7 +1,8 @@
 //! Recognises the form of a text.
 
+use super::clean::clean;
 use super::{gvisor, hex, seccomp_tools, source, table};
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::{Flavour, Token, TokenKind, tokens};
 
 /// A textual form of programs; see the [module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,32 @@ pub(super) fn form(text: &str, assembly: &[Token<'_>]) -> Form {
         Form::Hex
     } else {
         Form::Assembly
+    }
+}
+
+/// Words of source code with a program.
+const SOURCE_WORDS: [&str; 7] = [
+    "BPF_STMT",
+    "BPF_JUMP",
+    "sock_filter",
+    "sock_fprog",
+    "SockFilter",
+    "SockFprog",
+    "RawInstruction",
+];
+
+/// Whether a text has marks of a program, which no other text has. Each word is an instruction of some assembly, a brace may
+/// begin anything, and a number may be any number.
+pub fn has_marks(text: &str) -> bool {
+    let cleaned = clean(text);
+    let Ok(assembly) = tokens(&cleaned.text, Flavour::Assembly) else { return false };
+    match form(&cleaned.text, &assembly) {
+        Form::Assembly | Form::Decimal => false,
+        Form::Source => {
+            let is_mark = |token: &Token<'_>| SOURCE_WORDS.iter().any(|word| token.is_word(word));
+            assembly.iter().any(is_mark) || source::builder(&assembly).is_some()
+        }
+        Form::Table | Form::Hex | Form::GVisor | Form::Statements | Form::PseudoFilterCode => true,
     }
 }
 

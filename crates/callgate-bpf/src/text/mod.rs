@@ -34,6 +34,7 @@ mod source;
 mod table;
 
 pub use definition::Definition;
+pub use form::has_marks;
 pub use linux3::from_linux3;
 pub use options::TextOptions;
 pub use parse::{parse, parse_for, parse_program, parse_with};

@@ -1,7 +1,9 @@
 //! Recognizes inputs that are not filters, to say in one line what they are.
 
 use callgate::Arch;
+use callgate::bpf::text::has_marks;
 use callgate::diagnostic::Diagnostic;
+use callgate::formats::hidden_characters;
 use callgate::read::{ReadOptions, RecordingReader};
 
 /// What a text is that could not be read as a filter in the format that its content shows; `None` if that is not known.
@@ -31,7 +33,7 @@ pub fn of_no_format(mut errors: Vec<Diagnostic>, bytes: &[u8], advice: &str) -> 
     let first = bytes.split(|byte| *byte == b'\n').position(|line| is_text(&line));
     let failed = errors.first().and_then(|error| error.position);
     let fails_at_once = first.zip(failed).is_some_and(|(first, at)| at.line as usize <= first + 1);
-    if !fails_at_once {
+    if !fails_at_once || is_known(bytes) {
         return errors;
     }
     errors.truncate(MAX_ERRORS);
@@ -46,6 +48,13 @@ pub fn of_no_format(mut errors: Vec<Diagnostic>, bytes: &[u8], advice: &str) -> 
         };
     }
     errors
+}
+
+/// Whether it is known what a text is: then its errors are about that. A text with hidden characters is refused because of
+/// them, if it is.
+fn is_known(bytes: &[u8]) -> bool {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    has_marks(text) || !hidden_characters(text).is_empty()
 }
 
 /// Whether a recording can be read, or a log of another tool.
