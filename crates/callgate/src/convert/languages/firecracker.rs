@@ -37,7 +37,8 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         enosys_above: false,
         kills_other_abi: false,
         can_be_default: |_| true,
-        fallback: Verdict::KILL_PROCESS,
+        fallbacks: &[Verdict::KILL_PROCESS],
+        may_lack_enosys: false,
     };
     let numbering = Numbering::choose(fit, unlisted)?;
     numbering.fit_unnamed(fit)?;

@@ -4,7 +4,7 @@
 //! of arguments have 63 bits (`api/seccompprofile/v1/seccompprofile_types.go` of the operator).
 
 use super::named_rules::NamedLanguage;
-use super::numbering::Unlisted;
+use super::numbering::{DENIAL, Unlisted};
 use super::oci::{MAX_EXACT, fit_verdicts, has_enosys, profile};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
@@ -39,7 +39,8 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         enosys_above: has_enosys(options),
         kills_other_abi: true,
         can_be_default,
-        fallback: Verdict::errno(EPERM),
+        fallbacks: &[DENIAL],
+        may_lack_enosys: has_enosys(options),
     };
     let language = NamedLanguage {
         refuses_conflicts: true,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::comparisons::Rules;
 use super::comparisons::describe;
 use super::named_rules::{NamedLanguage, named_rules};
-use super::numbering::{Numbering, Unlisted};
+use super::numbering::{DENIAL, Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use callgate_bpf::syscalls::Arch;
@@ -32,7 +32,8 @@ pub(super) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
     fit.arches = std::iter::once(main).chain(compat.iter().copied()).collect();
     fit_verdicts(fit)?;
     fit.set_others(BAD_ARCH, OTHERS)?;
-    let numbering = Numbering::choose(fit, unlisted(can_be_default))?;
+    let numbering =
+        Numbering::choose(fit, unlisted(can_be_default, &[DENIAL, Verdict::KILL_THREAD]))?;
     let language = NamedLanguage {
         refuses_conflicts: true,
         reaches_multiplexed: false,
@@ -45,13 +46,14 @@ pub(super) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
 }
 
 /// Numbers without a rule.
-fn unlisted(can_be_default: fn(Verdict) -> bool) -> Unlisted {
+fn unlisted(can_be_default: fn(Verdict) -> bool, fallbacks: &'static [Verdict]) -> Unlisted {
     Unlisted {
         why: "rules name syscalls, so numbers without a name get the action of the list",
         enosys_above: false,
         kills_other_abi: true,
         can_be_default,
-        fallback: Verdict::KILL_THREAD,
+        fallbacks,
+        may_lack_enosys: false,
     }
 }
 
@@ -98,7 +100,7 @@ fn numbers(fit: &mut Fit<'_>, main: Arch) -> Result<String, ConvertError> {
         }
     }
     fit.set_others(BAD_ARCH, OTHERS)?;
-    let numbering = Numbering::choose(fit, unlisted(|verdict| verdict == DENIED))?;
+    let numbering = Numbering::choose(fit, unlisted(|verdict| verdict == DENIED, &[DENIED]))?;
     numbering.fit_unnamed(fit)?;
     let mut text = String::from("1\nallowlist\n");
     let numbers: Vec<(u32, &str)> = main.syscalls().collect();

@@ -31,7 +31,8 @@ pub(super) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
         enosys_above: false,
         kills_other_abi: false,
         can_be_default,
-        fallback: Verdict::KILL_PROCESS,
+        fallbacks: &[Verdict::KILL_PROCESS],
+        may_lack_enosys: false,
     };
     let numbering = Numbering::choose(fit, unlisted)?;
     let default = numbering.default;

@@ -286,7 +286,8 @@ fn of_func(
 ) -> Result<Said<Rules>, ConvertError> {
     if let Some(verdict) = fit.store.as_verdict(func) {
         let nr = arch.number(name).unwrap_or(0);
-        let is_default = numbering.expected_at(arch.token(), nr) == verdict;
+        let is_default = numbering.expected_at(arch.token(), nr) == verdict
+            && !numbering.depends_on_runtime(arch, verdict);
         let rules = if is_default { Rules::new() } else { vec![(verdict, Vec::new())] };
         return Ok(Said { rules, why: None });
     }

@@ -10,6 +10,9 @@ use callgate_bpf::verdict::{Action, Verdict};
 use callgate_formats::oci::BAD_ARCH;
 use callgate_proof::diagram::Func;
 
+/// A denial that all languages with errnos can say.
+pub(super) const DENIAL: Verdict = Verdict::errno(1);
+
 /// How a language treats numbers without an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unlisted {
@@ -21,8 +24,11 @@ pub(super) struct Unlisted {
     pub(super) kills_other_abi: bool,
     /// Whether a verdict can be the default action.
     pub(super) can_be_default: fn(Verdict) -> bool,
-    /// The default action of filters whose own cannot be one.
-    pub(super) fallback: Verdict,
+    /// Default actions of filters whose own cannot be one.
+    pub(super) fallbacks: &'static [Verdict],
+    /// Whether all ENOSYS of named syscalls gets an entry, because not all runtimes let numbers above the largest named one
+    /// fail with it, and the default action cannot.
+    pub(super) may_lack_enosys: bool,
 }
 
 /// What happens to numbers without an entry.
@@ -47,7 +53,8 @@ pub(super) struct Unnamed {
 }
 
 impl Numbering {
-    /// The default action with which the fewest numbers without a name change, and none gets laxer.
+    /// The default action with which the fewest numbers without a name change, and none gets laxer. An errno that becomes a kill
+    /// counts twice.
     pub(super) fn choose(fit: &Fit<'_>, language: Unlisted) -> Result<Numbering, ConvertError> {
         let unnamed = unnamed(fit)?;
         let mut candidates: BTreeSet<Verdict> =
@@ -56,13 +63,11 @@ impl Numbering {
         let strictest = strictest(all);
         candidates.insert(strictest);
         candidates.retain(|verdict| (language.can_be_default)(*verdict));
-        if !candidates.iter().any(|verdict| is_as_strict(*verdict, strictest)) {
-            candidates.insert(language.fallback);
-        }
+        candidates.extend(language.fallbacks);
         let mut best: Option<((bool, u64, usize), Numbering)> = None;
         for default in candidates {
             let numbering = Numbering::with_default(fit, default, language)?;
-            let (mut changed, mut is_lax) = (0, false);
+            let (mut changed, mut killed, mut is_lax) = (0, 0, false);
             for one in &unnamed {
                 for (first, last, verdict) in numbering.expected_in(one.token, one.first, one.last)
                 {
@@ -72,13 +77,24 @@ impl Numbering {
                         is_lax |= old.into_iter().any(|old| !is_as_strict(verdict, old));
                     }
                 }
+                let fails = matches!(
+                    fit.store.as_verdict(one.func).map(Verdict::action),
+                    Some(Action::Errno(_))
+                );
+                if fails && is_kill(default) {
+                    killed += numbering.left_to_default(one);
+                }
+            }
+            // What is exact is never worse than something else.
+            if changed == 0 {
+                killed = 0;
             }
             let named = fit
                 .arches
                 .iter()
                 .flat_map(|arch| arch.syscalls().map(|(nr, _)| fit.syscall(arch.token(), nr)));
             let entries = named.filter(|func| fit.store.as_verdict(*func) != Some(default)).count();
-            let cost = (is_lax, changed, entries);
+            let cost = (is_lax, changed + killed, entries);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, numbering));
             }
@@ -108,6 +124,22 @@ impl Numbering {
         Ok(numbering)
     }
 
+    /// The numbers of a range that get the default action, at least from some runtime.
+    fn left_to_default(&self, one: &Unnamed) -> u64 {
+        let enosys = Arch::with_token(one.token).next().map(|arch| Verdict::errno(arch.enosys()));
+        let all = self.expected_in(one.token, one.first, one.last).into_iter();
+        let own = all.filter(|(_, _, verdict)| {
+            *verdict == self.default || self.language.may_lack_enosys && Some(*verdict) == enosys
+        });
+        own.map(|(first, last, _)| u64::from(last - first) + 1).sum()
+    }
+
+    /// Whether a syscall without an entry would get this verdict from some runtimes only.
+    pub(super) fn depends_on_runtime(&self, arch: Arch, verdict: Verdict) -> bool {
+        let is_enosys = verdict == Verdict::errno(arch.enosys());
+        self.language.may_lack_enosys && is_enosys && verdict != self.default
+    }
+
     /// Takes the bounds of the filter as its runtime applies it, which is expected to apply the same rule to the policy.
     pub(super) fn name_bounds(&mut self, fit: &Fit<'_>) -> Result<(), ConvertError> {
         let permits =
@@ -133,7 +165,8 @@ impl Numbering {
         for (arch, _) in &self.bounds {
             let has_entry = |nr| {
                 let expected = self.expected_at(arch.token(), nr);
-                fit.store.as_verdict(fit.syscall(arch.token(), nr)) != Some(expected)
+                let own = fit.store.as_verdict(fit.syscall(arch.token(), nr));
+                own != Some(expected) || self.depends_on_runtime(*arch, expected)
             };
             let own = arch.syscalls().filter(|(nr, _)| has_entry(*nr));
             names.extend(own.map(|(_, name)| name));
@@ -227,6 +260,11 @@ impl Numbering {
         }
         Ok(())
     }
+}
+
+/// Whether a verdict ends the thread or the process, at least if it does not handle the signal.
+fn is_kill(verdict: Verdict) -> bool {
+    matches!(verdict.action(), Action::KillThread | Action::KillProcess | Action::Trap(_))
 }
 
 /// The number that must be named so that runc's rule makes no number fail with ENOSYS that does not in this filter.

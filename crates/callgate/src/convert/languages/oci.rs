@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::comparisons;
 use super::comparisons::Rules;
 use super::named_rules::{NamedLanguage, named_rules};
-use super::numbering::{Numbering, Unlisted};
+use super::numbering::{DENIAL, Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
@@ -27,7 +27,8 @@ fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
             true => |verdict| !is_notification(verdict),
             false => |_| true,
         },
-        fallback: Verdict::KILL_PROCESS,
+        fallbacks: &[DENIAL, Verdict::KILL_PROCESS],
+        may_lack_enosys: false,
     }
 }
 

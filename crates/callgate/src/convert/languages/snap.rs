@@ -68,7 +68,8 @@ fn unlisted(can_be_default: fn(Verdict) -> bool) -> Unlisted {
         enosys_above: false,
         kills_other_abi: true,
         can_be_default,
-        fallback: IMPLICIT,
+        fallbacks: &[IMPLICIT],
+        may_lack_enosys: false,
     }
 }
 
