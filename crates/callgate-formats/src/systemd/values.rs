@@ -111,8 +111,8 @@ pub(super) fn namespace(name: &str) -> Option<u64> {
     NAMESPACES.iter().find(|(known, _)| *known == name).map(|(_, flag)| *flag)
 }
 
-/// The types of namespaces with their flags (`namespace_info` in `namespace-util.c`).
-pub(super) const NAMESPACES: &[(&str, u64)] = &[
+/// The types of namespaces of `RestrictNamespaces=` with their flags (`namespace_info` in `namespace-util.c`).
+pub const NAMESPACES: &[(&str, u64)] = &[
     ("cgroup", 0x0200_0000),
     ("ipc", 0x0800_0000),
     ("net", 0x4000_0000),

@@ -5,7 +5,7 @@
 //! | container profiles, LXC, snaps | `named_rules.rs`: libseccomp's, one comparison per argument, for all architectures |
 //! | Firecracker, minijail | `single_arch.rs` and `atoms.rs`: alternatives of comparisons, for one architecture |
 //! | Kafel | expressions, for any numbers and architectures |
-//! | systemd | names and groups without conditions |
+//! | systemd | names and groups without conditions, and `RestrictNamespaces=` |
 //!
 //! Of these, container profiles, snaps and systemd have rules for `socketcall` and `ipc`, too: `multiplexers.rs`.
 
@@ -28,6 +28,7 @@ mod snap;
 mod systemd;
 mod systemd_list;
 mod systemd_multiplexers;
+mod systemd_namespaces;
 mod systemd_words;
 mod write;
 

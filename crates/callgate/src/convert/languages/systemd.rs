@@ -7,6 +7,7 @@ use super::multiplexers::is_multiplexer;
 use super::numbering::unnamed;
 use super::systemd_list::{List, of_name};
 use super::systemd_multiplexers::fit_multiplexers;
+use super::systemd_namespaces::Namespaces;
 use super::systemd_words::{Words, words};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
@@ -29,6 +30,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     }
     fit_arches(fit, &local)?;
     let list = choose(fit, main, options.systemd)?;
+    let namespaces = Namespaces::take(fit, &list, options)?;
     for one in unnamed(fit)? {
         let why = "systemd names syscalls, and decides itself about numbers that it does not know";
         for (first, last) in own_numbers(fit, one.token, one.first, one.last) {
@@ -53,12 +55,24 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         verdicts.insert(name, verdict);
     }
     fit_multiplexers(fit, &list, &mut verdicts)?;
-    Ok(text(fit, &local, &list, &verdicts, options.systemd))
+    let mut text = text(fit, &local, &list, &verdicts, options.systemd);
+    if let Some(namespaces) = namespaces {
+        text.push_str(&namespaces.line);
+        namespaces.restore(fit)?;
+    }
+    Ok(text)
 }
 
 /// Fits the architectures: systemd denies those of its build that are not listed, and allows all others.
 fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
-    fit.arches.retain(|arch| local.contains(arch));
+    // One that the filter denies as systemd denies those that are not listed is not listed.
+    let mut listed = Vec::new();
+    for arch in fit.arches.iter().copied().filter(|arch| local.contains(arch)) {
+        if listed.is_empty() || !is_killed(fit, arch)? {
+            listed.push(arch);
+        }
+    }
+    fit.arches = listed;
     if local.iter().all(|arch| fit.arches.contains(arch)) {
         let why = "systemd allows the syscalls of architectures that its build does not know";
         return fit.set_others(Verdict::ALLOW, why);
@@ -71,6 +85,18 @@ fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
         _ => return Ok(()),
     };
     fit.replace_numbers(Arch::X86_64.token(), other, Verdict::KILL_THREAD, why)
+}
+
+/// Whether all syscalls of an architecture kill the thread.
+fn is_killed(fit: &Fit<'_>, arch: Arch) -> Result<bool, ConvertError> {
+    let (start, end) = match arch {
+        Arch::X86_64 => (0, X32_SYSCALL_BIT - 1),
+        Arch::X32 => (X32_SYSCALL_BIT, u32::MAX - 1),
+        _ => (0, u32::MAX),
+    };
+    let intervals = fit.intervals(arch.token())?;
+    let mut own = intervals.iter().filter(|one| one.first <= end && start <= one.last);
+    Ok(own.all(|one| fit.store.as_verdict(one.then) == Some(Verdict::KILL_THREAD)))
 }
 
 /// The numbers of a range that belong to the ABIs of the filter; others are denied with their architecture.
