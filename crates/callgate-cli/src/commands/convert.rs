@@ -21,7 +21,7 @@ use callgate::formats::diagnostics::quote::shorten;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 
-/// The exit status if the target cannot express all of the filter.
+/// The exit status if the target cannot express the filter and nothing was written.
 const INEXPRESSIBLE: u8 = 1;
 
 /// Write a filter as a policy in another language and prove that both are equivalent
@@ -33,9 +33,9 @@ the source, for all architectures, syscall numbers and arguments; otherwise,
 nothing is written.
 
 If the target cannot express the filter, prints the reasons, each with a syscall
-as an example, and exits with status 1. With --closest, also writes the nearest
-policy that never permits more than the source. Denials count as equal: KILL may
-become ERRNO.
+as an example, and exits with status 1. With --closest, it writes the nearest
+policy that never permits more than the source, prints what is lost and exits
+with status 0. Denials count as equal: KILL may become ERRNO.
 
 The rule that runc adds to profiles (ENOSYS for numbers above the largest named
 one) is not part of a profile, so it is neither written nor lost. A note shows
@@ -53,8 +53,10 @@ Examples:
   callgate convert --original -o my-profile.json
   callgate convert filter.bpf --to systemd --closest -o foo.service.d/a.conf
 
-Exit status: 0 the policy has the meaning of the source, 1 the target cannot
-express all of the filter, 2 error.")]
+Exit status: 0 the policy was written: it has the meaning of the source, or with
+--closest what is printed as lost, 1 the target cannot express the filter, and
+nothing was written, 2 error. A script that uses --closest finds `exact` in the
+report of --format json.")]
 pub(crate) struct ConvertArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
@@ -73,7 +75,7 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Write the nearest stricter policy if the target cannot express the filter; the exit status is 1 then, too
+    /// Write the nearest stricter policy if the target cannot express the filter, and print what is lost
     #[arg(long)]
     closest: bool,
 
@@ -164,7 +166,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<u8> {
             }
         }
     }
-    Ok(if converted.losses.is_empty() { 0 } else { INEXPRESSIBLE })
+    Ok(0)
 }
 
 /// Says what a list of the other form does with numbers without a name.

@@ -72,13 +72,25 @@ pub(super) fn runtime_notes(
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
     }
     found.retain(|(verdicts, _)| is_other(*verdicts));
-    // An example of the main architecture.
+    let mut notes = Losses::default();
+    note(&mut notes, why, &found, arches);
+    // runc would add to the policy what it adds to the source, but these languages are read without runc's rule.
+    if matches!(options.target, Target::Oci | Target::Podman)
+        && attempt.enosys_above == EnosysAbove::Off
+    {
+        let mut found = store.verdict_combinations([source.own, written, source.applied])?;
+        found.retain(|([own, new, old], _)| own != old && new != old);
+        note(&mut notes, ONLY_RUNC, &found, arches);
+    }
+    Ok(notes.finish())
+}
+
+/// Adds a note with an example, of the main architecture if there is one.
+fn note(notes: &mut Losses, why: &str, found: &[([Verdict; 3], SeccompData)], arches: &[Arch]) {
     let main = arches.first().copied();
     let is_main = |data: &SeccompData| Arch::of_syscall(data.arch, data.nr) == main;
     let example = found.iter().find(|(_, data)| is_main(data)).or(found.first());
-    let mut notes = Losses::default();
     if let Some(([_, written, source], data)) = example {
         notes.example(why, Example { data: *data, source: *source, written: *written });
     }
-    Ok(notes.finish())
 }
