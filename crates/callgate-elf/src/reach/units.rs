@@ -190,8 +190,9 @@ impl Units {
         for id in &members {
             for inner in self.inner.get(id).into_iter().flatten() {
                 let by_data = inner.by.is_none();
-                let by_itself =
-                    inner.by.is_some_and(|by| members.iter().any(|member| member.function == by));
+                let by_itself = inner.by.is_some_and(|by| {
+                    self.first(FunctionId { image: first.image, function: by }) == first
+                });
                 match inner.is_called {
                     true => unit.entries.push(inner.at),
                     // A table of addresses, or the label from which a table of aarch64 counts.
