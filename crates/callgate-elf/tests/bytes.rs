@@ -119,6 +119,40 @@ const CASES: &[Case] = &[
     ("loop_stays_bounded", "31c0ffc03d40420f0075f70f05f4", &[1000000], 0),
     // mov $1,%eax; test %rsi,%rsi; jne 3f; 1: syscall; hlt; call 3f; 2: hlt; 3: mov $9,%eax; jmp 1b
     ("cold_part", "b8010000004885f675090f05f4e801000000f4b809000000ebf0", &[1, 9], 0),
+    // sub $24,%rsp; movl $39,(%rsp); movl $57,(%rsp,%rdi,4); mov (%rsp),%eax; syscall; hlt
+    ("store_through_an_index", "4883ec18c7042427000000c704bc390000008b04240f05f4", &[], 1),
+    // push $39; mov %rsp,%rbp; movl $57,(%rdi,%rbp); mov (%rsp),%eax; syscall; hlt
+    ("store_through_an_index_of_the_frame", "6a274889e5c7042f390000008b04240f05f4", &[], 1),
+    // push $39; mov %rsp,%rax; add %rsi,%rax; movl $57,(%rax); mov (%rsp),%eax; syscall; hlt
+    ("frame_address_plus_unknown", "6a274889e04801f0c700390000008b04240f05f4", &[], 1),
+    // push $39; lea -4(%rsp,%rsi,4),%rax; movl $57,(%rax); mov (%rsp),%eax; syscall; hlt
+    ("frame_address_through_lea", "6a27488d44b4fcc700390000008b04240f05f4", &[], 1),
+    // push $39; mov %rsp,%rax; movq %rax,%xmm0; movq %xmm0,%rcx; movl $57,(%rcx); mov (%rsp),%eax; syscall; hlt
+    ("frame_address_through_a_vector", "6a274889e066480f6ec066480f7ec1c701390000008b04240f05f4", &[], 1),
+    // push $39; mov %fs:0,%rax; test %rsi,%rsi; je 1f; mov %rsp,%rax; 1: movl $57,(%rax); mov (%rsp),%eax; syscall; hlt
+    ("frame_address_on_one_path", "6a2764488b0425000000004885f674034889e0c700390000008b04240f05f4", &[], 1),
+    // push $39; mov %rsp,%rcx; mov %fs:0,%rax; cmp %rsi,%rdi; cmove %rcx,%rax; movl $57,(%rax); mov (%rsp),%eax; syscall; hlt
+    ("frame_address_by_cmov", "6a274889e164488b0425000000004839f7480f44c1c700390000008b04240f05f4", &[], 1),
+    // push $39; mov %rsp,%rax; and $-16,%rax; movl $57,(%rax); mov (%rsp),%eax; syscall; hlt
+    ("frame_address_from_a_mask", "6a274889e04883e0f0c700390000008b04240f05f4", &[], 1),
+    // push $39; mov %rsp,%rdi; mov $57,%eax; stosl; mov (%rsp),%eax; syscall; hlt
+    ("string_instruction_into_the_frame", "6a274889e7b839000000ab8b04240f05f4", &[], 1),
+    // push $39; mov %fs:0,%rcx; movl $57,(%rcx); mov (%rsp),%eax; syscall; hlt
+    ("frame_that_nothing_points_to", "6a2764488b0c2500000000c701390000008b04240f05f4", &[39], 0),
+    // push $39; mov %rsp,%rax; sub %rsp,%rax; mov %fs:0,%rcx; movl $57,(%rcx); mov (%rsp),%eax; syscall; hlt
+    ("difference_of_frame_addresses", "6a274889e04829e064488b0c2500000000c701390000008b04240f05f4", &[39], 0),
+    // push $39; sub $16,%rsp; movups %xmm0,(%rsp); mov %fs:0,%rcx; movl $57,(%rcx); mov 16(%rsp),%eax; syscall; hlt
+    ("vector_stored_in_the_frame", "6a274883ec100f11042464488b0c2500000000c701390000008b4424100f05f4", &[39], 0),
+    // push $39; push $1; movups %xmm0,(%rsp); mov 8(%rsp),%eax; syscall; hlt
+    ("vector_stored_over_a_slot", "6a276a010f1104248b4424080f05f4", &[], 1),
+    // push $39; mov %rsp,%rsi; xor %eax,%eax; syscall; mov (%rsp),%eax; syscall; hlt
+    ("syscall_writes_the_frame", "6a274889e631c00f058b04240f05f4", &[0], 1),
+    // push $39; xor %eax,%eax; syscall; mov (%rsp),%eax; syscall; hlt
+    ("syscall_without_the_frame", "6a2731c00f058b04240f05f4", &[0, 39], 0),
+    // mov $57,%ebx; mov (%rsp),%rdi; cmp $1,%rdi; jne 1f; mov $39,%ebx; call 3f; 1: mov %ebx,%eax; syscall; hlt; 3: mov $102,%eax; cmp $1,%rdi; je 2f; mov $60,%eax; 2: syscall; ret
+    ("exit_on_one_path", "bb39000000488b3c244883ff01750abb27000000e80500000089d80f05f4b8660000004883ff017405b83c0000000f05c3", &[39, 57, 60, 102], 0),
+    // mov $57,%ebx; mov (%rsp),%rdi; cmp $1,%rdi; jne 1f; mov $39,%ebx; call 3f; 1: mov %ebx,%eax; syscall; hlt; 3: cmp $1,%rdi; je 2f; mov $1,%edi; 2: mov $60,%eax; syscall; ret
+    ("exit_on_all_paths", "bb39000000488b3c244883ff01750abb27000000e80500000089d80f05f44883ff017405bf01000000b83c0000000f05c3", &[57, 60], 0),
 ];
 
 #[test]

@@ -170,15 +170,30 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
             insn.effects.extend(extension(word).into_iter().flatten());
         }
         Form::Other => {
-            // All fields that may be registers.
-            insn.reads =
-                [0, 5, 10, 16].into_iter().fold(0, |reads, low| reads | 1 << bits(word, low, 5));
+            let memory = matches!(bits(word, 25, 4), 0b0100 | 0b0110 | 0b1100 | 0b1110);
+            // All fields that may be registers; the base of loads and stores is one of an address. Register 31 is the zero
+            // register, but for the first operand of an addition of an extended register.
+            let fields = if memory { &[0, 10, 16][..] } else { &[0, 5, 10, 16] };
+            insn.reads = fields.iter().fold(0, |reads, low| reads | 1 << bits(word, *low, 5));
+            insn.reads &= !(1 << SP);
+            if word & 0x1fe0_0000 == 0x0b20_0000 && bits(word, 5, 5) == u32::from(SP) {
+                insn.reads |= 1 << SP;
+            }
             let written = other_writes(word);
             for register in (0..SP).filter(|register| written >> register & 1 != 0) {
                 insn.push(Effect::Forget(register));
             }
-            if matches!(bits(word, 25, 4), 0b0100 | 0b0110 | 0b1100 | 0b1110) {
-                insn.push(Effect::Store { place: Place::unknown(), from: None, size: 16 });
+            if memory {
+                // A register as index, of a general or a vector register; atomics may load as well as store.
+                let is_indexed = word & 0x3b20_0c00 == 0x3820_0800;
+                let is_vector = bits(word, 26, 1) == 1;
+                let is_load = is_indexed
+                    && !matches!((is_vector, bits(word, 22, 2)), (_, 0) | (true, 2));
+                let base = (!is_load).then_some(bits(word, 5, 5) as u8);
+                let index = (!is_load && is_indexed).then_some(bits(word, 16, 5) as u8);
+                let place = Place::indexed(base, index.filter(|index| *index != SP));
+                insn.push(Effect::Store { place, from: None, size: 16 });
+                insn.copies = Some((Place::unknown(), 16));
             }
             insn.push(Effect::Flags(flags(word)));
         }

@@ -37,21 +37,28 @@ pub(crate) struct Place {
     /// `None` for a constant address.
     pub(crate) base: Option<Reg>,
     pub(crate) offset: i64,
-    /// Whether the address is this one. Otherwise it may be any.
+    /// Whether the address is this one. Otherwise it may be any; if it is computed from registers, the base and the index
+    /// are these.
     pub(crate) is_known: bool,
+    pub(crate) index: Option<Reg>,
 }
 
 impl Place {
     pub(crate) fn at(base: Reg, offset: i64) -> Place {
-        Place { base: Some(base), offset, is_known: true }
+        Place { base: Some(base), offset, is_known: true, index: None }
     }
 
     pub(crate) fn fixed(address: u64) -> Place {
-        Place { base: None, offset: address as i64, is_known: true }
+        Place { base: None, offset: address as i64, is_known: true, index: None }
     }
 
     pub(crate) fn unknown() -> Place {
-        Place { base: None, offset: 0, is_known: false }
+        Place::indexed(None, None)
+    }
+
+    /// An address that is computed from these registers, and is not known.
+    pub(crate) fn indexed(base: Option<Reg>, index: Option<Reg>) -> Place {
+        Place { base, offset: 0, is_known: false, index }
     }
 }
 
@@ -274,8 +281,11 @@ pub(crate) struct Insn {
     pub(crate) test: Option<Test>,
     /// Where an indirect call or jump has its target, unless it is a word at a constant address.
     pub(crate) through: Option<Through>,
-    /// The registers that an instruction reads whose steps are not known, as a set of bits.
+    /// The registers that an instruction reads whose steps are not known, as a set of bits. The base of an address that is
+    /// known does not count.
     pub(crate) reads: u32,
+    /// The memory that an instruction reads whose steps are not known, and its size.
+    pub(crate) copies: Option<(Place, u8)>,
     /// Whether it does nothing.
     pub(crate) is_padding: bool,
 }
@@ -290,6 +300,7 @@ impl Insn {
             test: None,
             through: None,
             reads: 0,
+            copies: None,
             is_padding: false,
         }
     }

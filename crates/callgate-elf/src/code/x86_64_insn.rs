@@ -165,8 +165,13 @@ fn source(raw: &Instruction, operand: u32) -> Option<Source> {
 
 /// The address of the memory operand.
 fn place(raw: &Instruction) -> Place {
-    if raw.segment_prefix() != Register::None || raw.memory_index() != Register::None {
+    if raw.segment_prefix() != Register::None {
         return Place::unknown();
+    }
+    if raw.memory_index() != Register::None {
+        let general =
+            |register: Register| register.is_gpr64().then_some(register.number() as Reg);
+        return Place::indexed(general(raw.memory_base()), general(raw.memory_index()));
     }
     match raw.memory_base() {
         Register::RIP => Place::fixed(raw.ip_rel_memory_address()),
@@ -261,6 +266,9 @@ fn effects(raw: &Instruction, insn: &mut Insn) -> Option<()> {
             // The value is that before the stack pointer changes; a push of it is not tracked.
             let from = source(raw, 0).filter(|from| *from != Source::Reg(SP));
             let from = if raw.op0_kind() == OpKind::Memory { None } else { from };
+            if raw.op0_kind() == OpKind::Memory {
+                insn.copies = Some((place(raw), 8));
+            }
             let down = Source::Const((-8_i64) as u64);
             insn.push(Effect::binary(BinaryOp::Add, SP, Source::Reg(SP), down, true));
             insn.push(Effect::Store { place: Place::at(SP, 0), from, size: 8 });
@@ -400,6 +408,18 @@ fn writes(raw: &Instruction, factory: &mut InstructionInfoFactory, insn: &mut In
         if register.is_gpr64() {
             insn.reads |= 1 << register.number();
         }
+    }
+    let operands = || 0..raw.op_count();
+    if operands().any(|operand| raw.op_kind(operand) == OpKind::Memory)
+        && let Place { base: Some(base), is_known: true, .. } = place(raw)
+        && !operands().any(|operand| part(raw, operand).is_some_and(|one| one.register == base))
+    {
+        insn.reads &= !(1 << base);
+    }
+    if info.used_memory().iter().any(|used| is_read(used.access())) {
+        let is_explicit = operands().any(|operand| raw.op_kind(operand) == OpKind::Memory);
+        let place = if is_explicit { place(raw) } else { Place::unknown() };
+        insn.copies = Some((place, raw.memory_size().size().min(255) as u8));
     }
     for used in info.used_registers().iter().filter(|used| is_write(used.access())) {
         let register = used.register().full_register();

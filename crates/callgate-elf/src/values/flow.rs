@@ -313,6 +313,12 @@ impl FunctionValues {
 }
 
 pub(super) fn step(state: &mut State, insn: &Insn, convention: &Convention) {
+    for register in (0..convention.registers).filter(|register| insn.reads >> register & 1 != 0) {
+        // Copies into vectors and to memory are exact.
+        let computes = insn.effects.iter().any(|one| matches!(one, Effect::Forget(_)))
+            && !insn.effects.iter().any(|one| matches!(one, Effect::Store { .. }));
+        state.read(register, computes);
+    }
     for effect in &insn.effects {
         state.apply(effect);
     }
@@ -320,7 +326,7 @@ pub(super) fn step(state: &mut State, insn: &Insn, convention: &Convention) {
         // A call of the next instruction only pushes its address, to find where the code is.
         Flow::Call(Callee::Address(target)) if target == insn.next => {
             state.call(convention);
-            state.set(convention.stack, Value::Unknown);
+            state.forget_stack(convention);
         }
         Flow::Call(_) => state.call(convention),
         Flow::Syscall => state.syscall(convention),

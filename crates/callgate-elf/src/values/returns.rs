@@ -1,7 +1,7 @@
 //! Which functions return to their caller: abort, exit and those that always call them do not. The code after such a call
 //! is not executed, so values that it would have must not count.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bits::Atom;
 use super::state::State;
@@ -73,6 +73,13 @@ impl<'a> Returns<'a> {
         }
         let ends = self.final_calls_at(id, depth + 1);
         let number_of = |address: u64| insns.binary_search_by_key(&address, |insn| insn.at).ok();
+        let targets: FxHashSet<u64> = insns
+            .iter()
+            .filter_map(|insn| match insn.flow {
+                Flow::Jump(target) | Flow::Branch(target) => Some(target),
+                _ => None,
+            })
+            .collect();
         let mut seen = vec![false; insns.len()];
         let mut open = vec![0];
         while let Some(number) = open.pop() {
@@ -88,7 +95,8 @@ impl<'a> Returns<'a> {
                 None => ends.binary_search(&insn.at).is_err(),
             };
             match insn.flow {
-                Flow::Syscall if is_final(insns.get(..number).unwrap_or_default(), image) => {}
+                Flow::Syscall
+                    if is_final(insns.get(..=number).unwrap_or_default(), &targets, image) => {}
                 Flow::Next | Flow::Syscall => open.push(number + 1),
                 Flow::Call(_) => {
                     if ends.binary_search(&insn.at).is_err() {
@@ -122,15 +130,21 @@ impl<'a> Returns<'a> {
 /// Instructions before a syscall that are looked at for its number.
 const MAX_BEFORE: usize = 16;
 
-/// Whether the instructions before a syscall give it the number of one that does not return, such as exit.
-fn is_final(before: &[Insn], image: &Image) -> bool {
+/// Whether the instructions up to a syscall give it the number of one that does not return, such as exit, on every path.
+fn is_final(until: &[Insn], targets: &FxHashSet<u64>, image: &Image) -> bool {
     let convention = Convention::of(image.machine);
+    let Some((syscall, before)) = until.split_last() else { return false };
+    if targets.contains(&syscall.at) {
+        return false;
+    }
     let start = before.len().saturating_sub(MAX_BEFORE);
     let near = before.get(start..).unwrap_or_default();
+    // Other paths may lead to a target of a jump, and to what follows a jump.
     let jumps = |insn: &Insn| !matches!(insn.flow, Flow::Next);
-    let start = near.iter().rposition(jumps).map_or(0, |last| last + 1);
+    let after_jump = near.iter().rposition(jumps).map_or(0, |last| last + 1);
+    let target = near.iter().rposition(|insn| targets.contains(&insn.at)).unwrap_or(0);
     let mut state = State::unknown(&convention);
-    for insn in near.get(start..).unwrap_or_default() {
+    for insn in near.get(after_jump.max(target)..).unwrap_or_default() {
         insn.effects.iter().for_each(|effect| state.apply(effect));
     }
     match state.register(convention.number) {

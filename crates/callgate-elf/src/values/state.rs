@@ -23,6 +23,12 @@ pub(crate) struct State {
     flags: Option<Flags>,
 }
 
+/// Whether something that is not followed, and may be used as a pointer, is made of an address of the frame.
+fn is_lost(from: &Value, to: &Value) -> bool {
+    let is_number = |to: &[Atom]| to.iter().all(|atom| matches!(atom, Atom::Const(_)));
+    from.has_frame() && !to.has_frame() && !to.atoms().is_some_and(is_number)
+}
+
 impl State {
     /// The values at the start of a function.
     pub(crate) fn entry(convention: &Convention) -> State {
@@ -151,6 +157,12 @@ impl State {
     }
 
     fn store(&mut self, place: Place, value: Value, size: u8) {
+        // An index leads anywhere in the frame that the base is in.
+        let registers = [place.base, place.index].into_iter().flatten();
+        if !place.is_known && registers.into_iter().any(|one| self.register(one).has_frame()) {
+            self.slots.clear();
+            self.escape(0);
+        }
         let base = place.base.filter(|_| place.is_known).map(|base| self.register(base));
         match base.as_ref().and_then(Value::atoms) {
             Some([Atom::Frame(at)]) => {
@@ -199,6 +211,26 @@ impl State {
         self.escaped = Some(self.escaped.map_or(at, |escaped| escaped.min(at)));
     }
 
+    /// A frame address went into something that is not followed: it may have moved in any direction.
+    fn escape_all(&mut self) {
+        self.escape(i64::MIN);
+    }
+
+    /// Another function, or something that is not followed, has the value of a register.
+    fn escape_register(&mut self, register: Reg) {
+        let value = self.register(register);
+        self.escape_value(&value);
+    }
+
+    /// An instruction whose steps are not known reads a register; it may compute something from it.
+    pub(super) fn read(&mut self, register: Reg, computes: bool) {
+        if computes && self.register(register).has_frame() {
+            self.escape_all();
+        } else {
+            self.escape_register(register);
+        }
+    }
+
     fn escape_value(&mut self, value: &Value) {
         let lowest = value.atoms().unwrap_or_default().iter().filter_map(|atom| match atom {
             Atom::Frame(at) => Some(*at),
@@ -218,6 +250,39 @@ impl State {
 
     /// One step of an instruction.
     pub(crate) fn apply(&mut self, effect: &Effect) {
+        // An address of the frame of which something else is made is still one: an unknown pointer may be it.
+        let from = self.operands(effect);
+        self.compute(effect);
+        if let Some((to, from)) = from
+            && from.iter().any(|from| is_lost(from, &self.register(to)))
+        {
+            self.escape_all();
+        }
+    }
+
+    /// What an instruction computes a register from, if an address of the frame is among it.
+    fn operands(&self, effect: &Effect) -> Option<(Reg, Vec<Value>)> {
+        let whole = |source: &Source| match source {
+            Source::Reg(register) | Source::Part(Part { register, .. }) => self.register(*register),
+            Source::Const(_) | Source::Either(..) => Value::constant(0),
+        };
+        let (to, from) = match effect {
+            Effect::Move { to, from, .. } => (*to, vec![whole(from)]),
+            Effect::Binary { to, left, right, .. } => (*to, vec![whole(left), whole(right)]),
+            Effect::Either { to, first, second, .. } => (*to, vec![whole(first), whole(second)]),
+            Effect::Insert { to, from } | Effect::BinaryPart { to, right: from, .. } => {
+                (to.register, vec![self.register(to.register), whole(from)])
+            }
+            Effect::LoadPart { to, .. } => (to.register, vec![self.register(to.register)]),
+            Effect::Extend { to, .. } => (*to, vec![self.register(*to)]),
+            Effect::Load { .. } | Effect::Flags(_) | Effect::Store { .. } | Effect::Forget(_) => {
+                return None;
+            }
+        };
+        from.iter().any(Value::has_frame).then_some((to, from))
+    }
+
+    fn compute(&mut self, effect: &Effect) {
         match effect {
             Effect::Move { to, from, wide } => {
                 let value = self.source(*from);
@@ -256,6 +321,7 @@ impl State {
             }
             Effect::Store { place, from, size } => {
                 let value = from.map_or(Value::Unknown, |from| self.source(from));
+                self.escape_value(&value);
                 let value = value.part(0, *size);
                 self.store(*place, value, *size);
             }
@@ -339,7 +405,18 @@ impl State {
         }
     }
 
+    /// The stack pointer is not followed any more.
+    pub(super) fn forget_stack(&mut self, convention: &Convention) {
+        self.escape_all();
+        self.set(convention.stack, Value::Unknown);
+    }
+
+    /// A syscall: the kernel may write behind its arguments.
     pub(crate) fn syscall(&mut self, convention: &Convention) {
+        for register in convention.syscall_arguments {
+            self.escape_register(*register);
+        }
+        self.disturb();
         self.flags = None;
         for register in convention.changed_by_syscall {
             self.set(*register, Value::Unknown);
@@ -349,10 +426,12 @@ impl State {
     /// Joins another state; whether this one changed.
     pub(crate) fn join(&mut self, other: &State) -> bool {
         let mut changed = false;
+        let mut lost = false;
         for (own, other) in self.registers.iter_mut().zip(&other.registers) {
             if own != other {
                 let joined = own.join(other);
                 changed |= joined != *own;
+                lost |= is_lost(own, &joined) || is_lost(other, &joined);
                 *own = joined;
             }
         }
@@ -371,6 +450,7 @@ impl State {
             }
         }
         let escaped = match (self.escaped, other.escaped) {
+            _ if lost => Some(i64::MIN),
             (Some(own), Some(other)) => Some(own.min(other)),
             (own, other) => own.or(other),
         };

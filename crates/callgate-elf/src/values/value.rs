@@ -32,6 +32,11 @@ impl Value {
         }
     }
 
+    /// Whether an address of the frame is among the values.
+    pub(crate) fn has_frame(&self) -> bool {
+        self.atoms().unwrap_or_default().iter().any(|atom| matches!(atom, Atom::Frame(_)))
+    }
+
     /// Values of which none is left are any value.
     pub(crate) fn from_atoms(mut atoms: Vec<Atom>) -> Value {
         atoms.sort_unstable();
@@ -152,6 +157,9 @@ fn exact(op: BinaryOp, left: Option<Atom>, right: Option<Atom>) -> Option<Atom> 
         }
         (Atom::Frame(at), Atom::Const(by), BinaryOp::Sub) => {
             Some(Atom::Frame(at.wrapping_sub(by as i64)))
+        }
+        (Atom::Frame(left), Atom::Frame(right), BinaryOp::Sub) => {
+            Some(Atom::Const(left.wrapping_sub(right) as u64))
         }
         (left, Atom::Const(0), BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor) => {
             Some(left)
