@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::code::{Convention, ReferenceKind, Reg, Scan};
-use crate::image::Image;
+use crate::image::{Image, SymbolKind, Target};
 use crate::reach::{Call, FunctionId, Reach, Units};
 use crate::values::{Atom, Budget, FunctionValues, Pointer, Returns, State, Value};
 
@@ -51,6 +51,8 @@ struct Search<'a> {
     values: FxHashMap<FunctionId, Option<FunctionValues>>,
     units: Units,
     returns: Returns<'a>,
+    /// Functions that may return twice.
+    repeated: FxHashSet<FunctionId>,
 }
 
 /// Functions whose values are kept; when there are more, all are computed again.
@@ -58,18 +60,7 @@ const MAX_KEPT: usize = 512;
 
 /// Finds the numbers of all syscalls of reachable functions.
 pub(crate) fn numbers(images: &[Image], scans: &[Scan], reach: &Reach) -> Numbers {
-    let mut search = Search {
-        images,
-        scans,
-        reach,
-        budget: Budget::new(),
-        numbers: Numbers::default(),
-        passed: BTreeSet::new(),
-        open: Vec::new(),
-        values: FxHashMap::default(),
-        units: Units::of(images, scans, reach),
-        returns: Returns::new(images, scans, reach),
-    };
+    let mut search = Search::new(images, scans, reach);
     for id in reach.functions() {
         search.function(id);
     }
@@ -82,7 +73,23 @@ pub(crate) fn numbers(images: &[Image], scans: &[Scan], reach: &Reach) -> Number
     search.numbers
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(images: &'a [Image], scans: &'a [Scan], reach: &'a Reach) -> Search<'a> {
+        Search {
+            images,
+            scans,
+            reach,
+            budget: Budget::new(),
+            numbers: Numbers::default(),
+            passed: BTreeSet::new(),
+            open: Vec::new(),
+            values: FxHashMap::default(),
+            units: Units::of(images, scans, reach),
+            returns: Returns::new(images, scans, reach),
+            repeated: repeated(images, scans),
+        }
+    }
+
     /// The syscalls of a function.
     fn function(&mut self, id: FunctionId) {
         let Some(scan) = self.scans.get(id.image as usize) else { return };
@@ -199,7 +206,9 @@ impl Search<'_> {
             if is_inside && !values.is_call(call.at) {
                 return Some(None);
             }
-            let state = values.at_target(call.at).or_else(|| values.after_last(call.at))?;
+            let state = values.at_target(call.at).or_else(|| values.after_last(call.at));
+            // Only padding has no values, and it is not executed.
+            let Some(state) = state else { return Some(None) };
             let pushed = if values.is_call(call.at) { convention.pushed } else { 0 };
             Some(Some(argument(image, &state, atom, &convention, pushed)))
         });
@@ -212,37 +221,66 @@ impl Search<'_> {
         }
     }
 
-    /// A number in a structure whose address is in a word of data: that of all structures whose address is stored there.
-    /// The handler by which setuid(2) reaches all threads of glibc gets its number in this way.
+    /// A number in a structure whose address is in a word of data. It is not known if a structure's address may be in the
+    /// word; otherwise the code is not executed. The handler by which setuid(2) reaches all threads of glibc gets its number
+    /// in this way, also in programs without setuid(2).
     fn shared(&mut self, id: FunctionId, address: u64, offset: i64) {
         let number = id.image as usize;
         let (Some(image), Some(scan)) = (self.images.get(number), self.scans.get(number)) else {
             return;
         };
         let Some(function) = scan.functions.get(id.function as usize) else { return };
+        let place = Place { function: id, at: function.start };
         let users = scan.users_of(image, address).into_iter();
-        let users: Vec<FunctionId> = users
-            .map(|function| FunctionId { image: id.image, function: function as u32 })
-            .filter(|user| self.reach.is_reachable(*user))
+        let users: Vec<(FunctionId, bool)> = users
+            .map(|(function, takes)| {
+                (FunctionId { image: id.image, function: function as u32 }, takes)
+            })
+            .filter(|(user, _)| self.reach.is_reachable(*user))
             .collect();
-        let mut is_stored = false;
-        for user in users {
-            let stores = self.state(user, |values| Some(values.stores_to(address)));
-            for (value, state) in stores.unwrap_or_default() {
+        // Through its address, anything may store into the word, and something may be in it from the start.
+        let word = address..address.saturating_add(8);
+        let is_exported = image.exports.all.iter().any(|symbol| {
+            symbol.is_defined
+                && !symbol.is_local
+                && symbol.kind == SymbolKind::Object
+                && symbol.address == address
+        });
+        // Program headers of a file without relocations have the addresses of segments.
+        let is_header = |at: u64| {
+            image
+                .layout
+                .offset(at)
+                .is_some_and(|(offset, _)| image.layout.headers.contains(&offset))
+        };
+        let is_pointed = image.relocations.iter().any(|one| match one.target {
+            Target::Local(to) | Target::Resolved(to) => word.contains(&to) && !is_header(one.at),
+            Target::Symbol(..) | Target::Copy(_) => false,
+        });
+        if is_exported
+            || is_pointed
+            || users.iter().any(|(_, takes)| *takes)
+            || !image.relocations_in(word.start, word.end).is_empty()
+            || image.layout.u64(address).is_some_and(|word| word != 0)
+        {
+            self.numbers.unknown.insert((place, Unknown::Value));
+        }
+        // If nothing reachable stores an address, the word is zero, and the code does not read behind it.
+        for (user, _) in users {
+            let Some(stores) = self.state(user, |values| Some(values.stores_to(address))) else {
+                self.numbers.unknown.insert((place, Unknown::Value));
+                continue;
+            };
+            for (value, state) in stores {
                 if value == Value::constant(0) {
                     continue;
                 }
-                is_stored = true;
                 let start = scan.functions.get(user.function as usize).map(|user| user.start);
                 let place = Place { function: user, at: start.unwrap_or_default() };
-                let found = behind(image, &state, &value, offset);
-                self.add(place, &found);
+                // Who finds the address in the word may change what is behind it; this is what is there at first.
+                self.add(place, &behind(image, &state, &value, offset));
+                self.numbers.unknown.insert((place, Unknown::Value));
             }
-        }
-        // If nothing reachable stores an address, the code is not executed, as far as this shows.
-        if !is_stored && image.layout.u64(address).is_some_and(|word| word != 0) {
-            let place = Place { function: id, at: function.start };
-            self.numbers.unknown.insert((place, Unknown::Value));
         }
     }
 
@@ -257,6 +295,7 @@ impl Search<'_> {
         }
         let (images, scans, budget) = (self.images, self.scans, &mut self.budget);
         let (units, returns) = (&self.units, &mut self.returns);
+        let (reach, repeated) = (self.reach, &self.repeated);
         let first = units.first(id);
         let values = self.values.entry(first).or_insert_with(|| {
             let image = images.get(id.image as usize)?;
@@ -265,7 +304,11 @@ impl Search<'_> {
             let mut final_calls: Vec<u64> =
                 members.into_iter().flat_map(|member| returns.final_calls(member)).collect();
             final_calls.sort_unstable();
-            FunctionValues::of(image, &unit, final_calls, budget)
+            let calls = units.members(first).into_iter().flat_map(|member| reach.calls_by(member));
+            let repeated = calls.filter(|call| repeated.contains(&call.callee));
+            let mut repeated: Vec<u64> = repeated.map(|call| call.at).collect();
+            repeated.sort_unstable();
+            FunctionValues::of(image, &unit, final_calls, &repeated, budget)
         });
         get(values.as_ref()?)
     }
@@ -338,12 +381,32 @@ fn argument(
     }
 }
 
+/// The functions that may return twice.
+fn repeated(images: &[Image], scans: &[Scan]) -> FxHashSet<FunctionId> {
+    const NAMES: [&str; 4] = ["setjmp", "sigsetjmp", "vfork", "getcontext"];
+    let mut found = FxHashSet::default();
+    for (number, (image, scan)) in images.iter().zip(scans).enumerate() {
+        for symbols in [&image.exports, &image.debug] {
+            for symbol in symbols.all.iter().filter(|symbol| symbol.is_defined) {
+                let name = symbols.name(&image.layout, symbol.name).unwrap_or_default();
+                if NAMES.contains(&name.trim_start_matches('_'))
+                    && let Some(function) = scan.function_at(symbol.address)
+                {
+                    found.insert(FunctionId { image: number as u32, function: function as u32 });
+                }
+            }
+        }
+    }
+    found
+}
+
 /// What memory holds behind a pointer.
 fn behind(image: &Image, state: &State, pointer: &Value, offset: i64) -> Value {
     let mut all: Option<Value> = None;
     for atom in pointer.atoms().unwrap_or_default() {
         let value = match *atom {
             Atom::Frame(at) => state.slot(at.wrapping_add(offset), 4),
+            Atom::Entry(_) if state.memory_changed() => Value::Unknown,
             Atom::Entry(own) => Value::One(Atom::Behind(own, offset)),
             Atom::Word(address) => Value::One(Atom::BehindWord(address, offset)),
             Atom::Const(address) => {
@@ -368,18 +431,7 @@ pub(crate) fn executable(
     functions: &BTreeSet<FunctionId>,
 ) -> Vec<Place> {
     const PROT_EXEC: u64 = 4;
-    let mut search = Search {
-        images,
-        scans,
-        reach,
-        budget: Budget::new(),
-        numbers: Numbers::default(),
-        passed: BTreeSet::new(),
-        open: Vec::new(),
-        values: FxHashMap::default(),
-        units: Units::of(images, scans, reach),
-        returns: Returns::new(images, scans, reach),
-    };
+    let mut search = Search::new(images, scans, reach);
     let mut found = Vec::new();
     for call in reach.calls.iter().filter(|call| functions.contains(&call.callee)) {
         // The C library and the loader map libraries.

@@ -153,6 +153,28 @@ const CASES: &[Case] = &[
     ("exit_on_one_path", "bb39000000488b3c244883ff01750abb27000000e80500000089d80f05f4b8660000004883ff017405b83c0000000f05c3", &[39, 57, 60, 102], 0),
     // mov $57,%ebx; mov (%rsp),%rdi; cmp $1,%rdi; jne 1f; mov $39,%ebx; call 3f; 1: mov %ebx,%eax; syscall; hlt; 3: cmp $1,%rdi; je 2f; mov $1,%edi; 2: mov $60,%eax; syscall; ret
     ("exit_on_all_paths", "bb39000000488b3c244883ff01750abb27000000e80500000089d80f05f44883ff017405bf01000000b83c0000000f05c3", &[57, 60], 0),
+    // push $39; mov %rsp,%rdi; call 1f; hlt; 1: mov (%rdi),%eax; syscall; hlt
+    ("behind_an_argument", "6a274889e7e801000000f48b070f05f4", &[39], 0),
+    // push $39; mov %rsp,%rdi; call 1f; hlt; 1: movl $57,(%rdi); mov (%rdi),%eax; syscall; hlt
+    ("behind_an_argument_after_a_store", "6a274889e7e801000000f4c707390000008b070f05f4", &[], 1),
+    // push $39; mov %rsp,%rdi; call 1f; hlt; 1: mov $102,%eax; syscall; mov (%rdi),%eax; syscall; hlt
+    ("behind_an_argument_after_a_syscall", "6a274889e7e801000000f4b8660000000f058b070f05f4", &[102], 1),
+    // push $39; mov %rsp,%rdi; call 1f; hlt; 1: push %rbx; mov %rdi,%rbx; call 2f; mov (%rbx),%eax; syscall; hlt; 2: movl $57,(%rdi); ret
+    ("behind_an_argument_after_a_call", "6a274889e7e801000000f4534889fbe8050000008b030f05f4c70739000000c3", &[], 1),
+    // push $39; mov %rsp,%rdi; call 1f; hlt; 1: test %rsi,%rsi; je 2f; movl $57,(%rdi); 2: mov (%rdi),%eax; syscall; hlt
+    ("behind_an_argument_on_one_path", "6a274889e7e801000000f44885f67406c707390000008b070f05f4", &[], 1),
+    // push $39; mov %rsp,%rdi; call 1f; hlt; 1: push %rbx; mov (%rdi),%eax; syscall; hlt
+    ("behind_an_argument_after_a_push", "6a274889e7e801000000f4538b070f05f4", &[39], 0),
+    // push $39; mov $58,%eax; syscall; mov (%rsp),%eax; syscall; hlt
+    ("slots_after_vfork", "6a27b83a0000000f058b04240f05f4", &[58], 1),
+    // mov $39,%edi; call 1f; ud2; nop; nop; 1: mov %edi,%eax; syscall; ret
+    ("padding_after_a_trap", "bf27000000e8040000000f0b909089f80f05c3", &[39], 0),
+    // mov $39,%edi; call 1f; lea 1f(%rip),%rax; push %rax; movups (%rsp),%xmm0; movups %xmm0,(%rsi); hlt; 1: mov %edi,%eax; syscall; ret
+    ("vector_copy_of_a_function_address", "bf27000000e810000000488d0509000000500f1004240f1106f489f80f05c3", &[39], 1),
+    // mov $39,%edi; call 1f; lea 1f(%rip),%rax; push %rax; push (%rsp); hlt; 1: mov %edi,%eax; syscall; ret
+    ("push_of_a_function_address_in_memory", "bf27000000e80c000000488d050500000050ff3424f489f80f05c3", &[39], 1),
+    // mov $39,%edi; call 1f; push $0; push $0; lea 1f(%rip),%rax; push %rax; movups 8(%rsp),%xmm0; pop %rcx; hlt; 1: mov %edi,%eax; syscall; ret
+    ("vector_copy_of_another_slot", "bf27000000e8130000006a006a00488d0508000000500f1044240859f489f80f05c3", &[39], 0),
 ];
 
 #[test]

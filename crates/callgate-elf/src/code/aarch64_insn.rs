@@ -187,8 +187,8 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
                 // A register as index, of a general or a vector register; atomics may load as well as store.
                 let is_indexed = word & 0x3b20_0c00 == 0x3820_0800;
                 let is_vector = bits(word, 26, 1) == 1;
-                let is_load = is_indexed
-                    && !matches!((is_vector, bits(word, 22, 2)), (_, 0) | (true, 2));
+                let is_load =
+                    is_indexed && !matches!((is_vector, bits(word, 22, 2)), (_, 0) | (true, 2));
                 let base = (!is_load).then_some(bits(word, 5, 5) as u8);
                 let index = (!is_load && is_indexed).then_some(bits(word, 16, 5) as u8);
                 let place = Place::indexed(base, index.filter(|index| *index != SP));

@@ -19,6 +19,8 @@ pub(crate) struct Convention {
     pub(crate) pushed: i64,
     /// Syscalls that do not return: exit, exit_group and rt_sigreturn.
     pub(crate) final_syscalls: &'static [u64],
+    /// Syscalls after which a child may continue in the same memory: clone, vfork and clone3.
+    pub(crate) forking_syscalls: &'static [u64],
     /// The arguments of a function and of a syscall, in order, and results.
     pub(crate) arguments: &'static [Reg],
     pub(crate) syscall_arguments: &'static [Reg],
@@ -38,6 +40,7 @@ impl Convention {
                 changed_by_call: &[0, 1, 2, 6, 7, 8, 9, 10, 11],
                 pushed: 8,
                 final_syscalls: &[60, 231, 15],
+                forking_syscalls: &[56, 58, 435],
                 // RDI, RSI, RDX, RCX, R8 and R9; R10 for RCX; RAX and RDX.
                 arguments: &[7, 6, 2, 1, 8, 9],
                 syscall_arguments: &[7, 6, 2, 10, 8, 9],
@@ -54,6 +57,7 @@ impl Convention {
                 ],
                 pushed: 0,
                 final_syscalls: &[93, 94, 139],
+                forking_syscalls: &[220, 435],
                 // X8 is the address of a large result.
                 arguments: &[0, 1, 2, 3, 4, 5, 6, 7, 8],
                 syscall_arguments: &[0, 1, 2, 3, 4, 5],

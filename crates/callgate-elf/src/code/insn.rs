@@ -286,6 +286,8 @@ pub(crate) struct Insn {
     pub(crate) reads: u32,
     /// The memory that an instruction reads whose steps are not known, and its size.
     pub(crate) copies: Option<(Place, u8)>,
+    /// Whether it calls a function that may return more than once, such as setjmp(3).
+    pub(crate) returns_twice: bool,
     /// Whether it does nothing.
     pub(crate) is_padding: bool,
 }
@@ -301,6 +303,7 @@ impl Insn {
             through: None,
             reads: 0,
             copies: None,
+            returns_twice: false,
             is_padding: false,
         }
     }

@@ -41,23 +41,28 @@ impl Scan {
         self.references.get(first..last).unwrap_or_default()
     }
 
-    /// The functions whose code reads or writes memory at an address.
-    pub(crate) fn users_of(&self, image: &Image, address: u64) -> Vec<usize> {
+    /// The functions whose code reads or writes the word at an address, and whether they take the address of the object
+    /// that it belongs to.
+    pub(crate) fn users_of(&self, image: &Image, address: u64) -> Vec<(usize, bool)> {
         let mut users = Vec::new();
+        let (start, end) = self.object(image, address);
+        let object = start..end.max(address.saturating_add(8));
         for (number, function) in self.functions.iter().enumerate() {
             let size = function.end.saturating_sub(function.start);
             let Some(bytes) = image.layout.bytes(function.start, size) else { continue };
-            let mut uses = false;
+            let (mut uses, mut takes) = (false, false);
             let add = |reference: Reference| {
-                uses |= reference.target == address
-                    && matches!(reference.kind, Kind::Memory | Kind::Address);
+                let until = reference.target.saturating_add(reference.size.max(1).into());
+                let overlaps = reference.target < address.saturating_add(8) && address < until;
+                takes |= object.contains(&reference.target) && reference.kind == Kind::Address;
+                uses |= takes || overlaps && reference.kind == Kind::Memory;
             };
             match image.machine {
                 Machine::X86_64 => x86_64::scan(image, function.start, bytes, None, add),
                 Machine::Aarch64 => aarch64::scan(image, function.start, bytes, None, add),
             };
             if uses {
-                users.push(number);
+                users.push((number, takes));
             }
         }
         users

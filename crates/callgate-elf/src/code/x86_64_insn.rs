@@ -169,8 +169,7 @@ fn place(raw: &Instruction) -> Place {
         return Place::unknown();
     }
     if raw.memory_index() != Register::None {
-        let general =
-            |register: Register| register.is_gpr64().then_some(register.number() as Reg);
+        let general = |register: Register| register.is_gpr64().then_some(register.number() as Reg);
         return Place::indexed(general(raw.memory_base()), general(raw.memory_index()));
     }
     match raw.memory_base() {

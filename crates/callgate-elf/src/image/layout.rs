@@ -46,6 +46,8 @@ pub(crate) struct Layout {
     pub(crate) dynamic: Option<(u64, u64)>,
     pub(crate) interpreter: Option<(u64, u64)>,
     pub(crate) unwind_index: Option<u64>,
+    /// Where the program headers are in the file.
+    pub(crate) headers: std::ops::Range<u64>,
 }
 
 /// A table of fixed-size entries of a file.
@@ -79,6 +81,9 @@ impl Layout {
         let count = header.e_phnum.get(LE).into();
         let headers: &[elf::ProgramHeader64<LE>] =
             table(&data, "program headers", header.e_phoff.get(LE), count, MAX_SEGMENTS)?;
+        let start = header.e_phoff.get(LE);
+        let size = size_of_val(headers) as u64;
+        let header_range = start..start.saturating_add(size);
         for entry in headers {
             let (offset, size) = (entry.p_offset.get(LE), entry.p_filesz.get(LE));
             let kind = entry.p_type.get(LE);
@@ -113,8 +118,15 @@ impl Layout {
         if mapped > limit {
             return Err(Kind::TooMany { what: "bytes in segments", given: mapped, limit });
         }
-        let mut layout =
-            Layout { data, segments, sections: Vec::new(), dynamic, interpreter, unwind_index };
+        let mut layout = Layout {
+            data,
+            segments,
+            sections: Vec::new(),
+            dynamic,
+            interpreter,
+            unwind_index,
+            headers: header_range,
+        };
         layout.sections = layout.read_sections(header).unwrap_or_default();
         Ok(layout)
     }

@@ -44,11 +44,12 @@ pub(crate) struct FunctionValues {
 
 impl FunctionValues {
     /// Computes the values; `None` if the unit is too large or the budget is used up. `final_calls` are the calls that do
-    /// not return.
+    /// not return, `repeated_calls` those that may return twice; both are sorted.
     pub(crate) fn of(
         image: &Image,
         unit: &Unit,
         final_calls: Vec<u64>,
+        repeated_calls: &[u64],
         budget: &mut Budget,
     ) -> Option<FunctionValues> {
         let mut insns: Vec<Insn> = Vec::new();
@@ -61,6 +62,9 @@ impl FunctionValues {
             if insns.len() >= MAX_FUNCTION_INSNS {
                 return None;
             }
+        }
+        for insn in &mut insns {
+            insn.returns_twice = repeated_calls.binary_search(&insn.at).is_ok();
         }
         let convention = Convention::of(image.machine);
         let mut values = FunctionValues {
@@ -292,10 +296,16 @@ impl FunctionValues {
             let mut state = state.clone();
             for insn in self.insns.get(*start..self.end(*start)).unwrap_or_default() {
                 for effect in &insn.effects {
-                    if let Effect::Store { place, from, .. } = effect
-                        && state.addresses(*place).contains(&address)
-                    {
-                        let value = from.map_or(Value::Unknown, |from| state.source(from));
+                    let Effect::Store { place, from, size } = effect else { continue };
+                    let overlaps = |at: &u64| {
+                        *at < address.saturating_add(8)
+                            && address < at.saturating_add((*size).into())
+                    };
+                    let stored = state.addresses(*place);
+                    if stored.iter().any(overlaps) {
+                        let is_whole = *size == 8 && stored.contains(&address);
+                        let value = from.filter(|_| is_whole);
+                        let value = value.map_or(Value::Unknown, |from| state.source(from));
                         found.push((value, state.clone()));
                     }
                 }
@@ -329,7 +339,20 @@ pub(super) fn step(state: &mut State, insn: &Insn, convention: &Convention) {
             state.forget_stack(convention);
         }
         Flow::Call(_) => state.call(convention),
-        Flow::Syscall => state.syscall(convention),
+        Flow::Syscall => {
+            let number = state.register(convention.number);
+            let forks = |atom: &Atom| match atom {
+                Atom::Const(number) => convention.forking_syscalls.contains(number),
+                _ => false,
+            };
+            state.syscall(convention);
+            if number.atoms().unwrap_or_default().iter().any(forks) {
+                state.returns_twice();
+            }
+        }
         _ => {}
+    }
+    if insn.returns_twice {
+        state.returns_twice();
     }
 }

@@ -9,7 +9,7 @@ use super::bits::Atom;
 use super::flow::{FunctionValues, step};
 use super::state::State;
 use super::value::Value;
-use crate::code::{Callee, Effect, Flow, Insn, Reg, Source, Through};
+use crate::code::{Callee, Effect, Flow, Insn, Place, Reg, Source, Through};
 
 /// The address of a function, as code has it.
 #[derive(Clone, Debug, Default)]
@@ -114,6 +114,12 @@ impl Follow<'_> {
         let insns = self.values.insns.get(start..self.values.end(start)).unwrap_or_default();
         for insn in insns {
             self.flow(insn, &state, own)?;
+            // A copy with vectors, for example.
+            if let Some((place, size)) = insn.copies
+                && self.may_read(&state, own, place, size)
+            {
+                return Err(Leak);
+            }
             if own.registers & insn.reads != 0 {
                 return Err(Leak);
             }
@@ -143,6 +149,15 @@ impl Follow<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether memory that is read may be a slot that holds the address.
+    fn may_read(&self, state: &State, own: &Holders, place: Place, size: u8) -> bool {
+        let overlaps = |slot: &i64| match state.frame_slot(place) {
+            Some(at) => *slot < at.saturating_add(size.into()) && at < slot.saturating_add(8),
+            None => state.may_be_frame(place) || state.has_escaped(*slot),
+        };
+        own.slots.iter().any(overlaps)
     }
 
     /// Calls, jumps to other functions, syscalls and returns.
@@ -227,6 +242,9 @@ impl Follow<'_> {
             }
             Effect::Load { to, place, size } => {
                 let slot = state.frame_slot(*place);
+                if slot.is_none() && self.may_read(state, own, *place, *size) {
+                    return Err(Leak);
+                }
                 let holds = is_pointer(&state.load(*place, *size))
                     || slot.is_some_and(|slot| own.slots.contains(&slot));
                 own.set(*to, holds);

@@ -19,6 +19,8 @@ pub(crate) struct State {
     slots: BTreeMap<i64, (u8, Value)>,
     /// The lowest address of the frame that may be known to other functions: they may change what is above it.
     escaped: Option<i64>,
+    /// Whether memory outside of the frame may have changed since the start of the function.
+    memory_changed: bool,
     /// What the flags say, if it is known.
     flags: Option<Flags>,
 }
@@ -37,7 +39,13 @@ impl State {
         if let Some(stack) = registers.get_mut(usize::from(convention.stack)) {
             *stack = Value::One(Atom::Frame(0));
         }
-        State { registers, slots: BTreeMap::new(), escaped: None, flags: None }
+        State {
+            registers,
+            slots: BTreeMap::new(),
+            escaped: None,
+            memory_changed: false,
+            flags: None,
+        }
     }
 
     /// The values where nothing is known.
@@ -46,6 +54,7 @@ impl State {
             registers: vec![Value::Unknown; usize::from(convention.registers)],
             slots: BTreeMap::new(),
             escaped: Some(i64::MIN),
+            memory_changed: true,
             flags: None,
         }
     }
@@ -111,6 +120,8 @@ impl State {
         for atom in atoms {
             let value = match *atom {
                 Atom::Frame(at) => self.slot(at.wrapping_add(place.offset), size),
+                // What a pointer leads to is known as it was at the start of the function.
+                Atom::Entry(_) if self.memory_changed => Value::Unknown,
                 Atom::Entry(register) if size >= 4 => {
                     Value::One(Atom::Behind(register, place.offset))
                 }
@@ -134,6 +145,19 @@ impl State {
             Value::One(Atom::Frame(at)) => Some(at.wrapping_add(place.offset)),
             _ => None,
         }
+    }
+
+    /// Whether registers of an address hold one of the frame, or the address is none of known registers.
+    pub(super) fn may_be_frame(&self, place: Place) -> bool {
+        let registers = [place.base, place.index];
+        let mut registers = registers.into_iter().flatten();
+        (!place.is_known && place.base.is_none() && place.index.is_none())
+            || registers.any(|register| self.register(register).has_frame())
+    }
+
+    /// Whether memory outside of the frame may have changed since the start of the function.
+    pub(crate) fn memory_changed(&self) -> bool {
+        self.memory_changed
     }
 
     /// Whether other functions may know the address of a word of the stack.
@@ -167,6 +191,8 @@ impl State {
         match base.as_ref().and_then(Value::atoms) {
             Some([Atom::Frame(at)]) => {
                 let at = at.wrapping_add(place.offset);
+                // The caller may have passed the address of what it put on the stack.
+                self.memory_changed |= at.saturating_add(size.into()) > 0;
                 self.clear(at, size);
                 if self.slots.len() < MAX_SLOTS {
                     self.slots.insert(at, (size, value.clone()));
@@ -184,7 +210,7 @@ impl State {
                 self.disturb();
             }
             // Constant addresses are not on the stack.
-            None if place.is_known && place.base.is_none() => {}
+            None if place.is_known && place.base.is_none() => self.memory_changed = true,
             None => self.disturb(),
         }
         if self.flags.is_some_and(|flags| matches!(flags.left, Left::Slot(..))) {
@@ -243,6 +269,7 @@ impl State {
 
     /// Other code, or a store to an unknown place, may change what has escaped.
     fn disturb(&mut self) {
+        self.memory_changed = true;
         if let Some(escaped) = self.escaped {
             self.slots.retain(|at, _| *at < escaped);
         }
@@ -405,6 +432,13 @@ impl State {
         }
     }
 
+    /// Control comes here twice, as after setjmp(3) or vfork(2): the second time with what was stored in between.
+    pub(super) fn returns_twice(&mut self) {
+        self.slots.clear();
+        self.escape(0);
+        self.memory_changed = true;
+    }
+
     /// The stack pointer is not followed any more.
     pub(super) fn forget_stack(&mut self, convention: &Convention) {
         self.escape_all();
@@ -456,6 +490,8 @@ impl State {
         };
         changed |= escaped != self.escaped;
         self.escaped = escaped;
+        changed |= other.memory_changed && !self.memory_changed;
+        self.memory_changed |= other.memory_changed;
         if self.flags != other.flags {
             changed |= self.flags.is_some();
             self.flags = None;
