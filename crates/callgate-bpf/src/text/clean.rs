@@ -3,6 +3,9 @@
 //!
 //! All of them are replaced by blanks, so the positions of the rest are unchanged. A document whose lines were joined
 //! to one, with their numbers in between, is split again.
+//!
+//! What looks like decoration may be a comment or code of C. So in what may be source code, lines are removed only at both
+//! ends, and a text is a diff only if it begins as no text in C can.
 
 use std::borrow::Cow;
 
@@ -13,6 +16,8 @@ pub(super) struct Cleaned<'a> {
     pub(super) text: Cow<'a, str>,
     /// The line of the original, if it was split.
     split_from: Option<u32>,
+    /// What is wrong if the text is source code.
+    of_source: Option<Diagnostic>,
 }
 
 /// Removes the decoration.
@@ -21,14 +26,28 @@ pub(super) fn clean(text: &str) -> Cleaned<'_> {
         Some((split, line)) => (Cow::Owned(split), Some(line)),
         None => (Cow::Borrowed(text), None),
     };
-    let decoration = Decoration::of(&text);
+    let is_source = ["{", "BPF_STMT", "BPF_JUMP"].iter().any(|sign| text.contains(sign));
+    let (decoration, mut of_source) = Decoration::of(&text, is_source);
     if !decoration.is_any && !text.lines().any(|line| is_outside(line, &decoration)) {
-        return Cleaned { text, split_from };
+        return Cleaned { text, split_from, of_source };
     }
+    let (start, end) = match is_source {
+        true => inner(&text, &decoration),
+        false => (usize::MAX, 0),
+    };
     let mut cleaned = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
+    for (at, line) in text.split_inclusive('\n').enumerate() {
         let content = line.trim_end_matches(['\n', '\r']);
-        let kept = match is_outside(content, &decoration) {
+        let is_end = at < start || at >= end;
+        let is_removed = (decoration.is_diff && is_of_diff(content))
+            || (is_end && is_outside(content, &decoration));
+        if is_removed && !is_of_diff(content) && has_code_of_c(content) {
+            let position = Position { line: (at + 1).try_into().unwrap_or(u32::MAX), column: 1 };
+            let message = "this line looks like a command or a mark of a document, but holds code";
+            let help = "delete it, or write the code on a line of its own";
+            of_source.get_or_insert(Diagnostic::error(Some(position), message).help(help));
+        }
+        let kept = match is_removed {
             true => "",
             false => decoration.strip(content),
         };
@@ -37,7 +56,28 @@ pub(super) fn clean(text: &str) -> Cleaned<'_> {
         cleaned.push_str(kept);
         cleaned.push_str(line.get(content.len()..).unwrap_or_default());
     }
-    Cleaned { text: Cow::Owned(cleaned), split_from }
+    Cleaned { text: Cow::Owned(cleaned), split_from, of_source }
+}
+
+/// The lines from the first one of the program to the last one, as a range of indices.
+fn inner(text: &str, decoration: &Decoration) -> (usize, usize) {
+    let is_program = |line: &str| !line.trim().is_empty() && !is_outside(line, decoration);
+    let (mut start, mut end) = (usize::MAX, 0);
+    for (at, line) in text.lines().enumerate() {
+        if is_program(line) {
+            start = start.min(at);
+            // The next line continues this one.
+            end = at + 1 + usize::from(line.trim_end().ends_with('\\'));
+        }
+    }
+    (start, end)
+}
+
+/// Whether a line that is removed has marks of C, which a tag of a template has too.
+fn has_code_of_c(line: &str) -> bool {
+    let is_tag = line.trim_start().starts_with("{%");
+    let marks: &[&str] = if is_tag { &["/*", "*/"] } else { &["/*", "*/", "{", "}"] };
+    marks.iter().any(|mark| line.contains(mark))
 }
 
 impl Cleaned<'_> {
@@ -49,6 +89,11 @@ impl Cleaned<'_> {
             message.position = Some(Position { line, column: column as u32 + position.column });
         }
         message
+    }
+
+    /// What is wrong with the decoration, if the text is source code.
+    pub(super) fn of_source(&self) -> Option<Diagnostic> {
+        self.of_source.clone()
     }
 
     /// An error for a line that stands for lines that are left out.
@@ -77,18 +122,25 @@ struct Decoration {
 }
 
 impl Decoration {
-    fn of(text: &str) -> Decoration {
+    /// The decoration, and what is wrong with it in source code.
+    fn of(text: &str, is_source: bool) -> (Decoration, Option<Diagnostic>) {
         let lines = || text.lines().filter(|line| !line.trim().is_empty());
         let is_quoted =
             lines().next().is_some() && lines().all(|line| line.trim_start().starts_with('>'));
-        let has_header = lines()
-            .take(20)
-            .any(|line| line.starts_with("@@ -") || line.starts_with("diff --git "));
+        let header = text.lines().zip(1u32..).filter(|(line, _)| !line.trim().is_empty());
+        let header =
+            header.take(20).find(|(line, _)| is_header(line)).map(|(_, number)| number);
         let is_added = lines().next().is_some_and(|line| line.starts_with('+'))
             && lines().all(|line| line.starts_with(['+', '-', ' ', '@', '\\']));
         let is_numbered = !is_quoted && is_numbered(text);
-        let is_diff = has_header || is_added;
-        Decoration { is_any: is_diff || is_quoted || is_numbered, is_diff, is_quoted, is_numbered }
+        let is_diff = is_added || (header.is_some() && (!is_source || begins_as_diff(text)));
+        let error = header.filter(|_| !is_diff && !is_quoted).map(|line| {
+            let message = "this looks like a diff, but other text is before it";
+            Diagnostic::error(Some(Position { line, column: 1 }), message)
+                .help("give the diff alone, or the source code without the line")
+        });
+        let is_any = is_diff || is_quoted || is_numbered;
+        (Decoration { is_any, is_diff, is_quoted, is_numbered }, error)
     }
 
     /// The rest of a line.
@@ -107,11 +159,39 @@ impl Decoration {
     }
 }
 
+/// Whether a line begins the changes of a file in a diff.
+fn is_header(line: &str) -> bool {
+    line.starts_with("@@ -") || line.starts_with("diff --git ")
+}
+
+/// Whether a text begins with a diff, as no text in C can: at the start, its words and marks are no declaration.
+fn begins_as_diff(text: &str) -> bool {
+    const BEFORE: &[&str] = &["diff ", "index ", "Index: ", "====", "--- ", "+++ "];
+    let is_commit = |line: &str, word: &str| {
+        let rest = line.strip_prefix(word).unwrap_or_default();
+        rest.chars().take(7).filter(char::is_ascii_hexdigit).count() == 7
+    };
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if is_header(line) || is_commit(line, "From ") || is_commit(line, "commit ") {
+            return true;
+        }
+        let is_before = BEFORE.iter().any(|start| line.starts_with(start));
+        if !is_before && !is_outside(line, &Decoration::default()) {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether a line of a diff is not part of the new text.
+fn is_of_diff(line: &str) -> bool {
+    const OF_DIFF: &[&str] = &["-", "@@", "diff ", "index ", "+++ "];
+    OF_DIFF.iter().any(|start| line.starts_with(start))
+}
+
 /// Whether a line is not part of a program.
 fn is_outside(line: &str, decoration: &Decoration) -> bool {
-    const OF_DIFF: &[&str] = &["-", "@@", "diff ", "index ", "+++ "];
-    let is_of_diff = || OF_DIFF.iter().any(|start| line.starts_with(start));
-    if decoration.is_diff && is_of_diff() {
+    if decoration.is_diff && is_of_diff(line) {
         return true;
     }
     let line = decoration.strip(line).trim_start();
@@ -127,7 +207,8 @@ pub(super) fn is_prompt(line: &str) -> bool {
         let after = inside.split_once(']').map(|(_, after)| after);
         return after.is_some_and(|after| after.starts_with("$ ") || after.starts_with("# "));
     }
-    line.starts_with("$ ") || (first.contains('@') && !first.starts_with('@') && ends(first))
+    let is_code = first.contains(['"', '\'']) || first.contains("/*") || first.contains("//");
+    line.starts_with("$ ") || (!is_code && first.contains('@') && !first.starts_with('@') && ends(first))
 }
 
 /// The number at the start of a line, and the rest.
@@ -222,6 +303,37 @@ mod tests {
             ("4 { 6, 0, 0, 0 },\n5", "  { 6, 0, 0, 0 },\n "),
         ] {
             assert_eq!(cleaned(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_of_source_code_are_removed_at_both_ends_only() {
+        for text in [
+            "int x = {\n/*a@b# */ {6,0,0,1},\n};",
+            "/* the filter:\n``` */ {6,0,0,1}, /*\n```\n*/\n{6,0,0,2},",
+            "/*\n[x]# */ {6,0,0,1},\n{6,0,0,2},",
+            "int x = {\n$ {6,0,0,1},\n{6,0,0,2} };",
+            "char *x = \"{\\\n``` \";",
+        ] {
+            assert_eq!(cleaned(text), text);
+        }
+        for text in [
+            "/*\n@@ -1 +1 @@\n*/\n{6,0,0,1\n-1},",
+            "/*\ndiff --git a b\n*/\n{6,0,0,1\n-1},",
+            "$ {6,0,0,1},\n{6,0,0,2},",
+            "{6,0,0,1}, /*\n``` */ {6,0,0,2},",
+        ] {
+            assert!(clean(text).of_source().is_some(), "{text}");
+        }
+        for text in [
+            "```c\n{6,0,0,1},\n```",
+            "$ dump\n{6,0,0,1},\n$ ",
+            "$ git show\ncommit 1234567\nA: me\n\n x\ndiff --git a b\n@@ -1 +1 @@\n-{6,0,0,1},\n+{6,0,0,2},",
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-{6,0,0,1},\n+{6,0,0,2},",
+        ] {
+            let clean = clean(text);
+            assert_eq!(clean.of_source(), None, "{text}");
+            assert_eq!(clean.text.matches("{6").count(), 1, "{text}");
         }
     }
 

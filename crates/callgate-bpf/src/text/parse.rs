@@ -90,6 +90,9 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
     if let Some(error) = cleaned.left_out().filter(|_| form != Form::Source) {
         return Err(error.into());
     }
+    if let Some(error) = cleaned.of_source().filter(|_| form == Form::Source) {
+        return Err(error.into());
+    }
     let is_dump = form == Form::Table && table::is_dump_of_linux3(&assembly);
     let (mut warnings, mut is_source) = (Vec::new(), false);
     let insns = match form {
