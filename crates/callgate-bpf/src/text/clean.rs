@@ -128,8 +128,7 @@ impl Decoration {
         let is_quoted =
             lines().next().is_some() && lines().all(|line| line.trim_start().starts_with('>'));
         let header = text.lines().zip(1u32..).filter(|(line, _)| !line.trim().is_empty());
-        let header =
-            header.take(20).find(|(line, _)| is_header(line)).map(|(_, number)| number);
+        let header = header.take(20).find(|(line, _)| is_header(line)).map(|(_, number)| number);
         let is_added = lines().next().is_some_and(|line| line.starts_with('+'))
             && lines().all(|line| line.starts_with(['+', '-', ' ', '@', '\\']));
         let is_numbered = !is_quoted && is_numbered(text);
@@ -208,7 +207,8 @@ pub(super) fn is_prompt(line: &str) -> bool {
         return after.is_some_and(|after| after.starts_with("$ ") || after.starts_with("# "));
     }
     let is_code = first.contains(['"', '\'']) || first.contains("/*") || first.contains("//");
-    line.starts_with("$ ") || (!is_code && first.contains('@') && !first.starts_with('@') && ends(first))
+    line.starts_with("$ ")
+        || (!is_code && first.contains('@') && !first.starts_with('@') && ends(first))
 }
 
 /// The number at the start of a line, and the rest.

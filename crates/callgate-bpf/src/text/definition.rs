@@ -28,8 +28,11 @@ impl Definition {
     /// If this is not a name, or the value has several lines.
     pub fn new(text: &str) -> Result<Definition, String> {
         let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-        if value.contains(['\n', '\r']) || value.ends_with('\\') {
+        if value.contains(['\n', '\r', '\0']) || value.trim_end().ends_with('\\') {
             return Err("the value of a macro is one line".to_owned());
+        }
+        if ["/*", "//", "??/"].iter().any(|mark| value.contains(mark)) {
+            return Err("the value of a macro has no comment".to_owned());
         }
         Ok(Definition { name: checked(name)?, value: Some(value.to_owned()) })
     }

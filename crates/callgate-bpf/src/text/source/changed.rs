@@ -6,18 +6,29 @@
 use std::collections::BTreeSet;
 
 use super::declaration::{declaration_before, declarator_after, is_type};
+use super::language::Language;
+use super::types::Types;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Token, TokenKind};
 
 /// An error at the first assignment to a field of an instruction. `declaration` is what is before the array that is read.
-pub(super) fn changed_field(text: &[Token<'_>], declaration: &[Token<'_>]) -> Option<Diagnostic> {
+pub(super) fn changed_field(
+    text: &[Token<'_>],
+    declaration: &[Token<'_>],
+    language: Language,
+) -> Option<Diagnostic> {
     let assignments = assignments(text);
     if assignments.is_empty() {
         return None;
     }
     let names = names(text, declaration);
-    let is_of_array = |array: Option<&str>| array.is_none_or(|name| names.contains(name));
-    let (field, _) = assignments.into_iter().find(|(_, array)| is_of_array(*array))?;
+    let is_c = language == Language::C;
+    let is_of_array = |assignment: &Assignment<'_, '_>| match assignment.place {
+        Place::Element(name) => names.contains(name),
+        Place::Whole(name) => names.contains(name) || (is_c && !is_other_struct(text, name)),
+        Place::Expression => true,
+    };
+    let field = assignments.into_iter().find(is_of_array)?.field;
     let message =
         "an instruction is changed when the program runs, so the array alone is not the filter";
     Some(
@@ -26,31 +37,93 @@ pub(super) fn changed_field(text: &[Token<'_>], declaration: &[Token<'_>]) -> Op
     )
 }
 
-/// The fields of elements to which a value is assigned, with the name of the array unless that is an expression.
-fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<(&'t Token<'a>, Option<&'a str>)> {
+/// An assignment to a field of something.
+struct Assignment<'t, 'a> {
+    field: &'t Token<'a>,
+    place: Place<'a>,
+}
+
+/// What has the field.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    /// `name[…].k`
+    Element(&'a str),
+    /// `name.k`, `name->k`
+    Whole(&'a str),
+    /// `(…).k`
+    Expression,
+}
+
+/// The assignments to fields with the names of those of instructions.
+fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
     let is_field = |token: &Token<'_>| {
         matches!(token.text, "code" | "jt" | "jf" | "k" | "Code" | "Jt" | "Jf" | "K")
     };
     let mut found = Vec::new();
-    // The names before the brackets that are open.
-    let mut open = Vec::new();
+    // The names before the brackets that are open, and before the one that was closed last.
+    let (mut open, mut closed) = (Vec::new(), None);
     for (at, token) in text.iter().enumerate() {
+        let before = |distance| at.checked_sub(distance).and_then(|at| text.get(at));
         if token.is('[') {
-            let before = at.checked_sub(1).and_then(|before| text.get(before));
-            open.push(before.filter(|before| before.kind == TokenKind::Word).map(|name| name.text));
+            let name = before(1).filter(|before| before.kind == TokenKind::Word);
+            open.push((name.map(|name| name.text), at));
         } else if token.is(']') {
-            let array = open.pop().flatten();
-            match text.get(at + 1..) {
-                Some([dot, field, equals, value, ..])
-                    if dot.is('.') && is_field(field) && equals.is('=') && !value.is('=') =>
-                {
-                    found.push((field, array));
-                }
-                _ => {}
+            closed = open.pop();
+        } else if is_field(token) {
+            let dots = match (before(1), before(2)) {
+                (Some(dot), _) if dot.is('.') => 1,
+                (Some(end), Some(dash)) if end.is('>') && dash.is('-') => 2,
+                _ => continue,
+            };
+            let Some(base) = before(dots + 1) else { continue };
+            let place = match closed {
+                Some((Some(name), _)) if base.is(']') => Place::Element(name),
+                _ if base.is(']') || base.is(')') => Place::Expression,
+                _ if base.text == "this" => continue,
+                _ if base.kind == TokenKind::Word => Place::Whole(base.text),
+                // A designated initializer.
+                _ => continue,
+            };
+            let start = match closed {
+                Some((_, start)) if base.is(']') => start.saturating_sub(1),
+                _ => at - dots - 1,
+            };
+            let is_before = |mark| {
+                let signs = start.checked_sub(2).and_then(|from| text.get(from..start));
+                signs.is_some_and(|signs| signs.iter().all(|sign| sign.is(mark)))
+            };
+            let after = text.get(at + 1..).unwrap_or_default();
+            if is_assignment(after) || is_before('+') || is_before('-') {
+                found.push(Assignment { field: token, place });
             }
         }
     }
     found
+}
+
+/// Whether an operator that changes what is before it begins here.
+fn is_assignment(tokens: &[Token<'_>]) -> bool {
+    let is = |at: usize, mark| tokens.get(at).is_some_and(|token| token.is(mark));
+    let is_any = |marks: &[char]| marks.iter().any(|mark| is(0, *mark));
+    (is(0, '=') && !is(1, '='))
+        || (is_any(&['+', '-', '*', '/', '%', '&', '|', '^']) && is(1, '='))
+        || (is(0, '<') && is(1, '<') && is(2, '='))
+        || (is(0, '>') && is(1, '>') && is(2, '='))
+        || (is(0, '+') && is(1, '+'))
+        || (is(0, '-') && is(1, '-'))
+}
+
+/// Whether a text declares a name as that of another structure.
+fn is_other_struct(text: &[Token<'_>], name: &str) -> bool {
+    let declares = |(at, token): (usize, &Token<'_>)| {
+        token.text == name && {
+            let before = text.get(..at).unwrap_or_default();
+            let stars = before.iter().rev().take_while(|token| token.is('*')).count();
+            matches!(before.get(..at - stars), Some([.., keyword, tag])
+                if matches!(keyword.text, "struct" | "union") && !is_type(tag))
+        }
+    };
+    text.iter().enumerate().any(declares)
 }
 
 /// The names of what may be an array of instructions. Other words beside them do no harm.
@@ -92,4 +165,35 @@ fn copy<'a>(tokens: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
     };
     let from = rest.iter().find(|token| !token.is('&') && !token.is('*'))?;
     Some((word(to)?, word(from)?))
+}
+
+/// How often a name between these tokens is declared or changed there: once in its own declaration.
+pub(super) fn changes(before: &[Token<'_>], after: &[Token<'_>], types: &Types<'_>) -> usize {
+    const KEYWORDS: &[&str] =
+        &["return", "case", "else", "do", "goto", "in", "as", "sizeof", "struct", "enum", "union"];
+    let is_type =
+        |token: &Token<'_>| token.kind == TokenKind::Word && !KEYWORDS.contains(&token.text);
+    let next =
+        |marks: &[char]| after.first().is_some_and(|next| marks.iter().any(|mark| next.is(*mark)));
+    match before {
+        // A member of a structure.
+        [.., dot] if dot.is('.') => 0,
+        [.., dash, end] if dash.is('-') && end.is('>') => 0,
+        [.., plus, second] if plus.is('+') && second.is('+') => 2,
+        [.., minus, second] if minus.is('-') && second.is('-') && !next(&['=']) => 2,
+        _ if is_assignment(after) => 1,
+        [.., open]
+            if open.is('(')
+                && next(&[')'])
+                && is_assignment(after.get(1..).unwrap_or_default()) =>
+        {
+            1
+        }
+        [.., kind] if is_type(kind) => 1,
+        [.., kind, star] if star.is('*') => {
+            usize::from(kind.kind == TokenKind::Word && types.is_word(kind.text))
+        }
+        [.., comma] if comma.is(',') && next(&[';', '[']) => 1,
+        _ => 0,
+    }
 }

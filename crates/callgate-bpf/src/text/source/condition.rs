@@ -23,6 +23,8 @@ pub(super) enum Truth {
 pub(super) struct Conditions<'c, 'n> {
     /// What the text says about a name: `None` if nothing.
     pub(super) of_text: &'c dyn Fn(&str) -> Option<bool>,
+    /// Whether the header of a name is included.
+    has_header: &'c dyn Fn(&str) -> bool,
     pub(super) names: &'n Names,
     pub(super) literals: Literals,
     /// What the condition depends on.
@@ -32,11 +34,13 @@ pub(super) struct Conditions<'c, 'n> {
 impl<'c, 'n> Conditions<'c, 'n> {
     pub(super) fn new(
         of_text: &'c dyn Fn(&str) -> Option<bool>,
+        has_header: &'c dyn Fn(&str) -> bool,
         names: &'n Names,
         literals: Literals,
     ) -> Self {
         Conditions {
             of_text,
+            has_header,
             names,
             literals: Literals { in_condition: true, ..literals },
             open: None,
@@ -88,7 +92,10 @@ impl<'c, 'n> Conditions<'c, 'n> {
     }
 
     fn known(&self, name: &str) -> Defined {
-        defined(name, self.names, self.literals.model)
+        match defined(name, self.names, self.literals.model) {
+            Defined::As(..) | Defined::Somehow if !(self.has_header)(name) => Defined::Open,
+            known => known,
+        }
     }
 
     fn ask(&mut self, name: Token<'_>, why: &str) {

@@ -1,11 +1,13 @@
 //! What a text declares besides arrays: enumerators and constants, whose values are known, other names, which hide those of
 //! headers, and the structures whose layout readers of instructions know.
 
+use std::collections::{HashMap, HashSet};
+
+use super::changed::changes;
 use super::cursor::Cursor;
 use super::field::{Constants, Context, Fields};
 use super::integer::{Type, Value};
 use super::literal::Literals;
-use super::predefined::{Defined, defined};
 use super::types::Types;
 use crate::diagnostic::Position;
 use crate::lexer::{Token, TokenKind};
@@ -19,13 +21,19 @@ const MAX_LIST: usize = 4000;
 /// What a text in C declares. A structure with another layout than the kernel's is entered as `struct NAME`.
 pub(super) fn declared<'a>(
     tokens: &[Token<'a>],
+    is_replacement: &dyn Fn(&str) -> bool,
     names: &Names,
     types: &Types<'a>,
     literals: Literals,
 ) -> Constants<'a> {
     let mut constants = Constants::new();
-    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.kind == TokenKind::Word)
-    {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate() {
+        depth += usize::from(token.is('{'));
+        depth -= usize::from(token.is('}') && depth > 0);
+        if token.kind != TokenKind::Word {
+            continue;
+        }
         let rest = tokens.get(at..).unwrap_or_default();
         let evaluate = |constants: &Constants<'a>, expression: &[Token<'a>]| {
             let context = Context { names, types, literals, constants };
@@ -44,8 +52,9 @@ pub(super) fn declared<'a>(
                 let before = tokens.get(at.saturating_sub(MAX_TYPE)..at).unwrap_or_default();
                 let Some((kind, is_const)) = type_before(before, types) else { continue };
                 let end = |mark| rest.iter().take(200).position(|token| token.is(mark));
+                let is_outer = depth == 0 || !matches!(names.integer(name, false), Ok(Some(_)));
                 let value = match rest.get(1) {
-                    Some(next) if next.is('=') && is_const => end(';')
+                    Some(next) if next.is('=') && is_const && is_outer => end(';')
                         .and_then(|end| rest.get(2..end))
                         .and_then(|expression| evaluate(&constants, expression))
                         .map(|value| value.converted(kind)),
@@ -54,15 +63,43 @@ pub(super) fn declared<'a>(
                     }
                     _ => continue,
                 };
-                // Where headers define it as a macro, a variable cannot have this name.
-                let is_macro = || matches!(defined(name, names, literals.model), Defined::As(..));
-                if value.is_some() || !is_macro() {
+                // A parameter that `#define` replaces by a constant of the headers.
+                if !is_replacement(name) {
                     declare(&mut constants, name, value);
                 }
             }
         }
     }
+    forget_changed(tokens, types, &mut constants);
     constants
+}
+
+/// Forgets the values of names that the text declares more than once, or changes.
+fn forget_changed(tokens: &[Token<'_>], types: &Types<'_>, constants: &mut Constants<'_>) {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut enumerators: HashSet<&str> = HashSet::new();
+    let mut end = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        let after = tokens.get(at + 1..).unwrap_or_default();
+        if token.text == "enum" && after.iter().take(2).any(|open| open.is('{')) {
+            end = at + after.iter().take_while(|token| !token.is('}')).count();
+        }
+        if !constants.get(token.text).is_some_and(Option::is_some) {
+            continue;
+        }
+        if at < end {
+            enumerators.insert(token.text);
+            continue;
+        }
+        let before = tokens.get(..at).unwrap_or_default();
+        *counts.entry(token.text).or_default() += changes(before, after, types);
+    }
+    for (name, count) in counts {
+        let own = usize::from(!enumerators.contains(name));
+        if let Some(value) = constants.get_mut(name).filter(|_| count > own) {
+            *value = None;
+        }
+    }
 }
 
 /// Enters a name; one that is declared twice with different values has none.
@@ -128,8 +165,23 @@ const STRUCTURES: &[(&str, Members)] = &[
 /// The structure of the kernel that a text defines in another way.
 fn other_layout(rest: &[Token<'_>], types: &Types<'_>) -> Option<&'static str> {
     let [_, name, open, inside @ ..] = rest else { return None };
-    let known = |full: &str| full.strip_prefix("struct ") == Some(name.text);
-    let (full, members) = STRUCTURES.iter().find(|(full, _)| open.is('{') && known(full))?;
+    let known = |full: &str, name: &Token<'_>| full.strip_prefix("struct ") == Some(name.text);
+    // Attributes, which may change the layout, are before the name or after it.
+    let is_attribute = |token: &Token<'_>| {
+        token.is('[')
+            || ["__attribute", "_Alignas", "alignas"]
+                .iter()
+                .any(|start| token.text.starts_with(start))
+    };
+    if is_attribute(name) || (is_attribute(open) && !open.is('[')) {
+        let head =
+            rest.iter().take_while(|token| ![';', '{', '='].iter().any(|mark| token.is(*mark)));
+        let head = rest.get(..head.count())?;
+        let is_definition = rest.get(head.len()).is_some_and(|end| end.is('{'));
+        let has = |full: &str| head.iter().any(|token| known(full, token));
+        return STRUCTURES.iter().map(|(full, _)| *full).find(|full| is_definition && has(full));
+    }
+    let (full, members) = STRUCTURES.iter().find(|(full, _)| open.is('{') && known(full, name))?;
     // Much longer than the kernel's, it is another one.
     let Some(close) = inside.iter().take(60).position(|token| token.is('}')) else {
         return Some(full);

@@ -269,7 +269,7 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
                 let (kind, words) = types.named(inside)?;
                 inside.get(words)?.is(')').then_some((kind, words + 2, false))
             }
-            [name, open, ..] if open.is('(') && name.kind == TokenKind::Word => {
+            [name, open, ..] if !is_c && open.is('(') && name.kind == TokenKind::Word => {
                 Some((types.named(rest.get(..1)?)?.0, 1, true))
             }
             [name, first, second, from, open, ..]

@@ -121,7 +121,8 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         let definition = format!(
             "write its value instead, add a line `#define {name} …`, or give --define {name}=VALUE"
         );
-        let parameter = self.parameters.as_mut().and_then(|known| known.find(name));
+        let types = self.context.types;
+        let parameter = self.parameters.as_mut().and_then(|known| known.find(name, types));
         let (message, help) = match parameter {
             Some(Parameter::Argument(argument)) => {
                 let mut cursor = Cursor::new(argument, token.position);
@@ -140,12 +141,14 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
                 ),
                 definition,
             ),
-            None if declared.is_some() => {
+            None | Some(Parameter::Changed) if declared.is_some() => {
                 let message =
                     format!("the value of {}, which this text declares, is not known", quote(name));
                 (message, definition)
             }
-            None => (format!("the value of {} is not known", quote(name)), definition),
+            None | Some(Parameter::Changed) => {
+                (format!("the value of {} is not known", quote(name)), definition)
+            }
         };
         Err(Diagnostic::error(Some(token.position), message).help(help))
     }

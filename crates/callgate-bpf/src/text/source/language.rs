@@ -68,7 +68,25 @@ pub(super) const DIRECTIVES: &[&str] = &[
 ];
 
 fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
+    let is_word = |token: &Token<'_>| token.kind == TokenKind::Word;
+    let is_attribute = |token: &Token<'_>| token.text.starts_with("__attribute");
     match tokens {
+        // A definition of it, which in Rust has names before types.
+        [first, name, open, member, next, ..]
+            if first.text == "struct" && name.text == "sock_filter" && open.is('{') =>
+        {
+            is_word(member) && is_word(next)
+        }
+        [name, open, close, next, ..]
+            if is_word(name)
+                && open.is('[')
+                && close.is(']')
+                && (next.is('=') || is_attribute(next)) =>
+        {
+            true
+        }
+        [brace, name, open, ..] if brace.is('}') && is_word(name) && open.is('[') => true,
+        [first, second, ..] if C_TYPES.contains(&first.text) => is_word(second),
         [first, ..] if first.text == "typedef" => true,
         [first, name, next, ..] if first.text == "struct" && name.text == "sock_filter" => {
             next.kind == TokenKind::Word || next.is('*') || next.is(')') || next.is('[')
@@ -82,7 +100,9 @@ fn is_sign_of_rust(tokens: &[Token<'_>]) -> bool {
     match tokens {
         [first, second, ..] if first.is('#') && second.is('[') => true,
         [first, second, third, ..] if first.is('#') && second.is('!') && third.is('[') => true,
-        [first, second, ..] if first.text == "vec" && second.is('!') => true,
+        [first, second, third, ..] if first.text == "vec" && second.is('!') => {
+            third.is('[') || third.is('(') || third.is('{')
+        }
         [first, second, ..] if first.text == "as" => RUST_TYPES.contains(&second.text),
         [first, second, third, ..] if is_word(first) && second.is(':') && third.is(':') => true,
         [first, second, third, ..] if matches!(first.text, "let" | "const" | "static") => {
@@ -94,7 +114,9 @@ fn is_sign_of_rust(tokens: &[Token<'_>]) -> bool {
         [first, second, third, ..] if second.text == "sock_filter" && third.is('{') => {
             !first.is(')') && first.text != "struct"
         }
-        [first, second, ..] if first.text.starts_with("BPF_") => second.is('!'),
+        [first, second, third, ..] if first.text.starts_with("BPF_") => {
+            second.is('!') && third.is('(')
+        }
         _ => false,
     }
 }
@@ -112,6 +134,10 @@ fn is_sign_of_go(tokens: &[Token<'_>]) -> bool {
         _ => false,
     }
 }
+
+/// Types that only C has before a name.
+const C_TYPES: &[&str] =
+    &["int", "unsigned", "signed", "char", "long", "short", "void", "double", "float"];
 
 /// The types of integers of Rust.
 const RUST_TYPES: &[&str] = &[

@@ -30,10 +30,11 @@ pub(super) struct Lexed<'a> {
 
 /// Joins the lines that C continues.
 pub(super) fn join(text: &str) -> Joined<'_> {
+    let mut errors: Vec<Diagnostic> = control(text).into_iter().collect();
     if !text.contains('\\') && !text.contains("??/") {
-        return Joined { text: Cow::Borrowed(text), seams: Vec::new(), errors: Vec::new() };
+        return Joined { text: Cow::Borrowed(text), seams: Vec::new(), errors };
     }
-    let (mut joined, mut seams, mut errors) = (String::new(), Vec::new(), Vec::new());
+    let (mut joined, mut seams) = (String::new(), Vec::new());
     for (line, number) in text.split_inclusive('\n').zip(1u32..) {
         let content =
             line.trim_end_matches('\n').trim_end_matches([' ', '\t', '\r', '\x0b', '\x0c']);
@@ -52,6 +53,24 @@ pub(super) fn join(text: &str) -> Joined<'_> {
         }
     }
     Joined { text: Cow::Owned(joined), seams, errors }
+}
+
+/// An error at the first character that compilers do not read as this lexer does: a zero, or a carriage return that does not
+/// end a line.
+fn control(text: &str) -> Option<Diagnostic> {
+    let bytes = text.as_bytes();
+    let is_wrong = |at: &usize| match bytes.get(*at) {
+        Some(0) => true,
+        Some(b'\r') => bytes.get(at + 1).is_some_and(|next| *next != b'\n'),
+        _ => false,
+    };
+    let at = (0..bytes.len()).find(is_wrong)?;
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.matches('\n').count() as u32 + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
+    let what = if bytes.get(at) == Some(&0) { "a zero byte" } else { "a carriage return" };
+    let message = format!("{what} is in this line, which compilers read in different ways");
+    Some(error(Position { line, column }, message).help("delete it"))
 }
 
 impl Joined<'_> {
@@ -167,7 +186,30 @@ impl<'a> Lexer<'_, 'a> {
             (TokenKind::Mark(first), first.len_utf8())
         };
         let text = self.advance(length);
+        if is_c {
+            self.check(text, position);
+        }
         Some(Token { kind, text, position })
+    }
+
+    /// Refuses what compilers may read as a part of a name or of a literal, or as a directive inside a line.
+    fn check(&mut self, text: &str, position: Position) {
+        let is_prefix = matches!(text, "L" | "u" | "U" | "u8") && self.rest().starts_with('\'');
+        let first = text.chars().next().unwrap_or_default();
+        let message = match text {
+            _ if is_prefix => format!("`{text}'…'` is not read"),
+            "_Pragma" | "__pragma" => format!("`{text}` is not read"),
+            _ if text.contains("scalar_storage_order") => format!("`{text}` is not read"),
+            "\\" => "`\\` is not read outside literals".to_owned(),
+            _ if !first.is_ascii() && !first.is_alphabetic() && !is_stray(first) => {
+                format!("`{first}` is not read outside comments and literals")
+            }
+            _ => return,
+        };
+        if self.errors.len() < MAX_ERRORS {
+            let help = "delete it, or write what is meant in another way";
+            self.errors.push(error(position, message).help(help));
+        }
     }
 
     fn rest(&self) -> &'a str {
@@ -305,6 +347,15 @@ impl<'a> Lexer<'_, 'a> {
             _ => 1,
         }
     }
+}
+
+/// How many errors are kept.
+const MAX_ERRORS: usize = 20;
+
+/// Whether a character outside ASCII is in no name of C (C11, annex D), so that compilers refuse a program with it: quotation
+/// marks, dashes and lines of the text around a program.
+fn is_stray(c: char) -> bool {
+    matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{203e}' | '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{2775}' | '\u{feff}')
 }
 
 fn starts_word(c: char) -> bool {

@@ -79,6 +79,7 @@ fn arguments_are_expanded_and_definitions_replace_known_macros() {
 #[test]
 fn conditionals_are_those_of_the_architecture() {
     let text = "
+#include <sys/syscall.h>
 #if defined(__i386__) && !defined(__x86_64__)
 #define NR AUDIT_ARCH_I386
 #elif defined(__x86_64__)
@@ -505,11 +506,11 @@ fn what_nothing_defines_is_asked_for() {
     for condition in [
         "#if defined(X) || defined(__linux__)",
         "#if !defined(X) || 1",
-        "#if defined(__NR_clone3) && !defined(__NR_mmap2)",
+        "#include <sys/syscall.h>\n#if defined(__NR_clone3) && !defined(__NR_mmap2)",
         "#ifndef GUARD_H\n#define GUARD_H",
         "#if !defined(GUARD_H)\n#define GUARD_H",
-        "#ifdef SECCOMP_RET_ALLOW",
-        "#if SECCOMP_RET_ALLOW == 0x7fff0000 && __LITTLE_ENDIAN == __BYTE_ORDER",
+        "#include <linux/seccomp.h>\n#ifdef SECCOMP_RET_ALLOW",
+        "#include <linux/seccomp.h>\n#if SECCOMP_RET_ALLOW == 0x7fff0000 && __LITTLE_ENDIAN == __BYTE_ORDER",
     ] {
         assert_eq!(with(&array(condition), &[]), Ok(1), "{condition}");
     }

@@ -37,6 +37,7 @@ mod expand;
 mod expression;
 mod field;
 mod go;
+mod headers;
 mod integer;
 mod known;
 mod language;
@@ -54,6 +55,8 @@ mod types;
 pub(super) use builders::builder;
 pub(super) use read::rows;
 
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod macro_tests;
 #[cfg(test)]

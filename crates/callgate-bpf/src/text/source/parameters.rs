@@ -1,5 +1,7 @@
 //! Parameters of the function around an array: their values are the arguments, if the text calls the function once.
 
+use super::changed::changes;
+use super::types::Types;
 use crate::lexer::{Token, TokenKind};
 
 /// How many tokens the parameters of a function may have.
@@ -21,6 +23,8 @@ pub(super) enum Parameter<'t, 'a> {
     Argument(&'t [Token<'a>]),
     /// The name of the function, and how often it is called.
     Unknown { function: &'a str, calls: usize },
+    /// The function changes it, or hides it.
+    Changed,
 }
 
 /// The functions of a text.
@@ -37,13 +41,28 @@ impl<'t, 'a> Parameters<'t, 'a> {
     }
 
     /// The parameter with a name of the functions around the current place; `None` if there is none.
-    pub(super) fn find(&mut self, name: &str) -> Option<Parameter<'t, 'a>> {
+    pub(super) fn find(&mut self, name: &str, types: &Types<'_>) -> Option<Parameter<'t, 'a>> {
         if self.lookups >= MAX_LOOKUPS {
             return None;
         }
         self.lookups += 1;
-        let (at, function, nth) =
-            self.blocks.iter().rev().take(8).find_map(|block| self.header(*block, name))?;
+        let found = |block: &usize| Some((*block, self.header(*block, name)?));
+        let (block, (at, function, nth)) = self.blocks.iter().rev().take(8).find_map(found)?;
+        if self.is_changed(block, name, types) {
+            return Some(Parameter::Changed);
+        }
+        let is_call = |here: usize| {
+            let is_open = self.tokens.get(here + 1).is_some_and(|open| open.is('('));
+            let before = here.checked_sub(1).and_then(|before| self.tokens.get(before));
+            is_open || before.is_some_and(|before| before.is('.') || before.is('>'))
+        };
+        let is_named = |(here, token): (usize, &Token<'_>)| {
+            token.text == function && token.kind == TokenKind::Word && !is_call(here)
+        };
+        // A pointer to the function may be called, too.
+        if self.tokens.iter().enumerate().any(is_named) {
+            return Some(Parameter::Changed);
+        }
         let mut calls = Vec::new();
         for (here, token) in self.tokens.iter().enumerate() {
             if here != at && token.kind == TokenKind::Word && token.text == function {
@@ -54,6 +73,28 @@ impl<'t, 'a> Parameters<'t, 'a> {
             [only] => Parameter::Argument(only),
             _ => Parameter::Unknown { function, calls: calls.len() },
         })
+    }
+
+    /// Whether the body of a function that begins at a brace assigns to a name, declares it again, or takes its address.
+    fn is_changed(&self, brace: usize, name: &str, types: &Types<'_>) -> bool {
+        let mut depth = 0usize;
+        for (at, token) in self.tokens.iter().enumerate().skip(brace) {
+            depth += usize::from(token.is('{'));
+            depth -= usize::from(token.is('}') && depth > 0);
+            if depth == 0 {
+                return false;
+            }
+            let (before, after) = match (self.tokens.get(..at), self.tokens.get(at + 1..)) {
+                (Some(before), Some(after)) if token.text == name => (before, after),
+                _ => continue,
+            };
+            let is_address = matches!(before, [.., one, and] if and.is('&')
+                && (one.is('(') || one.is(',') || one.is('=')));
+            if is_address || changes(before, after, types) > 0 {
+                return true;
+            }
+        }
+        false
     }
 
     /// The function whose body begins at a brace: its place, its name and the index of the parameter.

@@ -1,7 +1,7 @@
 //! What is defined without the text: by compilers for Linux, and by the headers of the kernel and the C library.
 //!
 //! Names of the architecture and of its sizes follow from the architecture. Names of headers count as in the headers of the
-//! Linux version that the tables are from, whether the text includes them or not. What differs between compilers, versions
+//! Linux version that the tables are from; in conditions, only where [`headers`](super::headers) knows them to be included. What differs between compilers, versions
 //! or builds is open: it is decided by an option, never by a guess.
 
 use super::integer::{Model, Type};

@@ -3,12 +3,14 @@
 //! A condition that depends on a name about which nothing is known has no result. It is a question: the text is read with
 //! both answers, and the question matters only if the programs differ.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::super::error::error;
 use super::condition::{Conditions, Truth};
 use super::cursor::Result;
 use super::expand::{Expander, Made, Work};
+use super::headers::{FamilyId, defined_by, family, is_well_known};
 use super::language::DIRECTIVES;
 use super::literal::Literals;
 use super::macros::{Macro, Macros};
@@ -21,6 +23,8 @@ use crate::symbols::Names;
 
 /// How deep conditionals may be nested.
 const MAX_CONDITIONALS: usize = 200;
+/// How many warnings are kept.
+const MAX_WARNINGS: usize = 20;
 
 /// What is preprocessed before the text.
 pub(super) struct Before<'t, 'a> {
@@ -40,6 +44,14 @@ pub(super) struct Preprocessed<'a> {
     pub(super) questions: Vec<Diagnostic>,
     /// Whether no compiler accepts the text, because an `#error` applies.
     pub(super) is_rejected: bool,
+    /// Which parts of conditionals are read, in their order.
+    pub(super) parts: Vec<bool>,
+    /// The families of names whose headers are included.
+    pub(super) included: HashSet<FamilyId>,
+    /// The families of names that conditions asked for without their headers.
+    pub(super) asked: HashSet<FamilyId>,
+    /// Headers that are not read.
+    pub(super) warnings: Vec<Diagnostic>,
     pub(super) errors: Errors,
 }
 
@@ -64,6 +76,8 @@ struct Preprocessor<'e, 't, 'a> {
     conditionals: Vec<Conditional>,
     work: Work,
     answers: &'e [bool],
+    /// The families of names that the code uses, whose headers are not shown.
+    used: &'e HashSet<FamilyId>,
     result: Preprocessed<'a>,
 }
 
@@ -73,12 +87,16 @@ pub(super) fn preprocess<'t, 'a>(
     text: &'t [Token<'a>],
     (names, literals): (&Names, Literals),
     made: &'a Made,
-    answers: &[bool],
+    (answers, used): (&[bool], &HashSet<FamilyId>),
 ) -> Preprocessed<'a> {
     let result = Preprocessed {
         tokens: Vec::new(),
         questions: Vec::new(),
         is_rejected: false,
+        parts: Vec::new(),
+        included: HashSet::new(),
+        asked: HashSet::new(),
+        warnings: Vec::new(),
         errors: Errors::default(),
     };
     let mut preprocessor = Preprocessor {
@@ -90,6 +108,7 @@ pub(super) fn preprocess<'t, 'a>(
         conditionals: Vec::new(),
         work: Work::default(),
         answers,
+        used,
         result,
     };
     preprocessor.read(before.well_known);
@@ -111,7 +130,7 @@ pub(super) fn expand_only<'t, 'a>(
     (names, literals): (&Names, Literals),
     made: &'a Made,
 ) -> Preprocessed<'a> {
-    let mut result = preprocess(before, &[], (names, literals), made, &[]);
+    let mut result = preprocess(before, &[], (names, literals), made, (&[], &HashSet::new()));
     let mut macros = HashMap::new();
     let lines = before.well_known.split(|token| token.kind == TokenKind::LineEnd);
     for line in lines.chain(before.given.split(|token| token.kind == TokenKind::LineEnd)) {
@@ -256,6 +275,9 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             // In an array it would hold instructions: the reader of arrays refuses it there.
             "include" | "include_next" | "import" => {
                 self.result.tokens.push(Token { text: "#include", ..*hash });
+                if let Some(header) = arguments.first() {
+                    self.include(header);
+                }
             }
             "pragma" if matches!(arguments, [first, ..] if first.text.ends_with("_macro")) => {
                 let message = "this pragma changes macros in a way that is not read".to_owned();
@@ -287,6 +309,24 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// A header, of which only the families of its names are known.
+    fn include(&mut self, header: &Token<'a>) {
+        let name = header.text.trim_matches(['<', '>', '"']);
+        let is_gnu = self.macros.contains_key("_GNU_SOURCE");
+        self.result.included.extend(defined_by(name, is_gnu));
+        let is_own = header.text.starts_with('"') && !is_well_known(name);
+        if is_own && self.result.warnings.len() < MAX_WARNINGS {
+            let name = quote(name);
+            let message = format!(
+                "{name} is not read: it is assumed that it defines no name that the program uses"
+            );
+            let help = "paste the definitions that the program uses, and delete the line";
+            self.result
+                .warnings
+                .push(Diagnostic::warning(Some(header.position), message).help(help));
+        }
     }
 
     /// Whether `#ifdef` holds, or `#ifndef`, and those of `#elif`.
@@ -346,7 +386,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         }
     }
 
-    fn ask(&self, about: impl FnOnce(Conditions<'_, '_>) -> Result<Truth>) -> Result<Truth> {
+    fn ask(&mut self, about: impl FnOnce(Conditions<'_, '_>) -> Result<Truth>) -> Result<Truth> {
         let of_text = |name: &str| {
             let known = self.macros.get(name).filter(|known| !known.is_well_known);
             match known {
@@ -354,7 +394,18 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
                 None => self.undefined.contains(name).then_some(false),
             }
         };
-        about(Conditions::new(&of_text, self.names, self.literals))
+        let asked = RefCell::new(HashSet::new());
+        let has_header = |name: &str| {
+            let Some(family) = family(name) else { return true };
+            let is_included = self.result.included.contains(&family);
+            if !is_included {
+                asked.borrow_mut().insert(family);
+            }
+            is_included || self.used.contains(&family)
+        };
+        let truth = about(Conditions::new(&of_text, &has_header, self.names, self.literals));
+        self.result.asked.extend(asked.into_inner());
+        truth
     }
 
     /// The result of a condition; for one that depends on what is not known, the given answer. The first answer to try is
@@ -379,6 +430,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         }
         let is_outside_read = self.is_read();
         let is_read = is_outside_read && holds;
+        self.result.parts.push(is_read);
         self.conditionals.push(Conditional {
             position,
             is_outside_read,
@@ -405,6 +457,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
             open.is_read = open.is_outside_read && !open.was_read && holds;
             open.was_read |= open.is_read;
             open.has_else = is_else;
+            self.result.parts.push(open.is_read);
         }
     }
 }

@@ -1,21 +1,26 @@
 //! Reads a text: its language, its architecture, and the conditions that depend on what is not known.
 
+use std::collections::HashSet;
+
 use super::super::definition::Definition;
 use super::super::options::TextOptions;
 use super::changed::changed_field;
 use super::declared::{declared, declares};
 use super::expand::Made;
 use super::field::{Constants, Context};
+use super::headers::{FamilyId, family};
 use super::integer::Model;
 use super::known::DEFINITIONS;
 use super::language::Language;
 use super::lexer::{Lexed, join, tokens};
 use super::literal::Literals;
+use super::predefined::{Defined, defined};
 use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
 use super::rows::{Reader, Rows};
 use super::types::Types;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
+use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind};
 use crate::symbols::{Names, only_arch_in};
 use crate::syscalls::Arch;
@@ -30,6 +35,10 @@ pub(in super::super) fn rows(text: &str, options: &TextOptions) -> Result<Rows, 
     let known = join(DEFINITIONS);
     let given = given_text(options.definitions());
     let given = join(&given);
+    if let Some(error) = given.tokens()?.errors.first() {
+        let message = format!("--define is not read: {}", error.message);
+        return Err(Diagnostic::error(None, message).into());
+    }
     let joined = join(text);
     let lexed = joined.tokens()?;
     let language = Language::of(&lexed.tokens);
@@ -73,6 +82,8 @@ struct Reading {
     result: Result<Rows, AsmError>,
     questions: Vec<Diagnostic>,
     is_rejected: bool,
+    /// Which parts of conditionals are read.
+    parts: Vec<bool>,
     /// The architecture that the lines which apply name, if that is only one.
     arch: Option<Arch>,
 }
@@ -92,6 +103,14 @@ impl<'a> Source<'_, 'a> {
         };
         let Some(arch) = named.filter(|arch| Some(*arch) != usual) else { return first.result };
         let second = self.read_for(Some(arch));
+        if usual.is_some() && second.result.is_ok() && depends_on_arch(&first, &second) {
+            let message = format!(
+                "the text names {arch}, but for another architecture it is another program: a condition chooses"
+            );
+            return Err(Diagnostic::error(None, message)
+                .help("choose the architecture that this program is for (--arch)")
+                .into());
+        }
         match (second.arch == Some(arch), second.result.is_err() && first.arch.is_none()) {
             (_, true) => first.result,
             (true, false) => second.result,
@@ -161,14 +180,42 @@ impl<'a> Source<'_, 'a> {
             undefined: undefined.map(Definition::name).collect(),
         };
         let expanded = match language {
-            Language::C => preprocess(&before, self.tokens, (&names, literals), &made, answers),
+            Language::C => {
+                let read = |answers: &[bool], used: &HashSet<FamilyId>| {
+                    preprocess(&before, self.tokens, (&names, literals), &made, (answers, used))
+                };
+                let first = read(&[], &HashSet::new());
+                let is_asked = |family: &FamilyId| first.asked.contains(family);
+                let used = families_in(&first, &names, literals);
+                let used: HashSet<FamilyId> = used.into_iter().filter(is_asked).collect();
+                match (answers, used.is_empty()) {
+                    ([], true) => first,
+                    _ => {
+                        let mut again = read(answers, &used);
+                        let is_used = again.asked.is_subset(&again.included)
+                            || used.is_subset(&families_in(&again, &names, literals));
+                        if !is_used && !again.is_rejected {
+                            let message = "the headers of names in conditions are not known";
+                            again.errors.push(
+                                Diagnostic::error(None, message)
+                                    .help("add the lines with `#include`"),
+                            );
+                        }
+                        again
+                    }
+                }
+            }
             _ => expand_only(&before, self.tokens, (&names, literals), &made),
         };
-        let Preprocessed { tokens, questions, is_rejected, mut errors } = expanded;
+        let Preprocessed { tokens, questions, is_rejected, parts, mut errors, warnings, .. } =
+            expanded;
         errors.extend(self.errors.iter().cloned());
         let arch = only_arch_in(&tokens);
-        let result = self.rows(&tokens, &names, literals, errors);
-        Reading { result, questions, is_rejected, arch }
+        let mut result = self.rows(&tokens, &names, literals, errors);
+        if let (Ok(rows), false) = (&mut result, warnings.is_empty()) {
+            rows.warnings.extend(warnings);
+        }
+        Reading { result, questions, is_rejected, parts, arch }
     }
 
     fn rows(
@@ -184,7 +231,10 @@ impl<'a> Source<'_, 'a> {
         }
         let types = Types::of(tokens, self.language, literals.model);
         let constants = match self.language {
-            Language::C => declared(tokens, names, &types, literals),
+            Language::C => {
+                let is_replacement = |name: &str| self.is_replacement(name, names, literals);
+                declared(tokens, &is_replacement, names, &types, literals)
+            }
             _ => Constants::new(),
         };
         if let Some(None) = constants.get("struct sock_filter") {
@@ -195,10 +245,20 @@ impl<'a> Source<'_, 'a> {
         let context = Context { names, types: &types, literals, constants: &constants };
         let mut reader = Reader::new(tokens, end, context);
         reader.read();
-        if let Some(error) = changed_field(self.tokens, reader.declaration()) {
+        if let Some(error) = changed_field(self.tokens, reader.declaration(), self.language) {
             return Err(error.into());
         }
         reader.finish(self.tokens)
+    }
+
+    /// Whether a constant of the headers replaces a name of the text: `#define error EPERM`.
+    fn is_replacement(&self, name: &str, names: &Names, literals: Literals) -> bool {
+        let is_line = |tokens: &[Token<'_>]| {
+            matches!(tokens, [define, _, body, end] if define.text == "define"
+                && body.text == name && end.kind == TokenKind::LineEnd)
+        };
+        matches!(defined(name, names, literals.model), Defined::As(..))
+            && self.tokens.windows(4).any(is_line)
     }
 
     /// The lines of the well-known macros, without those whose names the text declares.
@@ -210,6 +270,36 @@ impl<'a> Source<'_, 'a> {
         lines.filter(is_meant).flatten().copied().collect()
     }
 }
+
+/// The families of names that the code of a text uses, whose headers it does not include.
+fn families_in(read: &Preprocessed<'_>, names: &Names, literals: Literals) -> HashSet<FamilyId> {
+    if read.asked.is_empty() {
+        return HashSet::new();
+    }
+    let types = Types::of(&read.tokens, Language::C, literals.model);
+    let own = declared(&read.tokens, &|_| false, names, &types, literals);
+    let words = read.tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    let used = words.filter(|token| !own.contains_key(token.text));
+    let used = used.filter_map(|token| family(token.text));
+    used.filter(|family| !read.included.contains(family)).collect()
+}
+
+/// Whether the program depends on the architecture by more than the numbers that it compares: no compiler would tell for
+/// which one a text was meant. A text that is not compiled for the first one is for the second.
+fn depends_on_arch(first: &Reading, second: &Reading) -> bool {
+    let (Ok(one), Ok(other)) = (&first.result, &second.result) else {
+        return first.parts != second.parts && !first.is_rejected;
+    };
+    let shape = |insn: &RawInsn| {
+        let action = if insn.code == RET { insn.k & 0xffff_0000 } else { 0 };
+        (insn.code, insn.jt, insn.jf, action)
+    };
+    let is_same_shape = one.insns.iter().map(shape).eq(other.insns.iter().map(shape));
+    !is_same_shape || (first.parts != second.parts && one.insns != other.insns)
+}
+
+/// The code of a return of a constant.
+const RET: u16 = 0x06;
 
 /// Whether two readings have the same program, or both none.
 fn is_same(one: &Reading, other: &Reading) -> bool {

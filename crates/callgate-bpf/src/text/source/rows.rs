@@ -172,6 +172,11 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             return self.row(token.position, row, start, ['(', ')']);
         }
         self.cursor.next();
+        // A function of this name, which `(BPF_STMT)(…)` calls.
+        if matches!(token.text, "BPF_STMT" | "BPF_JUMP") && self.language == Language::C {
+            let message = format!("{} is not called here as the kernel's macro", quote(token.text));
+            return Err(error(token.position, message).help("write it with its arguments"));
+        }
         match token.kind {
             TokenKind::Mark('{') => self.open(at, token),
             TokenKind::Mark('[') if self.opens_array(at) => {

@@ -17,6 +17,8 @@ pub(super) struct Types<'a> {
 
 /// The longest name of a type has this many words.
 const MAX_WORDS: usize = 6;
+/// How many tokens of a `typedef` are looked at.
+const MAX_TYPEDEF: usize = 2000;
 
 impl<'a> Types<'a> {
     pub(super) fn of(tokens: &[Token<'a>], language: Language, model: Model) -> Types<'a> {
@@ -24,18 +26,119 @@ impl<'a> Types<'a> {
         if language != Language::C {
             return types;
         }
-        for (at, _) in tokens.iter().enumerate().filter(|(_, token)| token.text == "typedef") {
+        let (mut depth, mut next) = (0usize, 0);
+        for (at, token) in tokens.iter().enumerate() {
+            depth += usize::from(token.is('{'));
+            depth -= usize::from(token.is('}') && depth > 0);
             let after = tokens.get(at + 1..).unwrap_or_default();
-            let end = after.iter().take(MAX_WORDS + 2).position(|token| token.is(';'));
-            let Some((name, words)) =
-                end.and_then(|end| after.get(..end)).and_then(<[_]>::split_last)
-            else {
-                continue;
-            };
-            let kind = types.named(words).filter(|(_, length)| *length == words.len());
-            types.defined.insert(name.text, kind.map(|(kind, _)| kind));
+            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+            match token.text {
+                "typedef" => next = at + 1 + types.define(before, after, depth > 0),
+                // What a `typedef` names.
+                _ if at < next => {}
+                "enum" => types.enumerate(after),
+                name if types.is_declared(name, before, after) => {
+                    types.defined.insert(name, None);
+                }
+                _ => {}
+            }
         }
         types
+    }
+
+    /// Enters what a `typedef` defines, and returns how many tokens it has. Only a type with one name at the outermost level has
+    /// a known meaning.
+    fn define(
+        &mut self,
+        before: Option<&Token<'a>>,
+        after: &[Token<'a>],
+        is_inside: bool,
+    ) -> usize {
+        let starts = before
+            .is_none_or(|before| before.kind != TokenKind::Word || before.text == "__extension__");
+        let (mut depth, mut end) = (0usize, MAX_TYPEDEF.min(after.len()));
+        let mut own: Vec<&Token<'a>> = Vec::new();
+        for (at, token) in after.iter().enumerate().take(MAX_TYPEDEF) {
+            depth -= usize::from(token.is('}') && depth > 0);
+            match token.kind {
+                _ if depth > 0 => {}
+                TokenKind::Mark(';') => {
+                    end = at;
+                    break;
+                }
+                TokenKind::LineEnd => {}
+                _ => own.push(token),
+            }
+            depth += usize::from(token.is('{'));
+        }
+        let is_whole = after.get(end).is_some_and(|end| end.is(';'));
+        let plain = own.split_last().filter(|(name, words)| {
+            let is_word = |token: &&Token<'_>| token.kind == TokenKind::Word;
+            is_whole
+                && starts
+                && !is_inside
+                && is_word(name)
+                && !KEYWORDS.contains(&name.text)
+                && words.len() <= MAX_WORDS
+                && words.iter().all(is_word)
+        });
+        if let Some((name, words)) = plain {
+            let words: Vec<Token<'a>> = words.iter().map(|word| **word).collect();
+            let kind = self.named(&words).filter(|(_, length)| *length == words.len());
+            let kind = kind.map(|(kind, _)| kind);
+            let known = self.defined.entry(name.text).or_insert(kind);
+            if *known != kind {
+                *known = None;
+            }
+            return end;
+        }
+        // `typedef int (*name)(int);`, or after the members of a structure: the types before the name keep their meaning.
+        let function = own.windows(4).find(|tokens| {
+            matches!(tokens, [open, star, name, close] if open.is('(') && star.is('*')
+                && name.kind == TokenKind::Word && close.is(')'))
+        });
+        let names = match (function, own.iter().position(|token| token.is('}'))) {
+            (Some([_, _, name, _]), _) => vec![*name],
+            (_, Some(brace)) => own.split_off(brace),
+            _ => own,
+        };
+        let words = names.iter().filter(|token| token.kind == TokenKind::Word);
+        for word in words.filter(|word| !KEYWORDS.contains(&word.text)) {
+            self.defined.insert(word.text, None);
+        }
+        end
+    }
+
+    /// Enumerators are no types.
+    fn enumerate(&mut self, after: &[Token<'a>]) {
+        let Some(open) = after.iter().take(4).position(|token| token.is('{')) else { return };
+        let inside = after.get(open + 1..).unwrap_or_default();
+        let mut before: Option<&Token<'a>> = None;
+        for token in inside.iter().take_while(|token| !token.is('}')) {
+            let is_name = before.is_none_or(|before| before.is(','));
+            if is_name && self.single(token.text).is_some() {
+                self.defined.insert(token.text, None);
+            }
+            if token.kind != TokenKind::LineEnd {
+                before = Some(token);
+            }
+        }
+    }
+
+    /// Whether the name of a type is declared here as something else: `int u32;`, `unsigned u32(int x)`, `u32 = 1`.
+    fn is_declared(&self, name: &str, before: Option<&Token<'_>>, after: &[Token<'_>]) -> bool {
+        let follows = |marks: &[char]| {
+            after.first().is_some_and(|next| marks.iter().any(|mark| next.is(*mark)))
+        };
+        if KEYWORDS.contains(&name) || !follows(&['=', ';', ',', ')', '[', '(']) {
+            return false;
+        }
+        let is_type = |token: &Token<'_>| {
+            !matches!(token.text, "const" | "volatile")
+                && token.kind == TokenKind::Word
+                && self.is_word(token.text)
+        };
+        self.single(name).is_some() && (follows(&['=']) || before.is_some_and(is_type))
     }
 
     /// The type whose name begins here, and the number of words of its name.
@@ -105,6 +208,13 @@ impl<'a> Types<'a> {
 const KEYWORDS: &[&str] =
     &["char", "short", "int", "long", "signed", "unsigned", "const", "volatile"];
 
+/// Types of Rust and Go, whose names mean in C what the text says.
+const NOT_OF_C: &[&str] = &[
+    "i8", "i16", "i32", "i64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+    "uint64", "c_int", "c_uint", "c_short", "c_ushort", "c_uchar", "c_long", "c_ulong", "usize",
+    "isize",
+];
+
 /// A type with one name, which headers or the language define.
 pub(super) fn untyped(word: &str, language: Language, model: Model) -> Option<Type> {
     let fixed = |bits: u8, is_signed| {
@@ -122,6 +232,7 @@ pub(super) fn untyped(word: &str, language: Language, model: Model) -> Option<Ty
         _ => fixed(32, is_signed),
     };
     match (word, language) {
+        (word, Language::C) if NOT_OF_C.contains(&word) => None,
         ("u8" | "__u8" | "uint8_t" | "u_int8_t" | "uint8" | "u_char", _) => fixed(8, false),
         ("u16" | "__u16" | "uint16_t" | "u_int16_t" | "uint16" | "u_short" | "ushort", _) => {
             fixed(16, false)
