@@ -204,6 +204,8 @@ export class Callgate {
   subset(a: Source, b: Source, options?: Comparing): Warned & {
     subset: boolean;
     arguments: "filter" | "kernel";
+    /** What B denies and allows, though the kernel reads both as the same: why A counts as a subset. */
+    ignored_bits: { denied: Call; allowed: Call | null } | null;
     more: boolean;
     witnesses: Difference[];
   };

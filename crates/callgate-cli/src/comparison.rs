@@ -215,8 +215,8 @@ impl ComparisonArgs {
         }
     }
 
-    /// Prints the differences, in JSON with whether there are none, each with its key; in other formats with a remark. Returns
-    /// the exit status.
+    /// Prints the differences, in JSON with whether there are none, each with its key. Returns the exit
+    /// status.
     pub(crate) fn print(
         &self,
         filters: [&Stack; 2],
@@ -224,7 +224,7 @@ impl ComparisonArgs {
         (none_key, is_none): (&'static str, bool),
         (key, all): (&'static str, Vec<Difference>),
         titles: Titles,
-        remark: Option<String>,
+        Remarks { remark, fields: more }: Remarks,
     ) -> Result<u8> {
         let is_text = self.format == TextFormat::Text;
         let narrowed = self.narrowed(filters).filter(|_| is_text && !self.all);
@@ -251,6 +251,7 @@ impl ComparisonArgs {
             TextFormat::Json => {
                 let arguments = functions.arguments.name();
                 let mut fields = vec![(none_key, is_none.into()), ("arguments", arguments.into())];
+                fields.extend(more);
                 fields.extend(differences.fields(key, &compared));
                 format!("{}\n", Json::Object(fields))
             }
@@ -266,6 +267,15 @@ impl ComparisonArgs {
         output::print(&text)?;
         Ok(u8::from(!is_none))
     }
+}
+
+/// What is said beside differences.
+#[derive(Default)]
+pub(crate) struct Remarks {
+    /// In text and Markdown.
+    pub(crate) remark: Option<String>,
+    /// In JSON.
+    pub(crate) fields: Vec<(&'static str, Json)>,
 }
 
 /// A filter that was read for some ABIs only, and a program, which may cover others.

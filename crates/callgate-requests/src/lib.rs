@@ -75,6 +75,7 @@ mod answer;
 mod arch;
 pub mod differences;
 pub mod explanation;
+pub mod ignored;
 pub mod json;
 pub mod lint;
 mod operations;

@@ -5,7 +5,7 @@ use callgate::codegen::{Weights, query};
 use callgate::compile::{self, Compiled, CompiledTemplate, Options, Stats};
 use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostic;
-use callgate::diagram::{Budget, Func, Store};
+use callgate::diagram::{Budget, DiagramError, Func, Store};
 use callgate::optimize::{self, Figures, Optimized, Unchanged};
 use callgate::sets::Arguments;
 use callgate::stack::Merged;
@@ -13,6 +13,7 @@ use callgate::{Arch, Endian, explain, sets};
 
 use crate::differences::{self, Differences};
 use crate::explanation::{explanation, keep_only};
+use crate::ignored::IgnoredBits;
 use crate::json::Json;
 use crate::lint;
 use crate::recording::recording;
@@ -41,17 +42,28 @@ pub fn run(request: &Request, warnings: &mut Messages) -> Result<Json, Messages>
             let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
             let same = ("same", compared.a == compared.b);
             let roots = [compared.a, compared.b];
-            Ok(compared.list(same, ("differences", all), roots, request.machine, *max))
+            Ok(compared.list(same, [], ("differences", all), roots, request.machine, *max))
         }
         Operation::Subset { filters, max, arguments } => {
-            let mut compared = Compared::new(filters, *arguments, warnings)?;
-            let Compared { store, a, b, .. } = &mut compared;
-            let all = sets::not_in_func(store, *a, *b, usize::MAX);
-            let all = all.map_err(|error| failed("a", error.to_string(), ""))?;
-            let subset = ("subset", all.is_empty());
+            let bits = arguments.unwrap_or(Arguments::Kernel);
+            let mut compared = Compared::new(filters, bits, warnings)?;
             // Conditions are those that the filters have.
-            let roots = compared.whole;
-            Ok(compared.list(subset, ("witnesses", all), roots, request.machine, *max))
+            let Compared { store, a, b, whole: roots, .. } = &mut compared;
+            let exceeded = |error: DiagramError| failed("a", error.to_string(), "");
+            let all = sets::not_in_func(store, *a, *b, usize::MAX).map_err(exceeded)?;
+            let ignored = match all.is_empty() && bits == Arguments::Kernel {
+                true => IgnoredBits::find(store, *roots).map_err(exceeded)?,
+                false => None,
+            };
+            if let (Some(ignored), None) = (&ignored, arguments) {
+                let names = filters.each_ref().map(|source| source.name.as_str());
+                let advice = "`arguments`: `filter` compares all bits";
+                warnings.push(Message::about(names[0], ignored.warning(names, advice)));
+            }
+            let ignored = [(IgnoredBits::KEY, ignored.map(|one| one.json()).into())];
+            let subset = ("subset", all.is_empty());
+            let roots = *roots;
+            Ok(compared.list(subset, ignored, ("witnesses", all), roots, request.machine, *max))
         }
         Operation::Simulate { source, compiling, call } => {
             simulate(source, compiling, call, request.machine, warnings)
@@ -273,10 +285,11 @@ impl Compared {
         Ok(Compared { store, a, b, arguments, whole })
     }
 
-    /// Whether there are no differences, and the differences, each with its key.
+    /// Whether there are no differences, more fields, and the differences, each with its key.
     fn list(
         &self,
         (none_key, is_none): (&'static str, bool),
+        more: impl IntoIterator<Item = (&'static str, Json)>,
         (key, all): (&'static str, Vec<query::Difference>),
         roots: [Func; 2],
         machine: Arch,
@@ -286,6 +299,7 @@ impl Compared {
         let compared = differences::Compared::new(&self.store, roots, &differences);
         let mut fields =
             vec![(none_key, is_none.into()), ("arguments", self.arguments.name().into())];
+        fields.extend(more);
         fields.extend(differences.fields(key, &compared));
         Json::Object(fields)
     }

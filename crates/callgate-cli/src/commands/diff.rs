@@ -3,7 +3,7 @@
 use callgate::codegen::query;
 use callgate::sets::Arguments;
 
-use crate::comparison::ComparisonArgs;
+use crate::comparison::{ComparisonArgs, Remarks};
 use crate::differences::Titles;
 use crate::report::{Failure, Result};
 use crate::smt2::Smt2Option;
@@ -73,5 +73,6 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     };
     let (same, differences) = (("same", is_same), ("differences", all));
     let remark = remark.map(str::to_owned);
-    args.comparison.print([&a, &b], &functions, same, differences, Titles::Changes, remark)
+    let remarks = Remarks { remark, ..Remarks::default() };
+    args.comparison.print([&a, &b], &functions, same, differences, Titles::Changes, remarks)
 }

@@ -2,9 +2,9 @@
 
 use callgate::diagram::DiagramError;
 use callgate::sets::{self, Arguments};
-use callgate_requests::syscall;
+use callgate_requests::ignored::IgnoredBits;
 
-use crate::comparison::{ComparisonArgs, Functions};
+use crate::comparison::{ComparisonArgs, Functions, Remarks};
 use crate::differences::Titles;
 use crate::report::{self, Failure, Result};
 
@@ -16,7 +16,8 @@ strict to loose, the kernel's order of actions is KILL_PROCESS, KILL_THREAD,
 TRAP, ERRNO, USER_NOTIF, TRACE, LOG, ALLOW; error numbers and other data do not
 count. If A is a subset, prints nothing; otherwise, prints the syscalls that are
 looser, each with an example. Lines with - are from A, lines with + from B. In
-JSON, they are as in `callgate diff`, under witnesses.
+JSON, they are as in `callgate diff`, under witnesses; ignored_bits has a
+syscall that B denies and an equal one that B allows, or null.
 
 The kernel reads only 32 bits of an int, such as the family of socket(2), and
 filters see 64. So two syscalls may be one for the kernel. By default, A is a
@@ -46,27 +47,24 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<u8> {
     let Functions { store, a: of_a, b: of_b, .. } = &mut functions;
     let all = sets::not_in_func(store, *of_a, *of_b, usize::MAX).map_err(failed)?;
     let arguments = functions.arguments();
-    if all.is_empty() && arguments == Arguments::Kernel && !args.comparison.gives_arguments() {
-        let [whole_a, whole_b] = functions.whole();
-        let ignored = sets::not_in_func(&mut functions.store, whole_a, whole_b, 1);
-        if let Some(first) = ignored.map_err(failed)?.first() {
-            let call = syscall::show(syscall::arch_of(&first.data), &first.data);
-            report::warn_about(
-                &a.name,
-                format!(
-                    "this filter also allows syscalls such as {call}, whose arguments differ only in bits that the kernel \
-                     ignores"
-                ),
-                "it is a subset as the kernel reads arguments; --arguments filter compares all bits",
-            );
+    let ignored = match all.is_empty() && arguments == Arguments::Kernel {
+        true => {
+            let whole = functions.whole();
+            IgnoredBits::find(&mut functions.store, whole).map_err(failed)?
         }
+        false => None,
+    };
+    if let Some(ignored) = ignored.as_ref().filter(|_| !args.comparison.gives_arguments()) {
+        let advice = "--arguments filter compares all bits";
+        report::warn_all(&a.name, &[ignored.warning([&a.name, &b.name], advice)]);
     }
+    let fields = vec![(IgnoredBits::KEY, ignored.map(|one| one.json()).into())];
     let remark = match arguments {
         Arguments::Kernel => "arguments are compared as the kernel reads them (--arguments kernel)",
         Arguments::Filter => "arguments are compared as the filters see them (--arguments filter)",
     };
     let is_subset = ("subset", all.is_empty());
     let witnesses = ("witnesses", all);
-    let remark = Some(remark.to_owned());
-    args.comparison.print([&a, &b], &functions, is_subset, witnesses, Titles::Excess, remark)
+    let remarks = Remarks { remark: Some(remark.to_owned()), fields };
+    args.comparison.print([&a, &b], &functions, is_subset, witnesses, Titles::Excess, remarks)
 }

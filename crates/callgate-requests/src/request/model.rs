@@ -24,7 +24,7 @@ pub enum Operation {
     Merge { sources: Vec<SourceText>, compiling: Compiling },
     Explain { source: SourceText, syscalls: Vec<String> },
     Diff { filters: [SourceText; 2], max: Option<u32>, arguments: Arguments },
-    Subset { filters: [SourceText; 2], max: Option<u32>, arguments: Arguments },
+    Subset { filters: [SourceText; 2], max: Option<u32>, arguments: Option<Arguments> },
     Simulate { source: SourceText, compiling: Compiling, call: Call },
     Lint { source: SourceText, choice: Choice },
     Recording(Recorded),

@@ -148,10 +148,7 @@ fn operation(
                     let arguments = arguments.unwrap_or(Arguments::Filter);
                     Operation::Diff { filters, max, arguments }
                 }
-                _ => {
-                    let arguments = arguments.unwrap_or(Arguments::Kernel);
-                    Operation::Subset { filters, max, arguments }
-                }
+                _ => Operation::Subset { filters, max, arguments },
             }
         }
         Kind::Simulate => Operation::Simulate {

@@ -11,9 +11,10 @@
 
 use rustc_hash::FxHashMap;
 
-use callgate_bpf::data::Word;
+use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
+use callgate_codegen::query::permitted;
 use callgate_proof::diagram::{DiagramError, Func, Split, Store};
 
 /// Which bits of arguments count in a comparison.
@@ -86,6 +87,26 @@ pub fn as_the_kernel_reads(store: &mut Store, func: Func) -> Result<Func, Diagra
         }
     }
     Ok(result)
+}
+
+/// A syscall that a function permits and that the kernel reads as this one; itself if the function permits it.
+pub fn permitted_alike(store: &Store, func: Func, data: &SeccompData) -> Option<SeccompData> {
+    let is_ignored = |half: Word| {
+        let index = (0..6).find(|index| Word::arg_high(*index) == Some(half));
+        let mut arches = Arch::with_token(data.arch);
+        arches.any(|arch| {
+            if !arch.has_wide_registers() {
+                return index.is_some();
+            }
+            let Some(name) = arch.syscall_name(data.nr) else { return false };
+            index
+                .and_then(|index| arch.argument_at(name, index.into()).ok())
+                .is_some_and(|argument| argument.bits == Some(32))
+        })
+    };
+    let kept = Word::all().filter(|word| !is_ignored(*word));
+    let alike = kept.fold(func, |func, word| store.follow(func, word, data.word(word)));
+    permitted(store, alike, *data)
 }
 
 /// A bit for each argument.

@@ -30,7 +30,7 @@ mod operation;
 #[cfg(test)]
 mod tests;
 
-pub use arguments::{Arguments, as_the_kernel_reads};
+pub use arguments::{Arguments, as_the_kernel_reads, permitted_alike};
 pub use compare::{not_in, not_in_func, permitted};
 pub use error::SetError;
 pub use expression::Expression;
