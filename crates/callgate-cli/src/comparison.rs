@@ -260,7 +260,8 @@ impl ComparisonArgs {
             }
             TextFormat::Text if is_none => String::new(),
             TextFormat::Text => {
-                let shown = Shown { context: self.context, all: self.all || self.max.is_some() };
+                let all = self.all || self.max.is_some();
+                let shown = Shown { context: self.context, titles, all };
                 differences::text(&differences, &names, &compared, shown, &remarks)
             }
         };

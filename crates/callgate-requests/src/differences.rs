@@ -1,26 +1,32 @@
 //! Syscalls for which two filters differ, and what both do with them, as JSON.
 
+use std::cmp::Reverse;
+
 use callgate::codegen::query::Difference;
 use callgate::diagram::{Func, Store};
 use callgate::explain::{self, Explanation, Group, Outcome};
 use callgate::policy::SyscallSet;
+use callgate::purposes::{Severity, danger};
 use callgate::{Arch, Verdict, Word};
 
 use crate::explanation::{outcome_json, verdict_fields};
 use crate::json::Json;
 use crate::syscall;
 
-/// Differences of two filters, those of one architecture first.
+/// Differences of two filters, those of one architecture first, and of these what is most dangerous.
 pub struct Differences {
     list: Vec<Difference>,
     more: usize,
 }
 
 impl Differences {
-    /// At most this many of all differences, those of the machine's architecture first.
+    /// At most this many of all differences: first those of the machine's architecture, and of these those in which one
+    /// filter permits what is most dangerous, so that a limit does not hide them.
     pub fn new(mut all: Vec<Difference>, machine: Option<Arch>, max: Option<u32>) -> Differences {
         let token = machine.map(Arch::token);
-        all.sort_by_key(|difference| Some(difference.data.arch) != token);
+        all.sort_by_cached_key(|difference| {
+            (Some(difference.data.arch) != token, Reverse(severity(difference)))
+        });
         let most = max.map_or(usize::MAX, |max| max as usize);
         let more = all.len().saturating_sub(most);
         all.truncate(most);
@@ -42,6 +48,16 @@ impl Differences {
         let all = self.list.iter().map(|difference| json(difference, compared));
         [("more", (self.more > 0).into()), (key, Json::array(all))]
     }
+}
+
+/// How dangerous the worst of the syscalls is that one of the filters permits and the other one does not.
+fn severity(difference: &Difference) -> Option<Severity> {
+    if difference.left.permits() == difference.right.permits() {
+        return None;
+    }
+    let named = Arch::with_token(difference.data.arch).flat_map(Arch::syscalls);
+    let alike = named.filter(|(nr, _)| difference.syscalls.contains(*nr));
+    alike.filter_map(|(_, name)| danger(name)).map(|danger| danger.severity).max()
 }
 
 /// Two filters that are compared.

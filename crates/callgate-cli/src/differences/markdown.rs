@@ -2,25 +2,15 @@
 
 use std::fmt::Write;
 
+use callgate::Verdict;
 use callgate::codegen::query::Difference;
-use callgate::purposes::danger;
 use callgate::syscalls::list_syscalls;
-use callgate::{Arch, Verdict};
 
-use super::shared::{by_abi, conditions};
+use super::shared::{Change, Titles, by_abi, conditions, dangers};
 use crate::markdown::{code, codes, plain, styled_code};
 use crate::text::counted;
 use callgate_requests::differences::{Compared, Differences, Side};
 use callgate_requests::syscall;
-
-/// What the differences are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Titles {
-    /// Changes from A to B.
-    Changes,
-    /// What A allows and B does not.
-    Excess,
-}
 
 /// The most names of further syscalls in a line; more can be opened.
 const MAX_NAMES: usize = 12;
@@ -88,28 +78,6 @@ pub(crate) fn markdown(
     text
 }
 
-/// How B changes what A allows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    More,
-    Less,
-    /// More for some arguments, less for others.
-    Both,
-    /// A denied syscall gets another verdict.
-    Other,
-}
-
-impl Change {
-    fn of(gains: [bool; 2]) -> Change {
-        match gains {
-            [false, true] => Change::More,
-            [true, false] => Change::Less,
-            [true, true] => Change::Both,
-            [false, false] => Change::Other,
-        }
-    }
-}
-
 fn group(
     text: &mut String,
     difference: &Difference,
@@ -152,36 +120,7 @@ fn group(
             }
         }
     }
-    let granted = match (titles, change) {
-        (Titles::Excess, _) => Some(Side::A),
-        (Titles::Changes, Change::More | Change::Both) => Some(Side::B),
-        (Titles::Changes, Change::Less | Change::Other) => None,
-    };
-    if let (Some(arch), Some(side)) = (arch, granted) {
-        for (reason, names) in dangers(arch, difference, side, compared) {
-            let _ = writeln!(text, "  - dangerous: {}: {reason}", codes(names));
-        }
+    for (reason, names) in dangers(difference, titles, change, compared) {
+        let _ = writeln!(text, "  - dangerous: {}: {reason}", codes(names));
     }
-}
-
-/// The dangerous syscalls of a group that a filter allows, and the other one does not or with fewer arguments, by reason.
-fn dangers(
-    arch: Arch,
-    difference: &Difference,
-    side: Side,
-    compared: &Compared<'_>,
-) -> Vec<(&'static str, Vec<&'static str>)> {
-    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (nr, name) in arch.syscalls().filter(|(nr, _)| difference.syscalls.contains(*nr)) {
-        let Some(danger) = danger(name) else { continue };
-        let is_new = danger.values.is_empty() || !compared.is_dangerous(side.other(), arch, nr);
-        if !is_new || !compared.is_dangerous(side, arch, nr) {
-            continue;
-        }
-        match found.iter_mut().find(|(reason, _)| *reason == danger.reason) {
-            Some((_, names)) => names.push(name),
-            None => found.push((danger.reason, vec![name])),
-        }
-    }
-    found
 }

@@ -4,5 +4,6 @@ mod markdown;
 mod shared;
 mod text;
 
-pub(crate) use markdown::{Titles, markdown};
+pub(crate) use markdown::markdown;
+pub(crate) use shared::Titles;
 pub(crate) use text::{Shown, text};

@@ -3,10 +3,43 @@
 use callgate::Arch;
 use callgate::codegen::query::Difference;
 use callgate::explain::Outcome;
+use callgate::purposes::danger;
 use callgate::syscalls::{SyscallSet, X32_SYSCALL_BIT};
 
 use crate::outcome::{self, argument_names};
 use callgate_requests::differences::{Compared, Side};
+use callgate_requests::syscall;
+
+/// What the differences are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Titles {
+    /// Changes from A to B.
+    Changes,
+    /// What A allows and B does not.
+    Excess,
+}
+
+/// How B changes what A allows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    More,
+    Less,
+    /// More for some arguments, less for others.
+    Both,
+    /// A denied syscall gets another verdict.
+    Other,
+}
+
+impl Change {
+    pub(super) fn of(gains: [bool; 2]) -> Change {
+        match gains {
+            [false, true] => Change::More,
+            [true, false] => Change::Less,
+            [true, true] => Change::Both,
+            [false, false] => Change::Other,
+        }
+    }
+}
 
 /// The syscalls of a group by their ABI, that of the example first: x86-64 and x32 have one arch token, and the same
 /// names.
@@ -42,4 +75,34 @@ pub(super) fn conditions(
     let named: Vec<(u32, &str)> =
         arch.syscalls().filter(|(nr, _)| group.syscalls.contains(*nr)).collect();
     Some(outcome::lines(outcome, arch, argument_names(&named, arch)).join("; "))
+}
+
+/// The dangerous syscalls of a group that one filter grants, and the other one does not or with fewer arguments, by reason.
+pub(super) fn dangers(
+    difference: &Difference,
+    titles: Titles,
+    change: Change,
+    compared: &Compared<'_>,
+) -> Vec<(&'static str, Vec<&'static str>)> {
+    let granted = match (titles, change) {
+        (Titles::Excess, _) => Some(Side::A),
+        (Titles::Changes, Change::More | Change::Both) => Some(Side::B),
+        (Titles::Changes, Change::Less | Change::Other) => None,
+    };
+    let (Some(arch), Some(side)) = (syscall::arch_of(&difference.data), granted) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (nr, name) in arch.syscalls().filter(|(nr, _)| difference.syscalls.contains(*nr)) {
+        let Some(danger) = danger(name) else { continue };
+        let is_new = danger.values.is_empty() || !compared.is_dangerous(side.other(), arch, nr);
+        if !is_new || !compared.is_dangerous(side, arch, nr) {
+            continue;
+        }
+        match found.iter_mut().find(|(reason, _)| *reason == danger.reason) {
+            Some((_, names)) => names.push(name),
+            None => found.push((danger.reason, vec![name])),
+        }
+    }
+    found
 }

@@ -6,7 +6,7 @@ use callgate::Arch;
 use callgate::codegen::query::Difference;
 use callgate::syscalls::list_syscalls;
 
-use super::shared::{by_abi, conditions};
+use super::shared::{Change, Titles, by_abi, conditions, dangers};
 use crate::outcome::{self, argument_names};
 use crate::output::wrap;
 use crate::text::{counted, printable};
@@ -21,6 +21,8 @@ const MAX_NAMES: usize = 24;
 pub(crate) struct Shown {
     /// The number of syscalls before and after each difference for which the filters do not differ.
     pub(crate) context: u32,
+    /// What the differences are.
+    pub(crate) titles: Titles,
     /// Whether lists of names are complete.
     pub(crate) all: bool,
 }
@@ -66,6 +68,11 @@ fn group(text: &mut String, difference: &Difference, compared: &Compared<'_>, sh
             let _ = write!(text, "    {title}:");
             wrap(text, &format!(" {others}"), title.len() + 5, 6);
         }
+    }
+    let change = Change::of(compared.gains(difference));
+    for (reason, names) in dangers(difference, shown.titles, change, compared) {
+        text.push_str("    dangerous:");
+        wrap(text, &format!(" {}: {reason}", names.join(", ")), 14, 6);
     }
     let [before, after] = arch.map_or_else(Default::default, |arch| {
         neighbours(compared, arch, data.nr, shown.context as usize)
