@@ -175,6 +175,8 @@ const CASES: &[Case] = &[
     ("push_of_a_function_address_in_memory", "bf27000000e80c000000488d050500000050ff3424f489f80f05c3", &[39], 1),
     // mov $39,%edi; call 1f; push $0; push $0; lea 1f(%rip),%rax; push %rax; movups 8(%rsp),%xmm0; pop %rcx; hlt; 1: mov %edi,%eax; syscall; ret
     ("vector_copy_of_another_slot", "bf27000000e8130000006a006a00488d0508000000500f1044240859f489f80f05c3", &[39], 0),
+    // call 2f; hlt; nop; nop; 1: mov %edi,%eax; syscall; ret; nop; 2: mov $39,%edi; call 1b; mov $60,%eax; syscall
+    ("padding_after_a_call_that_does_not_return", "e809000000f4909089f80f05c390bf27000000e8f0ffffffb83c0000000f05", &[39, 60], 0),
 ];
 
 #[test]
