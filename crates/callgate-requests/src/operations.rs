@@ -18,7 +18,9 @@ use crate::json::Json;
 use crate::lint;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
-use crate::source::{Filter, FilterContent as Content, Message, Messages, SourceText, Stack, read};
+use crate::source::{
+    Filter, FilterContent as Content, Message, Messages, SourceText, Stack, read, socket_filter,
+};
 use crate::syscall;
 use crate::template::variables_json;
 
@@ -312,7 +314,8 @@ fn simulate(
     machine: Arch,
     warnings: &mut Messages,
 ) -> Result<Json, Messages> {
-    let stack = read(source, warnings)?;
+    let socket = |errors| socket_filter(source).map_or(errors, |error| vec![error]);
+    let stack = read(source, warnings).map_err(socket)?;
     let arch = call.arch_among(&stack.arches(), machine);
     let data =
         call.data(arch).map_err(|error| vec![Message { source: None, diagnostic: error }])?;

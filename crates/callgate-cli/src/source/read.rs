@@ -5,7 +5,9 @@ use callgate::bpf::{LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::diagnostic::Diagnostic;
 use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
-use callgate_requests::source::{Listing, ListingReading, ProgramForm, SourceFormat, from_linux3};
+use callgate_requests::source::{
+    Listing, ListingReading, ProgramForm, SOCKET_FILTER, SourceFormat, from_linux3,
+};
 
 use super::android::read_list;
 use super::base::bases_of;
@@ -65,11 +67,7 @@ pub(super) fn read_filter(
             let filter = Filter::of_program(place.name(), program, endian, options)?;
             Ok(filter.with_warnings(warnings, options))
         }
-        SourceFormat::Socket => Err(Failure::about(
-            place.name(),
-            "this is a socket filter, which takes packets, not syscalls",
-        )
-        .help(SOCKET_HELP)),
+        SourceFormat::Socket => Err(Failure::about(place.name(), SOCKET_FILTER).help(SOCKET_HELP)),
     }
 }
 

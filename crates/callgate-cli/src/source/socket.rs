@@ -5,7 +5,7 @@
 //! could be either are seccomp filters by default.
 
 use callgate::bpf::SocketProgram;
-use callgate_requests::source::{ProgramForm, SourceFormat};
+use callgate_requests::source::{ProgramForm, SourceFormat, is_not_seccomp};
 
 use super::detect::{detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
@@ -164,7 +164,7 @@ impl Source {
         match read_filter(place, SourceFormat::Program(form), bytes.clone(), options) {
             Ok(filter) => Ok(AnyFilter::Syscalls(filter)),
             Err(failure) => match socket(bytes.clone()) {
-                Ok(filter) if filter.is_not_seccomp() => Ok(AnyFilter::Packets(filter)),
+                Ok(filter) if is_not_seccomp(&filter.program) => Ok(AnyFilter::Packets(filter)),
                 _ if format.is_none() => {
                     let failure = explain_detected(failure, SourceFormat::Program(form), &bytes);
                     Err(explain_input(failure, place, &bytes, options))
@@ -172,12 +172,5 @@ impl Source {
                 _ => Err(failure),
             },
         }
-    }
-}
-
-impl SocketFilter {
-    /// Whether it contains instructions that a seccomp filter may not use.
-    fn is_not_seccomp(&self) -> bool {
-        self.program.iter().any(|insn| !insn.op.in_seccomp())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::bpf::template::values_by_name;
-use callgate::bpf::{LongProgram, RawInsn};
+use callgate::bpf::{LongProgram, RawInsn, SocketProgram};
 use callgate::counts::weights_of_frequencies;
 use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, FileMessage, UnitText};
@@ -22,7 +22,7 @@ use super::options::Reading;
 use super::recognize::{explained, of_no_format};
 use super::unit::{UNIT_HEADER, suffix_of_unit, without_processes};
 use super::variables::values_of;
-use super::violations::violations;
+use super::violations::{SOCKET_FILTER, is_not_seccomp, violations};
 use crate::value::Value;
 
 /// A source before it is read.
@@ -253,10 +253,7 @@ fn in_format(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) ->
                 .help("give them as `insns` or `hex`, or give the `format` of the text")));
         }
         SourceFormat::Socket => {
-            return Err(one(Diagnostic::error(
-                None,
-                "this is a socket filter, which takes packets, not syscalls",
-            )));
+            return Err(one(Diagnostic::error(None, SOCKET_FILTER)));
         }
     };
     warnings.extend(profile.warnings.iter().cloned());
@@ -414,6 +411,13 @@ fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) ->
 
 /// A program as text.
 fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
+    let Listing { insns, endian, warnings: own } = listing(source, text)?;
+    warnings.extend(own);
+    let program = LongProgram::from_raw(&insns).map_err(|error| violations(&error))?;
+    Ok(of_program(source, program, endian))
+}
+
+fn listing(source: &SourceText, text: &str) -> Read<Listing> {
     let reading = &source.reading;
     let listing = ListingReading {
         endian: reading.of_program().map_err(|error| vec![error])?,
@@ -424,10 +428,29 @@ fn of_listing(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -
         machine: Some(reading.machine),
         definitions: reading.definitions.clone(),
     };
-    let Listing { insns, endian, warnings: own } = listing.read(text)?;
-    warnings.extend(own);
-    let program = LongProgram::from_raw(&insns).map_err(|error| violations(&error))?;
-    Ok(of_program(source, program, endian))
+    listing.read(text)
+}
+
+/// The message about a source that could not be read as a filter, if it is a socket filter.
+pub(crate) fn socket_filter(source: &SourceText) -> Option<Message> {
+    let insns = match &source.content {
+        Content::Text(text) => {
+            let is_listing =
+                source.format_of(text) == Format::Source(SourceFormat::Program(ProgramForm::Text));
+            listing(source, text).ok().filter(|_| is_listing)?.insns
+        }
+        Content::Insns(insns) => insns.clone(),
+        Content::Bytes(bytes) => {
+            let endian = source.reading.of_program().ok()?;
+            let (insns, rest) = bytes.as_chunks();
+            let insns = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian));
+            rest.is_empty().then(|| insns.collect())?
+        }
+        Content::Preset(_) => return None,
+    };
+    let program = SocketProgram::from_raw(&insns).ok()?;
+    is_not_seccomp(&program)
+        .then(|| Message::about(&source.name, Diagnostic::error(None, SOCKET_FILTER)))
 }
 
 fn of_program(source: &SourceText, program: LongProgram, endian: Endian) -> Filter {

@@ -1,7 +1,15 @@
 //! Messages about programs that the kernel would refuse.
 
-use callgate::bpf::ProgramError;
+use callgate::bpf::{ProgramError, SocketProgram};
 use callgate::diagnostic::Diagnostic;
+
+/// The message about a socket filter where a seccomp filter is needed.
+pub const SOCKET_FILTER: &str = "this is a socket filter, which takes packets, not syscalls";
+
+/// Whether a socket filter contains instructions that a seccomp filter may not use.
+pub fn is_not_seccomp(program: &SocketProgram) -> bool {
+    program.iter().any(|insn| !insn.op.in_seccomp())
+}
 
 /// The messages for a program that the kernel would refuse.
 pub fn violations(error: &ProgramError) -> Vec<Diagnostic> {

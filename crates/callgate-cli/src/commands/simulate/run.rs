@@ -5,6 +5,7 @@ use super::{packets, syscall};
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::{AnyFilter, Source};
+use callgate_requests::source::SOCKET_FILTER;
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
     answer(args, &mut output::print)?;
@@ -20,11 +21,8 @@ pub(crate) fn answer(
     let packets = args.subject.packets.are_given();
     match source.read_any(&args.subject)? {
         AnyFilter::Packets(filter) if packets => packets::answer(args, &filter, print),
-        AnyFilter::Packets(filter) => Err(Failure::about(
-            filter.name,
-            "this is a socket filter, which takes packets, not syscalls",
-        )
-        .help("give packets with --packet HEX or --packets FILE, and no SYSCALL")),
+        AnyFilter::Packets(filter) => Err(Failure::about(filter.name, SOCKET_FILTER)
+            .help("give packets with --packet HEX or --packets FILE, and no SYSCALL")),
         AnyFilter::Syscalls(filter) => match &args.call {
             Some(call) => print(&syscall::answer(args, &filter, call)?),
             None => Err(Failure::about(filter.name, "missing syscall")
