@@ -16,6 +16,9 @@ const COMPRESSED: &[(&[u8], &str)] = &[
     (b"BZh", "bzip2"),
 ];
 
+/// The first bytes of programs and libraries, which look like the raw instructions of a filter.
+const ELF: &[u8] = b"\x7fELF";
+
 /// Fails for inputs whose encoding is not read: compressed files, and text in UTF-16. No program begins like them.
 pub(super) fn check_encoding(place: &Place, bytes: &[u8]) -> Result<()> {
     let name = || match place {
@@ -58,7 +61,7 @@ pub(super) fn explain_input(
     options: &SourceOptions,
 ) -> Failure {
     // A message about the whole is not about its content.
-    if failure.line().is_none() {
+    if failure.line().is_none() && !bytes.starts_with(ELF) {
         return failure;
     }
     let machine = options.arch.first().copied().or_else(callgate::Arch::native);

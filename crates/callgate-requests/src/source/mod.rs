@@ -11,6 +11,7 @@ mod read;
 mod recognize;
 pub(crate) mod settings;
 mod unit;
+mod unread;
 mod variables;
 mod violations;
 

@@ -6,7 +6,9 @@ use callgate::diagnostic::Diagnostic;
 use callgate::formats::hidden_characters;
 use callgate::read::{ReadOptions, RecordingReader};
 
-/// What a text is that could not be read as a filter in the format that its content shows; `None` if that is not known.
+use super::unread::unread;
+
+/// What an input is that could not be read as a filter in the format that its content shows; `None` if that is not known.
 pub fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnostic> {
     let has = |key: &str| bytes.windows(key.len()).any(|part| part == key.as_bytes());
     if bytes.trim_ascii_start().starts_with(b"{") && has("\"program\"") && has("\"insns\"") {
@@ -14,6 +16,9 @@ pub fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnostic> {
         return Some(Diagnostic::error(None, message).help(
             "write the program with --emit bpf, or take it out: jq -r '..|.program?|arrays|length,(.[]|join(\" \"))'",
         ));
+    }
+    if let Some(error) = unread(bytes) {
+        return Some(error);
     }
     if machine.is_some_and(|arch| is_recording(bytes, arch)) {
         let message = "this is a recording of syscalls, not a filter";
