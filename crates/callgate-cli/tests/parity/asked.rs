@@ -35,7 +35,7 @@ impl Asked {
     /// What is asked about the input with this number: the semantics of each, and one of the rest in turns, so that the test
     /// takes less than a minute. The tables have 10, 11 or 15 inputs of a kind, so that each kind gets each question.
     pub(crate) fn of(number: usize, is_all: bool) -> Vec<Asked> {
-        let mut rest = vec![
+        let turns = [
             Asked::Lint,
             Asked::Compile,
             Asked::Simulate,
@@ -44,12 +44,14 @@ impl Asked {
             Asked::Subset,
             Asked::Recording,
         ];
-        if !is_all {
-            rest = vec![rest.swap_remove(number % rest.len())];
+        let mut asked = vec![Asked::Explain];
+        match is_all {
+            true => asked.extend(turns),
+            false => asked.push(turns[number % turns.len()]),
         }
-        rest.insert(0, Asked::Explain);
-        rest.dedup();
-        rest
+        asked.sort_unstable();
+        asked.dedup();
+        asked
     }
 
     pub(crate) fn name(self) -> &'static str {

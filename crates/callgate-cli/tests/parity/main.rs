@@ -3,7 +3,8 @@
 //! must the warnings and errors with their places; only what they advise differs, because it names options or settings.
 //!
 //! The inputs ([`inputs`]) are the files of `sessions/`, and tables of programs, presets and policies with damaged ones.
-//! `CALLGATE_PARITY=WORD cargo test -p callgate-cli --test parity` compares those whose title contains a word.
+//! `CALLGATE_PARITY=WORD cargo test -p callgate-cli --test parity` asks all questions about those whose title contains a word;
+//! with an empty word, about all inputs.
 
 mod asked;
 mod inputs;
