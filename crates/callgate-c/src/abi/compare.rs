@@ -103,7 +103,8 @@ pub unsafe extern "C" fn callgate_subset(
     json: *mut *mut Text,
     error: *mut *mut Error,
 ) -> c_int {
-    let operation = |filters, max| Operation::Subset { filters, max, arguments: Arguments::Kernel };
+    let operation =
+        |filters, max| Operation::Subset { filters, max, arguments: Some(Arguments::Kernel) };
     // SAFETY: the caller promises it.
     unsafe { compare(a, b, max, "subset", operation, subset, json, error) }
 }
