@@ -4,7 +4,7 @@ use callgate_bpf::verdict::Verdict;
 use callgate_formats::diagnostics::quote::shorten;
 
 use super::line::{Found, Parsed};
-use super::model::{Evidence, LoggedCall};
+use super::model::LoggedCall;
 use super::tally::Origin;
 use crate::logs::audit::{Record, Unreadable};
 use crate::logs::audit_fields::{fields, programs};
@@ -34,8 +34,12 @@ pub(super) fn record(line: &str) -> Option<Parsed<'_>> {
     }
     let program = programs(line, record.is_raw()).into_iter().flatten().next();
     let origin = if record.is_of_journal { Origin::Journal } else { Origin::Other };
-    let call = LoggedCall { syscall, args: [None; 6], evidence: Evidence::Filter };
-    Some(Parsed::Denial(Found { program, origin, verdict, ..Found::of(call) }))
+    // ABIs with wide registers have no kernels of 32 bits. x32 runs in compatibility mode, too.
+    let is_of_narrow_kernel =
+        !syscall.arch.has_wide_registers() && fields(line, "compat").last() == Some("0");
+    let call = LoggedCall { is_of_narrow_kernel, ..LoggedCall::denied(syscall) };
+    let process = fields(line, "pid").next().and_then(|pid| pid.parse().ok());
+    Some(Parsed::Denial(Found { program, origin, verdict, process, ..Found::of(call) }))
 }
 
 /// The verdict of a record, in hexadecimal or as `ausearch -i` prints it.

@@ -7,7 +7,7 @@ use callgate_bpf::verdict::Verdict;
 use super::model::LoggedCall;
 use super::tally::Origin;
 use super::tombstone::Tombstone;
-use crate::logs::markers::Reported;
+use crate::logs::markers::Marker;
 
 /// A line that may be about a denial.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) enum Parsed<'t> {
     /// A report whose syscall is not known, and why.
     Unread(String),
     /// A report of `SIGSYS` without the syscall, which another line may name; and why it is not read.
-    Signal(Reported, &'static str),
+    Signal(Marker),
     /// Another line.
     Nothing,
 }
@@ -36,11 +36,14 @@ pub(super) struct Found<'t> {
     pub(super) verdict: Option<Verdict>,
     /// Whether the line does not name the architecture.
     pub(super) is_arch_assumed: bool,
+    /// The number of the process, if the line has it.
+    pub(super) process: Option<u32>,
 }
 
 impl Found<'_> {
     /// A denied syscall without further facts.
     pub(super) fn of(call: LoggedCall) -> Found<'static> {
-        Found { call, program: None, origin: Origin::Other, verdict: None, is_arch_assumed: false }
+        let origin = Origin::Other;
+        Found { call, program: None, origin, verdict: None, is_arch_assumed: false, process: None }
     }
 }

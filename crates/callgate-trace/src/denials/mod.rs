@@ -21,6 +21,7 @@
 //! text may contain any bytes.
 
 mod audit;
+mod deaths;
 mod journal;
 mod line;
 mod model;

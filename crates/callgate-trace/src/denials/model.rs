@@ -33,6 +33,16 @@ pub struct LoggedCall {
     pub args: [Option<u64>; 6],
     /// Why it counts as a denial.
     pub evidence: Evidence,
+    /// Whether a 32-bit kernel wrote it (`compat=0`), and not a 64-bit one about a 32-bit program.
+    pub is_of_narrow_kernel: bool,
+}
+
+impl LoggedCall {
+    /// A syscall that a filter denied, about which nothing else is known.
+    pub(super) fn denied(syscall: SyscallId) -> LoggedCall {
+        let evidence = Evidence::Filter;
+        LoggedCall { syscall, args: [None; 6], evidence, is_of_narrow_kernel: false }
+    }
 }
 
 /// A distinct denial.

@@ -3,6 +3,7 @@
 use callgate_bpf::syscalls::Arch;
 use memchr::memmem::Finder;
 
+use super::deaths::{Death, Deaths, Denied};
 use super::line::{Found, Parsed};
 use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, Unread, UnreadLine, kept};
 use super::pieces::Pieces;
@@ -12,13 +13,14 @@ use super::tally::Tally;
 use super::tombstone::{self, Tombstone};
 use super::wrapped::{Joined, Wrapped};
 use super::{audit, journal, report, strace};
+use crate::logs::audit::WITHOUT_TYPE;
 use crate::logs::lines::MAX_LINE;
 use crate::logs::lost::{LostRecords, LostRecordsFinder};
-use crate::logs::markers::{MarkerFinder, Reported, is_other_record};
-use crate::logs::strace::{LogLine, SyscallLog};
+use crate::logs::markers::{KILLED, Marker, MarkerFinder, is_other_record};
+use crate::logs::strace::{LogLine, LoggedSyscall, SyscallLog};
 
 /// Every line that is read contains one of these or a marker, except those of strace.
-const MARKS: [&str; 3] = ["SECCOMP", "1326", "_syscall"];
+const MARKS: [&str; 4] = ["SECCOMP", "1326", "_syscall", WITHOUT_TYPE];
 
 /// Which arguments of a call matter, a bit for each; `None` if the call is not a denial of the filter.
 type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
@@ -45,6 +47,7 @@ pub struct DenialReader<'a> {
     markers: MarkerFinder,
     lost_finder: LostRecordsFinder,
     syscalls: SyscallLog,
+    deaths: Deaths,
     signals: PendingSignals,
     tombstone: Option<Tombstone>,
     begins_report: Finder<'static>,
@@ -73,6 +76,7 @@ impl<'a> DenialReader<'a> {
             markers: MarkerFinder::of_all(),
             lost_finder: LostRecordsFinder::default(),
             syscalls: SyscallLog::new(arch),
+            deaths: Deaths::default(),
             signals: PendingSignals::default(),
             tombstone: None,
             begins_report: Finder::new(Wrapped::START),
@@ -101,6 +105,8 @@ impl<'a> DenialReader<'a> {
             self.text(first, &text);
         }
         self.settle_tombstone();
+        let death = self.deaths.settled();
+        self.settle_death(death);
         self.settle_signals(u64::MAX);
         let (denials, lost) = self.tally.finish();
         let DenialReader { lines, logged, unread, is_recognized, assumed_arch, .. } = self;
@@ -158,19 +164,59 @@ impl<'a> DenialReader<'a> {
         match self.syscalls.line(text) {
             LogLine::Syscall(syscall) => {
                 self.is_recognized = true;
-                let parsed = strace::denial(&syscall).unwrap_or(Parsed::Nothing);
-                self.add(number, text, parsed);
+                self.syscall(number, text, &syscall);
             }
-            LogLine::End { by_sigsys } => {
+            LogLine::End { process, by_sigsys } => {
                 self.is_recognized = true;
                 if by_sigsys {
-                    let why =
-                        "strace shows that SIGSYS ended the process, but not for which syscall";
-                    self.add(number, text, Parsed::Signal(Reported::Signal, why));
+                    self.deaths.end(process, number, text);
+                } else {
+                    let death = self.deaths.other(process);
+                    self.settle_death(death);
                 }
             }
             LogLine::Part | LogLine::Notice => {}
-            LogLine::Other => self.other(number, text),
+            LogLine::Other => {
+                let death = self.deaths.settled();
+                self.settle_death(death);
+                self.other(number, text);
+            }
+        }
+    }
+
+    /// Reads a syscall of strace.
+    fn syscall(&mut self, number: u64, text: &str, syscall: &LoggedSyscall<'_>) {
+        let process = syscall.process;
+        let parsed = strace::denial(syscall).unwrap_or(Parsed::Nothing);
+        match parsed {
+            Parsed::Denial(found) if found.call.evidence == Evidence::NoReturn => {
+                self.settle_signals(number);
+                let call = found.call;
+                let is_counted = self.denial(number, found);
+                self.deaths.without_result(process, call, is_counted);
+            }
+            parsed => {
+                let death = self.deaths.other(process);
+                self.settle_death(death);
+                self.add(number, text, parsed);
+            }
+        }
+    }
+
+    /// Counts the syscall that ended processes, unless another line reports it.
+    fn settle_death(&mut self, death: Option<Death>) {
+        let Some(death) = death else { return };
+        let Death { line, text, is_counted, .. } = &death;
+        self.settle_signals(*line);
+        if self.signals.explains_end(*line) || *is_counted {
+            return;
+        }
+        match death.denied() {
+            Denied::Call(call) => {
+                self.denial(*line, Found::of(call));
+                self.signals.explains_end(*line);
+            }
+            Denied::Unknown(why) => self.signals.add(*line, Marker { why, ..KILLED }, text),
         }
     }
 
@@ -213,30 +259,34 @@ impl<'a> DenialReader<'a> {
                 self.logged += 1;
             }
             Parsed::Unread(why) => self.unread(number, why, text),
-            Parsed::Signal(reported, why) => self.signals.add(number, reported, why, text),
+            Parsed::Signal(found) => self.signals.add(number, found, text),
             Parsed::Tombstone(tombstone) => {
                 self.settle_tombstone();
                 self.tombstone = Some(tombstone);
             }
-            Parsed::Denial(found) => self.denial(number, found),
+            Parsed::Denial(found) => {
+                self.denial(number, found);
+            }
         }
     }
 
-    fn denial(&mut self, number: u64, found: Found<'_>) {
+    /// Counts a denial; returns whether it is one.
+    fn denial(&mut self, number: u64, found: Found<'_>) -> bool {
         self.is_recognized = true;
-        let Found { mut call, program, origin, verdict, is_arch_assumed } = found;
+        let Found { mut call, program, origin, verdict, is_arch_assumed, process } = found;
         if call.evidence == Evidence::Filter {
-            self.signals.explain(number);
+            self.signals.explain(number, process);
             self.assumed_arch += u64::from(is_arch_assumed);
         }
-        let Some(mask) = (self.relevant)(&call) else { return };
+        let Some(mask) = (self.relevant)(&call) else { return false };
         if call.evidence == Evidence::NoReturn {
-            self.signals.explain(number);
+            self.signals.explain(number, process);
         }
         for (index, arg) in call.args.iter_mut().enumerate() {
             *arg = arg.filter(|_| mask >> index & 1 == 1);
         }
         self.tally.add(call, program.as_deref(), verdict, origin);
+        true
     }
 
     /// Adds the crash dump whose registers were read, or do not follow.
@@ -245,12 +295,11 @@ impl<'a> DenialReader<'a> {
         let line = tombstone.line;
         match tombstone.syscall() {
             Ok(syscall) => {
-                let call = LoggedCall { syscall, args: [None; 6], evidence: Evidence::Filter };
-                self.denial(line, Found::of(call));
+                self.denial(line, Found::of(LoggedCall::denied(syscall)));
             }
             Err(why) => {
                 // The line about the signal is of the same dump.
-                self.signals.explain(line);
+                self.signals.explain(line, None);
                 self.unread(line, why, &tombstone.text);
             }
         }
@@ -259,7 +308,7 @@ impl<'a> DenialReader<'a> {
     /// Counts the reports of signals that no line from this one on can explain.
     fn settle_signals(&mut self, line: u64) {
         for signal in self.signals.unexplained(line) {
-            self.unread(signal.line, signal.why.to_owned(), &signal.text);
+            self.unread(signal.line, signal.found.why.to_owned(), &signal.text);
         }
     }
 

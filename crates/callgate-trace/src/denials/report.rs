@@ -4,17 +4,22 @@ use callgate_bpf::syscalls::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
 use super::line::{self, Parsed};
-use super::model::{Evidence, LoggedCall};
-use crate::logs::markers::{Reported, reported};
+use super::model::LoggedCall;
+use crate::logs::markers::{Marker, Reported, reported};
 use crate::recording::SyscallId;
 
 /// A line as a report; `arch` is the architecture of one that does not name it.
 pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
-    if let Some(found) = siginfo(line).or_else(|| openssh(line)) {
+    let with_arch = siginfo(line)
+        .or_else(|| openssh(line))
+        .or_else(|| apt(line))
+        .or_else(|| disallowed_access(line));
+    if let Some(found) = with_arch {
         return parsed(found, [None; 6], false);
     }
     let found = number_after(line, "bad syscall (", arch)
         .or_else(|| number_after(line, "blocked syscall: ", arch))
+        .or_else(|| number_after(line, "Disallowed syscall \"", arch))
         .or_else(|| number_after(line, "Caught a bad syscall attempt (syscall ", arch))
         .or_else(|| firefox(line, arch))
         .or_else(|| chromium(line, arch));
@@ -27,7 +32,7 @@ pub(super) fn report(line: &str, arch: Arch) -> Parsed<'_> {
 fn parsed(found: Found, args: [Option<u64>; 6], is_arch_assumed: bool) -> Parsed<'static> {
     match found {
         Ok(syscall) => {
-            let call = LoggedCall { syscall, args, evidence: Evidence::Filter };
+            let call = LoggedCall { args, ..LoggedCall::denied(syscall) };
             Parsed::Denial(line::Found { is_arch_assumed, ..line::Found::of(call) })
         }
         Err(why) => Parsed::Unread(why),
@@ -37,8 +42,8 @@ fn parsed(found: Found, args: [Option<u64>; 6], is_arch_assumed: bool) -> Parsed
 /// A line that looks like a denial and is not read.
 fn marked(line: &str) -> Parsed<'_> {
     match reported(line) {
-        Some((Reported::Denial, why)) => Parsed::Unread(why.to_owned()),
-        Some((reported, why)) => Parsed::Signal(reported, why),
+        Some(Marker { reported: Reported::Denial, why, .. }) => Parsed::Unread(why.to_owned()),
+        Some(found) => Parsed::Signal(found),
         None => Parsed::Nothing,
     }
 }
@@ -106,6 +111,24 @@ fn openssh(line: &str) -> Option<Found> {
     let (token, nr) = number(token).zip(word(rest).and_then(number))?;
     let unknown = || format!("unknown architecture {token:#x}");
     Some(SyscallId::of(token, nr).ok_or_else(unknown))
+}
+
+/// `Seccomp prevented execution of syscall 0000000016 on architecture amd64`.
+fn apt(line: &str) -> Option<Found> {
+    let (_, rest) = line.split_once("eccomp prevented execution of syscall ")?;
+    let (nr, arch) = rest.split_once(" on architecture ")?;
+    let (nr, name) = (word(nr)?, word(arch)?);
+    let unknown = || format!("unknown architecture \"{}\"", shorten(name));
+    Some(Arch::from_name(name).ok_or_else(unknown).and_then(|arch| of_arch(nr, arch)))
+}
+
+/// `disallowed syscall access (21), architecture 0xc000003e`.
+fn disallowed_access(line: &str) -> Option<Found> {
+    let (_, rest) = line.split_once("isallowed syscall ")?;
+    let (_, rest) = rest.split_once(" (").or_else(|| rest.split_once('('))?;
+    let (nr, rest) = rest.split_once("), architecture ")?;
+    let (nr, token) = number(nr).zip(word(rest).and_then(number))?;
+    Some(SyscallId::of(token, nr).ok_or_else(|| format!("unknown architecture {token:#x}")))
 }
 
 /// `seccomp sandbox violation: pid 12, tid 12, syscall 41, args 2 1 0 0 0 0.`

@@ -10,7 +10,7 @@ use crate::recording::SyscallId;
 
 /// A syscall, if it failed or did not return.
 pub(super) fn denial(syscall: &LoggedSyscall<'_>) -> Option<Parsed<'static>> {
-    let LoggedSyscall { arch, name, args } = syscall;
+    let LoggedSyscall { arch, name, args, .. } = syscall;
     // Most syscalls succeed.
     if !(args.contains("= -1 E") || args.contains("= ?")) {
         return None;
@@ -31,7 +31,8 @@ pub(super) fn denial(syscall: &LoggedSyscall<'_>) -> Option<Parsed<'static>> {
         return Some(Parsed::Unread(format!("{arch} has no syscall \"{name}\"")));
     };
     let syscall = SyscallId::new(*arch, nr);
-    let call = LoggedCall { syscall, args: values(*arch, name, args), evidence };
+    let args = values(*arch, name, args);
+    let call = LoggedCall { args, evidence, ..LoggedCall::denied(syscall) };
     Some(Parsed::Denial(Found::of(call)))
 }
 

@@ -463,3 +463,89 @@ fn innocent_logs_have_no_unread_line() {
         assert_eq!(summary(log), (0, None, vec![]), "{log}");
     }
 }
+
+/// Without a filter, no line with a result tells that a call was denied.
+fn alone(log: &str) -> (Vec<(String, u64)>, Vec<u64>) {
+    let mut reader = DenialReader::new(Arch::X86_64, |call| {
+        (call.evidence == Evidence::Filter).then_some(0x3f)
+    });
+    reader.push(log.as_bytes());
+    let found = reader.finish();
+    let name = |denial: &Denial| denial.call.syscall.name().unwrap_or("?").to_owned();
+    let denials = found.denials.iter().map(|denial| (name(denial), denial.count)).collect();
+    (denials, found.unread.lines.iter().map(|one| one.line).collect())
+}
+
+#[test]
+fn the_call_without_a_result_is_the_one_for_which_sigsys_ended_the_process() {
+    let mount = |count| vec![("mount".to_owned(), count)];
+    let one = "7 mount(\"a\", \"b\", NULL, 0, NULL) = ?\n7 +++ killed by SIGSYS (core dumped) +++\n";
+    assert_eq!(alone(one), (mount(1), vec![]));
+    assert_eq!(alone(&format!("{one}8 read(3, \"\", 1) = 0\n{}", one.replace("7 ", "8 "))), (mount(2), vec![]));
+    assert_eq!(alone(&one.replace("7 ", "")), (mount(1), vec![]));
+    let halves = "[pid  7] mount(\"a\", \"b\", NULL, 0, NULL <unfinished ...>\n[pid  8] +++ killed by SIGSYS +++\n\
+                  [pid  7] <... mount resumed>) = ?\n+++ killed by SIGSYS (core dumped) +++\n";
+    assert_eq!(alone(halves), (mount(1), vec![]));
+    // Another thread waited.
+    let threads = format!("8 futex(0x7f, FUTEX_WAIT, 0, NULL) = ?\n{one}8 +++ killed by SIGSYS +++\n");
+    assert_eq!(alone(&threads), (vec![], vec![3]));
+    let is_mount = |call: &LoggedCall| (call.syscall.nr == 165).then_some(0x3f);
+    let mut reader = DenialReader::new(Arch::X86_64, is_mount);
+    reader.push(threads.as_bytes());
+    let found = reader.finish();
+    assert_eq!((found.denials.len(), found.denials[0].count, found.unread.count), (1, 1, 0));
+    // The call of another process, and one that has ended without the signal.
+    assert_eq!(alone("7 exit_group(0) = ?\n7 +++ exited with 0 +++\n8 +++ killed by SIGSYS +++\n"), (vec![], vec![3]));
+    // The signal names the call.
+    let trap = "7 mount(\"a\", \"b\", NULL, 0, NULL) = 165\n\
+                7 --- SIGSYS {si_signo=SIGSYS, si_code=SYS_SECCOMP, si_call_addr=0x7f, si_syscall=__NR_mount, \
+                si_arch=AUDIT_ARCH_X86_64} ---\n8 futex(0x7f, FUTEX_WAIT, 0, NULL) = ?\n7 +++ killed by SIGSYS +++\n\
+                8 +++ killed by SIGSYS +++\n";
+    assert_eq!(alone(trap), (mount(1), vec![]));
+}
+
+/// A record explains one report of each kind, or those of its own process.
+#[test]
+fn reports_about_other_denials_are_not_explained() {
+    let mount = || Some("x86_64 mount".to_owned());
+    let after = |lines: &str| summary(&format!("{RAW}{lines}"));
+    assert_eq!(after("Error: seccomp violation: syscall 101 blocked\n"), (1, mount(), vec![2]));
+    assert_eq!(after("app exited with code 159\nb exited with code 159\n"), (1, mount(), vec![3]));
+    assert_eq!(after("a: Exited (159) 2 hours ago\n"), (1, mount(), vec![]));
+    assert_eq!(after("SIGSYS: bad system call\nSIGSYS: bad system call\n"), (1, mount(), vec![3]));
+    // One death, as systemd reports it.
+    let service = "systemd[1]: app.service: Main process exited, code=dumped, status=31/SYS\n\
+                   systemd-coredump[9]: Process 7 (app) of user 1000 terminated abnormally with signal 31/SYS, processing...\n\
+                   systemd-coredump[9]: Process 7 (app) of user 1000 dumped core, signal 31/SYS\n        Signal: 31 (SYS)\n";
+    assert_eq!(after(service), (1, mount(), vec![]));
+    let status = "Process: 7 ExecStart=/bin/app (code=dumped, signal=SYS)\nMain PID: 7 (code=dumped, signal=SYS)\n";
+    assert_eq!(after(status), (1, mount(), vec![]));
+    assert_eq!(after(&status.replace(": 7 ", ": 8 ")), (1, mount(), vec![3]));
+    let gdb = "Program received signal SIGSYS, Bad system call.\n$1 = {_call_addr = 0x7f, _syscall = 165, _arch = 3221225534}\n\
+               Program terminated with signal SIGSYS, Bad system call.\n";
+    assert_eq!(summary(gdb), (1, mount(), vec![]));
+}
+
+#[test]
+fn reports_of_apt_and_others_are_read() {
+    let is = |name: &str| (1, Some(name.to_owned()), vec![]);
+    let apt = " **** Seccomp prevented execution of syscall 0000000016 on architecture amd64 ****\n";
+    assert_eq!(summary(apt), is("x86_64 ioctl"));
+    assert_eq!(summary(&apt.replace("amd64", "vax")), (0, None, vec![1]));
+    assert_eq!(summary("Disallowed syscall \"close_range\" caught in sandbox\n"), is("x86_64 close_range"));
+    assert_eq!(
+        summary("Sandbox violation: disallowed syscall access (21), architecture 0xc00000b7\n"),
+        is("aarch64 epoll_ctl")
+    );
+    // A record without its type.
+    let copied = "audit(1.1:2): auid=0 uid=0 gid=0 ses=1 pid=1 comm=\"b\" exe=\"/b\" sig=31 arch=c000003e syscall=165 compat=0 ip=0x0 \
+                  code=0x0\n";
+    assert_eq!(summary(copied), is("x86_64 mount"));
+    assert_eq!(one(copied).verdicts, [(Verdict::KILL_THREAD, 1)]);
+    assert_eq!(read(copied.replace("0x0\n", "0x7ffc0000\n").as_bytes(), 9).logged, 1);
+    let cut = copied.split_once("auid").unwrap().1;
+    assert_eq!(summary(&format!("auid{cut}")), is("x86_64 mount"));
+    assert_eq!(summary("SECCOMP denied syscall ptrace(2)\n"), (0, None, vec![1]));
+    let recognized = format!("[    0.1] Linux version\nSECCOMP denied syscall ptrace(2)\n");
+    assert_eq!(summary(&recognized), (0, None, vec![2]));
+}

@@ -2,7 +2,7 @@
 //!
 //! Records are raw (`type=SECCOMP` of auditd, `type=1326` of the kernel log), enriched, interpreted by `ausearch -i`,
 //! which prints names instead of numbers, or in the format of the journal, which starts a message with the name of the
-//! type (`SECCOMP auid=…`), also behind the name of the field `MESSAGE`. Only the architecture and the syscall number are read. A record without them, for example
+//! type (`SECCOMP auid=…`), also behind the name of the field `MESSAGE`; or copied without their type. Only the architecture and the syscall number are read. A record without them, for example
 //! a truncated one, causes a warning; records of other types are skipped.
 //!
 //! Without auditd, the kernel writes records to its log and also sends them to journald's socket. journald reads both,
@@ -15,7 +15,7 @@
 use super::audit_fields::is_of_program;
 use super::lines::{Block, Line, MAX_REJECTED_LINES, rejected_lines, too_many_rejected};
 use super::lost::{LostRecords, LostRecordsFinder};
-use super::markers::{MarkerFinder, Reported, reported};
+use super::markers::{Marker, MarkerFinder, Reported, reported};
 use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
 use crate::recording::{Caveat, Recording, RecordingMethod, Run, SyscallId};
@@ -28,7 +28,10 @@ use memchr::memmem::Finder;
 
 /// Each record contains one of these, in `type=SECCOMP `, `type=1326 ` or the format of the journal: `SECCOMP auid=` or
 /// `AUDIT1326 auid=` at the start of a message.
-const MARKS: [&str; 3] = ["SECCOMP ", "1326 ", "1326] "];
+const MARKS: [&str; 4] = ["SECCOMP ", "1326 ", "1326] ", WITHOUT_TYPE];
+
+/// A field that records of seccomp have, and those of other types do not: people copy records without their type.
+pub(crate) const WITHOUT_TYPE: &str = " compat=";
 
 /// The type of a record, which old versions of the audit daemon do not know.
 const TYPES: [&[u8]; 3] = [b"=SECCOMP ", b"=1326 ", b"=UNKNOWN[1326] "];
@@ -129,7 +132,7 @@ impl AuditLog {
             return;
         }
         // The ends of processes are not syscalls that a recording lacks.
-        let is_denial = |(what, _)| what == Reported::Denial;
+        let is_denial = |found: Marker| found.reported == Reported::Denial;
         if self.markers.may_have(bytes) && reported(line.text).is_some_and(is_denial) {
             let (count, first) = &mut self.unread;
             *first = if *count == 0 { line.number.into() } else { *first };
@@ -177,13 +180,14 @@ impl<'t> Record<'t> {
     /// Finds the fields of a record by their equals signs; `None` for other lines.
     pub(crate) fn parse(line: &'t str) -> Option<Record<'t>> {
         let bytes = line.as_bytes();
-        let (mut is_record, mut arch, mut syscall) = (false, None, None);
+        let (mut is_record, mut has_type, mut arch, mut syscall) = (false, false, None, None);
         // Whether the first `SECCOMP auid=` and the first `AUDIT1326 auid=` start a message.
         let (mut is_seccomp, mut is_1326) = (None, None);
         for at in memchr_iter(b'=', bytes) {
             let (before, value) = bytes.split_at_checked(at)?;
             match before {
                 [.., b't', b'y', b'p', b'e'] => {
+                    has_type = true;
                     is_record |= TYPES.iter().any(|name| value.starts_with(name));
                 }
                 [before @ .., b' ', b'a', b'u', b'i', b'd'] => {
@@ -210,6 +214,9 @@ impl<'t> Record<'t> {
             }
         }
         let is_of_journal = is_seccomp == Some(true) || is_1326 == Some(true);
+        let has_no_type = !has_type && is_seccomp.is_none() && is_1326.is_none();
+        let is_record = is_record
+            || has_no_type && arch.is_some() && syscall.is_some() && is_without_type(line);
         let value = |at: Option<usize>| at.and_then(|at| Some((at, value_at(line, at)?)));
         (is_record || is_of_journal).then(|| Record {
             is_of_journal,
@@ -217,6 +224,17 @@ impl<'t> Record<'t> {
             syscall: value(syscall),
         })
     }
+}
+
+/// Whether a line without a type has the fields of a record from the start of a message on.
+fn is_without_type(line: &str) -> bool {
+    let start = line.find("audit(").or_else(|| line.find("auid="));
+    let before = start.and_then(|at| line.get(..at));
+    let starts = |before: &str| {
+        let before = before.trim_start();
+        before.is_empty() || [": ", "] ", "MESSAGE="].iter().any(|end| before.ends_with(end))
+    };
+    before.is_some_and(starts) && line.contains(WITHOUT_TYPE) && line.contains(" code=0x")
 }
 
 /// Whether a key may start at this offset of a line.

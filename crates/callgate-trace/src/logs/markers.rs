@@ -12,39 +12,56 @@
 use memchr::memmem::Finder;
 
 /// What a line with a marker reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reported {
     /// A denied syscall, which the line should name.
     Denial,
-    /// A process got `SIGSYS`; another line may name the syscall. There may be several such lines about one denial.
+    /// A process got `SIGSYS`; another line may name the syscall. There may be several such lines about one denial, each with
+    /// another text.
     Signal,
     /// The end of a process by `SIGSYS`, in a form that occurs once per end.
     End,
 }
 
 /// A text that only lines about denials contain.
-struct Marker {
-    text: &'static str,
-    reported: Reported,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marker {
+    pub(crate) text: &'static str,
+    /// What follows it somewhere in the line.
+    pub(crate) then: &'static str,
+    pub(crate) reported: Reported,
     /// Why a line with it is not read.
-    why: &'static str,
+    pub(crate) why: &'static str,
 }
+
+/// The end of a process as strace prints it.
+pub(crate) const KILLED: Marker = end("+++ killed by SIGSYS");
 
 const NO_SYSCALL: &str = "SIGSYS, without the syscall";
 const EXIT_159: &str = "exit status 159, which is 128 + SIGSYS, without the syscall";
 const UNKNOWN_FORM: &str = "a report of a denial in a form that is not read";
 
 const fn denial(text: &'static str, why: &'static str) -> Marker {
-    Marker { text, reported: Reported::Denial, why }
+    Marker { text, then: "", reported: Reported::Denial, why }
+}
+
+const fn denial_then(text: &'static str, then: &'static str) -> Marker {
+    Marker { then, ..denial(text, UNKNOWN_FORM) }
 }
 
 const fn signal(text: &'static str) -> Marker {
-    Marker { text, reported: Reported::Signal, why: NO_SYSCALL }
+    Marker { text, then: "", reported: Reported::Signal, why: NO_SYSCALL }
 }
 
 const fn end(text: &'static str) -> Marker {
-    Marker { text, reported: Reported::End, why: NO_SYSCALL }
+    Marker { text, then: "", reported: Reported::End, why: NO_SYSCALL }
 }
+
+/// The end of a process as an audit record.
+const ABNORMAL_END: Marker = end("ANOM_ABEND");
+
+/// The end of a process as shells and container runtimes report it.
+const EXIT: Marker = Marker { why: EXIT_159, ..end("159") };
 
 /// The texts. One that ends with a digit is not followed by another.
 static MARKERS: &[Marker] = &[
@@ -67,7 +84,16 @@ static MARKERS: &[Marker] = &[
     denial("denied by seccomp", UNKNOWN_FORM),
     denial("disallowed by seccomp", UNKNOWN_FORM),
     denial("rejected by seccomp", UNKNOWN_FORM),
+    denial("eccomp prevented execution", UNKNOWN_FORM),
+    denial("SECCOMP denied", UNKNOWN_FORM),
+    denial("eccomp denied", UNKNOWN_FORM),
+    denial("eccomp blocked syscall", UNKNOWN_FORM),
+    denial("eccomp rejected syscall", UNKNOWN_FORM),
+    denial("isallowed syscall \"", UNKNOWN_FORM),
+    denial("isallowed syscall access", UNKNOWN_FORM),
+    denial_then("eccomp violation", "syscall"),
     // The signal: kernels, debuggers, runtimes of languages, monitors of virtual machines and jails.
+    signal("terminated with signal SIGSYS"),
     signal("eccomp violation"),
     signal("ad system call"),
     signal("zsh: invalid system call"),
@@ -115,8 +141,9 @@ const OPERATOR: &str =
     "a line of the Security Profiles Operator, which does not say whether the syscall was denied";
 
 /// Each marker contains one of these, and each of a [denial](Reported::Denial) one of the first ones.
-const STEMS: [&str; 9] = [
+const STEMS: [&str; 10] = [
     "eccomp",
+    "SECCOMP denied",
     "CRASHING",
     "d syscall",
     "sandbox_violation",
@@ -128,7 +155,7 @@ const STEMS: [&str; 9] = [
 ];
 
 /// The number of stems of denials.
-const OF_DENIALS: usize = 4;
+const OF_DENIALS: usize = 5;
 
 /// Searches for lines that look like denials.
 #[derive(Debug)]
@@ -153,20 +180,20 @@ impl MarkerFinder {
     }
 }
 
-/// What a line reports that looks like a denial, and why it is not read; `None` for other lines.
-pub(crate) fn reported(line: &str) -> Option<(Reported, &'static str)> {
+/// What a line reports that looks like a denial; `None` for other lines.
+pub(crate) fn reported(line: &str) -> Option<Marker> {
     if let Some(is_signal) = abnormal_end(line) {
-        return is_signal.then_some((Reported::End, NO_SYSCALL));
+        return is_signal.then_some(ABNORMAL_END);
     }
-    let Some(found) = MARKERS.iter().find(|marker| contains(line, marker.text)) else {
-        return is_exit_159(line).then_some((Reported::Signal, EXIT_159));
+    let Some(found) = MARKERS.iter().find(|marker| contains(line, marker)) else {
+        return is_exit_159(line).then_some(EXIT);
     };
     // A signal that a process sent, and a page of the manual.
     let is_innocent = found.reported == Reported::Signal
         && ["si_code=SI_USER", "si_code=SI_TKILL", "SVr4", "POSIX.1"]
             .iter()
             .any(|text| line.contains(text));
-    (!is_innocent).then_some((found.reported, found.why))
+    (!is_innocent).then_some(*found)
 }
 
 /// Whether a line says that a process exited with status 159, as shells, container runtimes and Kubernetes do: `Exit Code:
@@ -199,11 +226,13 @@ pub(crate) fn is_other_record(line: &str) -> bool {
 }
 
 /// Whether a line contains a marker; a number at its end is a whole number.
-fn contains(line: &str, marker: &str) -> bool {
-    let ends_with_digit = marker.ends_with(|c: char| c.is_ascii_digit());
-    line.match_indices(marker).any(|(at, _)| {
-        let next = line.as_bytes().get(at + marker.len());
-        !ends_with_digit || !next.is_some_and(u8::is_ascii_digit)
+fn contains(line: &str, marker: &Marker) -> bool {
+    let Marker { text, then, .. } = marker;
+    let ends_with_digit = text.ends_with(|c: char| c.is_ascii_digit());
+    line.match_indices(text).any(|(at, _)| {
+        let rest = line.get(at + text.len()..).unwrap_or_default();
+        let is_whole = !ends_with_digit || !rest.starts_with(|c: char| c.is_ascii_digit());
+        is_whole && (then.is_empty() || rest.contains(then))
     })
 }
 
@@ -272,6 +301,12 @@ mod tests {
         "zsh: invalid system call  ./app",
         "thread 'main' panicked: child was killed by signal: SIGSYS",
         "ChildProcessError: worker received SIGSYS",
+        " **** Seccomp prevented execution of syscall 0000000016 on architecture amd64 ****",
+        "Disallowed syscall \"close_range\" caught in sandbox",
+        "Sandbox violation: disallowed syscall access (21), architecture 0xc000003e",
+        "SECCOMP denied syscall ptrace(2)",
+        "seccomp denied syscall 101",
+        "Error: seccomp violation: syscall 101 blocked",
     ];
 
     /// Messages that mention seccomp, signals or numbers, and are not denials.
@@ -299,6 +334,8 @@ mod tests {
         "SyscallFilter=@system-service",
         "sandbox: started with user namespaces",
         "unexpected end of the sandbox: EOF",
+        "sandbox: list of disallowed syscalls loaded",
+        "config: seccomp_blocked_syscalls = []",
         "--- SIGSYS {si_signo=SIGSYS, si_code=SI_USER, si_pid=7, si_uid=0} ---",
         "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=0, si_status=0} ---",
     ];

@@ -11,6 +11,8 @@ use callgate_bpf::syscalls::Arch;
 
 /// A syscall of a log.
 pub(crate) struct LoggedSyscall<'t> {
+    /// Its process, if the log has several.
+    pub(crate) process: Option<u32>,
     /// The ABI of its process.
     pub(crate) arch: Arch,
     pub(crate) name: Cow<'t, str>,
@@ -25,7 +27,7 @@ pub(crate) enum LogLine<'t> {
     /// A part of a syscall.
     Part,
     /// A process ended; whether by `SIGSYS`.
-    End { by_sigsys: bool },
+    End { process: Option<u32>, by_sigsys: bool },
     /// A notice of strace.
     Notice,
     /// Not a line of strace, a signal, or empty.
@@ -33,8 +35,9 @@ pub(crate) enum LogLine<'t> {
 }
 
 impl LoggedSyscall<'_> {
-    fn resumed(syscall: &UnfinishedSyscall) -> LoggedSyscall<'static> {
+    fn resumed(process: Option<u32>, syscall: &UnfinishedSyscall) -> LoggedSyscall<'static> {
         LoggedSyscall {
+            process,
             arch: syscall.arch,
             name: Cow::Owned(syscall.name().to_owned()),
             args: Cow::Owned(syscall.args().to_owned()),
@@ -80,6 +83,7 @@ impl SyscallLog {
                 }
                 let Some(half) = half else {
                     return LogLine::Syscall(LoggedSyscall {
+                        process,
                         arch,
                         name: name.into(),
                         args: rest.into(),
@@ -109,8 +113,9 @@ impl SyscallLog {
                 LogLine::Notice
             }
             Event::Exited => {
-                self.processes.exited(named);
-                LogLine::End { by_sigsys: line.contains("+++ killed by SIGSYS") }
+                let (process, _) = self.processes.of_line(named);
+                self.processes.exited(process);
+                LogLine::End { process, by_sigsys: line.contains("+++ killed by SIGSYS") }
             }
             Event::Superseded(by) => {
                 self.unfinished.supersede(named, *by);
@@ -127,7 +132,7 @@ impl SyscallLog {
     fn ended(&mut self, syscall: Option<UnfinishedSyscall>, rest: &str) -> LogLine<'static> {
         let Some(mut syscall) = syscall else { return LogLine::Part };
         syscall.append(rest);
-        let whole = LoggedSyscall::resumed(&syscall);
+        let whole = LoggedSyscall::resumed(self.processes.last(), &syscall);
         self.unfinished.reuse(syscall);
         LogLine::Syscall(whole)
     }
