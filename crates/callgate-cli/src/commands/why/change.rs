@@ -4,7 +4,7 @@
 //! accepted if the MTBDDs before and after prove that it allows the syscall and nothing else.
 
 use callgate::change::{
-    Allowed, Candidate, Candidates, SideEffect, Unverified, Verified, apply, candidates,
+    Allowed, Candidate, Candidates, Language, SideEffect, Unverified, Verified, apply, candidates,
     unified_diff, verify,
 };
 use callgate::formats::CapSet;
@@ -161,6 +161,9 @@ impl<'a> Search<'a> {
         let answer = Answer::new(&read.stack, Some(self.wanted.arch), self.data);
         let Some(filter) = answer.filters.first() else { return Step::Stuck };
         let Reason::Text(why) = &filter.reason else { return Step::Stuck };
+        if filter.is_of_other_arch() {
+            return Step::Stuck;
+        }
         let mut closer = None;
         // The last text first: of a unit, this is the last drop-in.
         for text in read.source.texts().iter().rev() {
@@ -210,6 +213,16 @@ impl<'a> Search<'a> {
         }
         let answer = Answer::new(&self.before.stack, Some(self.wanted.arch), self.data);
         let decides = answer.filters.first();
+        if decides.is_some_and(FilterReason::is_of_other_arch) {
+            let arch = self.wanted.arch;
+            let is_profile = |text: &Text<'_>| text.language == Language::Profile;
+            return match self.before.source.texts().iter().any(is_profile) {
+                true => format!("the profile does not list {}; add it", arch.oci_name()),
+                false => {
+                    format!("the filter is not for {arch}; it must be made for {arch} as well")
+                }
+            };
+        }
         if let Some(directive) = decides.and_then(|filter| filter.directive) {
             return format!(
                 "{directive}= denies it together with other calls; change this directive by hand"

@@ -4,7 +4,7 @@ use callgate::bpf::LongProgram;
 use callgate::formats::statements::{Statement, Statements};
 use callgate::formats::systemd::Directive;
 use callgate::policy::{Policy, Rule, Section, SyscallSet};
-use callgate::why::{Why, why};
+use callgate::why::{Cause, Why, why};
 use callgate::{Arch, Endian, SeccompData, Verdict, compile, diagram, explain};
 
 use crate::source::{Filter, FilterContent};
@@ -47,6 +47,11 @@ impl<'f> FilterReason<'f> {
         };
         let (statements, directive) = (known, filter.directive);
         FilterReason { name: &filter.name, verdict, reason, statements, directive }
+    }
+
+    /// Whether the filter has no rules for the architecture.
+    pub(super) fn is_of_other_arch(&self) -> bool {
+        matches!(&self.reason, Reason::Text(Why { cause: Cause::OtherArch, .. }))
     }
 }
 

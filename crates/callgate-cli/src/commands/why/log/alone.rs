@@ -7,8 +7,9 @@ use callgate::denials::{Denial, DenialLog};
 use callgate::purposes::{Purpose, danger};
 use callgate_requests::syscall;
 
+use super::action::action;
 use super::search::data;
-use super::text::{action, occurrence, summary, unread};
+use super::text::{occurrence, summary, unread};
 use crate::output::wrap;
 use crate::text::printable;
 

@@ -5,13 +5,15 @@ use std::time::Instant;
 use callgate::change::Allowed;
 use callgate::denials::{Denial, DenialLog};
 use callgate::diagram::{Func, Store};
-use callgate::{Arch, SeccompData};
+use callgate::formats::CapSet;
+use callgate::{Arch, SeccompData, Verdict};
 
 use super::super::answer::Answer;
 use super::super::change::{Advice, advise, change, patch, prove};
 use super::super::read::Read;
+use super::action::action;
 use super::groups::{Group, Groups};
-use super::search::{data, explains, find};
+use super::search::{data, explains, find, tested_arguments};
 use crate::progress::Progress;
 
 /// For how many distinct denials changes are searched, the most frequent first.
@@ -21,8 +23,12 @@ pub(super) const MAX_CHANGES: usize = 200;
 pub(super) struct Explained<'r> {
     pub(super) denial: Denial,
     pub(super) answer: Answer<'r>,
-    /// What allows it; `None` if the filter allows it, and beyond [`MAX_CHANGES`].
+    /// What allows it; `None` if the filter allows it or never returns what the log says, and beyond [`MAX_CHANGES`].
     pub(super) advice: Option<Advice>,
+    /// The actions of the log that the filter never returns for the syscall.
+    pub(super) foreign: Vec<&'static str>,
+    /// Whether the filter tests arguments that the log does not contain.
+    pub(super) has_example: bool,
 }
 
 /// One change for all denials of one machine.
@@ -45,9 +51,20 @@ pub(super) fn explain<'r>(log: &DenialLog, groups: &'r Groups<'_>) -> Vec<Explai
         let arch = Some(denial.call.syscall.arch);
         let data = example(denial, diagram);
         let answer = Answer::new(&read.stack, arch, data);
-        let is_searched = !answer.verdict.permits() && explained.len() < MAX_CHANGES;
-        let advice = is_searched.then(|| advise(read, arch, &data, known(denial), options));
-        explained.push(Explained { denial: denial.clone(), answer, advice });
+        let foreign = foreign(denial, diagram);
+        // Those with an action of the log.
+        let is_own = foreign.is_empty() || foreign.len() < denial.verdicts.len();
+        let is_searched = is_own && !answer.verdict.permits() && explained.len() < MAX_CHANGES;
+        let advice = is_searched.then(|| match other_denial(denial, diagram) {
+            Some(other) => several_ways(answer.verdict, other),
+            None => advise(read, arch, &data, known(denial), options),
+        });
+        let (store, root) = diagram;
+        let tested = tested_arguments(store, *root, denial.call.syscall);
+        let is_unknown =
+            |(index, arg): (usize, Option<u64>)| arg.is_none() && tested >> index & 1 == 1;
+        let has_example = denial.call.args.into_iter().enumerate().any(is_unknown);
+        explained.push(Explained { denial: denial.clone(), answer, advice, foreign, has_example });
         let (done, all) = (explained.len(), log.denials.len());
         progress.tell(|| format!("{done} of {all} denials explained"));
     }
@@ -58,10 +75,55 @@ pub(super) fn explain<'r>(log: &DenialLog, groups: &'r Groups<'_>) -> Vec<Explai
 /// A syscall with the logged arguments that the filter denies, if it denies one.
 pub(super) fn example(denial: &Denial, diagram: &(Store, Func)) -> SeccompData {
     let call = &denial.call;
+    let logged = denial.verdicts.iter();
+    let example = logged
+        .clone()
+        .find_map(|(logged, _)| find(diagram, call, |verdict| has_action(verdict, *logged)));
     // A filter that has changed since may deny it with another verdict, or not.
-    let example = find(diagram, call, |verdict| explains(call.evidence, verdict));
+    let example =
+        example.or_else(|| find(diagram, call, |verdict| explains(call.evidence, verdict)));
     let example = example.or_else(|| find(diagram, call, |verdict| !verdict.permits()));
     example.unwrap_or_else(|| data(call))
+}
+
+/// Whether two verdicts have the same action. The kernel does not log its data.
+fn has_action(verdict: Verdict, other: Verdict) -> bool {
+    action(verdict) == action(other)
+}
+
+/// The actions in the log that the filters never return for the syscall, although they deny it.
+fn foreign(denial: &Denial, diagram: &(Store, Func)) -> Vec<&'static str> {
+    let call = &denial.call;
+    if find(diagram, call, |verdict| !verdict.permits()).is_none() {
+        return Vec::new();
+    }
+    let logged = denial.verdicts.iter().map(|(logged, _)| *logged);
+    let is_foreign =
+        |logged: &Verdict| find(diagram, call, |verdict| has_action(verdict, *logged)).is_none();
+    logged.filter(is_foreign).map(action).collect()
+}
+
+/// A verdict that denies the syscall with other arguments, but is not one of the log.
+fn other_denial(denial: &Denial, diagram: &(Store, Func)) -> Option<Verdict> {
+    if denial.verdicts.is_empty() {
+        return None;
+    }
+    let is_other = |verdict: Verdict| {
+        let is_logged = denial.verdicts.iter().any(|(logged, _)| has_action(verdict, *logged));
+        !verdict.permits() && !is_logged
+    };
+    let (store, root) = diagram;
+    let data = find(diagram, &denial.call, is_other)?;
+    store.evaluate(*root, &data).ok()
+}
+
+/// The advice if the arguments decide which rule denied the syscall: a change for all of them would also undo the others.
+fn several_ways(verdict: Verdict, other: Verdict) -> Advice {
+    let by_hand = format!(
+        "the filter returns {verdict} with some arguments and {other} with others, and the log has no arguments; log the program with \
+         strace -f -o LOG CMD, which prints them"
+    );
+    Advice { caps: CapSet::none(), change: Err(by_hand) }
 }
 
 /// The arguments that the log contains.

@@ -35,8 +35,8 @@ pub(super) struct Groups<'a> {
     source: LoadedSource,
     options: &'a SourceOptions,
     groups: Vec<Group>,
-    /// The group of each architecture.
-    by_arch: BTreeMap<Arch, usize>,
+    /// The group of each architecture on 64-bit and 32-bit kernels.
+    by_arch: BTreeMap<(Arch, bool), usize>,
     /// The machines for which the source cannot be read, and why.
     failed: Vec<(Option<Arch>, Failure)>,
     /// Why the log cannot be answered.
@@ -85,7 +85,7 @@ impl<'a> Groups<'a> {
             }
             return None;
         }
-        let group = self.group_of(arch)?;
+        let group = self.group_of(arch, call.is_of_narrow_kernel)?;
         let mask = match group.read.required_diagram() {
             Ok(diagram) => group.relevance.of(diagram, call),
             Err(failure) => {
@@ -105,7 +105,8 @@ impl<'a> Groups<'a> {
 
     /// The group of a denial.
     pub(super) fn of(&self, denial: &Denial) -> Option<&Group> {
-        self.groups.get(*self.by_arch.get(&denial.call.syscall.arch)?)
+        let call = &denial.call;
+        self.groups.get(*self.by_arch.get(&(call.syscall.arch, call.is_of_narrow_kernel))?)
     }
 
     /// All groups that a syscall of the log was asked about, or the one for this machine.
@@ -128,12 +129,13 @@ impl<'a> Groups<'a> {
         Ok(())
     }
 
-    fn group_of(&mut self, arch: Arch) -> Option<&mut Group> {
-        let at = match self.by_arch.get(&arch) {
+    fn group_of(&mut self, arch: Arch, is_of_narrow_kernel: bool) -> Option<&mut Group> {
+        let key = (arch, is_of_narrow_kernel);
+        let at = match self.by_arch.get(&key) {
             Some(at) => Some(*at),
             None => {
-                let at = self.find(arch);
-                self.by_arch.extend(at.map(|at| (arch, at)));
+                let at = self.find(arch, is_of_narrow_kernel);
+                self.by_arch.extend(at.map(|at| (key, at)));
                 self.using(at, Some(host_of(arch)));
                 at
             }
@@ -162,9 +164,10 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The group for an architecture: the first of this machine, one whose programs usually have 64 bits, and one of this
-    /// architecture alone, whose filter is for it.
-    fn find(&mut self, arch: Arch) -> Option<usize> {
+    /// The group for an architecture: the first of this machine and one whose programs usually have 64 bits whose filter is for
+    /// it; and one of this architecture alone, if the kernel had 32 bits. A 64-bit kernel runs programs of 32 bits with the filter
+    /// of its own architecture, even if that is not for them.
+    fn find(&mut self, arch: Arch, is_of_narrow_kernel: bool) -> Option<usize> {
         let this = self.on(None);
         if !self.options.arch.is_empty() || self.source.is_of_machine() {
             return this;
@@ -183,9 +186,12 @@ impl<'a> Groups<'a> {
         if has(self, host) {
             return host;
         }
-        let alone = self.on(Some(arch));
-        if has(self, alone) {
-            return alone;
+        // Programs of 32 bits may install a policy that only their architecture can have.
+        if is_of_narrow_kernel || host.is_none() {
+            let alone = self.on(Some(arch));
+            if has(self, alone) {
+                return alone;
+            }
         }
         // A program is the same on all machines.
         if self.source.texts().is_empty() { host.or(this) } else { host }

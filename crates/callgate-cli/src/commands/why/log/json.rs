@@ -111,6 +111,7 @@ fn patch(combined: &Combined) -> Json {
 
 fn denial(one: &Explained<'_>) -> Json {
     let mut fields = denial_fields(&one.denial);
+    fields.push(("never_returned", Json::array(one.foreign.iter().copied())));
     fields.extend(answer_fields(&one.answer, one.advice.as_ref()));
     Json::Object(fields)
 }
@@ -126,7 +127,7 @@ fn denial_fields(denial: &Denial) -> Vec<(&'static str, Json)> {
     });
     let returned = denial.verdicts.iter().map(|(verdict, count)| {
         Json::Object(vec![
-            ("action", super::text::action(*verdict).into()),
+            ("action", super::action::action(*verdict).into()),
             ("count", (*count).into()),
         ])
     });

@@ -1,5 +1,6 @@
 //! `callgate why --from LOG`: the denials of a log, with the rules that are the reason.
 
+mod action;
 mod alone;
 mod explained;
 mod groups;

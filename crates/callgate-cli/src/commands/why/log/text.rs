@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use callgate::Arch;
 use callgate::denials::{Denial, DenialLog, Evidence, MAX_DENIALS};
-use callgate::{Action, Arch, Verdict};
 
 use super::super::patch_text::patch_lines;
 use super::super::text::{advice, answer};
@@ -32,13 +32,27 @@ pub(super) fn log(
     older_runtime(&mut text, groups);
     for one in explained {
         text.push('\n');
-        let example =
-            if has_example(one) { "; the log has no arguments, these are an example" } else { "" };
+        let example = match one.has_example {
+            true if one.denial.call.args.iter().all(Option::is_none) => {
+                "; the log has no arguments, these are an example"
+            }
+            true => "; the log does not have all arguments, these are an example",
+            false => "",
+        };
         wrap(&mut text, &format!("{}{example}:", occurrence(&one.denial)), 0, 2);
         text.push_str(&answer(&one.answer));
         if one.answer.verdict.permits() {
             let message = "the filter allows it: the filter has changed since, or another filter denied the call";
             wrap(&mut text, message, 0, 2);
+        }
+        if !one.foreign.is_empty() {
+            let also = if one.foreign.len() < one.denial.verdicts.len() { " also" } else { "" };
+            let message = format!(
+                "the log{also} says {}, which this filter never returns for this syscall: another filter denied it, or this one has \
+                 changed since",
+                one.foreign.join(" and ")
+            );
+            wrap(&mut text, &message, 0, 2);
         }
         if let Some(found) = &one.advice {
             text.push_str(&advice(found));
@@ -127,27 +141,6 @@ fn older_runtime(text: &mut String, groups: &Groups<'_>) {
         names.join(", ")
     );
     wrap(text, &message, 0, 2);
-}
-
-/// The action of a verdict, without its data.
-pub(super) fn action(verdict: Verdict) -> &'static str {
-    match verdict.action() {
-        Action::KillProcess => "KILL_PROCESS",
-        Action::KillThread => "KILL_THREAD",
-        Action::Trap(_) => "TRAP",
-        Action::Errno(_) => "ERRNO",
-        Action::UserNotif(_) => "USER_NOTIF",
-        Action::Trace(_) => "TRACE",
-        Action::Log => "LOG",
-        Action::Allow => "ALLOW",
-        _ => "UNKNOWN",
-    }
-}
-
-/// Whether the arguments that are shown are not those of the log.
-fn has_example(one: &Explained<'_>) -> bool {
-    let mut args = one.answer.data.args.iter().zip(one.denial.call.args);
-    args.any(|(shown, known)| known.is_none() && *shown != 0)
 }
 
 /// What a log contains; `arch` is the architecture of reports that do not name one.
