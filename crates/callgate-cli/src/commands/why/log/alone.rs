@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use callgate::Arch;
-use callgate::denials::{Denial, DenialLog};
+use callgate::denials::{Denial, DenialLog, MAX_DENIALS};
 use callgate::purposes::{Purpose, danger};
+use callgate::recording::SyscallId;
+use callgate::{Arch, Verdict};
 use callgate_requests::syscall;
 
 use super::action::action;
@@ -19,8 +20,9 @@ pub(super) fn log(
     arch: Arch,
     log: &DenialLog,
     outside: &BTreeMap<Arch, u64>,
-    unrelated: u64,
+    failures: &Failures,
 ) -> String {
+    let unrelated = failures.count;
     let mut text = String::new();
     let mut parts = summary(arch, log, outside);
     if unrelated > 0 {
@@ -29,6 +31,7 @@ pub(super) fn log(
     }
     wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
     unread(&mut text, log);
+    failures.list(&mut text);
     for one in &log.denials {
         text.push('\n');
         wrap(&mut text, &format!("{}:", occurrence(one)), 0, 2);
@@ -41,6 +44,51 @@ pub(super) fn log(
         wrap(&mut text, next, 0, 2);
     }
     text
+}
+
+/// Syscalls that failed, perhaps because of a filter.
+#[derive(Default)]
+pub(super) struct Failures {
+    pub(super) count: u64,
+    /// How often each failed with an error that filters usually return.
+    calls: BTreeMap<(SyscallId, u16), u64>,
+}
+
+impl Failures {
+    pub(super) fn add(&mut self, syscall: SyscallId, errno: u16) {
+        const EPERM: u16 = 1;
+        const EACCES: u16 = 13;
+        self.count += 1;
+        let is_usual = [EPERM, EACCES, syscall.arch.enosys()].contains(&errno);
+        let key = (syscall, errno);
+        if is_usual && (self.calls.len() < MAX_DENIALS || self.calls.contains_key(&key)) {
+            *self.calls.entry(key).or_default() += 1;
+        }
+    }
+
+    /// The most frequent ones.
+    fn list(&self, text: &mut String) {
+        const MOST: usize = 20;
+        if self.calls.is_empty() {
+            return;
+        }
+        text.push_str("\nperhaps denied by a filter:\n");
+        let mut calls: Vec<_> = self.calls.iter().collect();
+        calls.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for ((id, errno), count) in calls.iter().take(MOST) {
+            let name = syscall::name(Some(id.arch), id.nr);
+            let purpose = id.name().and_then(Purpose::of);
+            let purpose =
+                purpose.map_or(String::new(), |of| format!(", for {}", of.title().to_lowercase()));
+            let verdict = Verdict::errno(*errno);
+            text.push_str("  ");
+            let times = crate::text::times(**count);
+            wrap(text, &format!("{times}: {} {name}: {verdict}{purpose}", id.arch), 2, 4);
+        }
+        if let Some(more) = calls.len().checked_sub(MOST).filter(|more| *more > 0) {
+            text.push_str(&format!("  … and {more} more\n"));
+        }
+    }
 }
 
 fn denial(text: &mut String, denial: &Denial) {

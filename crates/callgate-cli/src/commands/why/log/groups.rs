@@ -6,15 +6,17 @@
 
 use std::collections::BTreeMap;
 
+use callgate::change::Language;
 use callgate::denials::{Denial, Evidence, LoggedCall};
-use callgate::{Arch, Verdict};
+use callgate::recording::SyscallId;
+use callgate::{Arch, SeccompData, Verdict};
 
 use super::super::read::Read;
 use super::search::{Relevance, find};
 use crate::called::default_arch;
 use crate::options::{SourceOptions, native_arch};
 use crate::report::{Failure, Result, muted, unrepeated};
-use crate::source::{Filter, LoadedSource};
+use crate::source::{Filter, LoadedSource, Text};
 
 /// A source as one machine installs it.
 pub(super) struct Group {
@@ -47,6 +49,8 @@ pub(super) struct Groups<'a> {
     pub(super) unrelated: u64,
     /// Those of them that failed with the errno that the filter returns if the runtime is older, by name.
     pub(super) older: BTreeMap<&'static str, u64>,
+    /// Those that the filter allows, but that failed with its default errno, by name.
+    pub(super) unknown: BTreeMap<&'static str, u64>,
 }
 
 impl<'a> Groups<'a> {
@@ -61,6 +65,7 @@ impl<'a> Groups<'a> {
             outside: BTreeMap::new(),
             unrelated: 0,
             older: BTreeMap::new(),
+            unknown: BTreeMap::new(),
         }
     }
 
@@ -93,11 +98,15 @@ impl<'a> Groups<'a> {
                 return None;
             }
         };
-        if mask.is_none() && matches!(call.evidence, Evidence::Failed(_)) {
+        if let (None, Evidence::Failed(errno)) = (mask, call.evidence) {
             let is_of_older = group.fails_on_older_runtime(call);
+            let is_unknown = !is_of_older && group.fails_as_unknown(call, errno);
             self.unrelated += 1;
             if let Some(name) = call.syscall.name().filter(|_| is_of_older) {
                 *self.older.entry(name).or_default() += 1;
+            }
+            if let Some(name) = call.syscall.name().filter(|_| is_unknown) {
+                *self.unknown.entry(name).or_default() += 1;
             }
         }
         mask
@@ -233,6 +242,12 @@ impl Group {
         if find(diagram, call, |verdict| verdict == enosys).is_none() {
             return false;
         }
+        let Some((read, relevance)) = self.on_older_runtime() else { return false };
+        read.diagram().is_ok_and(|diagram| relevance.of(diagram, call).is_some())
+    }
+
+    /// The source without ENOSYS for new syscalls.
+    fn on_older_runtime(&mut self) -> Option<&mut (Read, Relevance)> {
         let source = &self.read.source;
         let options = &self.options;
         let older = self.older.get_or_insert_with(|| {
@@ -240,8 +255,38 @@ impl Group {
             let read = muted(|| Read::new(source.clone(), &options)).ok()?;
             Some((read, Relevance::default()))
         });
-        let Some((read, relevance)) = older else { return false };
-        read.diagram().is_ok_and(|diagram| relevance.of(diagram, call).is_some())
+        older.as_mut()
+    }
+
+    /// Whether a syscall that the profile allows failed with its default errno: a libseccomp that does not know the name leaves
+    /// the rule out. Versions that are in use know all names before `statx` (Linux 4.11).
+    fn fails_as_unknown(&mut self, call: &LoggedCall, errno: u16) -> bool {
+        /// A number that no syscall has.
+        const NO_SYSCALL: u32 = 0x0fff_ffff;
+        let SyscallId { arch, nr } = call.syscall;
+        let is_new = arch.number("statx").is_some_and(|first| nr >= first);
+        let is_profile = |text: &Text<'_>| text.language == Language::Profile;
+        if !is_new || !self.read.source.texts().iter().any(is_profile) {
+            return false;
+        }
+        let is_denied = |verdict: Verdict| !verdict.permits();
+        if self.read.diagram().map_or(true, |diagram| find(diagram, call, is_denied).is_some()) {
+            return false;
+        }
+        let data = SeccompData {
+            nr: arch.first_number() | NO_SYSCALL,
+            arch: arch.token(),
+            ..SeccompData::default()
+        };
+        let default = |read: &Read| {
+            let (store, root) = read.diagram().ok()?;
+            store.evaluate(*root, &data).ok()
+        };
+        let default = match self.on_older_runtime() {
+            Some((read, _)) => default(read),
+            None => default(&self.read),
+        };
+        default == Some(Verdict::errno(errno))
     }
 }
 

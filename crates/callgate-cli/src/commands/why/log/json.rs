@@ -26,12 +26,15 @@ pub(super) fn log(
         [only] => Some(only),
         _ => None,
     };
-    let older = groups.older.iter().map(|(call, count)| {
+    let named = |(call, count): (&&'static str, &u64)| {
         Json::Object(vec![("call", (*call).into()), ("count", (*count).into())])
-    });
+    };
+    let older = groups.older.iter().map(named);
+    let unknown = groups.unknown.iter().map(named);
     let mut fields = fields(name, log, &groups.outside, groups.unrelated);
     fields.extend([
         ("older_runtime", Json::array(older)),
+        ("older_libseccomp", Json::array(unknown)),
         ("denials", Json::array(explained.iter().map(denial))),
         ("patch", only.map(|combined| combined.patch.as_str()).into()),
         ("patched", only.map_or(0, |combined| combined.count as u64).into()),

@@ -5,6 +5,7 @@ use callgate::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
 use super::super::args::WhyArgs;
 use super::super::patch_file::write_patch;
+use super::alone::Failures;
 use super::explained::{combine, explain};
 use super::groups::{Groups, given_arch};
 use super::{alone, json, metrics, text};
@@ -91,10 +92,12 @@ pub(in super::super) fn run_alone(args: &WhyArgs, options: &SourceOptions) -> Re
     }
     let arch = given_arch(options).map_or_else(native_arch, Ok)?;
     let mut outside = std::collections::BTreeMap::new();
-    let mut unrelated = 0_u64;
+    let mut failures = Failures::default();
     let relevant = |call: &LoggedCall| {
         if call.evidence != Evidence::Filter {
-            unrelated += u64::from(matches!(call.evidence, Evidence::Failed(_)));
+            if let Evidence::Failed(errno) = call.evidence {
+                failures.add(call.syscall, errno);
+            }
             return None;
         }
         let of = call.syscall.arch;
@@ -108,8 +111,8 @@ pub(in super::super) fn run_alone(args: &WhyArgs, options: &SourceOptions) -> Re
     let name = place.name();
     check_recognized(&name, &log)?;
     output::print(&match format {
-        Format::Json => format!("{}\n", json::log_alone(&name, &log, &outside, unrelated)),
-        Format::Text => alone::log(&name, arch, &log, &outside, unrelated),
+        Format::Json => format!("{}\n", json::log_alone(&name, &log, &outside, failures.count)),
+        Format::Text => alone::log(&name, arch, &log, &outside, &failures),
     })?;
     end(&name, &log, NEXT)
 }

@@ -30,6 +30,7 @@ pub(super) fn log(
     wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
     unread(&mut text, log);
     older_runtime(&mut text, groups);
+    unknown_names(&mut text, groups);
     for one in explained {
         text.push('\n');
         let example = match one.has_example {
@@ -121,24 +122,43 @@ pub(super) fn unread(text: &mut String, log: &DenialLog) {
     }
 }
 
-/// Syscalls that failed as with an older runtime.
-fn older_runtime(text: &mut String, groups: &Groups<'_>) {
+/// The first names.
+fn first_names(calls: &BTreeMap<&'static str, u64>) -> String {
     const MOST: usize = 8;
-    if groups.older.is_empty() {
-        return;
-    }
-    let mut names: Vec<&str> = groups.older.keys().take(MOST).copied().collect();
-    let more = groups.older.len().saturating_sub(MOST);
+    let mut names: Vec<&str> = calls.keys().take(MOST).copied().collect();
+    let more = calls.len().saturating_sub(MOST);
     let more_text = format!("{more} more");
     if more > 0 {
         names.push(&more_text);
+    }
+    names.join(", ")
+}
+
+/// Syscalls whose names the runtime may not know.
+fn unknown_names(text: &mut String, groups: &Groups<'_>) {
+    if groups.unknown.is_empty() {
+        return;
+    }
+    text.push('\n');
+    let names = first_names(&groups.unknown);
+    let message = format!(
+        "allowed here, but an older libseccomp may not know {names}: these failed with the default errno of the profile, because \
+         libseccomp leaves out the names that it does not know; update libseccomp and the runtime"
+    );
+    wrap(text, &message, 0, 2);
+}
+
+/// Syscalls that failed as with an older runtime.
+fn older_runtime(text: &mut String, groups: &Groups<'_>) {
+    if groups.older.is_empty() {
+        return;
     }
     text.push('\n');
     let message = format!(
         "{} failed with the errno that this profile returns under an older runtime: runc before 1.0.0-rc93 does not let syscalls fail \
          with ENOSYS that are newer than the profile, and libseccomp leaves out the names that it does not know; update the \
          runtime and libseccomp, or add the names to the profile; --enosys-above off shows the rules",
-        names.join(", ")
+        first_names(&groups.older)
     );
     wrap(text, &message, 0, 2);
 }
