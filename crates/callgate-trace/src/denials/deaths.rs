@@ -31,7 +31,9 @@ impl Death {
     pub(super) fn denied(&self) -> Denied {
         let mut calls = self.calls.values();
         match (calls.next(), calls.next()) {
-            (Some(only), None) => Denied::Call(LoggedCall { args: only.args, ..LoggedCall::denied(only.syscall) }),
+            (Some(only), None) => {
+                Denied::Call(LoggedCall { args: only.args, ..LoggedCall::denied(only.syscall) })
+            }
             (Some(_), Some(_)) => Denied::Unknown(
                 "strace shows that SIGSYS ended threads in different syscalls, but not which of them was denied",
             ),
@@ -52,7 +54,12 @@ pub(super) struct Deaths {
 
 impl Deaths {
     /// A syscall of a process without a result; whether it counts as a denial already.
-    pub(super) fn without_result(&mut self, process: Option<u32>, call: LoggedCall, is_counted: bool) {
+    pub(super) fn without_result(
+        &mut self,
+        process: Option<u32>,
+        call: LoggedCall,
+        is_counted: bool,
+    ) {
         if self.calls.len() < MAX_CALLS || self.calls.contains_key(&process) {
             self.calls.insert(process, (call, is_counted));
         }

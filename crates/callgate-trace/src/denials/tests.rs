@@ -466,9 +466,8 @@ fn innocent_logs_have_no_unread_line() {
 
 /// Without a filter, no line with a result tells that a call was denied.
 fn alone(log: &str) -> (Vec<(String, u64)>, Vec<u64>) {
-    let mut reader = DenialReader::new(Arch::X86_64, |call| {
-        (call.evidence == Evidence::Filter).then_some(0x3f)
-    });
+    let mut reader =
+        DenialReader::new(Arch::X86_64, |call| (call.evidence == Evidence::Filter).then_some(0x3f));
     reader.push(log.as_bytes());
     let found = reader.finish();
     let name = |denial: &Denial| denial.call.syscall.name().unwrap_or("?").to_owned();
@@ -479,15 +478,20 @@ fn alone(log: &str) -> (Vec<(String, u64)>, Vec<u64>) {
 #[test]
 fn the_call_without_a_result_is_the_one_for_which_sigsys_ended_the_process() {
     let mount = |count| vec![("mount".to_owned(), count)];
-    let one = "7 mount(\"a\", \"b\", NULL, 0, NULL) = ?\n7 +++ killed by SIGSYS (core dumped) +++\n";
+    let one =
+        "7 mount(\"a\", \"b\", NULL, 0, NULL) = ?\n7 +++ killed by SIGSYS (core dumped) +++\n";
     assert_eq!(alone(one), (mount(1), vec![]));
-    assert_eq!(alone(&format!("{one}8 read(3, \"\", 1) = 0\n{}", one.replace("7 ", "8 "))), (mount(2), vec![]));
+    assert_eq!(
+        alone(&format!("{one}8 read(3, \"\", 1) = 0\n{}", one.replace("7 ", "8 "))),
+        (mount(2), vec![])
+    );
     assert_eq!(alone(&one.replace("7 ", "")), (mount(1), vec![]));
     let halves = "[pid  7] mount(\"a\", \"b\", NULL, 0, NULL <unfinished ...>\n[pid  8] +++ killed by SIGSYS +++\n\
                   [pid  7] <... mount resumed>) = ?\n+++ killed by SIGSYS (core dumped) +++\n";
     assert_eq!(alone(halves), (mount(1), vec![]));
     // Another thread waited.
-    let threads = format!("8 futex(0x7f, FUTEX_WAIT, 0, NULL) = ?\n{one}8 +++ killed by SIGSYS +++\n");
+    let threads =
+        format!("8 futex(0x7f, FUTEX_WAIT, 0, NULL) = ?\n{one}8 +++ killed by SIGSYS +++\n");
     assert_eq!(alone(&threads), (vec![], vec![3]));
     let is_mount = |call: &LoggedCall| (call.syscall.nr == 165).then_some(0x3f);
     let mut reader = DenialReader::new(Arch::X86_64, is_mount);
@@ -495,7 +499,10 @@ fn the_call_without_a_result_is_the_one_for_which_sigsys_ended_the_process() {
     let found = reader.finish();
     assert_eq!((found.denials.len(), found.denials[0].count, found.unread.count), (1, 1, 0));
     // The call of another process, and one that has ended without the signal.
-    assert_eq!(alone("7 exit_group(0) = ?\n7 +++ exited with 0 +++\n8 +++ killed by SIGSYS +++\n"), (vec![], vec![3]));
+    assert_eq!(
+        alone("7 exit_group(0) = ?\n7 +++ exited with 0 +++\n8 +++ killed by SIGSYS +++\n"),
+        (vec![], vec![3])
+    );
     // The signal names the call.
     let trap = "7 mount(\"a\", \"b\", NULL, 0, NULL) = 165\n\
                 7 --- SIGSYS {si_signo=SIGSYS, si_code=SYS_SECCOMP, si_call_addr=0x7f, si_syscall=__NR_mount, \
@@ -529,10 +536,14 @@ fn reports_about_other_denials_are_not_explained() {
 #[test]
 fn reports_of_apt_and_others_are_read() {
     let is = |name: &str| (1, Some(name.to_owned()), vec![]);
-    let apt = " **** Seccomp prevented execution of syscall 0000000016 on architecture amd64 ****\n";
+    let apt =
+        " **** Seccomp prevented execution of syscall 0000000016 on architecture amd64 ****\n";
     assert_eq!(summary(apt), is("x86_64 ioctl"));
     assert_eq!(summary(&apt.replace("amd64", "vax")), (0, None, vec![1]));
-    assert_eq!(summary("Disallowed syscall \"close_range\" caught in sandbox\n"), is("x86_64 close_range"));
+    assert_eq!(
+        summary("Disallowed syscall \"close_range\" caught in sandbox\n"),
+        is("x86_64 close_range")
+    );
     assert_eq!(
         summary("Sandbox violation: disallowed syscall access (21), architecture 0xc00000b7\n"),
         is("aarch64 epoll_ctl")
