@@ -11,12 +11,19 @@ pub struct TextOptions {
     arch: Option<Arch>,
     usual_arch: Option<Arch>,
     definitions: Vec<Definition>,
+    is_strict: bool,
 }
 
 impl TextOptions {
     /// For machines of a byte order. The architecture is the one that the text compares, if that is only one.
     pub const fn new(endian: Endian) -> TextOptions {
-        TextOptions { endian, arch: None, usual_arch: None, definitions: Vec::new() }
+        TextOptions {
+            endian,
+            arch: None,
+            usual_arch: None,
+            definitions: Vec::new(),
+            is_strict: false,
+        }
     }
 
     /// The architecture of the names of syscalls and constants, whatever the text says.
@@ -37,6 +44,12 @@ impl TextOptions {
         TextOptions { definitions, ..self }
     }
 
+    /// Whether what is assumed about a text, such as about the headers that it includes, is an error.
+    #[must_use]
+    pub fn with_strict(self, is_strict: bool) -> TextOptions {
+        TextOptions { is_strict, ..self }
+    }
+
     /// The byte order of hexadecimal bytes and of the halves of arguments.
     pub const fn endian(&self) -> Endian {
         self.endian
@@ -44,6 +57,10 @@ impl TextOptions {
 
     pub(super) fn definitions(&self) -> &[Definition] {
         &self.definitions
+    }
+
+    pub(super) fn is_strict(&self) -> bool {
+        self.is_strict
     }
 
     pub(super) fn given_arch(&self) -> Option<Arch> {

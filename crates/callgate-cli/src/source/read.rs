@@ -122,6 +122,7 @@ pub(super) fn read_program<P: Accepted>(
                 one_arch: "give --arch once",
                 machine: Arch::native(),
                 definitions: options.macros(),
+                strict: options.strict,
             };
             let text = checked_text(place, bytes, RAW_HELP, options)?;
             let read = listing.read(&text);
@@ -150,6 +151,7 @@ pub(crate) fn read_text(
         one_arch: "",
         machine,
         definitions,
+        strict: false,
     };
     let listing = options.parse(text, endian, None);
     let listing = listing.map_err(|errors| Failure::of(place.name(), errors))?;

@@ -24,6 +24,8 @@ pub struct ListingReading {
     pub machine: Option<Arch>,
     /// Macros of C that are defined, or not, before the text is read.
     pub definitions: Vec<Definition>,
+    /// Whether what is assumed about the text is an error.
+    pub strict: bool,
 }
 
 /// A program as text after it was read.
@@ -91,7 +93,9 @@ impl ListingReading {
         endian: Endian,
         arch: Option<Arch>,
     ) -> Result<Listing, Vec<Diagnostic>> {
-        let mut options = TextOptions::new(endian).with_definitions(self.definitions.clone());
+        let mut options = TextOptions::new(endian)
+            .with_definitions(self.definitions.clone())
+            .with_strict(self.strict);
         if let Some(arch) = arch {
             options = options.with_arch(arch);
         }

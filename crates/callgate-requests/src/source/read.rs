@@ -427,6 +427,7 @@ fn listing(source: &SourceText, text: &str) -> Read<Listing> {
         one_arch: "give one architecture",
         machine: Some(reading.machine),
         definitions: reading.definitions.clone(),
+        strict: reading.strict,
     };
     listing.read(text)
 }

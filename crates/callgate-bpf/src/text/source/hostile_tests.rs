@@ -230,5 +230,31 @@ fn a_header_that_is_not_read_is_named() {
         let program = parse_program(&text, &options).unwrap();
         let found: Vec<&str> = program.warnings.iter().map(|one| one.message.as_str()).collect();
         assert_eq!(found, expected, "{text}");
+        let strict = parse_program(&text, &options.clone().with_strict(true));
+        assert_eq!(strict.is_ok(), expected.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn another_part_of_the_array_is_refused() {
+    let rows = array("{6,0,0,1},{6,0,0,2},");
+    for code in [
+        "struct sock_fprog p = { 1, f + 1 };",
+        "struct sock_fprog p = { 1, f };",
+        "struct sock_fprog p = { .len = 1, .filter = f };",
+        "struct sock_fprog p = { .filter = f, .len = sizeof(f) / sizeof(f[0]) - 1 };",
+        "struct sock_fprog p = { .len = 2, .filter = &f[1] };",
+        "struct sock_fprog p; void g(void) { p.len = 1; p.filter = f; }",
+    ] {
+        let found = read(&format!("{rows}{code}"));
+        assert!(found.unwrap_err().contains("only a part of this array"), "{code}");
+    }
+    for code in [
+        "struct sock_fprog p = { 2, f };",
+        "struct sock_fprog p = { .len = sizeof(f) / sizeof(f[0]), .filter = f };",
+        "struct sock_fprog p = { (unsigned short)(sizeof(f) / sizeof(*f)), &f[0] };",
+        "struct key k; void g(void) { k.len = 7; for (int i = 0; i < 2; i++) print(f[i].k); }",
+    ] {
+        assert_eq!(read(&format!("{rows}{code}")), Ok(vec![1, 2]), "{code}");
     }
 }

@@ -45,6 +45,7 @@ mod lexer;
 mod literal;
 mod macros;
 mod parameters;
+mod part;
 mod predefined;
 mod preprocess;
 mod read;

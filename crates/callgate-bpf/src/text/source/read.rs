@@ -5,21 +5,23 @@ use std::collections::HashSet;
 use super::super::definition::Definition;
 use super::super::options::TextOptions;
 use super::changed::changed_field;
+use super::cursor::Cursor;
 use super::declared::{declared, declares};
 use super::expand::Made;
-use super::field::{Constants, Context};
+use super::field::{Constants, Context, Fields};
 use super::headers::{FamilyId, family};
 use super::integer::Model;
 use super::known::DEFINITIONS;
 use super::language::Language;
 use super::lexer::{Lexed, join, tokens};
 use super::literal::Literals;
+use super::part::other_part;
 use super::predefined::{Defined, defined};
 use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
 use super::rows::{Reader, Rows};
 use super::types::Types;
 use crate::asm::{AsmError, Errors};
-use crate::diagnostic::{Diagnostic, Position};
+use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind};
 use crate::symbols::{Names, only_arch_in};
@@ -211,6 +213,10 @@ impl<'a> Source<'_, 'a> {
             expanded;
         errors.extend(self.errors.iter().cloned());
         let arch = only_arch_in(&tokens);
+        let unread = warnings.first().filter(|_| self.options.is_strict());
+        errors.extend(
+            unread.map(|warning| Diagnostic { severity: Severity::Error, ..warning.clone() }),
+        );
         let mut result = self.rows(&tokens, &names, literals, errors);
         if let (Ok(rows), false) = (&mut result, warnings.is_empty()) {
             rows.warnings.extend(warnings);
@@ -247,6 +253,17 @@ impl<'a> Source<'_, 'a> {
         reader.read();
         if let Some(error) = changed_field(self.tokens, reader.declaration(), self.language) {
             return Err(error.into());
+        }
+        if self.language == Language::C {
+            let value = |expression: &[Token<'_>]| {
+                let mut cursor = Cursor::new(expression, end);
+                let value = Fields::outside(context).exact(&mut cursor).ok()?;
+                cursor.peek().is_none().then_some(value.number)
+            };
+            let error = other_part(tokens, reader.declaration(), reader.count(), &value);
+            if let Some(error) = error.filter(|_| reader.is_right()) {
+                return Err(error.into());
+            }
         }
         reader.finish(self.tokens)
     }

@@ -104,6 +104,16 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         self.declaration
     }
 
+    /// Whether what was read has no errors.
+    pub(super) fn is_right(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// How many instructions were read.
+    pub(super) fn count(&self) -> usize {
+        self.insns.len()
+    }
+
     /// Reads to the end. Every iteration consumes a token.
     pub(super) fn read(&mut self) {
         while self.cursor.peek().is_some() {
