@@ -86,7 +86,10 @@ fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
             true
         }
         [brace, name, open, ..] if brace.is('}') && is_word(name) && open.is('[') => true,
-        [first, second, ..] if C_TYPES.contains(&first.text) => is_word(second),
+        // The words of a text around a program in another language are no declaration.
+        [first, second, third, ..] if C_TYPES.contains(&first.text) => {
+            is_word(second) && [';', ',', '=', '(', ')', '['].iter().any(|mark| third.is(*mark))
+        }
         [first, ..] if first.text == "typedef" => true,
         [first, name, next, ..] if first.text == "struct" && name.text == "sock_filter" => {
             next.kind == TokenKind::Word || next.is('*') || next.is(')') || next.is('[')
@@ -136,8 +139,7 @@ fn is_sign_of_go(tokens: &[Token<'_>]) -> bool {
 }
 
 /// Types that only C has before a name.
-const C_TYPES: &[&str] =
-    &["int", "unsigned", "signed", "char", "long", "short", "void", "double", "float"];
+const C_TYPES: &[&str] = &["int", "unsigned", "char", "void"];
 
 /// The types of integers of Rust.
 const RUST_TYPES: &[&str] = &[
