@@ -557,6 +557,6 @@ fn reports_of_apt_and_others_are_read() {
     let cut = copied.split_once("auid").unwrap().1;
     assert_eq!(summary(&format!("auid{cut}")), is("x86_64 mount"));
     assert_eq!(summary("SECCOMP denied syscall ptrace(2)\n"), (0, None, vec![1]));
-    let recognized = format!("[    0.1] Linux version\nSECCOMP denied syscall ptrace(2)\n");
-    assert_eq!(summary(&recognized), (0, None, vec![2]));
+    let recognized = "[    0.1] Linux version\nSECCOMP denied syscall ptrace(2)\n";
+    assert_eq!(summary(recognized), (0, None, vec![2]));
 }

@@ -73,7 +73,7 @@ impl Dangers {
         // --deny log executes other values as well, whether or not they are granted.
         let denied = denied
             .iter()
-            .filter(|further| docker_denies(further) && !(is_trial && !further.values.is_empty()));
+            .filter(|further| docker_denies(further) && (!is_trial || further.values.is_empty()));
         let more = DENIED_BY_DOCKER.iter().filter_map(|name| danger(name));
         for danger in denied.map(|further| further.danger).chain(more) {
             let is_known = calls.iter().any(|known| known.name == danger.syscall);
