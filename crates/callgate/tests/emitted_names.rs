@@ -113,7 +113,9 @@ pub mod libc {
     pub const SYS_seccomp: i64 = 317;
     pub const SECCOMP_SET_MODE_FILTER: u32 = 1;
     pub const SECCOMP_FILTER_FLAG_TSYNC: u64 = 1;
+    pub const SECCOMP_FILTER_FLAG_NEW_LISTENER: u64 = 8;
     pub const ESRCH: i32 = 3;
+    pub const EINVAL: i32 = 22;
     unsafe extern \"C\" {
         pub fn prctl(option: i32, ...) -> i32;
         pub fn syscall(number: i64, ...) -> i64;
@@ -134,7 +136,9 @@ const (
 	SYS_SECCOMP = 317
 	SECCOMP_SET_MODE_FILTER = 1
 	SECCOMP_FILTER_FLAG_TSYNC = 1
+	SECCOMP_FILTER_FLAG_NEW_LISTENER = 8
 	ESRCH = syscall.ESRCH
+	EINVAL = syscall.EINVAL
 )
 
 func Prctl(option int, a, b, c, d uintptr) error { return nil }

@@ -40,8 +40,8 @@ is denied, which may never have occurred, or that the decision depends on
 something that is not recorded, which the line names: logs do not have all
 values, and registers that are not arguments of a syscall are not recorded.
 
-A recorded clone3 that fails with ENOSYS is no denial if the filter allows clone:
-glibc, musl and Go use clone then. It is listed, and does not count.
+A recorded clone3 that fails with ENOSYS is not a denial if the filter allows
+clone: glibc, musl and Go use clone then. It is listed, and does not count.
 
 --format prometheus and otlp print counters of denied calls for monitoring, by
 syscall, action and certainty, and of calls that fall back: at most 500 series
