@@ -68,9 +68,9 @@ impl Tree {
             let directory = directory.canonicalize().ok()?;
             let of_system = ["/dev", "/proc"].iter().any(|system| directory.starts_with(system));
             let repository = repository(&directory);
-            // Without a repository, links to directories are those of the system, such as /var/run.
+            // Without a repository, links to directories are those of the system, such as /var/run, or of the caller.
             let is_last = parts.peek().is_none();
-            if !of_system && (is_last || repository.is_some() || path.is_relative()) {
+            if !of_system && (is_last || repository.is_some()) {
                 return Some(Tree { root: Some(repository.unwrap_or(directory)) });
             }
         }
