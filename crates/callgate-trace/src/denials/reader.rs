@@ -139,9 +139,8 @@ impl<'a> DenialReader<'a> {
             self.text(first, &cut);
         }
         if let Some(wrapped) = &mut self.wrapped {
-            if let Joined::Whole = wrapped.add(&text)
-                && let Some(Wrapped { first, text, .. }) = self.wrapped.take()
-            {
+            let is_whole = matches!(wrapped.add(&text), Joined::Whole);
+            if let Some(Wrapped { first, text, .. }) = self.wrapped.take_if(|_| is_whole) {
                 self.text(first, &text);
             }
             return;
@@ -156,9 +155,7 @@ impl<'a> DenialReader<'a> {
 
     /// Reads a line, which may be joined from several.
     fn text(&mut self, number: u64, text: &str) {
-        if let Some(tombstone) = &mut self.tombstone
-            && !tombstone.line(text, number)
-        {
+        if self.tombstone.as_mut().is_some_and(|tombstone| !tombstone.line(text, number)) {
             self.settle_tombstone();
         }
         match self.syscalls.line(text) {

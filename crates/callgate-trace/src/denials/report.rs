@@ -158,8 +158,9 @@ fn args(line: &str) -> [Option<u64>; 6] {
             let digits = line.split_once(key).and_then(|(_, rest)| word(rest));
             *arg = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         }
-    } else if let Some((_, rest)) = line.split_once("seccomp sandbox violation: ")
-        && let Some((_, rest)) = rest.split_once(", args ")
+    } else if let Some((_, rest)) = line
+        .split_once("seccomp sandbox violation: ")
+        .and_then(|(_, rest)| rest.split_once(", args "))
     {
         for (arg, value) in args.iter_mut().zip(rest.split([' ', '.', '\n'])) {
             *arg = value.parse().ok();

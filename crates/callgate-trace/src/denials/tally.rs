@@ -64,10 +64,10 @@ impl Tally {
         }
         let entry = self.entries.entry(call).or_default();
         entry.counts.add(origin);
-        if let Some(Verdict(value)) = verdict
-            && (entry.verdicts.len() < MAX_PROGRAMS || entry.verdicts.contains_key(&value))
-        {
-            entry.verdicts.entry(value).or_default().add(origin);
+        if let Some(Verdict(value)) = verdict {
+            if entry.verdicts.len() < MAX_PROGRAMS || entry.verdicts.contains_key(&value) {
+                entry.verdicts.entry(value).or_default().add(origin);
+            }
         }
         let Some(program) = program else { return };
         let name: String = program.chars().take(MAX_NAME).collect();

@@ -78,10 +78,8 @@ impl LostRecords {
             self.counter = self.counter.max(lost);
             return true;
         }
-        if line.contains("journald")
-            && let Some(missed) = number_after(line, "Missed ")
-            && line.contains(" kernel messages")
-        {
+        let is_of_journal = line.contains("journald") && line.contains(" kernel messages");
+        if let Some(missed) = number_after(line, "Missed ").filter(|_| is_of_journal) {
             self.suppressed = self.suppressed.saturating_add(missed);
             return true;
         }

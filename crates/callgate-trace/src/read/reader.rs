@@ -111,10 +111,10 @@ impl RecordingReader {
     pub fn finish(self) -> Result<ReadRecording, Diagnostics> {
         let unknown = unknown_severity(self.options.strict);
         let format = self.detector.finish().map_err(with_help)?;
-        if let (false, DetectedFormat::Audit(log)) = (self.options.partial, &format)
-            && let Some(error) = log.unread()
-        {
-            return Err(error.into());
+        if let (false, DetectedFormat::Audit(log)) = (self.options.partial, &format) {
+            if let Some(error) = log.unread() {
+                return Err(error.into());
+            }
         }
         if let Some(program) = &self.program {
             let (recording, messages) = match format {
