@@ -17,8 +17,8 @@ use crate::options::{ArchParser, Format, SourceOptions, Switch, is_resource_name
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The profile allows everything in any of the recordings, except clone3 (see
-below), and denies all other syscalls. It is checked against the recordings before it is written. Comments in
-the profile give the reason for each syscall:
+below), and denies all other syscalls. It is checked against the recordings
+before it is written. Comments in the profile give the reason for each syscall:
 
   recorded        the program made it.
   at the start    the program that installs the filter makes it afterwards
