@@ -61,7 +61,7 @@ static void *diverges(void *ready)
 	return NULL;
 }
 
-/* Denies fchmod of one descriptor in this thread, by the emitted function, and waits for the others. */
+/* The mode is that of /dev/null, which standard input may be. Denies fchmod of one descriptor in this thread, by the emitted function, and waits for the others. */
 struct own {
 	uint32_t fd;
 	pthread_barrier_t *all;
@@ -76,7 +76,7 @@ static void *installs_its_own(void *argument)
 	pthread_barrier_wait(own->all);
 	for (fd = 0; fd < 4; fd++) {
 		errno = 0;
-		CHECK(fchmod((int)fd, 0600) != 0 || fd != own->fd);
+		CHECK(fchmod((int)fd, 0666) != 0 || fd != own->fd);
 		CHECK((errno == EDOM) == (fd == own->fd));
 	}
 	pthread_barrier_wait(own->all);
@@ -105,7 +105,7 @@ static void threads_have_values_of_their_own(void)
 		pthread_barrier_wait(&all);
 		/* This thread has none of them, and cannot give all a common one. */
 		errno = 0;
-		CHECK(fchmod(1, 0600) == 0 || errno != EDOM);
+		CHECK(fchmod(1, 0666) == 0 || errno != EDOM);
 		CHECK(install_filter(0) == -1 && errno == ESRCH);
 		pthread_barrier_wait(&all);
 		for (i = 0; i < 3; i++)
@@ -135,8 +135,8 @@ static int outcome(int (*install)(void), int is_odd)
 		if (install() != 0)
 			_exit(errno);
 		/* Denied for descriptor 0, and only for this. */
-		CHECK(fchmod(0, 0600) != 0 && errno == EDOM);
-		CHECK(fchmod(-1, 0600) != 0 && errno == EBADF);
+		CHECK(fchmod(0, 0666) != 0 && errno == EDOM);
+		CHECK(fchmod(-1, 0666) != 0 && errno == EBADF);
 		_exit(prctl(PR_GET_NO_NEW_PRIVS, 0UL, 0UL, 0UL, 0UL) == 1 ? 0 : 100);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
