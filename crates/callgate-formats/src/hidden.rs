@@ -4,7 +4,7 @@
 //! are shown, makes the text mean something else than what was reviewed. Such are control characters, format characters
 //! (general category Cf, among them the bidirectional controls and tags), other characters that are shown as nothing
 //! (`Default_Ignorable_Code_Point`, variation selectors), blanks and line ends beyond ASCII, and characters without ink.
-//! Comments and names are no exception.
+//! This also applies to comments and names.
 //!
 //! Sources: `UnicodeData.txt`, `DerivedCoreProperties.txt` and `PropList.txt` of Unicode 16.0.
 

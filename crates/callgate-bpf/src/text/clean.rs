@@ -163,7 +163,7 @@ fn is_header(line: &str) -> bool {
     line.starts_with("@@ -") || line.starts_with("diff --git ")
 }
 
-/// Whether a text begins with a diff, as no text in C can: at the start, its words and marks are no declaration.
+/// Whether a text begins with a diff, as no text in C can: at the start, its words and marks are not a declaration.
 fn begins_as_diff(text: &str) -> bool {
     const BEFORE: &[&str] = &["diff ", "index ", "Index: ", "====", "--- ", "+++ "];
     let is_commit = |line: &str, word: &str| {

@@ -61,7 +61,8 @@ static void *diverges(void *ready)
 	return NULL;
 }
 
-/* The mode is that of /dev/null, which standard input may be. Denies fchmod of one descriptor in this thread, by the emitted function, and waits for the others. */
+/* Denies fchmod of one descriptor in this thread, by the emitted function, and waits for the others. The mode is that of
+ * /dev/null, which standard input may be. */
 struct own {
 	uint32_t fd;
 	pthread_barrier_t *all;

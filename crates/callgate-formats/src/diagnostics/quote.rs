@@ -23,7 +23,7 @@ pub fn escape_key(key: &str) -> String {
     shorten(key).chars().map(escape).collect()
 }
 
-/// A message about a text that must not be quoted, since whoever sees the message need not be allowed to see the text: the place
+/// A message about a text that must not be quoted, since readers of the message may not be allowed to see the text: the place
 /// and the severity remain.
 pub fn without_quotes(message: Diagnostic) -> Diagnostic {
     let what = match message.severity {

@@ -11,7 +11,7 @@ pub struct Included {
     /// Its text.
     pub text: String,
     /// Whether messages must not quote the text: it is not a part of what the author of the policy gave to be read, so
-    /// whoever sees the messages need not be allowed to see it.
+    /// readers of the messages may not be allowed to see it.
     pub is_private: bool,
 }
 

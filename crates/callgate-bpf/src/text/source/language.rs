@@ -86,7 +86,7 @@ fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
             true
         }
         [brace, name, open, ..] if brace.is('}') && is_word(name) && open.is('[') => true,
-        // The words of a text around a program in another language are no declaration.
+        // The words of a text around a program in another language are not a declaration.
         [first, second, third, ..] if C_TYPES.contains(&first.text) => {
             is_word(second) && [';', ',', '=', '(', ')', '['].iter().any(|mark| third.is(*mark))
         }

@@ -449,7 +449,7 @@ fn macros_are_expanded_as_gcc_does() {
     ] {
         let value = value_after(definitions, text);
         if text == "F OPEN 1)" {
-            // `OPEN` is no parenthesis when arguments are looked for.
+            // `OPEN` is not a parenthesis when arguments are looked for.
             assert!(value.is_err());
         } else {
             assert_eq!(value, Ok(expected), "{definitions}");

@@ -109,7 +109,7 @@ impl<'a> Types<'a> {
         end
     }
 
-    /// Enumerators are no types.
+    /// Enumerators are not types.
     fn enumerate(&mut self, after: &[Token<'a>]) {
         let Some(open) = after.iter().take(4).position(|token| token.is('{')) else { return };
         let inside = after.get(open + 1..).unwrap_or_default();
