@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::multiplexers::is_multiplexer;
 use super::numbering::unnamed;
 use super::systemd_list::{List, of_name};
-use super::systemd_multiplexers::fit_multiplexers;
+use super::systemd_multiplexers::{add_sub_calls, fit_multiplexers};
 use super::systemd_namespaces::Namespaces;
 use super::systemd_words::{Words, words};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
@@ -54,6 +54,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         }
         verdicts.insert(name, verdict);
     }
+    add_sub_calls(fit, &list, &mut verdicts)?;
     fit_multiplexers(fit, &list, &mut verdicts)?;
     let mut text = text(fit, &local, &list, &verdicts, options.systemd);
     if let Some(namespaces) = namespaces {

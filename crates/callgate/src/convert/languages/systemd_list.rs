@@ -33,6 +33,17 @@ impl List {
         }
     }
 
+    /// The nearest verdict that a name can have, and that permits no more.
+    pub(super) fn nearest(&self, name: &str, wanted: Verdict) -> Verdict {
+        let unlisted = self.unlisted(Some(name));
+        match wanted {
+            Verdict::ALLOW | Verdict::LOG => wanted,
+            own if own == unlisted || self.can_deny_with(own) => own,
+            _ if unlisted.permits() => self.denied,
+            _ => unlisted,
+        }
+    }
+
     /// Whether an entry of the list can have this verdict.
     pub(super) fn can_deny_with(&self, verdict: Verdict) -> bool {
         let is_denial = match verdict.action() {
@@ -55,13 +66,7 @@ pub(super) fn of_name(
         fit.arches.iter().filter_map(|arch| Some((*arch, arch.number(name)?))).collect();
     let all: Vec<_> = numbers.iter().map(|(arch, nr)| fit.syscall(arch.token(), *nr)).collect();
     let wanted = strictest(all.iter().map(|func| fit.strictest(*func)));
-    let unlisted = list.unlisted(Some(name));
-    let verdict = match wanted {
-        Verdict::ALLOW | Verdict::LOG => wanted,
-        own if own == unlisted || list.can_deny_with(own) => own,
-        _ if unlisted.permits() => list.denied,
-        _ => unlisted,
-    };
+    let verdict = list.nearest(name, wanted);
     let is_conditional = all.iter().any(|func| fit.store.as_verdict(*func).is_none());
     let why = match () {
         () if is_conditional => "SystemCallFilter= has no conditions on arguments",

@@ -9,13 +9,46 @@ use super::systemd_list::{List, of_name};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::loss::MULTIPLEXED;
-use crate::convert::strictness::laxer;
-use callgate_bpf::syscalls::Arch;
+use crate::convert::strictness::{laxer, strictest};
+use callgate_bpf::data::SeccompData;
+use callgate_bpf::syscalls::{Arch, known_names};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::Func;
 
 /// The verdicts of names.
 type Verdicts = BTreeMap<&'static str, Verdict>;
+
+/// Adds the syscalls that only a multiplexer reaches, such as `send` on x86: groups contain them, so a list with a group says
+/// something about `socketcall`.
+pub(super) fn add_sub_calls(
+    fit: &Fit<'_>,
+    list: &List,
+    verdicts: &mut Verdicts,
+) -> Result<(), ConvertError> {
+    for name in known_names() {
+        let calls = fit.arches.iter().filter_map(|arch| {
+            let (own, call) = arch.multiplexed(name)?;
+            Some(SeccompData {
+                nr: arch.number(own)?,
+                arch: arch.token(),
+                args: [call.into(), 0, 0, 0, 0, 0],
+                ..SeccompData::default()
+            })
+        });
+        let calls: Vec<SeccompData> = calls.collect();
+        if calls.is_empty() || verdicts.contains_key(name) {
+            continue;
+        }
+        let mut wanted = Vec::new();
+        for data in calls {
+            wanted.push(fit.store.evaluate(fit.func, &data)?);
+        }
+        let (wanted, unlisted) = (strictest(wanted), list.unlisted(Some(name)));
+        let needs_word = wanted.permits() || unlisted.permits();
+        verdicts.insert(name, if needs_word { list.nearest(name, wanted) } else { unlisted });
+    }
+    Ok(())
+}
 
 /// Adds the multiplexers to the verdicts of all other names.
 pub(super) fn fit_multiplexers(
