@@ -10,7 +10,7 @@ use super::build::{BINDINGS, QUICK, build, target};
 use super::translate::translate;
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask wasm [--quick]
+usage: cargo xtask wasm [--quick] [--without-go]
 
 Builds the core as a WebAssembly module and writes, into target/bindings:
 
@@ -21,16 +21,21 @@ Builds the core as a WebAssembly module and writes, into target/bindings:
 These are the directories that a release contains. The target is installed by
 `rustup target add wasm32-unknown-unknown`.
 
-  --quick    build a larger and slower module in less time, for tests
+  --quick         build a larger and slower module in less time, for tests
+  --without-go    do not translate the module: Go compiles the translation for
+                  minutes
 ";
 
 /// Builds the module, and the packages that contain it.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let wanted = match arguments {
-        [] => &BINDINGS,
-        [option] if option == "--quick" => &QUICK,
-        _ => return Err(format!("unknown arguments\n\n{HELP}")),
-    };
+    let (mut wanted, mut with_go) = (&BINDINGS, true);
+    for argument in arguments {
+        match argument.as_str() {
+            "--quick" => wanted = &QUICK,
+            "--without-go" => with_go = false,
+            _ => return Err(format!("unknown argument {argument}\n\n{HELP}")),
+        }
+    }
     let bytes = build(wanted)?;
     let (sources, output) = (workspace().join("bindings"), target().join("bindings"));
     remove(&output)?;
@@ -41,12 +46,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let hash = line.split_whitespace().next().ok_or("sha256sum prints nothing")?;
     write(&output.join("wasm/callgate.wasm.sha256"), format!("{hash} *callgate.wasm\n"))?;
     // The tests of both packages read the vectors beside them.
-    for directory in ["js", "go", "vectors"] {
+    for directory in ["js", "vectors"] {
         copy(&sources.join(directory), &output)?;
     }
     write(&output.join("js/callgate.wasm"), &bytes)?;
-    write_engine(&output.join("go/internal/engine"), &module, hash)?;
-    println!("{}: wasm (a module of {} bytes), js, go", output.display(), bytes.len());
+    if with_go {
+        copy(&sources.join("go"), &output)?;
+        write_engine(&output.join("go/internal/engine"), &module, hash)?;
+    }
+    let go = if with_go { ", go" } else { "" };
+    println!("{}: wasm (a module of {} bytes), js{go}", output.display(), bytes.len());
     Ok(())
 }
 
