@@ -134,7 +134,10 @@ impl<S> SourceExpression<S> {
         let operands = self.steps.iter().zip(others).map(|((operation, term), other)| {
             let (filter, is_syscall) = match (term, other) {
                 (_, Some(filter)) => (filter, false),
-                (Term::Syscall(name), None) => (all_calls(name, &arches)?, true),
+                (Term::Syscall(name), None) => {
+                    let arches = operation_arches(*operation, &arches);
+                    (all_calls(name, &arches)?, true)
+                }
                 (Term::Source(_), None) => return Err(Failure::new("a source was not read")),
             };
             Ok(Operand { operation: *operation, filter, is_syscall })
@@ -232,6 +235,18 @@ impl Combination {
         let weights = self.first.weights;
         Ok(Filter { installed, weights, made_of, ..Filter::new(self.name, content) })
     }
+}
+
+/// The architectures on which an operation changes a syscall: what is removed must not remain through another ABI of the same
+/// token, such as x32 in a program that checks the token only.
+fn operation_arches(operation: Operation, arches: &[Arch]) -> Vec<Arch> {
+    let mut all = arches.to_vec();
+    if matches!(operation, Operation::Subtract { .. }) {
+        let same_token = arches.iter().flat_map(|arch| Arch::with_token(arch.token()));
+        let others: Vec<Arch> = same_token.filter(|arch| !arches.contains(arch)).collect();
+        all.extend(others);
+    }
+    all
 }
 
 /// The filter that permits all calls of a syscall, and nothing else.
