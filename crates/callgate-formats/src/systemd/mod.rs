@@ -59,5 +59,5 @@ pub use filters::{UnitFilter, UnitFilters};
 pub use groups::{group_members, group_names, known_to_systemd as known_names};
 pub use options::{ExecSection, ReadOptions, UnitText};
 pub use read::{is_without_section, read};
-pub use values::NAMESPACES;
+pub use values::{FAMILIES, FAMILY_END, NAMESPACES};
 pub use version::{SystemdVersion, SystemdVersionError};

@@ -91,11 +91,11 @@ pub(super) fn families() -> impl Iterator<Item = &'static str> {
 }
 
 /// The number after the last address family (`AF_MAX`).
-pub(super) const FAMILY_END: u16 = 46;
+pub const FAMILY_END: u16 = 46;
 
-/// `include/linux/socket.h`.
+/// The names of the address families with their numbers, in the order of the numbers (`include/linux/socket.h`).
 #[rustfmt::skip]
-const FAMILIES: &[(&str, u16)] = &[
+pub const FAMILIES: &[(&str, u16)] = &[
     ("AF_UNIX", 1), ("AF_LOCAL", 1), ("AF_FILE", 1), ("AF_INET", 2), ("AF_AX25", 3), ("AF_IPX", 4), ("AF_APPLETALK", 5),
     ("AF_NETROM", 6), ("AF_BRIDGE", 7), ("AF_ATMPVC", 8), ("AF_X25", 9), ("AF_INET6", 10), ("AF_ROSE", 11),
     ("AF_DECnet", 12), ("AF_NETBEUI", 13), ("AF_SECURITY", 14), ("AF_KEY", 15), ("AF_NETLINK", 16), ("AF_ROUTE", 16),

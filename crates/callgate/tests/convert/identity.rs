@@ -101,6 +101,35 @@ fn random_policies_survive_in_every_language() {
     assert!(count > 120, "{count}");
 }
 
+/// Directives of units that limit arguments, one by one and together.
+#[test]
+fn restrictions_of_units_survive() {
+    let lines = [
+        "RestrictNamespaces=yes",
+        "RestrictNamespaces=net user",
+        "RestrictNamespaces=~cgroup",
+        "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
+        "RestrictAddressFamilies=~AF_PACKET AF_NETLINK",
+        "RestrictSUIDSGID=yes",
+        "RestrictRealtime=yes",
+        "LockPersonality=yes",
+    ];
+    let all = [lines[0], lines[3], lines[5], lines[6], lines[7]].join("\n");
+    for line in lines.into_iter().chain([&*all]) {
+        for list in [
+            "",
+            "SystemCallFilter=@system-service\n",
+            "SystemCallFilter=read open socket clone personality sched_setscheduler\n",
+            "SystemCallFilter=~@mount\n",
+        ] {
+            for native in ["", "SystemCallArchitectures=native\n"] {
+                let text = format!("[Service]\n{native}{list}{line}\n");
+                survives(Target::Systemd, &text, &[Arch::X86_64], "unit");
+            }
+        }
+    }
+}
+
 /// Texts as people write them; the writers choose other words for some.
 #[test]
 fn texts_of_people_survive() {

@@ -28,7 +28,7 @@ mod snap;
 mod systemd;
 mod systemd_list;
 mod systemd_multiplexers;
-mod systemd_namespaces;
+mod systemd_restrictions;
 mod systemd_words;
 mod write;
 

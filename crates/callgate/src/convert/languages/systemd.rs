@@ -7,7 +7,7 @@ use super::multiplexers::is_multiplexer;
 use super::numbering::unnamed;
 use super::systemd_list::{List, of_name};
 use super::systemd_multiplexers::{add_sub_calls, fit_multiplexers};
-use super::systemd_namespaces::Namespaces;
+use super::systemd_restrictions as restrictions;
 use super::systemd_words::{Words, words};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
@@ -30,7 +30,7 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     }
     fit_arches(fit, &local)?;
     let list = choose(fit, main, options.systemd)?;
-    let namespaces = Namespaces::take(fit, &list, options)?;
+    let restrictions = restrictions::take(fit, &list, options)?;
     for one in unnamed(fit)? {
         let why = "systemd names syscalls, and decides itself about numbers that it does not know";
         for (first, last) in own_numbers(fit, one.token, one.first, one.last) {
@@ -57,9 +57,9 @@ pub(super) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     add_sub_calls(fit, &list, &mut verdicts)?;
     fit_multiplexers(fit, &list, &mut verdicts)?;
     let mut text = text(fit, &local, &list, &verdicts, options.systemd);
-    if let Some(namespaces) = namespaces {
-        text.push_str(&namespaces.line);
-        namespaces.restore(fit)?;
+    for restriction in restrictions {
+        text.push_str(&restriction.line);
+        restriction.restore(fit)?;
     }
     Ok(text)
 }
@@ -72,6 +72,12 @@ fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
         if listed.is_empty() || !is_killed(fit, arch)? {
             listed.push(arch);
         }
+    }
+    // Without a word that denies a syscall on all architectures, those that the filter allows can be listed, too.
+    if permits_some_of_each(fit, &listed)? {
+        let allow = fit.store.verdict(Verdict::ALLOW)?;
+        let allowed = local.iter().copied().filter(|arch| fit.numbers(arch.token()) == allow);
+        listed.extend(allowed.filter(|arch| !listed.contains(arch)).collect::<Vec<_>>());
     }
     fit.arches = listed;
     if local.iter().all(|arch| fit.arches.contains(arch)) {
@@ -86,6 +92,17 @@ fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
         _ => return Ok(()),
     };
     fit.replace_numbers(Arch::X86_64.token(), other, Verdict::KILL_THREAD, why)
+}
+
+/// Whether each syscall of these architectures is allowed, at least with some arguments.
+fn permits_some_of_each(fit: &Fit<'_>, arches: &[Arch]) -> Result<bool, ConvertError> {
+    for arch in arches {
+        let intervals = fit.intervals(arch.token())?;
+        if !intervals.iter().all(|one| fit.store.verdicts(one.then).contains(&Verdict::ALLOW)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether all syscalls of an architecture kill the thread.
