@@ -1,6 +1,6 @@
 // Short notices, which screen readers announce.
 
-import { visible } from "./trusted.js";
+import { visible } from "./hidden.js";
 
 /** How long a notice is shown, in milliseconds. */
 const SHOWN = 6000;

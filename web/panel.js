@@ -1,8 +1,8 @@
 // Shows answers.
 
-import { hiddenIn } from "./hidden.js";
+import { hiddenIn, visible } from "./hidden.js";
 import { connectOutput, clearOutput } from "./output.js";
-import { setHtml, visible } from "./trusted.js";
+import { setHtml } from "./trusted.js";
 
 const get = (id) => document.getElementById(id);
 

@@ -17,9 +17,3 @@ export function setHtml(element, html) {
 export function scriptUrl(url) {
   return policy?.createScriptURL(url) ?? url;
 }
-
-/** Text without characters that are not visible: control and format characters, which may reorder text. */
-export function visible(text) {
-  const escaped = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu, escaped);
-}

@@ -5,6 +5,7 @@
 //! comment) and source code in C, Rust or Go (numbers may have underscores and suffixes, a string is one token).
 
 use crate::diagnostic::{Diagnostic, Position};
+use crate::printable::visible;
 
 /// The flavour of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,22 +194,14 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Text for a message: in quotes, shortened, and with control characters escaped for terminals.
+/// Text for a message: in quotes, shortened, and with escapes for characters that are not printable.
 pub(super) fn quote(text: &str) -> String {
     const SHOWN: usize = 40;
-    let mut quoted = String::from("`");
-    for c in text.chars().take(SHOWN) {
-        if c.is_control() {
-            quoted.extend(c.escape_default());
-        } else {
-            quoted.push(c);
-        }
-    }
-    if text.chars().nth(SHOWN).is_some() {
-        quoted.push('…');
-    }
-    quoted.push('`');
-    quoted
+    let (shown, rest) = match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => (text.get(..end).unwrap_or_default(), "…"),
+        None => (text, ""),
+    };
+    format!("`{}{rest}`", visible(shown))
 }
 
 /// Hexadecimal with `0x`, binary with `0b`, octal with a leading `0` (as `bpf_asm`), else decimal.

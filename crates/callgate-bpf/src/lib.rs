@@ -13,6 +13,7 @@
 //!   [`Relation`] the semantics of arithmetic and comparisons;
 //! - [`constants`] has the kernel's constants by name, and names the values of arguments;
 //! - [`template`] has programs with variables, whose values are set when a filter is installed;
+//! - [`printable`] has the characters that make a text look like another one, and escapes them;
 //! - [`Layout`] has the words of the structures that filters read;
 //! - [`is_constant_allow`] predicts whether the kernel caches that a syscall is allowed.
 //!
@@ -59,6 +60,7 @@ mod limits;
 mod names;
 mod op;
 mod place;
+pub mod printable;
 mod program;
 pub mod random;
 #[cfg(feature = "serde")]

@@ -1,5 +1,6 @@
 //! The line of a text to which a message refers, with a mark below.
 
+use callgate::bpf::printable::is_printable;
 use callgate::diagnostic::Position;
 use std::fmt::Write;
 
@@ -18,6 +19,11 @@ pub(crate) fn excerpt(text: &str, position: Position) -> Option<String> {
     let first = if length <= WIDTH { 0 } else { column.saturating_sub(BEFORE) };
     let (start, end) = (if first > 0 { "…" } else { "" }, length > first + WIDTH);
     // One character for one, so that the mark is below its character.
+    let visible = |c| match c {
+        '\t' => ' ',
+        c if is_printable(c) => c,
+        _ => '\u{fffd}',
+    };
     let shown: String = line.chars().skip(first).take(WIDTH).map(visible).collect();
     let indent = (column.min(length) - first.min(length)) + start.chars().count();
     let number = position.line.to_string();
@@ -29,20 +35,10 @@ pub(crate) fn excerpt(text: &str, position: Position) -> Option<String> {
     Some(out)
 }
 
-/// A character that moves no cursor and reorders no text.
-fn visible(c: char) -> char {
-    match c {
-        '\t' => ' ',
-        c if c.is_control() => '\u{fffd}',
-        // The bidirectional controls.
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c => c,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate::bpf::printable::HIDDEN;
 
     fn at(text: &str, line: u32, column: u32) -> Option<String> {
         excerpt(text, Position { line, column })
@@ -71,7 +67,16 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_replaced() {
+    fn hidden_characters_are_replaced() {
+        for c in HIDDEN.iter().flat_map(|(first, last, _)| *first..=*last) {
+            let shown = match c {
+                '\n' => "a".to_owned(),
+                '\t' => "a b".to_owned(),
+                _ => "a\u{fffd}b".to_owned(),
+            };
+            assert_eq!(at(&format!("a{c}b"), 1, 1).unwrap(), format!("  |\n1 | {shown}\n  | ^"));
+        }
+        assert_eq!(at("عربي 中文 עברית", 1, 1).unwrap(), "  |\n1 | عربي 中文 עברית\n  | ^");
         assert_eq!(
             at("a\u{1b}[2J\u{202e}b", 1, 1).unwrap(),
             "  |\n1 | a\u{fffd}[2J\u{fffd}b\n  | ^"

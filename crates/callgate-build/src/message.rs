@@ -1,6 +1,7 @@
 //! Errors and warnings about a policy, like those of a compiler.
 
 use crate::excerpt::excerpt;
+use callgate::bpf::printable::visible;
 use callgate::diagnostic::{Diagnostic, Severity};
 use std::fmt;
 use std::path::PathBuf;
@@ -35,13 +36,20 @@ impl Message {
 
     /// The first line: file, position and message.
     pub(crate) fn line(&self) -> String {
-        format!("{}: {}", self.place(), self.diagnostic.message.replace('\n', " "))
+        format!("{}: {}", self.place(), self.text(" "))
+    }
+
+    /// The message with this between its lines. It may contain names from the policy, so a compiler must not print it as it is.
+    fn text(&self, separator: &str) -> String {
+        let lines: Vec<String> = self.diagnostic.message.lines().map(visible).collect();
+        lines.join(separator)
     }
 
     fn place(&self) -> String {
+        let file = visible(&self.file);
         match self.diagnostic.position {
-            Some(position) => format!("{}:{}:{}", self.file, position.line, position.column),
-            None => self.file.clone(),
+            Some(position) => format!("{file}:{}:{}", position.line, position.column),
+            None => file,
         }
     }
 }
@@ -50,13 +58,13 @@ impl fmt::Display for Message {
     /// `file:line:column: message`, the line of the file with a mark, and the help. Without `error:` before it, which the
     /// caller or the compiler adds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place(), self.diagnostic.message)?;
+        write!(f, "{}: {}", self.place(), self.text("\n    "))?;
         if let Some(excerpt) = &self.excerpt {
             write!(f, "\n{excerpt}")?;
         }
         let mut prefix = "help: ";
         for line in self.diagnostic.help.lines() {
-            write!(f, "\n  = {prefix}{line}")?;
+            write!(f, "\n  = {prefix}{}", visible(line))?;
             prefix = "      ";
         }
         Ok(())
@@ -112,3 +120,32 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate::bpf::printable::HIDDEN;
+    use callgate::diagnostic::Position;
+
+    #[test]
+    fn no_part_of_a_message_has_hidden_characters() {
+        for c in HIDDEN.iter().flat_map(|(first, last, _)| *first..=*last) {
+            let name = format!("a{c}b");
+            let position = Some(Position { line: 2, column: 1 });
+            let diagnostic = Diagnostic::error(position, format!("no `{name}`")).help(&name);
+            let message = Message::about(&name, &format!("\n{name}"), diagnostic);
+            for shown in [message.line(), message.to_string()] {
+                assert!(!shown.contains(|one| one == c && c != '\n'), "{c:?}: {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_lines_of_a_message_do_not_look_like_others() {
+        let message = Message::about("a\nb", "", Diagnostic::error(None, "x\nerror: y"));
+        assert_eq!(message.to_string(), "a\\nb: x\n    error: y");
+        assert_eq!(message.line(), "a\\nb: x error: y");
+        let message = Message::about("ملف", "", Diagnostic::error(None, "`默认` é"));
+        assert_eq!(message.to_string(), "ملف: `默认` é");
+    }
+}

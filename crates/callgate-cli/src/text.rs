@@ -2,16 +2,15 @@
 
 use std::fmt;
 
+use callgate::bpf::printable::{is_printable, visible};
 use callgate::bpf::suggest::nearest;
-use callgate::formats::layout::{is_printable, visible};
 
 /// Escapes text from an input, a file name or a process for messages and tables: see [`Printable`].
 pub(crate) fn printable<T: AsRef<str> + ?Sized>(text: &T) -> Printable<'_> {
     Printable(text.as_ref())
 }
 
-/// Displays text in one line, with escapes for unprintable characters: control characters, which move the cursor or end
-/// a line, and format characters, which include the bidirectional controls that reorder text.
+/// Displays text in one line, with escapes for characters that are not printable.
 ///
 /// All untrusted text passes through here before it is printed. JSON has its own escapes.
 pub(crate) struct Printable<'a>(&'a str);
@@ -94,6 +93,7 @@ pub(crate) fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate::bpf::printable::HIDDEN;
 
     #[test]
     fn only_one_is_singular() {
@@ -127,14 +127,14 @@ mod tests {
     fn unprintable_characters_are_escaped() {
         for (text, shown) in [
             ("a \"b\" \\ 'c' ~", "a \"b\" \\ 'c' ~"),
-            ("é日本e\u{301}😀", "é日本e\u{301}😀"),
+            ("é日本e\u{301}😀 عربي עברית", "é日本e\u{301}😀 عربي עברית"),
             ("a\nb\tc\r\u{1b}[2J\u{7f}\u{9b}", r"a\nb\tc\r\u{1b}[2J\u{7f}\u{9b}"),
             ("\u{61c}\u{200e}\u{200f}", r"\u{61c}\u{200e}\u{200f}"),
             ("\u{2028}\u{2029}\u{feff}\u{200b}", r"\u{2028}\u{2029}\u{feff}\u{200b}"),
         ] {
             assert_eq!(printable(text).to_string(), shown);
         }
-        for c in ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}') {
+        for c in HIDDEN.iter().flat_map(|(first, last, _)| *first..=*last) {
             assert_eq!(printable(&c.to_string()).to_string(), c.escape_default().to_string());
         }
         assert_eq!(format!("{:<6}|{:>6}|", printable("a\n"), printable("b")), r"a\n   |     b|");

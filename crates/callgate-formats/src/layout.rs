@@ -1,12 +1,15 @@
 //! Layout of text that is written: JSON strings, and lines of words.
 
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 
-/// A string of JSON, in quotes.
+use callgate_bpf::printable::is_printable;
+
+/// A string of JSON, in quotes. Characters that are not printable are escaped, because terminals and web pages show what
+/// programs print.
 ///
 /// ```
 /// use callgate_formats::layout::QuotedString;
-/// assert_eq!(QuotedString("a\"b").to_string(), r#""a\"b""#);
+/// assert_eq!(QuotedString("a\"b\u{202e}").to_string(), r#""a\"b\u202e""#);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct QuotedString<'t>(pub &'t str);
@@ -14,47 +17,29 @@ pub struct QuotedString<'t>(pub &'t str);
 impl Display for QuotedString<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"")?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                c if !is_printable(c) => {
+        // Most text needs no escape, and is written as a whole.
+        let mut rest = self.0;
+        while let Some(at) = rest.find(|c| matches!(c, '"' | '\\') || !is_printable(c)) {
+            let (plain, tail) = rest.split_at(at);
+            f.write_str(plain)?;
+            let mut chars = tail.chars();
+            match chars.next() {
+                Some(c @ ('"' | '\\')) => write!(f, "\\{c}")?,
+                Some('\n') => f.write_str("\\n")?,
+                Some('\t') => f.write_str("\\t")?,
+                Some(c) => {
                     let mut units = [0; 2];
-                    c.encode_utf16(&mut units)
-                        .iter()
-                        .try_for_each(|unit| write!(f, "\\u{unit:04x}"))?;
+                    for unit in c.encode_utf16(&mut units) {
+                        write!(f, "\\u{unit:04x}")?;
+                    }
                 }
-                c => f.write_char(c)?,
+                None => {}
             }
+            rest = chars.as_str();
         }
+        f.write_str(rest)?;
         f.write_str("\"")
     }
-}
-
-/// Whether a character is printable according to the standard library: not control characters, which end a line or move the
-/// cursor, and not format characters, among them the bidirectional controls that reorder text.
-pub fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return matches!(c, ' '..='~');
-    }
-    // After a letter, because `escape_debug` escapes a combining mark at the start of a text.
-    String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
-}
-
-/// Text of an input in a comment or a message: in one line, with escapes for characters that are not printable.
-///
-/// ```
-/// use callgate_formats::layout::visible;
-/// assert_eq!(visible("a\u{202e}b\nc"), r"a\u{202e}b\nc");
-/// ```
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_printable(c) {
-            true => shown.push(c),
-            false => shown.extend(c.escape_default()),
-        }
-    }
-    shown
 }
 
 /// Joins words into lines of at most `width` characters; a longer word is a line of its own.
@@ -81,4 +66,24 @@ pub fn wrapped<'n>(
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::printable::HIDDEN;
+
+    #[test]
+    fn hidden_characters_are_escaped_in_json() {
+        for c in HIDDEN.iter().flat_map(|(first, last, _)| *first..=*last) {
+            let escaped = QuotedString(&c.to_string()).to_string();
+            assert!(escaped.starts_with("\"\\") && escaped.is_ascii(), "{c:?}: {escaped}");
+            assert!(!escaped.contains(c), "{c:?}: {escaped}");
+        }
+        assert_eq!(
+            QuotedString("\n\t\r\u{e0041}\u{3164}").to_string(),
+            r#""\n\t\u000d\udb40\udc41\u3164""#
+        );
+        assert_eq!(QuotedString("é日 عربي עברית").to_string(), "\"é日 عربي עברית\"");
+    }
 }

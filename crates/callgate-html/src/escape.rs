@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use callgate::bpf::printable::is_printable;
+
 /// Adds text to a text, escaped for the content of elements and for attributes in double quotes, of HTML and XML.
 ///
-/// Unprintable characters become visible escapes such as `\u{1b}`: control characters, which terminals execute when a
-/// page is printed there, and format characters, among them the bidirectional controls that reorder text. Line breaks are
-/// escaped as well, so text cannot imitate the structure around it.
+/// Characters that are not printable become escapes such as `\u{1b}`, also control characters, which terminals execute when a
+/// page is printed there, characters that XML does not allow, and line breaks, so text cannot imitate the structure around it.
 pub(crate) fn escape_into(escaped: &mut String, text: &str) {
     // Most text needs no escape, and is copied as a whole.
     let mut rest = text;
@@ -36,18 +37,22 @@ fn is_plain(c: char) -> bool {
     matches!(c, ' '..='~') && !matches!(c, '&' | '<' | '>' | '"' | '\'')
 }
 
-/// Whether a character is printable according to the standard library, and allowed in XML.
-fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return matches!(c, ' '..='~');
-    }
-    // After a letter, because `escape_debug` escapes a combining mark at the start of a text.
-    String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate::bpf::printable::HIDDEN;
+
+    #[test]
+    fn hidden_characters_are_escaped() {
+        for c in HIDDEN.iter().flat_map(|(first, last, _)| *first..=*last) {
+            let mut found = String::new();
+            escape_into(&mut found, &c.to_string());
+            assert_eq!(found, c.escape_default().to_string());
+        }
+        let mut found = String::new();
+        escape_into(&mut found, "عربي 中文 עברית");
+        assert_eq!(found, "عربي 中文 עברית");
+    }
 
     #[test]
     fn text_cannot_leave_its_place() {

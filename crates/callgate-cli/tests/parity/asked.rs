@@ -2,6 +2,7 @@
 
 use std::process::{Command, Output};
 
+use callgate::bpf::printable::visible;
 use serde_json::{Value, json};
 
 use crate::inputs::Input;
@@ -218,13 +219,13 @@ fn printed(bytes: &[u8]) -> Vec<String> {
 /// The messages of an answer, as the command prints them.
 fn given(answer: &Value) -> Vec<String> {
     let messages = answer.get("errors").or(answer.get("warnings")).and_then(Value::as_array);
-    let text = |value: &Value| printable(value.as_str().unwrap_or_default());
+    let text = |value: &Value| visible(value.as_str().unwrap_or_default());
     let line = |message: &Value| {
         let mut line = String::new();
         if let (Some(source), Some(at), Some(column)) =
             (message["source"].as_str(), message["line"].as_u64(), message["column"].as_u64())
         {
-            line += &format!("{}:{at}:{column}: ", printable(source));
+            line += &format!("{}:{at}:{column}: ", visible(source));
         }
         line += &format!("{}: {}", text(&message["severity"]), text(&message["message"]));
         without_reason(&line)
@@ -242,19 +243,6 @@ fn without_reason(line: &str) -> String {
         }
     }
     line.to_owned()
-}
-
-/// A text as the command prints it.
-fn printable(text: &str) -> String {
-    let is_kept = |c: char| match c.is_ascii() {
-        true => (' '..='~').contains(&c),
-        false => String::from_iter(['a', c]).escape_debug().nth(1) == Some(c),
-    };
-    let escaped = |c: char| match is_kept(c) {
-        true => c.to_string(),
-        false => c.escape_default().to_string(),
-    };
-    text.chars().map(escaped).collect()
 }
 
 /// Notes what of a value is not in another one.

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::dialect::Dialect;
 use super::write::{WriteEntry, WriteProfile, action_of};
-use crate::layout::{QuotedString, visible};
+use crate::layout::QuotedString;
 use crate::ruleset::{Comparison, Op};
+use callgate_bpf::printable::visible;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 

@@ -2,6 +2,7 @@
 
 use super::language::Language;
 use callgate_bpf::Arch;
+use callgate_bpf::printable::visible;
 
 /// Why there is no source code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl std::fmt::Display for EmitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             EmitErrorKind::NotAWord { name } => {
-                write!(f, "\"{}\" is not a name in source code", name.escape_debug())
+                write!(f, "\"{}\" is not a name in source code", visible(name))
             }
             EmitErrorKind::Reserved { name, language } => write!(
                 f,

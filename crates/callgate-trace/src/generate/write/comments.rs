@@ -6,7 +6,7 @@ use super::policy::has_conditions;
 use crate::generate::draft::Draft;
 use crate::generate::grant::{Grant, GrantReason};
 use crate::generate::text::times;
-use callgate_formats::layout::visible;
+use callgate_bpf::printable::visible;
 
 /// Why syscalls are granted that the kernel makes programs call.
 pub(super) const MADE_BY_KERNEL_WHY: &str =
