@@ -25,6 +25,7 @@ mod deaths;
 mod journal;
 mod line;
 mod model;
+mod other_records;
 mod pieces;
 mod reader;
 mod recognized;
@@ -35,7 +36,10 @@ mod tally;
 mod tombstone;
 mod wrapped;
 
-pub use model::{Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, Unread, UnreadLine};
+pub use model::{
+    Denial, DenialLog, Evidence, LoggedCall, MAX_DENIALS, OtherDenials, SecurityModule, Unread,
+    UnreadLine,
+};
 pub use reader::DenialReader;
 
 #[cfg(test)]

@@ -80,6 +80,56 @@ pub struct UnreadLine {
     pub text: String,
 }
 
+/// A security module of the kernel that denies accesses, not syscalls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecurityModule {
+    /// AppArmor.
+    AppArmor,
+    /// SELinux.
+    Selinux,
+    /// Smack.
+    Smack,
+    /// Landlock.
+    Landlock,
+}
+
+impl SecurityModule {
+    /// The name for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SecurityModule::AppArmor => "AppArmor",
+            SecurityModule::Selinux => "SELinux",
+            SecurityModule::Smack => "Smack",
+            SecurityModule::Landlock => "Landlock",
+        }
+    }
+
+    /// The identifier in JSON, which does not change.
+    pub const fn id(self) -> &'static str {
+        match self {
+            SecurityModule::AppArmor => "apparmor",
+            SecurityModule::Selinux => "selinux",
+            SecurityModule::Smack => "smack",
+            SecurityModule::Landlock => "landlock",
+        }
+    }
+}
+
+/// The denials by a security module, which no seccomp filter is the reason of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherDenials {
+    /// The module.
+    pub module: SecurityModule,
+    /// How many.
+    pub count: u64,
+    /// The number of the first line.
+    pub line: u64,
+    /// What the first one denied: the operation and the profile, or what corresponds to them.
+    pub what: String,
+    /// The start of the first line.
+    pub text: String,
+}
+
 /// The denials in a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DenialLog {
@@ -94,6 +144,13 @@ pub struct DenialLog {
     /// Whether any line was recognized: an audit record of any type, a line of the kernel's log, a syscall of strace, or a report
     /// of a denial. Otherwise the log cannot tell whether anything was denied.
     pub is_recognized: bool,
+    /// Whether a line is one of the kernel's log or of the audit log, which have the denials of all programs.
+    pub is_of_kernel: bool,
+    /// Denials by security modules, in the order of the log.
+    pub other: Vec<OtherDenials>,
+    /// Audit records of syscalls that failed. No filter denied them: the kernel writes such a record only for a syscall that the
+    /// filters let through.
+    pub failed: u64,
     /// Reports of denials that do not name the architecture.
     pub assumed_arch: u64,
     /// What the log says about records that were lost.

@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 use super::deaths::{Death, Deaths, Denied};
 use super::line::{Found, Parsed};
 use super::model::{DenialLog, Evidence, LoggedCall, MAX_UNREAD, Unread, UnreadLine, kept};
+use super::other_records::OtherRecords;
 use super::pieces::Pieces;
 use super::recognized::is_of_kernel;
 use super::signals::PendingSignals;
@@ -57,6 +58,8 @@ pub struct DenialReader<'a> {
     logged: u64,
     unread: Unread,
     is_recognized: bool,
+    is_of_kernel: bool,
+    other: OtherRecords,
     assumed_arch: u64,
     lost_records: LostRecords,
 }
@@ -86,6 +89,8 @@ impl<'a> DenialReader<'a> {
             logged: 0,
             unread: Unread::default(),
             is_recognized: false,
+            is_of_kernel: false,
+            other: OtherRecords::new(),
             assumed_arch: 0,
             lost_records: LostRecords::default(),
         }
@@ -109,7 +114,9 @@ impl<'a> DenialReader<'a> {
         self.settle_death(death);
         self.settle_signals(u64::MAX);
         let (denials, lost) = self.tally.finish();
-        let DenialReader { lines, logged, unread, is_recognized, assumed_arch, .. } = self;
+        let (other, failed) = self.other.finish();
+        let DenialReader { lines, logged, unread, is_of_kernel, assumed_arch, .. } = self;
+        let is_recognized = self.is_recognized || is_of_kernel;
         let lost_records = self.lost_records.caveat();
         DenialLog {
             denials,
@@ -117,6 +124,9 @@ impl<'a> DenialReader<'a> {
             logged,
             unread,
             is_recognized,
+            is_of_kernel,
+            other,
+            failed,
             assumed_arch,
             lost_records,
             lost,
@@ -219,7 +229,11 @@ impl<'a> DenialReader<'a> {
 
     /// Reads a line that is not one of strace.
     fn other(&mut self, number: u64, text: &str) {
-        self.is_recognized = self.is_recognized || is_of_kernel(text);
+        self.is_of_kernel = self.is_of_kernel || is_of_kernel(text);
+        if self.other.line(number, text) {
+            self.is_of_kernel = true;
+            return;
+        }
         if is_other_record(text) {
             return;
         }

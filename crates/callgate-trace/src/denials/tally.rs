@@ -16,20 +16,21 @@ pub(super) enum Origin {
     Other,
 }
 
+/// How often a record occurs.
 #[derive(Default)]
-struct Counts {
+pub(super) struct Counts {
     /// In the format of the journal, and in others.
     journal: u64,
     other: u64,
 }
 
 impl Counts {
-    fn add(&mut self, origin: Origin) {
+    pub(super) fn add(&mut self, origin: Origin) {
         *(if origin == Origin::Journal { &mut self.journal } else { &mut self.other }) += 1;
     }
 
     /// A record may occur in both formats.
-    fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.journal.max(self.other)
     }
 }

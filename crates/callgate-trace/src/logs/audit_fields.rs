@@ -41,7 +41,7 @@ pub(crate) fn fields<'t>(line: &'t str, key: &'t str) -> impl Iterator<Item = &'
 
 /// A value that the kernel quotes, or writes in hexadecimal if it has unusual characters (`audit_log_untrustedstring`);
 /// `ausearch -i` decodes it.
-fn decoded(value: &str, is_raw: bool) -> Cow<'_, str> {
+pub(crate) fn decoded(value: &str, is_raw: bool) -> Cow<'_, str> {
     if let Some(inner) = value.strip_prefix('"') {
         return Cow::Borrowed(inner.strip_suffix('"').unwrap_or(inner));
     }

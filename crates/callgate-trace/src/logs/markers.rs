@@ -248,7 +248,7 @@ fn abnormal_end(line: &str) -> Option<bool> {
 
 /// The type of an audit record, and the text from there on. Loggers may write other fields named `type` before it, and names
 /// of programs may contain `type=` and `audit(`, but not the blank between them.
-fn record_type(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn record_type(line: &str) -> Option<(&str, &str)> {
     line.match_indices("audit(").find_map(|(at, _)| {
         let before = line.get(..at)?;
         let before = before.strip_suffix("msg=").unwrap_or(before);

@@ -10,7 +10,7 @@ use callgate_requests::syscall;
 
 use super::action::action;
 use super::search::data;
-use super::text::{occurrence, summary, unread};
+use super::text::{after_none, occurrence, summary, unread};
 use crate::output::wrap;
 use crate::text::printable;
 
@@ -31,6 +31,7 @@ pub(super) fn log(
     }
     wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
     unread(&mut text, log);
+    after_none(&mut text, log, outside);
     failures.list(&mut text);
     for one in &log.denials {
         text.push('\n');

@@ -85,6 +85,15 @@ fn fields(
         ("reason", first.map(|first| first.why.as_str()).into()),
         ("lines", Json::array(log.unread.lines.iter().map(line))),
     ];
+    let other = log.other.iter().map(|one| {
+        Json::Object(vec![
+            ("module", one.module.id().into()),
+            ("count", one.count.into()),
+            ("line", one.line.into()),
+            ("what", one.what.as_str().into()),
+            ("text", one.text.as_str().into()),
+        ])
+    });
     let outside = outside.iter().map(|(arch, count)| {
         Json::Object(vec![("arch", arch.name().into()), ("count", (*count).into())])
     });
@@ -95,6 +104,8 @@ fn fields(
         ("log", name.into()),
         ("lines", log.lines.into()),
         ("unread", Json::Object(unread)),
+        ("other_denials", Json::array(other)),
+        ("failed_after_filters", log.failed.into()),
         ("logged", log.logged.into()),
         ("unrelated", unrelated.into()),
         ("lost", log.lost.into()),

@@ -54,6 +54,13 @@ pub(super) fn log(log: &DenialLog, groups: &Groups<'_>, format: MetricsFormat) -
             .fold(denial.others, |sum, (_, count)| sum.saturating_add(*count));
         add(UNKNOWN, denial.count.saturating_sub(named));
     }
+    let mut other = Metric::new(
+        "callgate_log_other_denials_total",
+        "Denials by security modules of the kernel, which no filter is the reason of.",
+        "{record}",
+        &["module"],
+    );
+    log.other.iter().for_each(|one| other.add(vec![one.module.id().to_owned()], one.count));
     let total = Metric::total;
     let all = vec![
         denials,
@@ -64,6 +71,7 @@ pub(super) fn log(log: &DenialLog, groups: &Groups<'_>, format: MetricsFormat) -
             "{record}",
             log.unread.count,
         ),
+        other,
         total(
             "callgate_log_executed_total",
             "Records of syscalls that were logged and executed.",

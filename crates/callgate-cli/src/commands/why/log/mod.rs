@@ -4,6 +4,7 @@ mod action;
 mod alone;
 mod explained;
 mod groups;
+mod hints;
 mod json;
 mod metrics;
 mod run;

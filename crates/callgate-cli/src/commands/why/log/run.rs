@@ -8,17 +8,13 @@ use super::super::patch_file::write_patch;
 use super::alone::Failures;
 use super::explained::{combine, explain};
 use super::groups::{Groups, given_arch};
+use super::hints::next;
 use super::{alone, json, metrics, text};
 use crate::options::{Format, SourceOptions, native_arch};
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::{LoadedSource, Place};
 use crate::text::counted;
-
-/// What to do to get a log that can be read.
-const NEXT: &str = "find the record of the kernel: `journalctl -k --grep type=1326`, `dmesg | grep type=1326` or \
-                    `ausearch -m SECCOMP`; syscalls that fail with an errno have no record, unless the filter is installed with \
-                    SECCOMP_FILTER_FLAG_LOG: log the program with `strace -f -o LOG CMD`, or `callgate record -- CMD`";
 
 /// The denials of a log, with the rules of the source that are the reason.
 pub(in super::super) fn run(
@@ -76,7 +72,7 @@ pub(in super::super) fn run(
         Format::Json => format!("{}\n", json::log(&name, &log, &groups, &explained, &combined)),
         Format::Text => text::log(&name, arch, &log, &groups, &explained, &combined),
     })?;
-    end(&name, &log, NEXT)
+    end(&name, &log, &next())
 }
 
 /// The denials of a log without a filter: which syscalls they are, and what they are for.
@@ -114,7 +110,7 @@ pub(in super::super) fn run_alone(args: &WhyArgs, options: &SourceOptions) -> Re
         Format::Json => format!("{}\n", json::log_alone(&name, &log, &outside, failures.count)),
         Format::Text => alone::log(&name, arch, &log, &outside, &failures),
     })?;
-    end(&name, &log, NEXT)
+    end(&name, &log, &next())
 }
 
 fn place(args: &WhyArgs) -> Result<Place> {
@@ -146,7 +142,7 @@ fn check_recognized(name: &str, log: &DenialLog) -> Result<()> {
             counted(lines, "line")
         ),
     };
-    Err(Failure::about(name, what).help(NEXT))
+    Err(Failure::about(name, what).help(next()))
 }
 
 /// The exit status; says that there are lines which could not be read.

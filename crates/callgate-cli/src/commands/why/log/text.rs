@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::denials::{Denial, DenialLog, Evidence, MAX_DENIALS};
+use callgate::denials::{Denial, DenialLog, Evidence, MAX_DENIALS, OtherDenials};
 
 use super::super::patch_text::patch_lines;
 use super::super::text::{advice, answer};
 use super::explained::{Combined, Explained, MAX_CHANGES, changed};
 use super::groups::Groups;
+use super::hints;
 use crate::output::wrap;
 use crate::text::{counted, printable, times};
 
@@ -29,6 +30,7 @@ pub(super) fn log(
     }
     wrap(&mut text, &format!("{}: {}", printable(name), parts.join("; ")), 0, 2);
     unread(&mut text, log);
+    after_none(&mut text, log, &groups.outside);
     older_runtime(&mut text, groups);
     unknown_names(&mut text, groups);
     for one in explained {
@@ -122,6 +124,13 @@ pub(super) fn unread(text: &mut String, log: &DenialLog) {
     }
 }
 
+/// What to do if there is no denial.
+pub(super) fn after_none(text: &mut String, log: &DenialLog, outside: &BTreeMap<Arch, u64>) {
+    if let Some(hint) = hints::after_none(log).filter(|_| outside.is_empty()) {
+        wrap(text, &hint, 0, 2);
+    }
+}
+
 /// The first names.
 fn first_names(calls: &BTreeMap<&'static str, u64>) -> String {
     const MOST: usize = 8;
@@ -171,6 +180,9 @@ pub(super) fn summary(arch: Arch, log: &DenialLog, outside: &BTreeMap<Arch, u64>
         0 if log.unread.count > 0 => {
             format!("no denial could be read in {}", counted(log.lines, "line"))
         }
+        0 if !log.other.is_empty() => {
+            format!("no denial by seccomp in {}", counted(log.lines, "line"))
+        }
         0 => format!("no denial in {}", counted(log.lines, "line")),
         _ => format!(
             "{} in {}, {distinct} distinct",
@@ -182,6 +194,23 @@ pub(super) fn summary(arch: Arch, log: &DenialLog, outside: &BTreeMap<Arch, u64>
         0 => {}
         1 => parts.push("1 line that looks like a denial could not be read".to_owned()),
         count => parts.push(format!("{count} lines that look like denials could not be read")),
+    }
+    if !log.other.is_empty() {
+        let of = |one: &OtherDenials| {
+            let (name, what) = (one.module.name(), printable(&one.what));
+            format!(
+                "{} by {name} (first in line {}: {what})",
+                counted(one.count, "denial"),
+                one.line
+            )
+        };
+        parts.push(log.other.iter().map(of).collect::<Vec<String>>().join(", "));
+    }
+    if log.failed > 0 {
+        let records = counted(log.failed, "record");
+        parts.push(format!(
+            "{records} of failed syscalls, which no filter denied: the kernel writes these for syscalls that the filters let through"
+        ));
     }
     if log.assumed_arch > 0 {
         let reports = counted(log.assumed_arch, "report");
