@@ -67,7 +67,7 @@ pub enum AllowedNamespaces {
 pub struct GrantedNamespaces {
     /// `clone`, `clone3` or `unshare`.
     pub syscall: &'static str,
-    /// Their names; empty if the filter does not decide by the flags, so that all may be created.
+    /// Their names; all that the syscall can create if the filter does not decide by the flags.
     pub names: Vec<&'static str>,
     /// Whether calls with these flags were recorded.
     pub is_recorded: bool,

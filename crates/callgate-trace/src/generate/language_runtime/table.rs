@@ -124,7 +124,7 @@ const IS_TERMINAL: &[u64] = &[0x5401, 0x802c_542a];
 
 #[rustfmt::skip]
 static C_LIBRARY: &[RuntimeCall] = &[
-    any("rt_sigprocmask", "glibc stdlib/abort.c, abort; musl src/exit/abort.c, abort: blocks signals"),
+    any("rt_sigprocmask", "glibc stdlib/abort.c, abort, since 2.41 __abort_lock_wrlock; musl src/exit/abort.c, abort: blocks and unblocks signals"),
     any("rt_sigaction", "glibc stdlib/abort.c, abort; musl src/exit/abort.c, abort: restores the default action of SIGABRT"),
     any("getpid", "glibc nptl/pthread_kill.c, __pthread_kill_implementation: raise(3), and so abort(3)"),
     any("gettid", "glibc nptl/pthread_kill.c, __pthread_kill_implementation: raise(3), and so abort(3)"),
@@ -133,21 +133,21 @@ static C_LIBRARY: &[RuntimeCall] = &[
     any("exit", "glibc nptl/pthread_create.c, start_thread; musl src/thread/pthread_create.c, __pthread_exit: a thread ends"),
     any("exit_group", "glibc sysdeps/unix/sysv/linux/_exit.c, _exit; musl src/exit/_Exit.c, _Exit"),
     only("futex", LOCKS, "glibc nptl/lowlevellock.c, __lll_lock_wait; musl src/thread/__wait.c, __wait: a lock that another thread holds"),
-    only("futex_time64", LOCKS, "the same on 32-bit ABIs: glibc nptl/futex-internal.c; musl src/thread/__timedwait.c"),
+    only("futex_time64", LOCKS, "glibc nptl/futex-internal.c, __futex_abstimed_wait_common64; musl src/thread/__timedwait.c, __futex4_cp: futex with 64-bit times on 32-bit ABIs"),
     any("brk", "glibc malloc/malloc.c, sysmalloc; musl src/malloc/mallocng/malloc.c, alloc_meta: the heap grows"),
     only("mmap", DATA, "glibc malloc/malloc.c, sysmalloc_mmap, and malloc/arena.c, new_heap; musl src/malloc/mallocng/malloc.c, alloc_group"),
-    only("mmap2", DATA, "the same on 32-bit ABIs"),
+    only("mmap2", DATA, "glibc sysdeps/unix/sysv/linux/mmap64.c, __mmap64; musl src/mman/mmap.c, __mmap: mmap on 32-bit ABIs"),
     any("munmap", "glibc malloc/malloc.c, munmap_chunk; musl src/malloc/mallocng/free.c, free"),
     any("mremap", "glibc malloc/malloc.c, mremap_chunk; musl src/malloc/mallocng/realloc.c, realloc"),
     only("mprotect", DATA, "glibc malloc/arena.c, grow_heap: the heap of a thread grows"),
     any("madvise", "glibc malloc/arena.c, shrink_heap, and nptl/allocatestack.c, advise_stack_range; musl src/malloc/mallocng/free.c, free"),
-    any("writev", "glibc sysdeps/posix/libc_fatal.c, __libc_message: a failed assertion or a damaged heap; musl src/stdio/__stdio_write.c"),
+    any("writev", "glibc sysdeps/posix/libc_fatal.c, __libc_message: a failed assertion or a damaged heap; musl src/stdio/__stdio_write.c, __stdio_write"),
     any("write", "glibc libio/fileops.c, new_do_write: buffered output, also at exit"),
-    any("clock_gettime", "kernel lib/vdso/gettimeofday.c, clock_gettime_fallback: the vDSO cannot read the current clock source"),
-    any("clock_gettime64", "the same on 32-bit ABIs"),
-    any("gettimeofday", "kernel lib/vdso/gettimeofday.c, gettimeofday_fallback: the vDSO cannot read the current clock source"),
-    any("sched_getaffinity", "glibc malloc/arena.c, arena_get2, by __get_nprocs: several threads allocate at once"),
-    any("getrandom", "glibc malloc/malloc.c, tcache_key_initialize: the first free(3)"),
+    any("clock_gettime", "kernel lib/vdso/gettimeofday.c, __cvdso_clock_gettime: the vDSO cannot read the current clock source"),
+    any("clock_gettime64", "kernel lib/vdso/gettimeofday.c, __cvdso_clock_gettime: clock_gettime with 64-bit times on 32-bit ABIs"),
+    any("gettimeofday", "kernel lib/vdso/gettimeofday.c, __cvdso_gettimeofday: the vDSO cannot read the current clock source"),
+    any("sched_getaffinity", "glibc sysdeps/unix/sysv/linux/getsysstats.c, __get_nprocs_sched, for malloc/arena.c, arena_get2: several threads allocate at once"),
+    any("getrandom", "glibc malloc/malloc.c, tcache_key_initialize, from malloc/arena.c, ptmalloc_init: the first malloc(3)"),
 ];
 
 #[rustfmt::skip]
@@ -156,21 +156,21 @@ static GO: &[RuntimeCall] = &[
     any("getpid", "os_linux.go, signalM"),
     any("gettid", "os_linux.go, minit: a new thread"),
     any("rt_sigprocmask", "os_linux.go, newosproc: a new thread"),
-    any("rt_sigaction", "os_linux.go, setsig: os/signal, and dieFromSignal"),
+    any("rt_sigaction", "os_linux.go, sysSigaction: os/signal, and signal_unix.go, dieFromSignal"),
     any("sigaltstack", "signal_unix.go, minitSignalStack: a new thread"),
     only("clone", SAME_NAMESPACES, "os_linux.go, newosproc: a new thread for a syscall that waits, or for the collector"),
     only("futex", LOCKS, "os_linux.go, futexsleep and futexwakeup"),
     any("nanosleep", "sys_linux_amd64.s, usleep: the thread sysmon"),
     any("sched_yield", "sys_linux_amd64.s, osyield: a spinning lock"),
     any("sched_getaffinity", "os_linux.go, getCPUCount: since Go 1.25, at most every second"),
-    any("pread64", "internal/runtime/cgroup, ReadCPULimit: since Go 1.25, at most every second"),
+    any("pread64", "internal/runtime/cgroup/cgroup_linux.go, ReadCPULimit: since Go 1.25, at most every second"),
     any("madvise", "mem_linux.go, sysUnusedOS and sysHugePageOS: the scavenger"),
     only("mmap", DATA, "mem_linux.go, sysReserveOS and sysMapOS: the heap grows"),
     any("munmap", "mem_linux.go, sysFreeOS"),
     only("prctl", MEMORY_NAME, "set_vma_name_linux.go, setVMAName: names memory, since Go 1.25"),
     any("epoll_create1", "netpoll_epoll.go, netpollinit: the first timer, pipe or connection"),
-    any("eventfd2", "netpoll_epoll.go, netpollinit"),
-    any("pipe2", "netpoll_epoll.go, netpollinit: before Go 1.21"),
+    any("eventfd2", "netpoll_epoll.go, netpollinit: since Go 1.23"),
+    any("pipe2", "nbpipe_pipe2.go, nonblockingPipe, for netpoll_epoll.go, netpollinit: before Go 1.23, which uses eventfd2"),
     any("epoll_ctl", "netpoll_epoll.go, netpollinit and netpollopen"),
     any("epoll_pwait", "netpoll_epoll.go, netpoll"),
     any("read", "netpoll_epoll.go, netpoll: after netpollBreak"),
@@ -181,30 +181,30 @@ static GO: &[RuntimeCall] = &[
 
 #[rustfmt::skip]
 static JVM: &[RuntimeCall] = &[
-    any("sched_yield", "os/linux/os_linux.cpp, os::naked_yield"),
-    any("madvise", "os/linux/os_linux.cpp, os::pd_realign_memory and os::pd_disclaim_memory; glibc frees the stacks of threads"),
+    any("sched_yield", "os/linux/os_linux.cpp, later os/posix/os_posix.cpp, os::naked_yield"),
+    any("madvise", "os/linux/os_linux.cpp, os::pd_realign_memory and os::pd_disclaim_memory; glibc nptl/allocatestack.c, advise_stack_range: a thread ends"),
     only("mprotect", DATA, "os/linux/os_linux.cpp, linux_mprotect: guard pages of threads, safepoints"),
     only("mmap", DATA, "os/linux/os_linux.cpp, commit_memory_impl and anon_mmap: the heap grows"),
-    any("munmap", "os/linux/os_linux.cpp, anon_munmap; glibc frees the stacks of threads"),
+    any("munmap", "os/linux/os_linux.cpp, anon_munmap; glibc nptl/nptl-stack.c, __nptl_free_stacks: threads end"),
     only("futex", LOCKS, "os/posix/os_posix.cpp, PlatformEvent::park and Parker::park"),
     only("clone", SAME_NAMESPACES, "os/linux/os_linux.cpp, os::create_thread: threads of the compiler and the collector start on demand"),
     any("set_robust_list", "glibc nptl/pthread_create.c, start_thread"),
     any("rseq", "glibc nptl/pthread_create.c, start_thread"),
     only("prctl", THREAD_NAME, "os/linux/os_linux.cpp, os::set_native_thread_name"),
     any("gettid", "os/linux/os_linux.cpp, os::Linux::gettid: a new thread"),
-    any("getpid", "glibc nptl/pthread_kill.c: os/posix/signals_posix.cpp, PosixSignals::do_suspend"),
-    any("tgkill", "glibc nptl/pthread_kill.c: os/posix/signals_posix.cpp, PosixSignals::do_suspend; libnio NativeThread.c, signal"),
+    any("getpid", "glibc nptl/pthread_kill.c, __pthread_kill_implementation, for os/posix/signals_posix.cpp, sr_notify: suspends a thread"),
+    any("tgkill", "glibc nptl/pthread_kill.c, __pthread_kill_implementation, for os/posix/signals_posix.cpp, sr_notify, and java.base/unix/native/libnio/ch/NativeThread.c, Java_sun_nio_ch_NativeThread_signal: closes a channel"),
     any("rt_sigprocmask", "os/posix/signals_posix.cpp, PosixSignals::hotspot_sigmask: a new thread"),
     any("rt_sigaction", "os/posix/signals_posix.cpp, PosixSignals::install_generic_signal_handler: jdk.internal.misc.Signal"),
-    any("sched_getaffinity", "os/linux/os_linux.cpp, os::active_processor_count: Runtime.availableProcessors()"),
-    any("openat", "os/linux/cgroupSubsystem_linux.cpp, CgroupSubsystem: limits of the container, read again after 20 ms"),
+    any("sched_getaffinity", "os/linux/os_linux.cpp, os::Linux::active_processor_count: Runtime.availableProcessors()"),
+    any("openat", "os/linux/cgroupSubsystem_linux.cpp, CgroupController::read_string, in old versions cgroupSubsystem_linux.hpp, subsystem_file_line_contents: limits of the container, read again after 20 ms"),
     any("newfstatat", "glibc libio/filedoalloc.c, _IO_file_doallocate: reads these files"),
-    any("fstat", "musl src/stat/fstat.c, fstat: reads these files"),
-    any("read", "os/linux/cgroupSubsystem_linux.cpp, cg_file_contents_ctrl"),
-    any("close", "os/linux/cgroupSubsystem_linux.cpp, cg_file_contents_ctrl"),
-    any("getrusage", "os/linux/os_linux.cpp, os::elapsed_vtime and os::getTimesSecs: pauses of the collector"),
-    any("sysinfo", "os/linux/os_linux.cpp, os::Linux::available_memory"),
-    any("clock_nanosleep", "os/posix/os_posix.cpp, os::naked_short_nanosleep: a spinning lock"),
+    any("fstat", "musl src/stat/fstatat.c, fstatat_kstat: reads these files"),
+    any("read", "os/linux/cgroupSubsystem_linux.cpp, CgroupController::read_string: these files"),
+    any("close", "os/linux/cgroupSubsystem_linux.cpp, CgroupController::read_string: these files"),
+    any("getrusage", "os/linux/os_linux.cpp, os::elapsedVTime: G1 measures its concurrent threads"),
+    any("sysinfo", "os/linux/os_linux.cpp, os::Linux::available_memory, in new versions os::Linux::free_memory"),
+    any("clock_nanosleep", "os/posix/os_posix.cpp, os::naked_short_nanosleep: a spinning lock, and a safepoint that waits"),
     any("unlink", "os/posix/perfMemory_posix.cpp, remove_file: at exit"),
 ];
 
@@ -243,10 +243,10 @@ static PYTHON: &[RuntimeCall] = &[
     any("munmap", "Objects/obmalloc.c, _PyMem_ArenaFree"),
     any("mremap", "glibc malloc/malloc.c, mremap_chunk: a list grows"),
     any("brk", "glibc malloc/malloc.c, sysmalloc"),
-    any("madvise", "glibc malloc/malloc.c, madvise_thp; nptl/allocatestack.c, advise_stack_range"),
+    any("madvise", "glibc malloc/malloc.c, madvise_thp; glibc nptl/allocatestack.c, advise_stack_range"),
     any("openat", "Modules/_io/fileio.c, _io_FileIO___init___impl: an import in a function"),
     any("newfstatat", "Lib/importlib/_bootstrap_external.py, _path_stat: an import in a function"),
-    any("stat", "the same with musl"),
+    any("stat", "musl src/stat/fstatat.c, fstatat_kstat: newfstatat with musl"),
     any("fstat", "Python/fileutils.c, _Py_fstat_noraise, with musl"),
     any("read", "Python/fileutils.c, _Py_read"),
     any("lseek", "Modules/_io/fileio.c, portable_lseek"),
@@ -257,7 +257,7 @@ static PYTHON: &[RuntimeCall] = &[
     any("rt_sigaction", "Python/pylifecycle.c, PyOS_setsig"),
     any("getpid", "Modules/posixmodule.c, os_getpid_impl: multiprocessing, logging, random"),
     any("gettid", "Python/thread_pthread.h, PyThread_get_thread_native_id"),
-    any("tgkill", "glibc nptl/pthread_kill.c: Modules/signalmodule.c, signal_raise_signal_impl"),
+    any("tgkill", "glibc nptl/pthread_kill.c, __pthread_kill_implementation, for Modules/signalmodule.c, signal_raise_signal_impl"),
     any("write", "Python/fileutils.c, _Py_write: a traceback"),
     any("getrandom", "Python/bootstrap_hash.c, py_getrandom"),
 ];
@@ -279,12 +279,42 @@ mod tests {
             assert_eq!(names.len(), calls.len(), "{}", runtime.id());
             for call in calls {
                 assert!(is_known_name(call.name), "{}", call.name);
-                assert!(
-                    call.source.len() > 10 || call.source.starts_with("the same"),
-                    "{}",
-                    call.name
-                );
+                assert!(names_file_and_function(call.source), "{}: {}", call.name, call.source);
             }
+        }
+    }
+
+    /// Whether a function follows each file of a source, and there is one: `malloc/malloc.c, sysmalloc`.
+    fn names_file_and_function(source: &str) -> bool {
+        const ENDS: [&str; 8] = [".c", ".cc", ".cpp", ".h", ".hpp", ".go", ".s", ".py"];
+        let words: Vec<&str> = source.split([' ', ';']).collect();
+        let is_file =
+            |word: &str| ENDS.iter().any(|end| word.trim_end_matches([',', ':']).ends_with(end));
+        let is_function = |word: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            word.chars().all(|c| is_part(c) || ":.,".contains(c)) && word.contains(is_part)
+        };
+        let files: Vec<usize> = (0..words.len()).filter(|at| is_file(words[*at])).collect();
+        // A function may have moved from one file to another.
+        let is_named = |at: &usize| {
+            words[*at].ends_with(',')
+                && words.get(at + 1).is_some_and(|next| {
+                    *next == "later" || is_function(next) && !is_file(next) && *next != "by"
+                })
+        };
+        !files.is_empty() && files.iter().all(is_named)
+    }
+
+    #[test]
+    fn sources_without_a_file_or_a_function_are_rejected() {
+        for source in [
+            "the same on 32-bit ABIs",
+            "internal/runtime/cgroup, ReadCPULimit",
+            "musl src/stdio/__stdio_write.c",
+            "glibc nptl/pthread_kill.c: os/posix/signals_posix.cpp, sr_notify",
+            "",
+        ] {
+            assert!(!names_file_and_function(source), "{source}");
         }
     }
 
