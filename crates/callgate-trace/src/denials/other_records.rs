@@ -203,7 +203,6 @@ fn field(record: &str, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::denials::{DenialLog, DenialReader};
     use callgate_bpf::syscalls::Arch;
 

@@ -36,9 +36,10 @@ others are counted as outside. Reports without an architecture are those of
 
 A line that looks like a denial but cannot be read is shown, and the exit status
 is 2; so it is for a text in which nothing is recognized. Where a log says that
-records were lost, so does the result. Logs are not kept in memory. --format
-prometheus and otlp print counters of denials for monitoring instead, by
-syscall, action and program: at most 500 series, and one for all others.
+records were lost, so does the result. Denials by AppArmor, SELinux, Smack and
+Landlock are counted. Logs are not kept in memory. --format prometheus and otlp
+print counters of denials for monitoring instead, by syscall, action and
+program: at most 500 series, and one for all others.
 
 A process or a unit of systemd can have several filters. The kernel takes the
 verdict of highest precedence; each filter is shown, the one that decides first.
