@@ -68,7 +68,7 @@ pub(super) struct OtherRecords {
 impl OtherRecords {
     pub(super) fn new() -> OtherRecords {
         OtherRecords {
-            marks: MARKS.map(|mark| Finder::new(mark)),
+            marks: MARKS.map(Finder::new),
             modules: Vec::new(),
             failed: Counts::default(),
         }
@@ -170,8 +170,7 @@ fn selinux(record: &str) -> Option<Said> {
         .and_then(|(_, rest)| rest.split_once('}'))
         .map(|(inside, _)| shorten(inside.trim()));
     // user:role:type:level; the rules are about types.
-    let domain = field(rest, "scontext")
-        .and_then(|context| context.split(':').nth(2).map(|domain| shorten(domain)));
+    let domain = field(rest, "scontext").and_then(|context| context.split(':').nth(2).map(shorten));
     let mut what: Vec<String> = permissions.into_iter().collect();
     what.extend(domain.map(|domain| format!("domain {domain}")));
     what.extend(field(rest, "tclass").map(|class| format!("class {}", shorten(&class))));
