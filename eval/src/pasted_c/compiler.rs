@@ -38,7 +38,8 @@ impl Compiler {
         Ok(Compiler { directory })
     }
 
-    /// The array `filter` of each text; `None` for those that gcc refuses.
+    /// The array `filter` of each text, after the function that the macro `CHANGE` of the text names; `None` for texts that gcc
+    /// refuses.
     ///
     /// # Errors
     /// If the compiled program cannot be built or executed.
@@ -52,7 +53,7 @@ impl Compiler {
             // All are linked together.
             let unit = format!(
                 "#define filter filter{number}\n#include \"t{number}.inc\"\nvoid print(int, const void *, unsigned long);\n\
-                 void show{number}(void) {{ print({number}, filter, sizeof filter); }}\n"
+                 void show{number}(void)\n{{\n#ifdef CHANGE\n\tCHANGE();\n#endif\n\tprint({number}, filter, sizeof filter);\n}}\n"
             );
             write(format!("t{number}.inc"), text)?;
             write(format!("t{number}.c"), &unit)?;

@@ -15,8 +15,9 @@ with gcc, and compares the arrays of instructions: the same, or callgate refuses
   --seconds N    stop after this time
   --seed N       the seed (default 1)
 
-Half of the texts have what is usual in filters, the other half anything that constant
-expressions and the preprocessor allow. The array of a file must be called `filter`.
+A third of the texts has what is usual in filters, another third anything that constant
+expressions and the preprocessor allow. The rest changes the array in a function, which is
+executed before the arrays are compared. The array of a file must be called `filter`.
 The exit status is 1 if an array differs, or if more than 5 % of the usual texts or 25 % of
 the others are refused. Refusals are listed by reason. gcc and the kernel's headers are
 needed.

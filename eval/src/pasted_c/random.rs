@@ -5,6 +5,7 @@ use std::fmt::Write;
 use callgate::random::Rng;
 
 use super::expression::{Kind, condition, expression};
+use super::stores::{HELPERS, READS, STORES};
 
 const INCLUDES: &str = "#include <errno.h>
 #include <stddef.h>
@@ -37,8 +38,8 @@ struct Writer<'r> {
     names: u32,
 }
 
-/// A random text whose array is called `filter`.
-pub(super) fn text(rng: &mut Rng, kind: Kind) -> String {
+/// A random text whose array is called `filter`; with a function that changes it, or only reads it.
+pub(super) fn text(rng: &mut Rng, kind: Kind, is_changed: bool) -> String {
     let mut writer = Writer {
         rng,
         kind,
@@ -57,7 +58,7 @@ pub(super) fn text(rng: &mut Rng, kind: Kind) -> String {
     for _ in 0..2 + writer.rng.below(6) {
         writer.definition();
     }
-    writer.arrays();
+    writer.arrays(is_changed);
     if is_guarded {
         writer.line("#endif /* FILTER_H */");
     }
@@ -322,12 +323,15 @@ impl Writer<'_> {
         let _ = writeln!(self.text, "    {last}");
     }
 
-    fn arrays(&mut self) {
-        let declaration = self.one(&[
+    fn arrays(&mut self, is_changed: bool) {
+        // Constant arrays are in memory that cannot be written.
+        let declarations: &[&str] = &[
             "static struct sock_filter filter[]",
-            "static const struct sock_filter filter[]",
             "struct sock_filter filter[]",
-        ]);
+            "static const struct sock_filter filter[]",
+        ];
+        let writable = declarations.get(..2).unwrap_or_default();
+        let declaration = self.one(if is_changed { writable } else { declarations });
         match self.rng.below(4) {
             0 => {
                 // One of several arrays.
@@ -351,6 +355,25 @@ impl Writer<'_> {
             "static int numbers[] = { 1, 2, 3 };\n",
         ]);
         self.text.push_str(after);
+        if is_changed || (!declaration.contains("const") && self.chance(2)) {
+            self.function(is_changed);
+        }
+    }
+
+    /// A function that uses the array.
+    fn function(&mut self, is_changed: bool) {
+        self.text.push_str(HELPERS);
+        self.line("static void change(void)");
+        self.line("{");
+        for _ in 0..1 + self.rng.below(3) {
+            let code = match is_changed && !self.chance(3) {
+                true => self.one(STORES),
+                false => self.one(READS),
+            };
+            self.line(&format!("\t{{ {code} }}"));
+        }
+        self.line("}");
+        self.line("#define CHANGE change");
     }
 
     /// The text with some of its lines continued on the next one.

@@ -47,13 +47,18 @@ pub(crate) struct AsmArgs {
 
     #[command(flatten)]
     macros: Macros,
+
+    /// Refuse what is otherwise assumed about source code, such as that a header that is not read defines no name that
+    /// the program uses
+    #[arg(long, help_heading = "Reading")]
+    strict: bool,
 }
 
 pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
     let place = Place::of_path(&args.file);
     let text = place.read_text("for a program as raw instructions, use `callgate disasm`")?;
     let default = args.endian.map_or(NATIVE_ENDIAN, Endian::from);
-    let (insns, endian) = source::read_text(&place, &text, default, args.macros.all())?;
+    let (insns, endian) = source::read_text(&place, &text, default, args.macros.all(), args.strict)?;
     if args.endian.is_some() && endian != default {
         return Err(Failure::about(place.name(), "`.endian` contradicts --endian")
             .help("omit --endian: the text specifies the byte order"));

@@ -141,6 +141,7 @@ pub(crate) fn read_text(
     text: &str,
     endian: Endian,
     definitions: Vec<Definition>,
+    strict: bool,
 ) -> Result<(Vec<RawInsn>, Endian)> {
     let machine = Arch::native();
     let options = ListingReading {
@@ -151,7 +152,7 @@ pub(crate) fn read_text(
         one_arch: "",
         machine,
         definitions,
-        strict: false,
+        strict,
     };
     let listing = options.parse(text, endian, None);
     let listing = listing.map_err(|errors| Failure::of(place.name(), errors))?;

@@ -102,7 +102,7 @@ fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
 }
 
 /// Whether an operator that changes what is before it begins here.
-fn is_assignment(tokens: &[Token<'_>]) -> bool {
+pub(super) fn is_assignment(tokens: &[Token<'_>]) -> bool {
     let is = |at: usize, mark| tokens.get(at).is_some_and(|token| token.is(mark));
     let is_any = |marks: &[char]| marks.iter().any(|mark| is(0, *mark));
     (is(0, '=') && !is(1, '='))
@@ -114,7 +114,7 @@ fn is_assignment(tokens: &[Token<'_>]) -> bool {
 }
 
 /// Whether a text declares a name as that of another structure.
-fn is_other_struct(text: &[Token<'_>], name: &str) -> bool {
+pub(super) fn is_other_struct(text: &[Token<'_>], name: &str) -> bool {
     let declares = |(at, token): (usize, &Token<'_>)| {
         token.text == name && {
             let before = text.get(..at).unwrap_or_default();

@@ -153,21 +153,23 @@ pub(super) fn defined_by(header: &str, is_gnu: bool) -> impl Iterator<Item = Fam
     FAMILIES.iter().enumerate().filter(move |(_, one)| defines(one)).map(|(at, _)| at)
 }
 
-/// Whether a header is the kernel's or the C library's, and so defines what is known of it.
+/// Whether a header is the kernel's or that of the C or C++ library, and so defines what is known of it.
 pub(super) fn is_well_known(header: &str) -> bool {
-    const OTHERS: &[&str] = &[
-        "stddef.h",
-        "stdbool.h",
-        "stdarg.h",
-        "assert.h",
-        "err.h",
-        "time.h",
-        "ctype.h",
-        "endian.h",
-    ];
-    ["linux/", "asm/", "asm-generic/", "sys/", "bits/"]
+    /// Those that define no name of a filter.
+    const OTHERS: &str = " aio alloca argp assert byteswap complex cpio crypt ctype dirent dlfcn endian \
+        envz err error execinfo expat features fenv float fmtmsg fnmatch fstab fts ftw getopt glob gnu-versions grp gshadow \
+        iconv ifaddrs langinfo libgen libintl link locale malloc math mcheck memory mntent monetary mqueue netdb nl_types \
+        nss obstack paths poll printf pty pwd regex resolv search semaphore setjmp sgtty shadow spawn stdalign stdarg \
+        stdatomic stdbool stddef stdnoreturn string strings syslog tar termio tgmath threads time ttyent uchar ucontext \
+        ulimit utime utmp utmpx values wait wchar wctype wordexp ";
+    let stem = header.strip_suffix(".h");
+    let is_other = stem.is_some_and(|stem| OTHERS.split_whitespace().any(|known| known == stem));
+    // `<vector>`
+    let is_of_cpp = header.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    ["linux/", "asm/", "asm-generic/", "sys/", "bits/", "net/", "netinet/", "arpa/"]
         .iter()
         .any(|start| header.starts_with(start))
-        || OTHERS.contains(&header)
+        || is_other
+        || is_of_cpp
         || FAMILIES.iter().any(|family| family.headers.contains(&header))
 }

@@ -223,6 +223,13 @@ fn a_header_that_is_not_read_is_named() {
                 "`evil.h` is not read: it is assumed that it defines no name that the program uses",
             ],
         ),
+        (
+            "<own/filters.h>",
+            vec![
+                "`own/filters.h` is not read: it is assumed that it defines no name that the program uses",
+            ],
+        ),
+        ("<stdio.h>\n#include <getopt.h>\n#include <ucontext.h>\n#include <vector>", vec![]),
         ("\"linux/seccomp.h\"", vec![]),
         ("<errno.h>", vec![]),
     ] {
@@ -257,4 +264,134 @@ fn another_part_of_the_array_is_refused() {
     ] {
         assert_eq!(read(&format!("{rows}{code}")), Ok(vec![1, 2]), "{code}");
     }
+}
+
+const TWO: &str = "{6,0,0,1},{6,0,0,2},";
+
+#[test]
+fn an_array_that_may_be_changed_is_refused() {
+    for code in [
+        "f[0] = g;",
+        "f[1].k = 5;",
+        "*f = g;",
+        "(*(f+1)).k = 5;",
+        "(f + 1)->k = 5;",
+        "*(1 + f) = g;",
+        "*(unsigned long *)f = 0;",
+        "((unsigned char *)f)[3] = 1;",
+        "((char *)&f[0].k)[1] = 1;",
+        "(f)[0] = g;",
+        "0[f] = g;",
+        "if (x) *f = g;",
+        "else *f = g;",
+        "struct sock_filter *p; p = f; p->k = 3;",
+        "struct sock_filter *p = f; *p = g;",
+        "struct sock_filter *p = &f[1], *q = p; *q++ = g;",
+        "struct sock_filter *p = f; (*p).k++;",
+        "unsigned int *p = &f[0].k; *p = 3;",
+        "unsigned int *p = &f->k; p[2] = 3;",
+        "struct sock_filter (*p)[2] = &f; (*p)[0] = g;",
+        "struct sock_filter *p = f; struct sock_filter **q = &p; **q = g;",
+        "memcpy(f, o, sizeof(f));",
+        "memcpy(&f[1], o, sizeof(f[0]));",
+        "memcpy((char *)f + 4, &x, 4);",
+        "memmove(f, f + 1, sizeof(g));",
+        "memset(f, 0, sizeof f);",
+        "bcopy(o, f, sizeof(f));",
+        "bzero(f, sizeof(f));",
+        "read(0, f, sizeof(f));",
+        "memcpy(&f[0].k, &x, 4);",
+        "patch(f);",
+        "patch(&f[1]);",
+        "patch(&f);",
+        "patch(2, f + 0);",
+        "(*fn)(f);",
+        "ops->fn(f);",
+        "return f;",
+        "p = x ? f : o;",
+        "struct { int n; struct sock_filter *p; } s = { 2, f };",
+        "o[0] = f;",
+        "*o = f;",
+        "s->f = f; s->f[1] = g;",
+        "struct sock_fprog prog = { .len = 2, .filter = f }; prog.filter[0] = g;",
+        "struct sock_fprog prog = { 2, f }; prog.filter[0] = g;",
+        "struct sock_fprog prog = { 2, f }; memcpy(prog.filter, o, 16);",
+        "struct sock_fprog prog = { 2, f }; *prog.filter = g;",
+        "struct sock_fprog prog = { 2, f }; patch(&prog);",
+        "struct sock_fprog prog = { 2, f }, *p = &prog; patch(p);",
+        "struct sock_filter c[2]; memcpy(c, f, sizeof(f)); c[0] = g;",
+        "asm volatile(\"\" : \"=m\"(f));",
+        "std::swap(f[0], f[1]);",
+        "auto &first = f[0]; first.k = 3;",
+        "for (auto &one : f) one.k = 3;",
+        "swap(&f[0], &f[1]);",
+        "build_seccomp(f);",
+        "RESIZE(f);",
+        "ARRAY_SIZE(f, 3);",
+    ] {
+        let text = format!("{}void g(void) {{ {code} }}", array(TWO));
+        let error = read(&text).expect_err(&text);
+        assert!(error.contains("chang") || error.contains("a part of"), "{text}: {error}");
+    }
+    for (start, code) in [
+        ("void patch(struct sock_filter *p, int n) { p[n] = x; }", "patch(f, 1);"),
+        ("void patch(int n, struct sock_filter p[]) { init(p); }", "patch(1, f);"),
+        ("#define SET(a, i, v) (a)[i] = v", "SET(f, 0, g);"),
+        ("static void patch(struct sock_fprog *p) { p->filter[0] = x; }",
+            "struct sock_fprog prog = { 2, f }; patch(&prog);"),
+        ("void patch(struct sock_filter *p);", "patch(f);"),
+        ("int patch(struct sock_filter p[2]) { return p[0].k++; }", "patch(f);"),
+    ] {
+        let text = format!("{start}\n{}void g(void) {{ {code} }}", array(TWO));
+        let error = read(&text).expect_err(&text);
+        assert!(error.contains("chang"), "{text}: {error}");
+    }
+    let text = "void g(void) { struct sock_fprog p = { .filter = (struct sock_filter[]) { {6,0,0,1} } };\np.filter[0] = x; }";
+    assert!(read(text).unwrap_err().contains("chang"));
+    let text = "void g(void) { patch((struct sock_filter[]) { {6,0,0,1} }, 1); }";
+    assert!(read(text).unwrap_err().contains("chang"));
+    let text = format!("{}void g(void) {{ ((struct sock_filter *)f)[0] = x; }}", array(TWO).replace("struct sock_filter f", "static const struct sock_filter f"));
+    assert!(read(&text).unwrap_err().contains("chang"));
+}
+
+#[test]
+fn an_array_that_is_only_installed_or_read_is_the_filter() {
+    for code in [
+        "prctl(PR_SET_SECCOMP, 2, &(struct sock_fprog){ 2, f });", "x = (unsigned short)ARRAY_SIZE(f) + nitems(f);",
+        "struct sock_fprog prog = { .len = ARRAY_SIZE(f), .filter = f }; prctl(PR_SET_SECCOMP, 2, &prog);",
+        "struct sock_fprog prog = { .filter = (struct sock_filter *)f, .len = sizeof f / sizeof *f }; if (seccomp(1, 0, &prog)) return 1;",
+        "struct sock_fprog p; p.filter = f; p.len = sizeof(f) / sizeof(f[0]); syscall(__NR_seccomp, 1, 0, &p);",
+        "struct sock_fprog *p = &q; p->filter = f; setsockopt(s, 1, 26, p, sizeof(*p));",
+        "struct sock_fprog p = { sizeof(f) / sizeof((f)[0]), f }; ioctl(s, TUNATTACHFILTER, &p);",
+        "for (i = 0; i < 2; i++) printf(\"%x %x\", f[i].code, (f[i]).k);",
+        "if (x == f[0].k && f[1].jt) x = f[0].k + 1; x += f[0].k;",
+        "struct sock_filter c = f[0]; x = c.k;",
+        "fwrite(f, sizeof(f[0]), 2, stdout); write(1, &f[0], sizeof(f));",
+        "(void)f;",
+        "struct sock_filter *p = f; for (; p->code; x++) print(p->k);",
+        "if (memcmp(f, o, sizeof(f)) == 0) return 0;",
+        "_Static_assert(sizeof(f) == 16, \"\"); x = y * f[0].k; x = (int)f[0].k & f[1].k;",
+        "struct key { int f; } q; q.f = 5; o->f = 3;",
+    ] {
+        let text = format!("{}int g(void) {{ {code} }}", array(TWO));
+        assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
+    }
+    for (start, code) in [
+        ("static int install(struct sock_filter *filter, unsigned short len) { struct sock_fprog prog = { .len = len, .filter = filter }; return prctl(22, 2, &prog); }",
+            "return install(f, 2);"),
+        ("static int install(struct sock_fprog *p) { return syscall(SYS_seccomp, 1, 0, p); }",
+            "struct sock_fprog prog = { 2, f }; install(&prog);"),
+        ("int check(const struct sock_filter *f, int n);", "check(f, 2);"),
+        ("#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))", "struct sock_fprog prog = { COUNT_OF(f), f };"),
+    ] {
+        let text = format!("{start}\n{}int g(void) {{ {code} }}", array(TWO));
+        assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
+    }
+    // Constant arrays cannot be changed by a function.
+    let constant = array(TWO).replace("struct sock_filter f", "static const struct sock_filter f");
+    let text = format!("{constant}int g(void) {{ return install(f, 2); }}");
+    assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
+    // The name of a local array means something else outside of its block.
+    let text = format!("int g(void) {{ {}return 0; }}\nvoid h(char *f) {{ f[0] = 0; init(f); }}", array(TWO).replace("#include <linux/filter.h>\n", ""));
+    assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
 }

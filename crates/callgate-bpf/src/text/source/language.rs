@@ -139,7 +139,7 @@ fn is_sign_of_go(tokens: &[Token<'_>]) -> bool {
 }
 
 /// Types that only C has before a name.
-const C_TYPES: &[&str] = &["int", "unsigned", "char", "void"];
+pub(super) const C_TYPES: &[&str] = &["int", "unsigned", "char", "void"];
 
 /// The types of integers of Rust.
 const RUST_TYPES: &[&str] = &[

@@ -44,6 +44,8 @@ mod language;
 mod lexer;
 mod literal;
 mod macros;
+mod operand;
+mod pairs;
 mod parameters;
 mod part;
 mod predefined;
@@ -52,6 +54,7 @@ mod read;
 mod rows;
 mod size;
 mod types;
+mod uses;
 
 pub(super) use builders::builder;
 pub(super) use read::rows;

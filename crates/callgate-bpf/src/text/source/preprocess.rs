@@ -316,8 +316,7 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         let name = header.text.trim_matches(['<', '>', '"']);
         let is_gnu = self.macros.contains_key("_GNU_SOURCE");
         self.result.included.extend(defined_by(name, is_gnu));
-        let is_own = header.text.starts_with('"') && !is_well_known(name);
-        if is_own && self.result.warnings.len() < MAX_WARNINGS {
+        if !is_well_known(name) && self.result.warnings.len() < MAX_WARNINGS {
             let name = quote(name);
             let message = format!(
                 "{name} is not read: it is assumed that it defines no name that the program uses"

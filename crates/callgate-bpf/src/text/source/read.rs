@@ -20,6 +20,7 @@ use super::predefined::{Defined, defined};
 use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
 use super::rows::{Reader, Rows};
 use super::types::Types;
+use super::uses::changing_use;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::insn::RawInsn;
@@ -261,7 +262,10 @@ impl<'a> Source<'_, 'a> {
                 cursor.peek().is_none().then_some(value.number)
             };
             let error = other_part(tokens, reader.declaration(), reader.count(), &value);
-            if let Some(error) = error.filter(|_| reader.is_right()) {
+            let error = error
+                .or_else(|| reader.begin().and_then(|begin| changing_use(tokens, begin)))
+                .filter(|_| reader.is_right());
+            if let Some(error) = error {
                 return Err(error.into());
             }
         }

@@ -6,7 +6,7 @@ use super::cursor::{Cursor, Result};
 use super::declaration::{declaration_before, is_type};
 use super::field::{Context as FieldContext, Fields};
 use super::go;
-use super::language::Language;
+use super::language::{C_TYPES, Language};
 use super::size::size_before;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
@@ -67,6 +67,8 @@ pub(super) struct Reader<'n, 't, 'a> {
     first: Option<bool>,
     /// What is before the first array with rows.
     declaration: &'t [Token<'a>],
+    /// The mark that begins this array.
+    begin: Option<usize>,
     /// The array that is being read, or else the code outside arrays.
     part: Part<'t, 'a>,
     errors: Errors,
@@ -93,6 +95,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             first: None,
             branch: None,
             declaration: &[],
+            begin: None,
             part: Part::default(),
             errors: Errors::default(),
             ignored: Errors::default(),
@@ -102,6 +105,11 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     /// What is before the first array with rows.
     pub(super) fn declaration(&self) -> &'t [Token<'a>] {
         self.declaration
+    }
+
+    /// The mark that begins this array; `None` for rows outside arrays.
+    pub(super) fn begin(&self) -> Option<usize> {
+        self.begin
     }
 
     /// Whether what was read has no errors.
@@ -219,8 +227,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     fn open(&mut self, at: usize, token: Token<'a>) -> Result<()> {
         let before = self.before(at, 1);
         let after_parenthesis = before.is_some_and(|before| before.is(')'));
-        let is_literal = after_parenthesis
-            && self.before(at, 2).is_some_and(|last| last.is(']') || last.is_word("sock_filter"));
+        let is_literal = after_parenthesis && self.ends_type_of_literal(at);
         let is_block = after_parenthesis && !is_literal;
         let word = before.filter(|before| before.kind == TokenKind::Word);
         if let Some(kind) = word.and_then(|word| go::type_of(word.text)) {
@@ -252,6 +259,20 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 || (is_value && (!in_code || before.is_some_and(|b| b.is('=')))));
         self.enter(if is_array { Context::Array } else { Context::Code }, '}', at);
         Ok(())
+    }
+
+    /// Whether the parenthesis before a brace closes the type of an array: `(struct sock_filter[2])`, but not the parameters of
+    /// a function, `(struct sock_filter f[2])`.
+    fn ends_type_of_literal(&self, at: usize) -> bool {
+        let Some(last) = self.before(at, 2) else { return false };
+        if !last.is(']') {
+            return last.is_word("sock_filter");
+        }
+        let before = self.tokens.get(..at.saturating_sub(2)).unwrap_or_default();
+        let open = before.iter().rposition(|token| token.is('['));
+        let before = open.and_then(|open| before.get(..open)).unwrap_or_default();
+        !matches!(before, [.., kind, name] if name.kind == TokenKind::Word
+            && (is_type(kind) || kind.is('*') || C_TYPES.contains(&kind.text)))
     }
 
     /// Whether a bracket begins an array of Rust, and not an index or a type.
@@ -370,6 +391,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         self.is_declared |= self.part.is_declared;
         if let (None, Some(begin)) = (self.first, self.part.begin) {
             self.declaration = declaration_before(self.tokens, begin);
+            self.begin = Some(begin);
         }
         self.first = self.first.or(Some(is_outside));
         if is_second {
