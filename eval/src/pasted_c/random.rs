@@ -362,16 +362,20 @@ impl Writer<'_> {
 
     /// A function that uses the array.
     fn function(&mut self, is_changed: bool) {
-        self.text.push_str(HELPERS);
-        self.line("static void change(void)");
-        self.line("{");
+        let mut code = String::new();
         for _ in 0..1 + self.rng.below(3) {
-            let code = match is_changed && !self.chance(3) {
+            let statement = match is_changed && !self.chance(3) {
                 true => self.one(STORES),
                 false => self.one(READS),
             };
-            self.line(&format!("\t{{ {code} }}"));
+            let _ = writeln!(code, "\t{{ {statement} }}");
         }
+        for (_, helper) in HELPERS.iter().filter(|(name, _)| code.contains(name)) {
+            self.text.push_str(helper);
+        }
+        self.line("static void change(void)");
+        self.line("{");
+        self.text.push_str(&code);
         self.line("}");
         self.line("#define CHANGE change");
     }

@@ -128,8 +128,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (usual_share, any_share) = (usual.report("usual"), any.report("other"));
     changed.report("changing");
     println!("{done} random texts in {:.1} s", started.elapsed().as_secs_f64());
-    let different: usize = files.different.len()
-        + counts.iter().map(|counts| counts.different.len()).sum::<usize>();
+    let different: usize =
+        files.different.len() + counts.iter().map(|counts| counts.different.len()).sum::<usize>();
     if different > 0 {
         return Err(format!("{different} arrays differ from gcc's"));
     }
@@ -154,7 +154,8 @@ mod tests {
     fn most_usual_texts_are_read() {
         let mut rng = Rng::new(3);
         let options = TextOptions::new(Endian::Little).with_arch(Arch::X86_64);
-        let is_read = |_: &i32| parse_program(&text(&mut rng, Kind::Usual, false), &options).is_ok();
+        let is_read =
+            |_: &i32| parse_program(&text(&mut rng, Kind::Usual, false), &options).is_ok();
         let read = (0..200).filter(is_read).count();
         assert!(read > 180, "{read}");
     }

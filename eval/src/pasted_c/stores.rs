@@ -1,29 +1,29 @@
 //! Statements that use the array `filter` of a random text.
 
-/// Functions that they call.
-pub(super) const HELPERS: &str = "static void patch(struct sock_filter *p)
-{
-	p->k ^= 1;
-}
-static void patch_at(int number, struct sock_filter p[])
-{
-	p[number].jf++;
-}
-static void patch_program(struct sock_fprog *p)
-{
-	p->filter[0].jt ^= 3;
-}
-static int look(const struct sock_filter *p, int number)
-{
-	return p[number].k == 3;
-}
-static unsigned length(struct sock_fprog *p)
-{
-	return p->len;
-}
-#define SET(array, value) ((array)[0].k = (value))
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-";
+/// Functions and macros that they use, by name.
+pub(super) const HELPERS: &[(&str, &str)] = &[
+    (" patch(", "static void patch(struct sock_filter *p) { p->k ^= 1; }\n"),
+    ("= patch;", "static void patch(struct sock_filter *p) { *p = (struct sock_filter){}; }\n"),
+    (
+        "(patch)",
+        "static void patch(struct sock_filter *p) { __builtin_memset(p, 1, sizeof *p); }\n",
+    ),
+    (
+        "patch_at(",
+        "static void patch_at(int number, struct sock_filter p[]) { *(char *)&p[number] = 3; }\n",
+    ),
+    (
+        "patch_program(",
+        "static void patch_program(struct sock_fprog *p) { p->filter[0].jt ^= 3; }\n",
+    ),
+    (
+        "look(",
+        "static int look(const struct sock_filter *p, int number) { return p[number].k == 3; }\n",
+    ),
+    ("length(", "static unsigned length(struct sock_fprog *p) { return p->len; }\n"),
+    ("SET(", "#define SET(array, value) ((array)[0].k = (value))\n"),
+    ("COUNT(", "#define COUNT(array) (sizeof(array) / sizeof((array)[0]))\n"),
+];
 
 /// Statements that change it.
 pub(super) const STORES: &[&str] = &[

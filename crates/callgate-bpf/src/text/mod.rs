@@ -22,6 +22,7 @@
 mod clean;
 mod definition;
 mod error;
+mod fences;
 mod form;
 mod gvisor;
 mod hex;

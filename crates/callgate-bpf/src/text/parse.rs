@@ -1,6 +1,7 @@
 //! Reads a text by its form.
 
 use super::clean::{Cleaned, clean};
+use super::fences::other_program;
 use super::form::{Form, form};
 use super::linux3::from_linux3;
 use super::options::TextOptions;
@@ -75,14 +76,18 @@ pub fn parse_with(text: &str, options: &TextOptions) -> Result<(Vec<RawInsn>, En
 /// As [`parse_with`].
 pub fn parse_program(text: &str, options: &TextOptions) -> Result<TextProgram, AsmError> {
     let cleaned = clean(text);
-    let mut program =
-        read(&cleaned, options).map_err(|error| error.map(|message| cleaned.original(message)))?;
+    let mut program = read(text, &cleaned, options)
+        .map_err(|error| error.map(|message| cleaned.original(message)))?;
     program.warnings =
         program.warnings.into_iter().map(|warning| cleaned.original(warning)).collect();
     Ok(program)
 }
 
-fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, AsmError> {
+fn read(
+    original: &str,
+    cleaned: &Cleaned<'_>,
+    options: &TextOptions,
+) -> Result<TextProgram, AsmError> {
     let text = &*cleaned.text;
     let endian = options.endian();
     let mut assembly = tokens(text, Flavour::Assembly)?;
@@ -90,8 +95,10 @@ fn read(cleaned: &Cleaned<'_>, options: &TextOptions) -> Result<TextProgram, Asm
     if let Some(error) = cleaned.left_out().filter(|_| form != Form::Source) {
         return Err(error.into());
     }
-    if let Some(error) = cleaned.of_source().filter(|_| form == Form::Source) {
-        return Err(error.into());
+    if form == Form::Source {
+        if let Some(error) = cleaned.of_source().or_else(|| other_program(original)) {
+            return Err(error.into());
+        }
     }
     let is_dump = form == Form::Table && table::is_dump_of_linux3(&assembly);
     let (mut warnings, mut is_source) = (Vec::new(), false);

@@ -58,7 +58,8 @@ pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
     let place = Place::of_path(&args.file);
     let text = place.read_text("for a program as raw instructions, use `callgate disasm`")?;
     let default = args.endian.map_or(NATIVE_ENDIAN, Endian::from);
-    let (insns, endian) = source::read_text(&place, &text, default, args.macros.all(), args.strict)?;
+    let (insns, endian) =
+        source::read_text(&place, &text, default, args.macros.all(), args.strict)?;
     if args.endian.is_some() && endian != default {
         return Err(Failure::about(place.name(), "`.endian` contradicts --endian")
             .help("omit --endian: the text specifies the byte order"));

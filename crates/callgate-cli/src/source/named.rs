@@ -8,7 +8,7 @@ use callgate::bpf::suggest::nearest;
 use callgate::convert::Target;
 use callgate::sets::Operation;
 use callgate::syscalls;
-use callgate_requests::source::{FORMATS, SourceFormat};
+use callgate_requests::source::{FORMATS, SourceFormat, ambiguous};
 
 use super::android::AndroidSource;
 use super::detect::{check_not_empty, detect, explain_detected};
@@ -307,6 +307,10 @@ pub(super) fn read_detected(
     bytes: Vec<u8>,
     options: &SourceOptions,
 ) -> Result<Filter> {
+    let advice = "choose the profile (oci:FILE) or the program (bpftext:FILE)";
+    if let Some(error) = ambiguous(format, &bytes, advice) {
+        return Err(Failure::of(place.name(), vec![error]));
+    }
     // A failure is rare, but the message about it needs the bytes.
     read_filter(place, format, bytes.clone(), options).map_err(|failure| {
         explain_input(explain_detected(failure, format, &bytes), place, &bytes, options)

@@ -16,7 +16,7 @@ mod variables;
 mod violations;
 
 pub use arches::{arches_in, sort_arches_of_unit};
-pub use detect::{check_list_name, detect, is_unit};
+pub use detect::{ambiguous, check_list_name, detect, is_unit};
 pub use filter::{Content as FilterContent, Filter, Stack};
 pub use format::{FORMATS, ProgramForm, SourceFormat};
 pub use listing::{Listing, ListingReading, from_linux3};

@@ -13,7 +13,7 @@ use callgate::formats::{
 use callgate::{Arch, Endian};
 
 use super::arches::arches_in;
-use super::detect::{check_list_name, detect, is_unit};
+use super::detect::{ambiguous, check_list_name, detect, is_unit};
 use super::filter::{Filter, Stack};
 use super::format::{ProgramForm, SourceFormat};
 use super::listing::{Listing, ListingReading, from_linux3};
@@ -224,6 +224,11 @@ fn in_format(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) ->
         Format::Unit => return of_unit(source, text, warnings),
         Format::Source(format) => format,
     };
+    if source.format.is_none()
+        && let Some(error) = ambiguous(format, text.as_bytes(), "give its `format`: oci or bpftext")
+    {
+        return Err(one(error));
+    }
     let profile = match format {
         SourceFormat::Profile(dialect) => {
             let mut options = reading.of_profile(dialect).map_err(one)?;

@@ -337,8 +337,10 @@ fn an_array_that_may_be_changed_is_refused() {
         ("void patch(struct sock_filter *p, int n) { p[n] = x; }", "patch(f, 1);"),
         ("void patch(int n, struct sock_filter p[]) { init(p); }", "patch(1, f);"),
         ("#define SET(a, i, v) (a)[i] = v", "SET(f, 0, g);"),
-        ("static void patch(struct sock_fprog *p) { p->filter[0] = x; }",
-            "struct sock_fprog prog = { 2, f }; patch(&prog);"),
+        (
+            "static void patch(struct sock_fprog *p) { p->filter[0] = x; }",
+            "struct sock_fprog prog = { 2, f }; patch(&prog);",
+        ),
         ("void patch(struct sock_filter *p);", "patch(f);"),
         ("int patch(struct sock_filter p[2]) { return p[0].k++; }", "patch(f);"),
     ] {
@@ -350,14 +352,18 @@ fn an_array_that_may_be_changed_is_refused() {
     assert!(read(text).unwrap_err().contains("chang"));
     let text = "void g(void) { patch((struct sock_filter[]) { {6,0,0,1} }, 1); }";
     assert!(read(text).unwrap_err().contains("chang"));
-    let text = format!("{}void g(void) {{ ((struct sock_filter *)f)[0] = x; }}", array(TWO).replace("struct sock_filter f", "static const struct sock_filter f"));
+    let text = format!(
+        "{}void g(void) {{ ((struct sock_filter *)f)[0] = x; }}",
+        array(TWO).replace("struct sock_filter f", "static const struct sock_filter f")
+    );
     assert!(read(&text).unwrap_err().contains("chang"));
 }
 
 #[test]
 fn an_array_that_is_only_installed_or_read_is_the_filter() {
     for code in [
-        "prctl(PR_SET_SECCOMP, 2, &(struct sock_fprog){ 2, f });", "x = (unsigned short)ARRAY_SIZE(f) + nitems(f);",
+        "prctl(PR_SET_SECCOMP, 2, &(struct sock_fprog){ 2, f });",
+        "x = (unsigned short)ARRAY_SIZE(f) + nitems(f);",
         "struct sock_fprog prog = { .len = ARRAY_SIZE(f), .filter = f }; prctl(PR_SET_SECCOMP, 2, &prog);",
         "struct sock_fprog prog = { .filter = (struct sock_filter *)f, .len = sizeof f / sizeof *f }; if (seccomp(1, 0, &prog)) return 1;",
         "struct sock_fprog p; p.filter = f; p.len = sizeof(f) / sizeof(f[0]); syscall(__NR_seccomp, 1, 0, &p);",
@@ -377,12 +383,19 @@ fn an_array_that_is_only_installed_or_read_is_the_filter() {
         assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
     }
     for (start, code) in [
-        ("static int install(struct sock_filter *filter, unsigned short len) { struct sock_fprog prog = { .len = len, .filter = filter }; return prctl(22, 2, &prog); }",
-            "return install(f, 2);"),
-        ("static int install(struct sock_fprog *p) { return syscall(SYS_seccomp, 1, 0, p); }",
-            "struct sock_fprog prog = { 2, f }; install(&prog);"),
+        (
+            "static int install(struct sock_filter *filter, unsigned short len) { struct sock_fprog prog = { .len = len, .filter = filter }; return prctl(22, 2, &prog); }",
+            "return install(f, 2);",
+        ),
+        (
+            "static int install(struct sock_fprog *p) { return syscall(SYS_seccomp, 1, 0, p); }",
+            "struct sock_fprog prog = { 2, f }; install(&prog);",
+        ),
         ("int check(const struct sock_filter *f, int n);", "check(f, 2);"),
-        ("#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))", "struct sock_fprog prog = { COUNT_OF(f), f };"),
+        (
+            "#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))",
+            "struct sock_fprog prog = { COUNT_OF(f), f };",
+        ),
     ] {
         let text = format!("{start}\n{}int g(void) {{ {code} }}", array(TWO));
         assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
@@ -392,6 +405,40 @@ fn an_array_that_is_only_installed_or_read_is_the_filter() {
     let text = format!("{constant}int g(void) {{ return install(f, 2); }}");
     assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
     // The name of a local array means something else outside of its block.
-    let text = format!("int g(void) {{ {}return 0; }}\nvoid h(char *f) {{ f[0] = 0; init(f); }}", array(TWO).replace("#include <linux/filter.h>\n", ""));
+    let text = format!(
+        "int g(void) {{ {}return 0; }}\nvoid h(char *f) {{ f[0] = 0; init(f); }}",
+        array(TWO).replace("#include <linux/filter.h>\n", "")
+    );
     assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
+}
+
+#[test]
+fn elements_that_are_assigned_one_by_one_are_in_their_order() {
+    let row =
+        |place: &str, k: u32| format!("{place} = (struct sock_filter)BPF_STMT(BPF_RET, {k});");
+    for (places, is_read) in [
+        (["f[0]", "f[1]"], true),
+        (["f[n++]", "f[n++]"], true),
+        (["*p++", "*p++"], true),
+        (["f[1]", "f[0]"], false),
+        (["f[0]", "f[0]"], false),
+        (["f[i]", "f[j]"], false),
+    ] {
+        let [first, second] = places;
+        let text = format!("void g(void) {{ {} {} }}", row(first, 1), row(second, 2));
+        assert_eq!(read(&text).is_ok(), is_read, "{text}: {:?}", read(&text));
+    }
+}
+
+#[test]
+fn an_array_in_a_structure_is_followed() {
+    let text = |code: &str| {
+        format!(
+            "struct {{ int n; struct sock_filter f[1]; }} x = {{ .n = 1, .f = {{ {{6,0,0,1}} }} }};\nvoid g(void) {{ {code} }}"
+        )
+    };
+    assert_eq!(read(&text("x.n = 3; use(x.f[0].k);")), Ok(vec![1]));
+    for code in ["x.f[0].k = 3;", "memset(&x, 0, sizeof x);", "patch(x.f);", "patch(&x);"] {
+        assert!(read(&text(code)).unwrap_err().contains("chang"), "{code}");
+    }
 }

@@ -43,8 +43,9 @@ fn is_size(word: &str) -> bool {
 
 /// Words before an expression, which are not the type of a declaration or the name of a function.
 pub(super) fn is_statement(word: &str) -> bool {
-    const WORDS: [&str; 11] =
-        ["if", "else", "while", "for", "do", "switch", "case", "default", "goto", "return", "throw"];
+    const WORDS: [&str; 11] = [
+        "if", "else", "while", "for", "do", "switch", "case", "default", "goto", "return", "throw",
+    ];
     WORDS.contains(&word)
 }
 
@@ -179,7 +180,8 @@ impl<'a> Operand<'_, '_, 'a> {
             self.end += dots + 1;
             return Some(None);
         }
-        let is_step = ['+', '-'].iter().any(|sign| self.is_after(0, *sign) && self.is_after(1, *sign));
+        let is_step =
+            ['+', '-'].iter().any(|sign| self.is_after(0, *sign) && self.is_after(1, *sign));
         let has_operand = self.after(2).is_some_and(|token| {
             matches!(token.kind, TokenKind::Word | TokenKind::Number(_)) || token.is('(')
         });
@@ -293,7 +295,8 @@ impl<'a> Operand<'_, '_, 'a> {
         }
         let ends = self.is_after(0, ';');
         let starts = self.before(1).is_none_or(|token| {
-            [';', '{', '}'].iter().any(|mark| token.is(*mark)) || matches!(token.text, "else" | "do")
+            [';', '{', '}'].iter().any(|mark| token.is(*mark))
+                || matches!(token.text, "else" | "do")
         });
         if ends && (starts || (self.is_before(1, ')') && self.is_after_head(1))) {
             return Use::Read;
@@ -312,7 +315,8 @@ impl<'a> Operand<'_, '_, 'a> {
                 let is_literal = before.is(')')
                     && self.pairs.partner(open - 1).is_some_and(|from| {
                         let inside = self.pairs.slice(from + 1, open - 1);
-                        is_type_name(inside) && inside.iter().all(|token| !token.is(','))
+                        is_type_name(inside)
+                            && inside.iter().all(|token| !token.is(','))
                             && !is_function_head(self.pairs, from)
                     });
                 (before.is(')') && !is_literal)

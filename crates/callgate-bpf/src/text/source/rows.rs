@@ -346,6 +346,37 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         Err(error(position, message).help("write the elements in their order, each once"))
     }
 
+    /// Checks that a row that is assigned to an element, `f[2] = …`, is the next one in the text, too.
+    fn check_place(&mut self, start: Cursor<'_, 'a>, [open, _]: [char; 2]) -> Result<()> {
+        let at = self.tokens.len() - start.rest().len() - usize::from(open == '{');
+        let before = self.tokens.get(..at).unwrap_or_default();
+        // `(struct sock_filter)`
+        let cast = before.last().is_some_and(|last| last.is(')'));
+        let cast = before.iter().rposition(|token| token.is('(')).filter(|_| cast);
+        let before = before.get(..cast.unwrap_or(at)).unwrap_or_default();
+        let [before @ .., close, equals] = before else { return Ok(()) };
+        if self.language != Language::C || !equals.is('=') || !close.is(']') {
+            return Ok(());
+        }
+        let open = before.iter().rposition(|token| token.is('['));
+        let Some((open, index)) = open.and_then(|open| Some((open, before.get(open + 1..)?)))
+        else {
+            return Ok(());
+        };
+        if matches!(index, [_, one, two] if one.is('+') && two.is('+')) {
+            return Ok(());
+        }
+        let position = self.tokens.get(open).map_or(equals.position, |open| open.position);
+        let mut cursor = Cursor::new(index, position);
+        let given = self.fields.exact(&mut cursor).ok().filter(|_| cursor.peek().is_none());
+        let rows = self.insns.len();
+        if given.is_some_and(|given| usize::try_from(given.number) == Ok(rows)) {
+            return Ok(());
+        }
+        let message = format!("this is not element {rows}, the next one after those before it");
+        Err(error(position, message).help("write the elements in their order, each once"))
+    }
+
     /// Checks that an array has as many rows as elements: the others would be 0.
     fn check_size(&mut self, size: &'t [Token<'a>], position: Position, rows: usize) -> Result<()> {
         let mut cursor = Cursor::new(size, position);
@@ -380,6 +411,9 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             None => false,
             Some(first_is_outside) => self.part.rows == 0 && !(first_is_outside && is_outside),
         };
+        if let (true, Err(error)) = (is_outside, self.check_place(start, marks)) {
+            self.part.errors.push(error);
+        }
         if let (true, Some(branch)) = (is_outside, self.branch) {
             let message = "which instructions are added depends on a branch of the program here";
             self.part.errors.push(

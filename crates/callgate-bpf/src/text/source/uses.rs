@@ -87,9 +87,24 @@ impl<'a> Uses<'_, '_, 'a> {
         let declaration = declaration_before(self.pairs.tokens(), before);
         let is_pointer = declaration.iter().any(|token| token.is('*'));
         self.is_const = declaration.iter().any(|token| token.text == "const") && !is_pointer;
-        let block = self.pairs.blocks(before).next();
-        let kind = if self.is_member(before) { Kind::Member } else { Kind::Variable };
-        self.add(name.text, kind, block.filter(|_| kind == Kind::Variable), before)
+        if !self.is_member(before) {
+            let block = self.pairs.blocks(before).next();
+            return self.add(name.text, Kind::Variable, block, before);
+        }
+        // The variables that contain it.
+        for open in self.pairs.blocks(before) {
+            let end = open.saturating_sub(1);
+            let start = self
+                .pairs
+                .skip_back(end, |token| [';', '{', '}'].iter().any(|mark| token.is(*mark)));
+            let name = self.pairs.slice(start, end).iter().rev();
+            let name = name.skip_while(|token| token.kind != TokenKind::Word).next();
+            if let Some(name) = name.filter(|_| is(end, '=')) {
+                let block = self.pairs.blocks(open).next();
+                self.add(name.text, Kind::Variable, block, before)?;
+            }
+        }
+        self.add(name.text, Kind::Member, None, before)
     }
 
     /// Whether a word is the member of a structure here.
@@ -148,9 +163,10 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// Whether a member is that of a variable with another type.
     fn is_of_other(&self, at: usize) -> bool {
-        let dots = 1 + usize::from(at.checked_sub(1).is_some_and(|dot| {
-            self.pairs.get(dot).is_some_and(|token| token.is('>'))
-        }));
+        let dots = 1 + usize::from(
+            at.checked_sub(1)
+                .is_some_and(|dot| self.pairs.get(dot).is_some_and(|token| token.is('>'))),
+        );
         let base = at.checked_sub(dots + 1).and_then(|base| self.pairs.get(base));
         let is_program = |name: &str| {
             self.pairs.tokens().windows(3).any(|words| match words {
@@ -177,9 +193,8 @@ impl<'a> Uses<'_, '_, 'a> {
             while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
                 let is_index = self.pairs.get(open).is_some_and(|token| token.is('['));
                 let word = open.checked_sub(1).and_then(|word| self.pairs.get(word));
-                let is_call = word.is_some_and(|word| {
-                    word.kind == TokenKind::Word && !is_statement(word.text)
-                });
+                let is_call = word
+                    .is_some_and(|word| word.kind == TokenKind::Word && !is_statement(word.text));
                 before = match is_index || is_call {
                     true => open.saturating_sub(1),
                     false => open,
@@ -206,19 +221,12 @@ impl<'a> Uses<'_, '_, 'a> {
             is_statement(word) || matches!(word.trim_matches('_'), "sizeof" | "typeof" | "alignof")
         };
         is_function
-            || before.is_some_and(|before| {
-                before.kind == TokenKind::Word && !is_expression(before.text)
-            })
+            || before
+                .is_some_and(|before| before.kind == TokenKind::Word && !is_expression(before.text))
     }
 
     /// Classifies what is done with an operand, and follows where it goes.
-    fn judge(
-        &mut self,
-        start: usize,
-        end: usize,
-        kind: Kind,
-        at: usize,
-    ) -> Result<(), Diagnostic> {
+    fn judge(&mut self, start: usize, end: usize, kind: Kind, at: usize) -> Result<(), Diagnostic> {
         let operand =
             Operand { pairs: self.pairs, start, end, value: Value::Pointer, is_moved: false };
         let found = operand.judge();
@@ -228,7 +236,9 @@ impl<'a> Uses<'_, '_, 'a> {
             Use::Store => Err(self.changed(at)),
             _ if self.is_const => Ok(()),
             Use::Copied(equals, _) if is_program => self.copied(equals, kind, at),
-            Use::Copied(_, Value::Address) => Err(self.error(at, self.what(at, "its address is taken"))),
+            Use::Copied(_, Value::Address) => {
+                Err(self.error(at, self.what(at, "its address is taken")))
+            }
             Use::Copied(equals, _) => self.copied(equals, kind, at),
             Use::Listed(brace) => match self.is_program(brace) {
                 true => self.of_program(at),
@@ -243,9 +253,9 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// Follows the pointer to what an assignment gives it to.
     fn copied(&mut self, equals: usize, kind: Kind, at: usize) -> Result<(), Diagnostic> {
-        let to = equals.checked_sub(1).filter(|to| {
-            self.pairs.get(*to).is_some_and(|token| token.kind == TokenKind::Word)
-        });
+        let to = equals
+            .checked_sub(1)
+            .filter(|to| self.pairs.get(*to).is_some_and(|token| token.kind == TokenKind::Word));
         let Some((to, name)) = to.and_then(|to| Some((to, self.pairs.get(to)?))) else {
             return match kind {
                 Kind::Program => Ok(()),
@@ -305,8 +315,17 @@ impl<'a> Uses<'_, '_, 'a> {
             let Some(name) = rest.get(stars).filter(|name| name.kind == TokenKind::Word) else {
                 continue;
             };
-            if name.text != "const" && !self.is_member(here + 1 + stars) {
-                self.add(name.text, Kind::Program, None, at)?;
+            let open = self.pairs.enclosing(here);
+            let is_head =
+                open.and_then(|open| self.pairs.get(open)).is_some_and(|open| open.is('('));
+            let block = match is_head {
+                // A parameter, if that is the head of a function with its body.
+                true => open.and_then(|open| self.pairs.partner(open)).map(|close| close + 1),
+                false => self.pairs.blocks(here).next(),
+            };
+            let is_block = |at: usize| self.pairs.get(at).is_some_and(|open| open.is('{'));
+            if name.text != "const" && block.is_none_or(is_block) {
+                self.add(name.text, Kind::Program, block, at)?;
             }
         }
         Ok(())
@@ -323,7 +342,8 @@ impl<'a> Uses<'_, '_, 'a> {
         let copies = matches!(function.trim_start_matches("__builtin_"), "memcpy" | "memmove");
         let open = self.pairs.enclosing(at);
         let close = open.and_then(|open| self.pairs.partner(open));
-        let is_only = open.zip(close).is_some_and(|(open, close)| self.pairs.commas(open + 1, close) == 0);
+        let is_only =
+            open.zip(close).is_some_and(|(open, close)| self.pairs.commas(open + 1, close) == 0);
         if copies && nth == 1 {
             return self.copied_by(at);
         }
@@ -341,7 +361,9 @@ impl<'a> Uses<'_, '_, 'a> {
             let name = parameter.iter().rposition(|token| token.kind == TokenKind::Word);
             let next = self.pairs.get(close + 1);
             if next.is_some_and(|next| next.is('{')) {
-                let Some(name) = name.and_then(|name| self.pairs.get(from + name)) else { continue };
+                let Some(name) = name.and_then(|name| self.pairs.get(from + name)) else {
+                    continue;
+                };
                 is_known = true;
                 self.add(name.text, kind, Some(close + 1), at)?;
             } else if next.is_some_and(|next| next.is(';')) {
@@ -355,7 +377,9 @@ impl<'a> Uses<'_, '_, 'a> {
         }
         match is_known {
             true => Ok(()),
-            false => Err(self.error(at, self.what(at, &format!("it is passed to {}", quote(function))))),
+            false => {
+                Err(self.error(at, self.what(at, &format!("it is passed to {}", quote(function)))))
+            }
         }
     }
 
@@ -405,7 +429,8 @@ impl<'a> Uses<'_, '_, 'a> {
 
     fn changed(&self, at: usize) -> Diagnostic {
         let position = self.pairs.get(at).map(|token| token.position);
-        let message = "an instruction is changed when the program runs, so the array alone is not the filter";
+        let message =
+            "an instruction is changed when the program runs, so the array alone is not the filter";
         Diagnostic::error(position, message)
             .help("paste only the array as it is after this, or read the running process (pid:N)")
     }
@@ -418,13 +443,40 @@ fn is_reader(function: &str, is_only: bool) -> bool {
         ["prctl", "seccomp", "syscall", "setsockopt", "ioctl", "setfilter", "attach_filter"];
     const WRAPPERS: [&str; 6] = ["sys_", "safe_", "raw_", "real_", "internal_", "pcap_"];
     const PRINT: [&str; 11] = [
-        "printf", "fprintf", "dprintf", "write", "send", "sendto", "fwrite", "free", "assert",
-        "memcmp", "bpf_validate",
+        "printf",
+        "fprintf",
+        "dprintf",
+        "write",
+        "send",
+        "sendto",
+        "fwrite",
+        "free",
+        "assert",
+        "memcmp",
+        "bpf_validate",
     ];
     /// The words in the names of macros for the number of elements.
     const COUNT: [&str; 20] = [
-        "ARRAY", "ARRAYSIZE", "ARRAYLEN", "SIZE", "SIZEOF", "LEN", "LENGTH", "LENGTHOF", "COUNT",
-        "COUNTOF", "ELEMENTS", "ELEMENTSOF", "NELEM", "NELEMS", "NELTS", "ITEMS", "NITEMS", "NUM", "N", "OF",
+        "ARRAY",
+        "ARRAYSIZE",
+        "ARRAYLEN",
+        "SIZE",
+        "SIZEOF",
+        "LEN",
+        "LENGTH",
+        "LENGTHOF",
+        "COUNT",
+        "COUNTOF",
+        "ELEMENTS",
+        "ELEMENTSOF",
+        "NELEM",
+        "NELEMS",
+        "NELTS",
+        "ITEMS",
+        "NITEMS",
+        "NUM",
+        "N",
+        "OF",
     ];
     let lower = function.to_ascii_lowercase();
     let name = lower.trim_start_matches('_');

@@ -1,0 +1,54 @@
+//! Texts that the readers of two formats accept, with different meanings.
+
+use callgate::Arch;
+use callgate::bpf::text::has_marks;
+use callgate::diagnostic::Diagnostic;
+use callgate::formats::oci;
+use callgate::syscalls::KernelVersion;
+
+use crate::source::format::{ProgramForm, SourceFormat};
+
+/// An error for a text whose format was detected, if it is both source code with a program and a profile in YAML, such as a
+/// profile with the filter as a comment. `advice` is how the format is given.
+pub fn ambiguous(format: SourceFormat, bytes: &[u8], advice: &str) -> Option<Diagnostic> {
+    if format != SourceFormat::Program(ProgramForm::Text) {
+        return None;
+    }
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_key = |line: &str| {
+        let (key, _) = line.split_once(':').unwrap_or_default();
+        key.trim_end().trim_matches(['"', '\'']) == "defaultAction"
+    };
+    let line = text.lines().position(is_key).filter(|_| has_marks(text))?;
+    // The version of the kernel decides which rules apply, not whether the text is a profile.
+    let options = oci::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 12 });
+    oci::read(text, &options).ok()?;
+    let message = format!(
+        "this text is a profile in YAML (line {}), and source code with a program, which may be another filter",
+        line + 1
+    );
+    Some(Diagnostic::error(None, message).help(advice.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_with_source_code_in_it_is_ambiguous() {
+        let error = |text: &str| {
+            ambiguous(SourceFormat::Program(ProgramForm::Text), text.as_bytes(), "choose")
+        };
+        let profile = "listenerPath: \"\"\ndefaultAction: SCMP_ACT_ALLOW\n";
+        let array = "struct sock_filter f[] = { { 6, 0, 0, 0 } };";
+        let message = error(&format!("{profile}# {array}\n")).map(|error| error.message);
+        assert!(message.is_some_and(|message| message.contains("YAML (line 2)")));
+        for text in [
+            format!("{array}\n"),
+            format!("/*\n{profile}*/\n{array}\n"),
+            format!("{profile}# the same as in C\n"),
+        ] {
+            assert_eq!(error(&text), None, "{text}");
+        }
+    }
+}
