@@ -1,6 +1,8 @@
 //! What an expression in C does with one of its operands, such as the name of an array: the operators around it, from the
 //! inside out.
 
+use std::ops::ControlFlow;
+
 use super::changed::is_assignment;
 use super::pairs::Pairs;
 use crate::lexer::{Token, TokenKind};
@@ -123,15 +125,15 @@ impl<'a> Operand<'_, '_, 'a> {
         word.is_some_and(|word| matches!(word.text, "if" | "while" | "for" | "switch"))
     }
 
-    /// What is done with it.
-    pub(super) fn judge(mut self) -> Use<'a> {
+    /// What is done with it, and whether a pointer was moved before.
+    pub(super) fn judge(mut self) -> (Use<'a>, bool) {
         // Each step makes the operand longer, or ends it.
         for _ in 0..MAX_STEPS {
             if let Some(end) = self.step() {
-                return end;
+                return (end, self.is_moved);
             }
         }
-        Use::Other
+        (Use::Other, self.is_moved)
     }
 
     /// Follows the operator around it; `None` if the result of that is another operand.
@@ -140,14 +142,20 @@ impl<'a> Operand<'_, '_, 'a> {
         if is_size(before(1)) || (self.is_before(1, '(') && is_size(before(2))) {
             return Some(Use::Read);
         }
-        self.postfix().or_else(|| self.prefix()).or_else(|| self.around()).unwrap_or_else(|| {
-            let rest = self.pairs.slice(self.end, usize::MAX);
-            Some(match (is_assignment(rest), self.value) {
-                (true, Value::Element) => Use::Store,
-                (false, Value::Element) if self.is_referenced() => Use::Other,
-                (true, _) | (false, Value::Element) => Use::Read,
-                (false, _) => self.pointer(),
-            })
+        match self.postfix().or_else(|| self.prefix()).or_else(|| self.around()) {
+            Some(ControlFlow::Continue(())) => return None,
+            Some(ControlFlow::Break(end)) => return Some(end),
+            None => {}
+        }
+        let rest = self.pairs.slice(self.end, usize::MAX);
+        let is_assigned = is_assignment(rest);
+        // `p += 1`
+        self.is_moved |= is_assigned && !self.is_after(0, '=');
+        Some(match (is_assigned, self.value) {
+            (true, Value::Element) => Use::Store,
+            (false, Value::Element) if self.is_referenced() => Use::Other,
+            (true, _) | (false, Value::Element) => Use::Read,
+            (false, _) => self.pointer(),
         })
     }
 
@@ -162,12 +170,11 @@ impl<'a> Operand<'_, '_, 'a> {
     }
 
     /// The operators after it, which come first.
-    #[allow(clippy::option_option)]
-    fn postfix(&mut self) -> Option<Option<Use<'a>>> {
+    fn postfix(&mut self) -> Option<ControlFlow<Use<'a>>> {
         if self.is_after(0, '[') {
             self.end = self.pairs.partner(self.end)? + 1;
             self.value = Value::Element;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         let dots = match () {
             () if self.is_after(0, '.') => 1,
@@ -178,7 +185,7 @@ impl<'a> Operand<'_, '_, 'a> {
             let is_field = FIELDS.contains(&name.text);
             self.value = if is_field { Value::Element } else { Value::Pointer };
             self.end += dots + 1;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         let is_step =
             ['+', '-'].iter().any(|sign| self.is_after(0, *sign) && self.is_after(1, *sign));
@@ -187,33 +194,32 @@ impl<'a> Operand<'_, '_, 'a> {
         });
         if is_step && !has_operand {
             if self.value == Value::Element {
-                return Some(Some(Use::Store));
+                return Some(ControlFlow::Break(Use::Store));
             }
             self.is_moved = true;
             self.end += 2;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         None
     }
 
     /// The operators before it.
-    #[allow(clippy::option_option)]
-    fn prefix(&mut self) -> Option<Option<Use<'a>>> {
+    fn prefix(&mut self) -> Option<ControlFlow<Use<'a>>> {
         let is_step =
             ['+', '-'].iter().any(|sign| self.is_before(1, *sign) && self.is_before(2, *sign));
         if is_step && !self.is_binary(3) {
             if self.value == Value::Element {
-                return Some(Some(Use::Store));
+                return Some(ControlFlow::Break(Use::Store));
             }
             self.is_moved = true;
             self.start -= 2;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         if self.is_before(1, '*') && (self.value != Value::Element || !self.is_binary(2)) {
             let is_array = self.value == Value::Address;
             self.value = if is_array { Value::Pointer } else { Value::Element };
             self.start -= 1;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         if self.is_before(1, '&') && !self.is_before(2, '&') && !self.is_binary(2) {
             self.value = match self.value {
@@ -221,18 +227,17 @@ impl<'a> Operand<'_, '_, 'a> {
                 Value::Pointer | Value::Address => Value::Address,
             };
             self.start -= 1;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         if self.is_before(1, ')') && self.is_after_cast(1) {
             self.start = self.open_before(1)?;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         None
     }
 
     /// Arithmetic with pointers, and parentheses.
-    #[allow(clippy::option_option)]
-    fn around(&mut self) -> Option<Option<Use<'a>>> {
+    fn around(&mut self) -> Option<ControlFlow<Use<'a>>> {
         let is_sign = |token: &Token<'_>| token.is('+') || token.is('-');
         if self.value != Value::Element {
             let is_compound = self.is_after(1, '=');
@@ -240,15 +245,15 @@ impl<'a> Operand<'_, '_, 'a> {
                 self.is_moved = true;
                 let rest = self.pairs.slice(self.end + 1, usize::MAX);
                 self.end = self.pairs.skip(self.end + 1, rest.len(), ends_sum);
-                return Some(None);
+                return Some(ControlFlow::Continue(()));
             }
             if self.before(1).is_some_and(is_sign) && self.is_binary(2) {
                 if self.is_before(1, '-') {
-                    return Some(Some(Use::Read));
+                    return Some(ControlFlow::Break(Use::Read));
                 }
                 self.is_moved = true;
                 self.start = self.pairs.skip_back(self.start - 1, ends_sum);
-                return Some(None);
+                return Some(ControlFlow::Continue(()));
             }
         }
         // `0[f]` is `f[0]`.
@@ -256,7 +261,7 @@ impl<'a> Operand<'_, '_, 'a> {
             self.start = self.start.checked_sub(2)?;
             self.end += 1;
             self.value = Value::Element;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         let is_enclosed = self.is_before(1, '(') && self.is_after(0, ')');
         let caller = self.before(2).is_some_and(|word| {
@@ -267,7 +272,7 @@ impl<'a> Operand<'_, '_, 'a> {
         if is_enclosed && !caller {
             self.start -= 1;
             self.end += 1;
-            return Some(None);
+            return Some(ControlFlow::Continue(()));
         }
         None
     }

@@ -38,7 +38,14 @@ enum Kind {
 /// An error at the first use of an array that may change it. The array begins at a brace.
 pub(super) fn changing_use(tokens: &[Token<'_>], brace: usize) -> Option<Diagnostic> {
     let pairs = Pairs::new(tokens);
-    let mut uses = Uses { pairs: &pairs, names: Vec::new(), declared: None, is_const: false };
+    let mut uses = Uses {
+        pairs: &pairs,
+        names: Vec::new(),
+        declared: None,
+        is_const: false,
+        is_moved: false,
+        is_given: false,
+    };
     uses.find(brace).err()
 }
 
@@ -49,6 +56,10 @@ struct Uses<'p, 't, 'a> {
     declared: Option<usize>,
     /// Whether the elements are constant, so that only a store is a change.
     is_const: bool,
+    /// Whether the name that is followed is moved to another element.
+    is_moved: bool,
+    /// Whether it is given on, such as to a program.
+    is_given: bool,
 }
 
 impl<'a> Uses<'_, '_, 'a> {
@@ -97,8 +108,8 @@ impl<'a> Uses<'_, '_, 'a> {
             let start = self
                 .pairs
                 .skip_back(end, |token| [';', '{', '}'].iter().any(|mark| token.is(*mark)));
-            let name = self.pairs.slice(start, end).iter().rev();
-            let name = name.skip_while(|token| token.kind != TokenKind::Word).next();
+            let mut name = self.pairs.slice(start, end).iter().rev();
+            let name = name.find(|token| token.kind == TokenKind::Word);
             if let Some(name) = name.filter(|_| is(end, '=')) {
                 let block = self.pairs.blocks(open).next();
                 self.add(name.text, Kind::Variable, block, before)?;
@@ -141,6 +152,7 @@ impl<'a> Uses<'_, '_, 'a> {
     /// Classifies the uses of a name.
     fn follow(&mut self, name: Name<'a>) -> Result<(), Diagnostic> {
         let (from, to) = name.scope;
+        (self.is_moved, self.is_given) = (false, false);
         for at in from..to.min(self.pairs.tokens().len()) {
             let Some(token) = self.pairs.get(at) else { break };
             if token.kind != TokenKind::Word
@@ -157,6 +169,10 @@ impl<'a> Uses<'_, '_, 'a> {
                 _ => at,
             };
             self.judge(start, at + 1, name.kind, at)?;
+            if self.is_moved && self.is_given && name.kind != Kind::Program {
+                let what = format!("{} is a part of the array here, or later", quote(name.text));
+                return Err(self.error(at, what));
+            }
         }
         Ok(())
     }
@@ -229,7 +245,9 @@ impl<'a> Uses<'_, '_, 'a> {
     fn judge(&mut self, start: usize, end: usize, kind: Kind, at: usize) -> Result<(), Diagnostic> {
         let operand =
             Operand { pairs: self.pairs, start, end, value: Value::Pointer, is_moved: false };
-        let found = operand.judge();
+        let (found, is_moved) = operand.judge();
+        self.is_moved |= is_moved;
+        self.is_given |= matches!(found, Use::Copied(..) | Use::Listed(_));
         let is_program = kind == Kind::Program;
         match found {
             Use::Read => Ok(()),
