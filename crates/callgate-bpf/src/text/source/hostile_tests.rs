@@ -365,7 +365,7 @@ fn an_array_that_may_be_changed_is_refused() {
 fn an_array_that_is_only_installed_or_read_is_the_filter() {
     for code in [
         "prctl(PR_SET_SECCOMP, 2, &(struct sock_fprog){ 2, f });",
-        "x = (unsigned short)ARRAY_SIZE(f) + nitems(f);",
+        "x = (unsigned short)ARRAY_SIZE(f) + nitems(f) + __arraycount(f);",
         "struct sock_fprog prog = { .len = ARRAY_SIZE(f), .filter = f }; prctl(PR_SET_SECCOMP, 2, &prog);",
         "struct sock_fprog prog = { .filter = (struct sock_filter *)f, .len = sizeof f / sizeof *f }; if (seccomp(1, 0, &prog)) return 1;",
         "struct sock_fprog p; p.filter = f; p.len = sizeof(f) / sizeof(f[0]); syscall(__NR_seccomp, 1, 0, &p);",

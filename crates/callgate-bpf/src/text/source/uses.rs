@@ -474,10 +474,12 @@ fn is_reader(function: &str, is_only: bool) -> bool {
         "bpf_validate",
     ];
     /// The words in the names of macros for the number of elements.
-    const COUNT: [&str; 20] = [
+    const COUNT: [&str; 24] = [
         "ARRAY",
         "ARRAYSIZE",
         "ARRAYLEN",
+        "ARRAYLENGTH",
+        "ARRAYCOUNT",
         "SIZE",
         "SIZEOF",
         "LEN",
@@ -487,8 +489,10 @@ fn is_reader(function: &str, is_only: bool) -> bool {
         "COUNTOF",
         "ELEMENTS",
         "ELEMENTSOF",
+        "ELEMS",
         "NELEM",
         "NELEMS",
+        "NELEMENTS",
         "NELTS",
         "ITEMS",
         "NITEMS",
