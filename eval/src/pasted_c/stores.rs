@@ -80,7 +80,7 @@ pub(super) const STORES: &[&str] = &[
 pub(super) const READS: &[&str] = &[
     "(void)filter;",
     "unsigned x = filter[0].k + 1; (void)x;",
-    "unsigned x = COUNT(filter) + sizeof filter + sizeof(*filter); (void)x;",
+    "unsigned x = COUNT(filter) + sizeof(filter) + sizeof(*filter); (void)x;",
     "struct sock_filter one = filter[0]; (void)one;",
     "if (filter[0].k == 5 && filter->jt) (void)filter[0].k;",
     "struct sock_fprog p = { COUNT(filter), filter }; (void)length(&p);",
