@@ -39,15 +39,13 @@ mod tests {
         let error = |text: &str| {
             ambiguous(SourceFormat::Program(ProgramForm::Text), text.as_bytes(), "choose")
         };
-        let profile = "listenerPath: \"\"\ndefaultAction: SCMP_ACT_ALLOW\n";
+        let profile = "listenerMetadata: |\n  TEXT\ndefaultAction: SCMP_ACT_ALLOW\n";
         let array = "struct sock_filter f[] = { { 6, 0, 0, 0 } };";
-        let message = error(&format!("{profile}# {array}\n")).map(|error| error.message);
-        assert!(message.is_some_and(|message| message.contains("YAML (line 2)")));
-        for text in [
-            format!("{array}\n"),
-            format!("/*\n{profile}*/\n{array}\n"),
-            format!("{profile}# the same as in C\n"),
-        ] {
+        let message = error(&profile.replace("TEXT", array)).map(|error| error.message);
+        assert!(message.is_some_and(|message| message.contains("YAML (line 3)")));
+        for text in
+            [format!("{array}\n"), format!("/*\n{profile}*/\n{array}\n"), profile.to_owned()]
+        {
             assert_eq!(error(&text), None, "{text}");
         }
     }
