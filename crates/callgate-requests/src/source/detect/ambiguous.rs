@@ -39,10 +39,10 @@ mod tests {
         let error = |text: &str| {
             ambiguous(SourceFormat::Program(ProgramForm::Text), text.as_bytes(), "choose")
         };
-        let profile = "listenerMetadata: |\n  TEXT\ndefaultAction: SCMP_ACT_ALLOW\n";
+        let profile = "listenerMetadata: |\n  TEXT\nlistenerPath: /run/s\ndefaultAction: SCMP_ACT_ALLOW\nsyscalls: [{names: [ptrace], action: SCMP_ACT_ERRNO}]\n";
         let array = "struct sock_filter f[] = { { 6, 0, 0, 0 } };";
         let message = error(&profile.replace("TEXT", array)).map(|error| error.message);
-        assert!(message.is_some_and(|message| message.contains("YAML (line 3)")));
+        assert!(message.is_some_and(|message| message.contains("YAML (line 4)")));
         for text in
             [format!("{array}\n"), format!("/*\n{profile}*/\n{array}\n"), profile.to_owned()]
         {
