@@ -23,9 +23,10 @@ pub(super) fn changed_field(
     }
     let names = names(text, declaration);
     let is_c = language == Language::C;
+    let others = if is_c { other_structs(text) } else { BTreeSet::new() };
     let is_of_array = |assignment: &Assignment<'_, '_>| match assignment.place {
         Place::Element(name) => names.contains(name),
-        Place::Whole(name) => names.contains(name) || (is_c && !is_other_struct(text, name)),
+        Place::Whole(name) => names.contains(name) || (is_c && !others.contains(name)),
         Place::Expression => true,
     };
     let field = assignments.into_iter().find(is_of_array)?.field;
@@ -113,17 +114,18 @@ pub(super) fn is_assignment(tokens: &[Token<'_>]) -> bool {
         || (is(0, '-') && is(1, '-'))
 }
 
-/// Whether a text declares a name as that of another structure.
-pub(super) fn is_other_struct(text: &[Token<'_>], name: &str) -> bool {
-    let declares = |(at, token): (usize, &Token<'_>)| {
-        token.text == name && {
-            let before = text.get(..at).unwrap_or_default();
-            let stars = before.iter().rev().take_while(|token| token.is('*')).count();
-            matches!(before.get(..at - stars), Some([.., keyword, tag])
-                if matches!(keyword.text, "struct" | "union") && !is_type(tag))
+/// The names that a text declares as those of other structures.
+pub(super) fn other_structs<'a>(text: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    for (at, words) in text.windows(2).enumerate() {
+        if let [keyword, tag] = words {
+            if matches!(keyword.text, "struct" | "union") && !is_type(tag) {
+                let mut rest = text.iter().skip(at + 2).skip_while(|token| token.is('*'));
+                found.extend(rest.next().map(|name| name.text));
+            }
         }
-    };
-    text.iter().enumerate().any(declares)
+    }
+    found
 }
 
 /// The names of what may be an array of instructions. Other words beside them do no harm.

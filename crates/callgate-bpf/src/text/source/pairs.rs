@@ -7,36 +7,69 @@ pub(super) struct Pairs<'t, 'a> {
     tokens: &'t [Token<'a>],
     /// The other one of a pair; of a token that is in no pair, itself.
     partners: Vec<u32>,
+    /// The mark that opens what a token is in, plus 1; 0 outside.
+    parents: Vec<u32>,
+    /// The first token that is in too many pairs.
+    too_deep: Option<usize>,
 }
+
+/// In how many pairs a token may be; what goes through the pairs around a token takes as many steps.
+pub(super) const MAX_DEPTH: usize = 256;
 
 impl<'t, 'a> Pairs<'t, 'a> {
     pub(super) fn new(tokens: &'t [Token<'a>]) -> Self {
         let mut partners: Vec<u32> = (0u32..).take(tokens.len()).collect();
+        let mut parents = Vec::with_capacity(tokens.len());
         let mut open: Vec<(u32, char)> = Vec::new();
+        let mut too_deep = None;
+        // How many of them wait for `)`, `]` and `}`.
+        let mut waiting = [0usize; 3];
+        let kind = |close: char| [')', ']', '}'].iter().position(|one| *one == close);
         for (at, token) in (0u32..).zip(tokens) {
-            let TokenKind::Mark(mark) = token.kind else { continue };
-            match mark {
-                '(' => open.push((at, ')')),
-                '[' => open.push((at, ']')),
-                '{' => open.push((at, '}')),
-                ')' | ']' | '}' => {
-                    // One that is not closed ends with what is around it.
-                    let Some(found) = open.iter().rposition(|(_, close)| *close == mark) else {
-                        continue;
-                    };
-                    let from = open.get(found).map(|(from, _)| *from);
-                    open.truncate(found);
-                    for (place, other) in [(from, at), (Some(at), from.unwrap_or(at))] {
-                        let place = place.and_then(|place| partners.get_mut(place as usize));
-                        if let Some(place) = place {
+            let parent = |open: &[(u32, char)]| open.last().map_or(0, |(at, _)| at + 1);
+            let opened = match token.kind {
+                TokenKind::Mark('(') => Some(')'),
+                TokenKind::Mark('[') => Some(']'),
+                TokenKind::Mark('{') => Some('}'),
+                _ => None,
+            };
+            if let Some(close) = opened {
+                parents.push(parent(&open));
+                open.push((at, close));
+                if open.len() > MAX_DEPTH {
+                    too_deep.get_or_insert(at as usize);
+                }
+                if let Some(count) = kind(close).and_then(|kind| waiting.get_mut(kind)) {
+                    *count += 1;
+                }
+                continue;
+            }
+            let closed = match token.kind {
+                TokenKind::Mark(mark) => kind(mark).filter(|kind| waiting.get(*kind) > Some(&0)),
+                _ => None,
+            };
+            // One that is not closed ends with what is around it.
+            while let Some((from, close)) = closed.and_then(|_| open.pop()) {
+                if let Some(count) = kind(close).and_then(|kind| waiting.get_mut(kind)) {
+                    *count -= 1;
+                }
+                if kind(close) == closed {
+                    for (place, other) in [(from, at), (at, from)] {
+                        if let Some(place) = partners.get_mut(place as usize) {
                             *place = other;
                         }
                     }
+                    break;
                 }
-                _ => {}
             }
+            parents.push(parent(&open));
         }
-        Pairs { tokens, partners }
+        Pairs { tokens, partners, parents, too_deep }
+    }
+
+    /// The first token that is in more than [`MAX_DEPTH`] pairs.
+    pub(super) fn too_deep(&self) -> Option<usize> {
+        self.too_deep
     }
 
     pub(super) fn get(&self, at: usize) -> Option<&'t Token<'a>> {
@@ -57,18 +90,9 @@ impl<'t, 'a> Pairs<'t, 'a> {
         self.partners.get(at).map(|other| *other as usize).filter(|other| *other != at)
     }
 
-    /// The mark that opens what a place is in.
+    /// The mark that opens what a place is in; a mark that opens or closes is in what is around its pair.
     pub(super) fn enclosing(&self, at: usize) -> Option<usize> {
-        let mut at = at;
-        while let Some(before) = at.checked_sub(1) {
-            let token = self.get(before)?;
-            at = match token.kind {
-                TokenKind::Mark(')' | ']' | '}') => self.partner(before).unwrap_or(before),
-                TokenKind::Mark('(' | '[' | '{') => return Some(before),
-                _ => before,
-            };
-        }
-        None
+        self.parents.get(at)?.checked_sub(1).map(|at| at as usize)
     }
 
     /// The braces around a place, from the inside out.

@@ -269,7 +269,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             return last.is_word("sock_filter");
         }
         let before = self.tokens.get(..at.saturating_sub(2)).unwrap_or_default();
-        let open = before.iter().rposition(|token| token.is('['));
+        let open = last_of(before, '[');
         let before = open.and_then(|open| before.get(..open)).unwrap_or_default();
         !matches!(before, [.., kind, name] if name.kind == TokenKind::Word
             && (is_type(kind) || kind.is('*') || C_TYPES.contains(&kind.text)))
@@ -351,14 +351,13 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let at = self.tokens.len() - start.rest().len() - usize::from(open == '{');
         let before = self.tokens.get(..at).unwrap_or_default();
         // `(struct sock_filter)`
-        let cast = before.last().is_some_and(|last| last.is(')'));
-        let cast = before.iter().rposition(|token| token.is('(')).filter(|_| cast);
+        let cast = before.last().filter(|last| last.is(')')).and_then(|_| last_of(before, '('));
         let before = before.get(..cast.unwrap_or(at)).unwrap_or_default();
         let [before @ .., close, equals] = before else { return Ok(()) };
         if self.language != Language::C || !equals.is('=') || !close.is(']') {
             return Ok(());
         }
-        let open = before.iter().rposition(|token| token.is('['));
+        let open = last_of(before, '[');
         let Some((open, index)) = open.and_then(|open| Some((open, before.get(open + 1..)?)))
         else {
             return Ok(());
@@ -639,6 +638,14 @@ fn macro_call(tokens: &[Token<'_>]) -> Option<bool> {
         (true, _, true) => Some(true),
         _ => None,
     }
+}
+
+/// The last mark of this kind: that of an index or a cast is near, and what is far away is not looked for.
+fn last_of(tokens: &[Token<'_>], mark: char) -> Option<usize> {
+    const DISTANCE: usize = 256;
+    let from = tokens.len().saturating_sub(DISTANCE);
+    let near = tokens.get(from..).unwrap_or_default();
+    near.iter().rposition(|token| token.is(mark)).map(|at| from + at)
 }
 
 /// Whether a word of C decides what is executed.

@@ -4,10 +4,12 @@
 //! copied to: variables, members of structures, parameters of functions of the text. What is not modelled may change the
 //! array.
 
-use super::changed::is_other_struct;
+use std::collections::BTreeSet;
+
+use super::changed::other_structs;
 use super::declaration::declaration_before;
 use super::operand::{Operand, Use, Value, is_statement, is_type_name};
-use super::pairs::Pairs;
+use super::pairs::{MAX_DEPTH, Pairs};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Token, TokenKind, quote};
 
@@ -26,7 +28,7 @@ struct Name<'a> {
     scope: (usize, usize),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Variable,
     /// A member of a structure.
@@ -40,17 +42,48 @@ pub(super) fn changing_use(tokens: &[Token<'_>], brace: usize) -> Option<Diagnos
     let pairs = Pairs::new(tokens);
     let mut uses = Uses {
         pairs: &pairs,
+        others: other_structs(tokens),
+        programs: programs(tokens),
+        global: global_words(&pairs),
+        followed: BTreeSet::new(),
         names: Vec::new(),
         declared: None,
         is_const: false,
         is_moved: false,
         is_given: false,
+        has_programs: false,
     };
     uses.find(brace).err()
 }
 
+/// The words after the types of programs, of which one is the name of a variable.
+fn programs<'a>(tokens: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let after = tokens.windows(3).filter_map(|words| match words {
+        [kind, name_or_star, last] if PROGRAMS.contains(&kind.text) => {
+            Some([name_or_star.text, last.text])
+        }
+        _ => None,
+    });
+    after.flatten().collect()
+}
+
+/// The words outside of all pairs.
+fn global_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
+    let tokens = pairs.tokens().iter().enumerate();
+    let is_global = |(at, token): &(usize, &Token<'_>)| {
+        token.kind == TokenKind::Word && pairs.enclosing(*at).is_none()
+    };
+    tokens.filter(is_global).map(|(_, token)| token.text).collect()
+}
+
 struct Uses<'p, 't, 'a> {
     pairs: &'p Pairs<'t, 'a>,
+    /// The names of variables of other types, those that may be programs, and those outside of functions.
+    others: BTreeSet<&'a str>,
+    programs: BTreeSet<&'a str>,
+    global: BTreeSet<&'a str>,
+    /// The parameters of functions that were followed.
+    followed: BTreeSet<(&'a str, usize, Kind)>,
     names: Vec<Name<'a>>,
     /// The name in the declaration of the array.
     declared: Option<usize>,
@@ -60,10 +93,16 @@ struct Uses<'p, 't, 'a> {
     is_moved: bool,
     /// Whether it is given on, such as to a program.
     is_given: bool,
+    /// Whether the variables that are programs were entered.
+    has_programs: bool,
 }
 
 impl<'a> Uses<'_, '_, 'a> {
     fn find(&mut self, brace: usize) -> Result<(), Diagnostic> {
+        if let Some(at) = self.pairs.too_deep() {
+            let what = format!("this is nested in more than {MAX_DEPTH} brackets, the limit");
+            return Err(self.error(at, what));
+        }
         self.origin(brace)?;
         // Names are found on the way.
         let mut next = 0;
@@ -184,18 +223,10 @@ impl<'a> Uses<'_, '_, 'a> {
                 .is_some_and(|dot| self.pairs.get(dot).is_some_and(|token| token.is('>'))),
         );
         let base = at.checked_sub(dots + 1).and_then(|base| self.pairs.get(base));
-        let is_program = |name: &str| {
-            self.pairs.tokens().windows(3).any(|words| match words {
-                [kind, name_or_star, last] if PROGRAMS.contains(&kind.text) => {
-                    name_or_star.text == name || last.text == name
-                }
-                _ => false,
-            })
-        };
         base.is_some_and(|base| {
             base.kind == TokenKind::Word
-                && !is_program(base.text)
-                && is_other_struct(self.pairs.tokens(), base.text)
+                && !self.programs.contains(base.text)
+                && self.others.contains(base.text)
         })
     }
 
@@ -294,11 +325,7 @@ impl<'a> Uses<'_, '_, 'a> {
         }
         let mut blocks = self.pairs.blocks(to);
         let block = if is_declared { blocks.next() } else { blocks.last() };
-        let is_outer = |here: usize| {
-            self.pairs.get(here).is_some_and(|token| token.text == name.text)
-                && self.pairs.enclosing(here).is_none()
-        };
-        let is_global = !is_declared && (0..self.pairs.tokens().len()).any(is_outer);
+        let is_global = !is_declared && self.global.contains(name.text);
         self.add(name.text, kind, block.filter(|_| !is_global), at)
     }
 
@@ -324,6 +351,9 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// Enters the variables that are programs.
     fn programs(&mut self, at: usize) -> Result<(), Diagnostic> {
+        if std::mem::replace(&mut self.has_programs, true) {
+            return Ok(());
+        }
         for (here, token) in self.pairs.tokens().iter().enumerate() {
             if !PROGRAMS.contains(&token.text) {
                 continue;
@@ -368,6 +398,9 @@ impl<'a> Uses<'_, '_, 'a> {
         if (copies && nth == 2) || is_reader(function, is_only) {
             return Ok(());
         }
+        if self.followed.contains(&(function, nth, kind)) {
+            return Ok(());
+        }
         let mut is_known = false;
         for here in 0..self.pairs.tokens().len() {
             let is_named = self.pairs.get(here).is_some_and(|token| token.text == function);
@@ -394,7 +427,10 @@ impl<'a> Uses<'_, '_, 'a> {
             }
         }
         match is_known {
-            true => Ok(()),
+            true => {
+                self.followed.insert((function, nth, kind));
+                Ok(())
+            }
             false => {
                 Err(self.error(at, self.what(at, &format!("it is passed to {}", quote(function)))))
             }
