@@ -126,7 +126,7 @@ fn permits_no_more(
 }
 
 proptest! {
-    #![proptest_config(cases(100))]
+    #![proptest_config(cases(50))]
 
     #[test]
     fn policies_as_people_write_them_survive_or_get_stricter(
@@ -139,7 +139,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(30))]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn any_policies_survive_or_get_stricter(
