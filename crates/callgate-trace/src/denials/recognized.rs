@@ -3,10 +3,9 @@
 /// Whether a line is an audit record of any type, a line of the kernel's log, or a mark of the journal. Such a log without denials
 /// says that nothing was denied; other logs do not.
 pub(super) fn is_of_kernel(line: &str) -> bool {
-    const INSIDE: [&str; 9] = [
+    const INSIDE: [&str; 8] = [
         "msg=audit(",
         "audit: type=",
-        " kernel: ",
         "]: SECCOMP ",
         " audit[",
         "\"_TRANSPORT\":\"kernel\"",
@@ -26,6 +25,25 @@ pub(super) fn is_of_kernel(line: &str) -> bool {
     INSIDE.iter().any(|text| line.contains(text))
         || AT_START.iter().any(|text| line.trim_start().starts_with(text))
         || is_of_dmesg(line)
+        || is_of_syslog(line)
+}
+
+/// Whether a line is one of the kernel as syslog and the journal print it: a time, mostly the name of the host, `kernel: `. Other
+/// programs may write these words, too: `error loading seccomp filter into kernel: …`.
+fn is_of_syslog(line: &str) -> bool {
+    let Some((before, _)) = line.split_once(" kernel: ") else { return false };
+    // Between the time and this word, there may be a time zone and the name of the host.
+    before.rsplit(' ').take(3).any(is_time)
+}
+
+/// Whether a word has a time of day, or is one in seconds: `10:00:00`, `2026-01-02T10:00:00+0100`, `12.345678]`.
+fn is_time(word: &str) -> bool {
+    let is_clock = word.as_bytes().windows(8).any(|bytes| {
+        let mut places = bytes.iter().enumerate();
+        places.all(|(at, byte)| if at % 3 == 2 { *byte == b':' } else { byte.is_ascii_digit() })
+    });
+    let seconds = word.trim_start_matches('[').trim_end_matches(']').split_once('.');
+    is_clock || seconds.is_some_and(|(seconds, rest)| is_number(seconds) && is_number(rest))
 }
 
 /// Whether a line starts as `dmesg` prints it: `[   12.345678] `, with `-T` `[Fri Jan  2 10:00:00 2026] `; with a level before it.
@@ -70,6 +88,10 @@ mod tests {
             "[Fri Jan  2 10:00:00 2026] x",
             "Jan 02 10:00:00 host kernel: x",
             "2026-01-02T10:00:00+0100 host kernel: x",
+            "Fri 2026-01-02 10:00:00 CET host kernel: x",
+            "[   12.345678] host kernel: x",
+            "1767348000.123456 host kernel: x",
+            "Jan 02 10:00:00 kernel: x",
             "type=SYSCALL msg=audit(1.2:3): arch=c000003e syscall=2",
             "type=PROCTITLE msg=audit(01/02/2026 10:00:00.123:3) : proctitle=sh",
             "audit: type=1400 audit(1.2:3): apparmor=\"DENIED\"",
@@ -85,6 +107,8 @@ mod tests {
             "[pid 12] x",
             "[12:30:45] x",
             "Jan 02 10:00:00 host nginx[12]: x",
+            "error loading seccomp filter into kernel: errno 524",
+            "time=\"2026-01-02T10:00:00Z\" level=error msg=\"runc: error loading seccomp filter into kernel: errno 524\"",
             "read: 1",
         ] {
             assert!(!is_of_kernel(line), "{line}");

@@ -148,7 +148,7 @@ const STEMS: [&str; 10] = [
     "d syscall",
     "sandbox_violation",
     "SYS",
-    "sig=31 ",
+    "sig=31",
     "d system call",
     "ignal 31",
     "159",
@@ -242,7 +242,10 @@ fn abnormal_end(line: &str) -> Option<bool> {
     let (kind, record) = record_type(line)?;
     let is_seccomp = matches!(kind, "SECCOMP" | "1326" | "UNKNOWN[1326]");
     let is_end = matches!(kind, "ANOM_ABEND" | "1701");
-    let is_sigsys = || record.contains(" sig=31 ") || record.contains(" sig=SIGSYS ");
+    let is_sigsys = || {
+        let mut fields = record.split([' ', '\t', '\n', '\r', '\u{1d}', '\'']);
+        fields.any(|field| matches!(field, "sig=31" | "sig=SIGSYS"))
+    };
     (!is_seccomp).then(|| is_end && is_sigsys())
 }
 
@@ -291,6 +294,8 @@ mod tests {
         "abc  img  \"app\"  2 hours ago  Exited (159) 2 hours ago",
         "type=ANOM_ABEND msg=audit(1.2:3): auid=1 uid=1 gid=1 ses=1 pid=7 comm=\"a\" exe=\"/a\" sig=31 res=1",
         "audit: type=1701 audit(1.2:3): auid=1 uid=1 gid=1 ses=1 pid=7 comm=\"a\" exe=\"/a\" sig=31 res=1",
+        "type=ANOM_ABEND msg=audit(1.2:3): auid=1 uid=1 pid=7 comm=\"sshd\" reason=\"memory violation\" sig=31",
+        "type=ANOM_ABEND msg=audit(1.2:3): auid=1 uid=1 pid=7 comm=\"a\" exe=\"/a\" sig=31\u{1d}UID=\"a\"",
         "{\"ts\":1,\"msg\":\"audit\",\"type\":\"seccomp\",\"syscallName\":\"socket\",\"syscallID\":41}",
         "enricher.go:1] log-enricher \"msg\"=\"audit\" \"syscallID\"=41 \"syscallName\"=\"socket\" \"type\"=\"seccomp\"",
         "= Seccomp =",
