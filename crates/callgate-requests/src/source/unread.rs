@@ -38,12 +38,16 @@ const KINDS: &[Kind] = &[
             words.any(|words| words == ["line", "OP", "JT", "JF", "K"])
         },
         what: "this is a listing of firejail --seccomp.print, whose numbers are hexadecimal without 0x",
-        next: or_process!("write each row as { 0x20, 0, 0, 0x4 }, with the numbers of its columns OP, JT, JF and K"),
+        next: or_process!(
+            "write each row as { 0x20, 0, 0, 0x4 }, with the numbers of its columns OP, JT, JF and K"
+        ),
     },
     Kind {
         is: |text| has_line(text, &["seccomp.drop ", "seccomp.keep ", "caps.drop ", "nonewprivs"]),
         what: "this is a profile of Firejail",
-        next: or_process!("write the lists of seccomp.drop as systemd:SystemCallFilter=~…, with blanks instead of commas"),
+        next: or_process!(
+            "write the lists of seccomp.drop as systemd:SystemCallFilter=~…, with blanks instead of commas"
+        ),
     },
     Kind {
         is: |text| has_line(text, &["seccomp:"]) && text.contains("default_action:"),

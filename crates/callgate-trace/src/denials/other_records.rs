@@ -18,9 +18,9 @@
 use callgate_formats::diagnostics::quote::shorten;
 use memchr::memmem::Finder;
 
+use super::journal;
 use super::model::{OtherDenials, SecurityModule, kept};
 use super::tally::{Counts, Origin};
-use crate::logs::audit::STARTS;
 use crate::logs::audit_fields::{decoded, fields};
 use crate::logs::markers::record_type;
 
@@ -79,9 +79,14 @@ impl OtherRecords {
         if self.marks.iter().all(|mark| mark.find(line.as_bytes()).is_none()) {
             return false;
         }
-        let Some((kind, record, origin)) = with_type(line).or_else(|| of_journal(line)) else {
-            return false;
+        // A program writes the other fields of an entry, and a record of seccomp has texts of programs, too.
+        let message = journal::message(line);
+        let text = message.as_deref().unwrap_or(line);
+        let found = match record_type(text) {
+            Some((kind, record)) => with_type(kind, record),
+            None => of_journal(text),
         };
+        let Some((kind, record, origin)) = found else { return false };
         match said(kind, record) {
             Some(Said::Failed) => self.failed.add(origin),
             Some(Said::Denied(module, what)) => {
@@ -109,8 +114,7 @@ impl OtherRecords {
 }
 
 /// A record of the audit daemon or of the kernel's log.
-fn with_type(line: &str) -> Option<(Type, &str, Origin)> {
-    let (kind, record) = record_type(line)?;
+fn with_type<'r>(kind: &str, record: &'r str) -> Option<(Type, &'r str, Origin)> {
     let number = kind.strip_prefix("UNKNOWN[").and_then(|rest| rest.strip_suffix(']'));
     let is_of =
         |(_, nr, name): &&(Type, &str, &str)| kind == *name || number.unwrap_or(kind) == *nr;
@@ -121,20 +125,32 @@ fn with_type(line: &str) -> Option<(Type, &str, Origin)> {
 /// A record in the format of the journal, which starts a message with the type: `AVC apparmor=…`, or `AUDIT1400 …` if
 /// the journal does not know its name.
 fn of_journal(line: &str) -> Option<(Type, &str, Origin)> {
-    let starts = |name: &str| {
-        line.match_indices(name).find_map(|(at, _)| {
-            let before = line.get(..at)?.as_bytes();
-            let is_start = before.is_empty() || STARTS.iter().any(|start| before.ends_with(start));
-            let record = line.get(at + name.len()..)?;
-            (is_start && record.starts_with(' ')).then_some(record)
-        })
-    };
+    let message = message_of_audit(line);
     TYPES.iter().find_map(|(kind, nr, name)| {
-        let record = starts(name)
-            .or_else(|| starts(&format!("AUDIT{nr}")))
-            .or_else(|| starts(&format!("<audit-{nr}>")))?;
-        Some((*kind, record, Origin::Journal))
+        let names = [(*name).to_owned(), format!("AUDIT{nr}"), format!("<audit-{nr}>")];
+        let rest = names.iter().find_map(|name| message.strip_prefix(name.as_str()))?;
+        rest.starts_with(' ').then_some((*kind, rest, Origin::Journal))
     })
+}
+
+/// The message of a line, if that is one of the audit: `… host audit[7]: MESSAGE`, `MESSAGE=…` in the export format, a line of
+/// an entry in JSON, or the message alone.
+fn message_of_audit(line: &str) -> &str {
+    let line = line.trim_start();
+    let starts = ["MESSAGE=", "\"MESSAGE\" : \"", "\"MESSAGE\":\""];
+    if let Some(message) = starts.iter().find_map(|start| line.strip_prefix(start)) {
+        return message;
+    }
+    // What follows the first colon is written by the program that is named before it.
+    match line.split_once(": ") {
+        Some((before, message)) => {
+            let identifier = before.rsplit(' ').next().unwrap_or_default();
+            let is_audit = identifier == "audit"
+                || identifier.strip_prefix("audit[").is_some_and(|pid| pid.ends_with(']'));
+            if is_audit { message } else { line }
+        }
+        None => line,
+    }
 }
 
 fn said(kind: Type, record: &str) -> Option<Said> {
@@ -307,8 +323,36 @@ mod tests {
                 []
             );
         }
-        let sudo = format!("host kernel: x\nhost sudo[7]: root : COMMAND=/bin/grep {APPARMOR}\n");
+        let said = format!("Feb 01 10:00:00 host app[7]: user said: AVC {APPARMOR}\n");
+        let found = read(&said);
+        assert!(found.other.is_empty() && !found.is_recognized, "{found:?}");
+        let sudo = format!(
+            "Jan 02 10:00:00 host kernel: x\nhost sudo[7]: root : COMMAND=/bin/grep {APPARMOR}\n"
+        );
         assert_eq!(by_modules(&sudo), []);
+    }
+
+    /// A denied program chooses its own name and arguments.
+    #[test]
+    fn denials_by_seccomp_with_texts_of_other_records_are_read() {
+        let fields = "auid=0 uid=0 gid=0 ses=1 pid=7 comm=\"x\" exe=\"/x\" sig=31 arch=c000003e syscall=101 compat=0 ip=0x7f \
+                      code=0x80000000";
+        let json = |command: &str, message: &str| {
+            let message = message.replace('"', "\\\"");
+            format!("{{\"_CMDLINE\":\"/bin/a: {command}\",\"MESSAGE\":\"{message}\"}}\n")
+        };
+        for log in [
+            "type=SECCOMP msg=audit(02/01/2024 10:00:00.123:45) : auid=root uid=root gid=root ses=1 pid=7 comm=x \
+             exe=/tmp/x: SYSCALL success=no sig=SIGSYS arch=x86_64 syscall=ptrace compat=0 ip=0x7f code=kill\n"
+                .to_owned(),
+            json("SYSCALL success=no x", &format!("SECCOMP {fields}")),
+            json("SYSCALL success=no x", &format!("audit: type=1326 audit(1.2:3): {fields}")),
+            json("AVC apparmor=", &format!("SECCOMP {fields}")),
+        ] {
+            let found = read(&log);
+            assert_eq!((found.denials.len(), found.failed), (1, 0), "{log}");
+            assert_eq!(found.other, [], "{log}");
+        }
     }
 
     /// Of Fedora on x86-64, Ubuntu on arm64, as `ausearch -i` prints them, of Amazon Linux in the journal, of a kernel without

@@ -37,7 +37,7 @@ pub(crate) const WITHOUT_TYPE: &str = " compat=";
 const TYPES: [&[u8]; 3] = [b"=SECCOMP ", b"=1326 ", b"=UNKNOWN[1326] "];
 
 /// What precedes a message: the program in lines of text, and the name of the field in other formats of the journal.
-pub(crate) const STARTS: [&[u8]; 4] = [b": ", b"MESSAGE=", b"\"MESSAGE\" : \"", b"\"MESSAGE\":\""];
+const STARTS: [&[u8]; 4] = [b": ", b"MESSAGE=", b"\"MESSAGE\" : \"", b"\"MESSAGE\":\""];
 
 /// Reads the seccomp records of a log.
 pub(crate) struct AuditLog {

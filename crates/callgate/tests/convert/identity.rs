@@ -110,11 +110,12 @@ fn restrictions_of_units_survive() {
         "RestrictNamespaces=~cgroup",
         "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
         "RestrictAddressFamilies=~AF_PACKET AF_NETLINK",
+        "RestrictAddressFamilies=none",
         "RestrictSUIDSGID=yes",
         "RestrictRealtime=yes",
         "LockPersonality=yes",
     ];
-    let all = [lines[0], lines[3], lines[5], lines[6], lines[7]].join("\n");
+    let all = [lines[0], lines[3], lines[6], lines[7], lines[8]].join("\n");
     for line in lines.into_iter().chain([&*all]) {
         for list in [
             "",

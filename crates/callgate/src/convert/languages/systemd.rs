@@ -14,6 +14,7 @@ use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::{Action, Verdict, errno_name};
+use callgate_codegen::query::Interval;
 use callgate_formats::layout::wrapped;
 use callgate_formats::systemd::{SystemdVersion, arch_name, build_arches, known_names};
 
@@ -73,7 +74,7 @@ fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
             listed.push(arch);
         }
     }
-    // Without a word that denies a syscall on all architectures, those that the filter allows can be listed, too.
+    // If `SystemCallFilter=` denies no syscall, architectures that the filter allows completely can be listed, too.
     if permits_some_of_each(fit, &listed)? {
         let allow = fit.store.verdict(Verdict::ALLOW)?;
         let allowed = local.iter().copied().filter(|arch| fit.numbers(arch.token()) == allow);
@@ -94,11 +95,17 @@ fn fit_arches(fit: &mut Fit<'_>, local: &[Arch]) -> Result<(), ConvertError> {
     fit.replace_numbers(Arch::X86_64.token(), other, Verdict::KILL_THREAD, why)
 }
 
-/// Whether each syscall of these architectures is allowed, at least with some arguments.
+/// Whether each syscall of these architectures is allowed, at least with some arguments; but for `socket`, which
+/// `RestrictAddressFamilies=none` denies.
 fn permits_some_of_each(fit: &Fit<'_>, arches: &[Arch]) -> Result<bool, ConvertError> {
     for arch in arches {
-        let intervals = fit.intervals(arch.token())?;
-        if !intervals.iter().all(|one| fit.store.verdicts(one.then).contains(&Verdict::ALLOW)) {
+        let is_permitted = |one: &Interval| {
+            let name = Arch::of_syscall(arch.token(), one.first)
+                .and_then(|abi| abi.syscall_name(one.first));
+            let is_socket = one.first == one.last && name == Some("socket");
+            is_socket || fit.store.verdicts(one.then).contains(&Verdict::ALLOW)
+        };
+        if !fit.intervals(arch.token())?.iter().all(is_permitted) {
             return Ok(false);
         }
     }

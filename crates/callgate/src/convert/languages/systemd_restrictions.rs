@@ -38,6 +38,9 @@ const SWITCHES: [(&str, &[&str]); 4] = [
     ("MemoryDenyWriteExecute=yes\n", &["mmap", "mmap2", "mprotect", "pkey_mprotect", "shmat"]),
 ];
 
+/// Denies `socket` on some architectures, which the list does on all or none.
+const NO_FAMILY: &str = "RestrictAddressFamilies=none\n";
+
 /// A line that does a part of what the filter does.
 pub(super) struct Restriction {
     pub(super) line: String,
@@ -102,7 +105,10 @@ fn take_line(
         }
     }
     let is_exact = all.iter().all(|one| one.rest.is_some());
-    let has_use = |one: &Restricted| one.rest.is_some() && fit.store.as_verdict(one.own).is_none();
+    let has_use = |one: &Restricted| match line.as_str() {
+        NO_FAMILY => one.rest.is_some_and(|rest| rest != one.own),
+        _ => one.rest.is_some() && fit.store.as_verdict(one.own).is_none(),
+    };
     if !all.iter().any(has_use) || !(is_exact || may_deny_more) {
         return Ok(None);
     }
@@ -132,6 +138,14 @@ impl Restriction {
 fn has_condition(fit: &Fit<'_>, name: &str) -> bool {
     let mut numbers = fit.arches.iter().filter_map(|arch| Some((arch.token(), arch.number(name)?)));
     numbers.any(|(token, nr)| fit.store.as_verdict(fit.syscall(token, nr)).is_none())
+}
+
+/// Whether a syscall has the same function on all architectures.
+fn is_same_on_all(fit: &Fit<'_>, name: &str) -> bool {
+    let numbers = fit.arches.iter().filter_map(|arch| Some((arch.token(), arch.number(name)?)));
+    let mut all = numbers.map(|(token, nr)| fit.syscall(token, nr));
+    let first = all.next();
+    all.all(|func| Some(func) == first)
 }
 
 /// The line that restricts the namespaces which the filter denies to the main architecture.
@@ -169,9 +183,10 @@ fn flags_of_clone(arch: Arch) -> usize {
 /// The line that restricts `socket` to the address families which the filter permits on the main architecture, or denies
 /// those that it denies.
 fn address_families(fit: &mut Fit<'_>) -> Result<Option<String>, ConvertError> {
-    let Some(arch) = fit.arches.first().copied().filter(|_| has_condition(fit, "socket")) else {
+    let Some(arch) = fit.arches.first().copied() else { return Ok(None) };
+    if !has_condition(fit, "socket") && is_same_on_all(fit, "socket") {
         return Ok(None);
-    };
+    }
     let permits = |family: u16| {
         let found = verdict(fit, arch, "socket", 0, family.into())?;
         Ok::<_, ConvertError>(found.is_some_and(Verdict::permits))
@@ -186,8 +201,11 @@ fn address_families(fit: &mut Fit<'_>) -> Result<Option<String>, ConvertError> {
         }
     }
     let sign = if denies_listed { "~" } else { "" };
-    Ok((!listed.is_empty())
-        .then(|| format!("RestrictAddressFamilies={sign}{}\n", listed.join(" "))))
+    Ok(match listed.is_empty() {
+        false => Some(format!("RestrictAddressFamilies={sign}{}\n", listed.join(" "))),
+        true if denies_listed => None,
+        true => Some(NO_FAMILY.to_owned()),
+    })
 }
 
 /// The verdict of a syscall with a value for one argument and 0 for the others; `None` if the architecture does not have it.

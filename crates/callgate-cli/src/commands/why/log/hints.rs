@@ -15,7 +15,7 @@ pub(super) fn next() -> String {
     format!("{RECORDS}; {WITHOUT_RECORD}")
 }
 
-/// What to do after a log without a denial: why the kernel may not have written one, or who denied instead. `None` if the log
+/// What to do after a log without a denial: why the kernel may not have written one, or which module denied the access. `None` if the log
 /// has a denial, or if it is not one in which the kernel writes them.
 pub(super) fn after_none(log: &DenialLog) -> Option<String> {
     let is_without = log.denials.is_empty() && log.unread.count == 0;
