@@ -10,6 +10,8 @@ use callgate_bpf::syscalls::{Arch, KernelVersion};
 pub struct ReadOptions {
     /// The version of systemd.
     pub version: SystemdVersion,
+    /// Whether the version was not given, but assumed: then a unit that an older version reads differently has a warning.
+    pub is_version_assumed: bool,
     /// The architecture for which systemd was built. It installs filters for this architecture and for those whose programs
     /// it can run, such as x86 and x32 on x86_64.
     pub native: Arch,
@@ -31,6 +33,7 @@ impl ReadOptions {
     pub fn new(native: Arch, kernel: KernelVersion) -> ReadOptions {
         ReadOptions {
             version: SystemdVersion::LATEST,
+            is_version_assumed: false,
             native,
             kernel,
             section: None,

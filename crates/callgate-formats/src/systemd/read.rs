@@ -1,9 +1,10 @@
 //! Reads units.
 
-use super::filters::UnitFilters;
+use super::filters::{UnitFilter, UnitFilters};
 use super::lower::lower;
 use super::options::{ReadOptions, UnitText};
 use super::unit::{UnitReader, is_read};
+use super::version::SystemdVersion;
 use crate::files::{At, FileErrors};
 
 /// Reads a unit file and its drop-ins, in the order in which systemd reads them, or directives without a file.
@@ -37,13 +38,39 @@ pub fn read(texts: &[UnitText<'_>], options: &ReadOptions) -> Result<UnitFilters
         false => lower(&settings, texts, options, &mut report),
     };
     match lowered {
-        Ok(filters) if !report.failed() => Ok(UnitFilters { filters, warnings: report.finish() }),
+        Ok(filters) if !report.failed() => {
+            if let Some(other) = options.is_version_assumed.then(|| older(options)).flatten() {
+                if !is_same(&filters, texts, &other) {
+                    let message = format!(
+                        "systemd {} reads this unit in another way than systemd {}, which is assumed",
+                        other.version, options.version
+                    );
+                    report.warn(At::default(), message).help =
+                        "give --systemd VERSION; `systemctl --version` prints it".to_owned();
+                }
+            }
+            Ok(UnitFilters { filters, warnings: report.finish() })
+        }
         Ok(_) => Err(report.finish().into()),
         Err(error) => {
             report.error(At::default(), error.to_string());
             Err(report.finish().into())
         }
     }
+}
+
+/// The options for the oldest known version, unless that is the one of these options.
+fn older(options: &ReadOptions) -> Option<ReadOptions> {
+    let version = SystemdVersion::all().next().filter(|oldest| *oldest != options.version)?;
+    let (is_version_assumed, statements) = (false, false);
+    Some(ReadOptions { version, is_version_assumed, statements, ..options.clone() })
+}
+
+/// Whether texts have the same filters with other options.
+fn is_same(filters: &[UnitFilter], texts: &[UnitText<'_>], other: &ReadOptions) -> bool {
+    let others = read(texts, other).map(|unit| unit.filters).unwrap_or_default();
+    let key = |filter: &UnitFilter| (filter.directive, filter.arch, filter.policy.clone());
+    filters.iter().map(key).eq(others.iter().map(key))
 }
 
 /// Whether a text consists of assignments without the header of a section, and at least one of them decides about filters: a

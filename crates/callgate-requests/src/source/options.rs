@@ -81,6 +81,7 @@ impl Reading {
         let native = self.host();
         let mut options = systemd::ReadOptions::new(native, self.kernel()?);
         options.version = self.systemd.unwrap_or(SystemdVersion::LATEST);
+        options.is_version_assumed = self.systemd.is_none();
         options.strict = self.strict;
         options.statements = self.statements;
         let built_for = options.arches();

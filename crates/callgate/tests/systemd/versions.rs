@@ -4,7 +4,7 @@ use callgate::Verdict;
 use callgate::formats::systemd::{SystemdVersion, group_members, group_names};
 use callgate::syscalls::is_known_name;
 
-use crate::support::{ENOSYS, EPERM, messages_with, read_with, verdict, version};
+use crate::support::{ENOSYS, EPERM, messages_with, options, read_with, verdict, version};
 
 #[test]
 fn unknown_syscalls_fail_with_enosys_from_255_on() {
@@ -64,5 +64,27 @@ fn the_members_of_groups_are_syscalls() {
         unknown.dedup();
         let count = group_members("@known", version).unwrap().len();
         assert!(unknown.len() * 20 < count, "{version}: {unknown:?}");
+    }
+}
+
+/// A version that was not given is assumed; where an older one decides otherwise, a warning says so.
+#[test]
+fn an_assumed_version_that_matters_is_named() {
+    for (directives, matters) in [
+        ("SystemCallFilter=@system-service", true),
+        ("SystemCallFilter=~@mount", true),
+        ("SystemCallFilter=~ptrace", false),
+        ("RestrictRealtime=yes", false),
+    ] {
+        let mut options = options();
+        assert_eq!(read_with(directives, &options).warnings, []);
+        options.is_version_assumed = true;
+        let unit = read_with(directives, &options);
+        let found: Vec<&str> =
+            unit.warnings.iter().map(|one| one.diagnostic.message.as_str()).collect();
+        let expected =
+            "systemd 252 reads this unit in another way than systemd 258, which is assumed";
+        let expected = if matters { vec![expected] } else { vec![] };
+        assert_eq!(found, expected, "{directives}");
     }
 }
