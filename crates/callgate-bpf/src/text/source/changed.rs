@@ -57,9 +57,6 @@ enum Place<'a> {
 
 /// The assignments to fields with the names of those of instructions.
 fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
-    let is_field = |token: &Token<'_>| {
-        matches!(token.text, "code" | "jt" | "jf" | "k" | "Code" | "Jt" | "Jf" | "K")
-    };
     let mut found = Vec::new();
     // The names before the brackets that are open, and before the one that was closed last.
     let (mut open, mut closed) = (Vec::new(), None);
@@ -70,7 +67,7 @@ fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
             open.push((name.map(|name| name.text), at));
         } else if token.is(']') {
             closed = open.pop();
-        } else if is_field(token) {
+        } else if is_field(token.text) {
             let dots = match (before(1), before(2)) {
                 (Some(dot), _) if dot.is('.') => 1,
                 (Some(end), Some(dash)) if end.is('>') && dash.is('-') => 2,
@@ -100,6 +97,14 @@ fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
         }
     }
     found
+}
+
+/// The fields of an instruction, in order.
+pub(super) const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
+
+/// Whether a word is the name of a field in C, Rust or Go.
+pub(super) fn is_field(name: &str) -> bool {
+    FIELDS.iter().any(|field| field.eq_ignore_ascii_case(name))
 }
 
 /// Whether an operator that changes what is before it begins here.

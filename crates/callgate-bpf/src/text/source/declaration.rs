@@ -1,9 +1,14 @@
 //! Declarations of arrays of instructions.
 
+use std::collections::BTreeSet;
+
 use crate::lexer::{Token, TokenKind};
 
 /// Types of instructions, or parts of their names.
 const TYPES: &[&str] = &["sock_filter", "SockFilter", "bpf_insn", "Instruction"];
+
+/// Types of a program, which has a pointer to its instructions.
+pub(super) const PROGRAMS: [&str; 2] = ["sock_fprog", "bpf_program"];
 
 /// The maximum number of tokens of a declaration that are considered.
 const LENGTH: usize = 12;
@@ -27,4 +32,15 @@ pub(super) fn declarator_after<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'
         |token: &Token<'_>| [';', '{', '}', '(', ')', ',', '='].iter().any(|mark| token.is(*mark));
     let length = after.iter().take(LENGTH).take_while(|token| !ends(token)).count();
     after.get(..length).unwrap_or_default()
+}
+
+/// The words after the types of programs, of which one is the name of a variable.
+pub(super) fn programs<'a>(tokens: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let after = tokens.windows(3).filter_map(|words| match words {
+        [kind, name_or_star, last] if PROGRAMS.contains(&kind.text) => {
+            Some([name_or_star.text, last.text])
+        }
+        _ => None,
+    });
+    after.flatten().collect()
 }

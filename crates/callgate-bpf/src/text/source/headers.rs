@@ -153,8 +153,9 @@ pub(super) fn defined_by(header: &str, is_gnu: bool) -> impl Iterator<Item = Fam
     FAMILIES.iter().enumerate().filter(move |(_, one)| defines(one)).map(|(at, _)| at)
 }
 
-/// Whether a header is the kernel's or that of the C or C++ library, and so defines what is known of it.
-pub(super) fn is_well_known(header: &str) -> bool {
+/// Whether a header is the kernel's or that of the C or C++ library, and so defines what is known of it. A name in quotes may
+/// be that of a file beside the text, so only those count that such files do not have.
+pub(super) fn is_well_known(header: &str, is_quoted: bool) -> bool {
     /// Those that define no name of a filter.
     const OTHERS: &str = " aio alloca argp assert byteswap complex cpio crypt ctype dirent dlfcn endian \
         envz err error execinfo expat features fenv float fmtmsg fnmatch fstab fts ftw getopt glob gnu-versions grp gshadow \
@@ -162,6 +163,10 @@ pub(super) fn is_well_known(header: &str) -> bool {
         nss obstack paths poll printf pty pwd regex resolv search semaphore setjmp sgtty shadow spawn stdalign stdarg \
         stdatomic stdbool stddef stdnoreturn string strings syslog tar termio tgmath threads time ttyent uchar ucontext \
         ulimit utime utmp utmpx values wait wchar wctype wordexp ";
+    let is_of_family = FAMILIES.iter().any(|family| family.headers.contains(&header));
+    if is_quoted {
+        return header.starts_with("linux/") || header.starts_with("asm/") || is_of_family;
+    }
     let stem = header.strip_suffix(".h");
     let is_other = stem.is_some_and(|stem| OTHERS.split_whitespace().any(|known| known == stem));
     // `<vector>`
@@ -171,5 +176,5 @@ pub(super) fn is_well_known(header: &str) -> bool {
         .any(|start| header.starts_with(start))
         || is_other
         || is_of_cpp
-        || FAMILIES.iter().any(|family| family.headers.contains(&header))
+        || is_of_family
 }

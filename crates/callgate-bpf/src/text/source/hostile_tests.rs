@@ -230,7 +230,20 @@ fn a_header_that_is_not_read_is_named() {
             ],
         ),
         ("<stdio.h>\n#include <getopt.h>\n#include <ucontext.h>\n#include <vector>", vec![]),
-        ("\"linux/seccomp.h\"", vec![]),
+        ("\"linux/seccomp.h\"\n#include \"seccomp.h\"", vec![]),
+        (
+            "\"error.h\"",
+            vec![
+                "`error.h` is not read: it is assumed that it defines no name that the program uses",
+            ],
+        ),
+        (
+            "\"net/own.h\"\n#include \"rules\"",
+            vec![
+                "`net/own.h` is not read: it is assumed that it defines no name that the program uses",
+                "`rules` is not read: it is assumed that it defines no name that the program uses",
+            ],
+        ),
         ("<errno.h>", vec![]),
     ] {
         let text = format!("#include {include}\n{}", array("{6,0,0,1}"));
@@ -442,5 +455,200 @@ fn an_array_in_a_structure_is_followed() {
     assert_eq!(read(&text("x.n = 3; use(x.f[0].k);")), Ok(vec![1]));
     for code in ["x.f[0].k = 3;", "memset(&x, 0, sizeof x);", "patch(x.f);", "patch(&x);"] {
         assert!(read(&text(code)).unwrap_err().contains("chang"), "{code}");
+    }
+}
+
+/// Each with what is before the array, and the code after it.
+#[test]
+fn a_store_through_any_other_expression_is_refused() {
+    let context = "struct ctx { struct sock_filter *filter, *insns; };";
+    for (start, code) in [
+        // The value of an assignment is a pointer, too.
+        ("", "struct sock_filter *p, *q; p = q = f; p[0] = x;"),
+        ("", "struct sock_filter *p; (p = f)[0] = x;"),
+        ("", "struct sock_filter *p; *(p = f) = x;"),
+        ("", "struct sock_filter *p; memset(p = f, 0, 8);"),
+        ("", "struct sock_filter *p = f; *(p += 1) = x;"),
+        ("", "struct sock_filter *p = f; (p = p + 1)->k = x;"),
+        ("", "int a[] = { (p = f) != 0 }; p[0] = x;"),
+        ("", "if (p = f) p[0] = x;"),
+        ("", "p = f ?: o; p[0] = x;"),
+        ("", "*(f ?: o) = x;"),
+        ("", "p = ({ f; }); p[0] = x;"),
+        ("", "p = ({ struct sock_filter *q = f; q; }); p[0] = x;"),
+        ("", "*({ struct sock_filter *q; q = f; }) = x;"),
+        ("", "p = (n, f); p[0] = x;"),
+        // Members of other structures.
+        (context, "} void h(struct ctx *p) { p->filter = f; p->filter[0] = x;"),
+        (context, "} void h(struct ctx *p, struct ctx *q) { p->filter = f; q->filter[0] = x;"),
+        (context, "struct ctx c; c.insns = f; memset(c.insns, 0, 16);"),
+        (context, "struct ctx c = { .insns = f }, *p = &c; p->insns[0] = x;"),
+        ("", "union { struct sock_filter *p; unsigned *w; } u; u.p = f; u.w[1] = 3;"),
+        // Functions that install programs, not arrays.
+        ("", "syscall(__NR_read, fd, f, sizeof f);"),
+        ("", "syscall(SYS_getrandom, f, sizeof(f), 0);"),
+        ("", "prctl(PR_GET_NAME, f);"),
+        ("", "ioctl(0, TIOCGWINSZ, f);"),
+        ("static void seccomp(struct sock_filter *q) { q[0] = x; }", "seccomp(f);"),
+        ("static void raw_seccomp(struct sock_filter *q) { q[0] = x; }", "raw_seccomp(f);"),
+        ("static void array(struct sock_filter *q) { q[0] = x; }", "array(f);"),
+        (
+            "void patch(struct sock_filter *p);",
+            "void (*printf)(struct sock_filter *) = patch; printf(f);",
+        ),
+        // Parameters.
+        ("void patch(struct sock_filter p[static 2]) { p[0] = x; }", "patch(f);"),
+        ("enum { N = 2 }; void patch(struct sock_filter p[N]) { p[0] = x; }", "patch(f);"),
+        ("void patch(struct sock_filter *p __attribute__((unused))) { p[0] = x; }", "patch(f);"),
+        ("void patch(struct sock_filter (*p)[2]) { (*p)[0] = x; }", "patch((void *)f);"),
+        ("void patch(struct sock_filter *const p);", "patch(f);"),
+        ("", "patch((const void *)f, 1); patch((const void *)f, 2);"),
+        ("", "patch((const void *)o); patch(f);"),
+        ("", "__extension__ f[0] = x;"),
+        ("", "int *q = f; n = m * q[1]++;"),
+        // References of C++.
+        ("", "auto &k{f[0].k}; k = 3;"),
+        ("", "unsigned &k(f[0].k); k = 3;"),
+        ("void set(unsigned &k) { k = 3; }", "set(f[0].k);"),
+        ("", "using std::swap; swap(f[0], f[1]);"),
+        ("", "std::f(); (x ? f[0] : f[1]) = y;"),
+        ("sock_filter &get();", "return f[0];"),
+    ] {
+        let text = format!("{start}\n{}void g(void) {{ {code} }}", array(TWO));
+        let error = read(&text).expect_err(&text);
+        assert!(error.contains("chang") || error.contains("a part of"), "{text}: {error}");
+    }
+    let rows = "{6,0,0,1},{6,0,0,2}";
+    for text in [
+        format!(
+            "struct v {{ struct sock_filter f[2]; }}; struct w {{ struct v in; }} y, s = {{ .in = {{ .f = {{ {rows} }} }} }}; void g(void) {{ s.in = y; }}"
+        ),
+        format!(
+            "struct w {{ struct sock_filter f[2]; }} y, s = {{ .f = {{ {rows} }} }}; void g(void) {{ s = y; }}"
+        ),
+        format!(
+            "struct w {{ struct sock_filter f[2]; }} s = {{ {{ {rows} }} }}; void g(void) {{ s.f[0] = y; }}"
+        ),
+        format!(
+            "struct w {{ struct sock_filter f[2]; }} s = {{ .f = {{ {rows} }} }}; void g(struct w *p) {{ p->f[0] = y; }}"
+        ),
+        format!("struct sock_filter f[1][2] = {{ {{ {rows} }} }}; void g(void) {{ f[0][0] = y; }}"),
+        format!("std::array<sock_filter, 2> f = {{{{ {rows} }}}}; void g(void) {{ f[0] = y; }}"),
+        format!("void g(void) {{ patch((struct sock_filter[2]) {{ {rows} }}); }}"),
+        format!(
+            "void g(void) {{ struct sock_filter *p = (struct sock_filter[1 + 1]) {{ {rows} }}; p[0] = x; }}"
+        ),
+        format!("struct sock_filter (f)[] = {{ {rows} }}; void g(void) {{ f[0] = x; }}"),
+        format!(
+            "static const struct sock_filter f[] = {{ {rows} }}; void g(void) {{ memcpy(c, f, sizeof f); c[0] = x; prctl(22, 2, &(struct sock_fprog){{ 2, c }}); }}"
+        ),
+    ] {
+        let error = read(&text).expect_err(&text);
+        assert!(error.contains("chang"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn assignments_whose_value_is_not_used_are_followed() {
+    for code in [
+        "struct sock_filter *p; p = f; print(p[0].k);",
+        "struct sock_filter *p, *q; p = f, q = p; print(q[0].k);",
+        "struct sock_filter *p; for (p = f, n = 0; n < 2; n++) print(p[n].k);",
+        "for (const struct sock_filter *p = f; n < 2; n++) print(p[n].k);",
+        "struct sock_filter *p = 0; if (x) p = f; else p = f; print(p[0].k);",
+        "struct sock_fprog prog; memset(&prog, 0, sizeof(prog)); prog.len = 2; prog.filter = f;",
+        "if (f ? 1 : 2) x = f[0].k;",
+    ] {
+        let text = format!("{}void g(void) {{ {code} }}", array(TWO));
+        assert_eq!(read(&text), Ok(vec![1, 2]), "{text}");
+    }
+}
+
+#[test]
+fn a_length_that_changes_is_refused() {
+    for code in [
+        "struct sock_fprog prog = { 2, f }; prog.len -= 1;",
+        "struct sock_fprog prog = { 2, f }; prog.len--;",
+        "struct sock_fprog prog = { 2, f }; --prog.len;",
+        "struct sock_fprog prog = { 2, f }; prog.len = prog.len - 1;",
+        "struct sock_fprog prog = { 2, f }; struct sock_fprog *q = &prog; q->len--;",
+        "struct sock_fprog prog = { 2, f }; prog.filter++;",
+        "struct sock_fprog prog = { 2, f }; prog.filter += 1;",
+        "struct sock_fprog prog = { 2, f }; prog.filter = prog.filter + 1;",
+        "prog_t prog; prog.len = 1; prog.filter = f;",
+        "struct bpf_program prog; prog.bf_len = 1; prog.bf_insns = f;",
+    ] {
+        let text = format!("{}void g(void) {{ {code} }}", array(TWO));
+        let error = read(&text).expect_err(&text);
+        assert!(error.contains("a part of"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn rows_that_are_assigned_are_followed_like_an_array() {
+    let text = |code: &str| {
+        let row = |k: u32| format!("(struct sock_filter)BPF_STMT(BPF_RET, {k})");
+        let code = code.replace('@', &row(1)).replace('#', &row(2));
+        format!("void g(void) {{ struct sock_filter f[2], h[2]; {code} }}")
+    };
+    for code in [
+        "f[0] = @; f[1] = #;",
+        "f[0] = @; f[1] = #; struct sock_fprog p = { 2, f }; prctl(22, 2, &p);",
+        "int n = 0; f[n++] = @; f[n++] = #;",
+        "struct sock_filter *p = f; *p++ = @; *p++ = #; print(f[0].k);",
+    ] {
+        assert_eq!(read(&text(code)), Ok(vec![1, 2]), "{code}");
+    }
+    for code in [
+        "f[0] = @; f[1] = #; f[0] = x;",
+        "f[0] = @; f[1] = #; f[0] = f[1];",
+        "f[0] = @; f[1] = #; f[1].k = 3;",
+        "f[0] = @; f[1] = #; memset(f, 0, sizeof f);",
+        "f[0] = @; f[1] = #; prog.len = 1; prog.filter = f;",
+        "f[0] = @; f[1] = #; prog.len = 1; prog.filter = f + 1;",
+        "f[0] = @; h[1] = #;",
+        "f[n++] = @; f[m++] = #;",
+        "*(f+1) = @; *f = #;",
+        "*p-- = @; *p-- = #;",
+        "f[--n] = @; f[--n] = #;",
+        "f[n++] = @; n = 0; f[n++] = #;",
+        "f[n++] = @; n--; f[n++] = #;",
+        "int n = 1; f[n++] = @; f[n++] = #;",
+        "f[n++] = x ? @ : #;",
+        "struct sock_filter *p = f; *p++ = @; p = f; *p++ = #;",
+        "struct sock_filter *p = f; *p++ = @; *p++ = #; f[0] = x;",
+        "struct sock_filter a = BPF_STMT(6, 1), b = BPF_STMT(6, 2); f[0] = b; f[1] = a;",
+        "struct sock_filter a = @; struct sock_filter b = #; f[0] = b; f[1] = a;",
+    ] {
+        assert!(read(&text(code)).is_err(), "{code}");
+    }
+}
+
+/// Each text has some 200,000 tokens of one kind, and takes seconds only if the work for each depends on the others.
+#[test]
+fn long_texts_take_linear_work() {
+    let rows = array(TWO);
+    let functions = |text: &str| -> String {
+        (0..12_000).map(|number| text.replace('N', &number.to_string())).collect()
+    };
+    for text in [
+        format!("{rows}void g(void) {{ printf({}f); }}", "f,".repeat(100_000)),
+        format!("{rows}void g(void) {{ char *p = (char *)f; {}p; }}", "p+".repeat(100_000)),
+        format!("{rows}void g(void) {{ c.m = f; use = x.{}m; }}", "m.".repeat(100_000)),
+        format!(
+            "{}{rows}void g(void) {{ {} }}",
+            functions("int gN(const void *p);"),
+            functions("gN(f);")
+        ),
+        format!(
+            "int h({}int);{rows}void g(void) {{ h({}0); }}",
+            "const void *,".repeat(40_000),
+            "f,".repeat(40_000)
+        ),
+        format!("{rows}struct sock_fprog q; void g(void) {{ {} }}", "z.len=n;".repeat(33_000)),
+        format!("{rows}void g(void) {{ {} }}", "p=q=f;".repeat(33_000)),
+        format!("{rows}void g(void) {{ {} }}", "z=f[0].k;".repeat(25_000)),
+    ] {
+        let _ = read(&text);
     }
 }

@@ -146,3 +146,24 @@ const RUST_TYPES: &[&str] = &[
     "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "c_int", "c_uint",
     "c_long",
 ];
+
+/// Words of C and C++ before an expression or a statement, which are not the type of a declaration or the name of a function.
+pub(super) fn is_statement(word: &str) -> bool {
+    const OTHERS: [&str; 9] = [
+        "default",
+        "throw",
+        "delete",
+        "co_return",
+        "co_yield",
+        "not",
+        "and",
+        "or",
+        "__extension__",
+    ];
+    is_branch(word) || OTHERS.contains(&word)
+}
+
+/// Whether a word of C decides what is executed.
+pub(super) fn is_branch(word: &str) -> bool {
+    matches!(word, "if" | "else" | "for" | "while" | "do" | "switch" | "case" | "goto" | "return")
+}

@@ -161,7 +161,7 @@ fn parameters_have_the_value_of_the_only_call() {
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA)),
     };
-    if (prctl(PR_SET_SECCOMP, 2, &filter)) { perror(\"{\"); return 1; }
+    struct sock_fprog prog; prog.len = 2; prog.filter = filter; if (prctl(PR_SET_SECCOMP, 2, &prog)) { perror(\"{\"); return 1; }
     return 0;
 }";
     let call = "int main() { return install(__NR_write, AUDIT_ARCH_X86_64, EPERM); }";

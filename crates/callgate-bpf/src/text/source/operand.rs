@@ -3,8 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use super::changed::is_assignment;
-use super::pairs::Pairs;
+use super::changed::{is_assignment, is_field};
+use super::language::is_statement;
+use super::pairs::{Pairs, is_size, is_type_name};
 use crate::lexer::{Token, TokenKind};
 
 /// What a part of an expression is, seen from the array.
@@ -35,36 +36,6 @@ pub(super) enum Use<'a> {
     Other,
 }
 
-/// The fields of an instruction.
-const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
-
-/// Words whose operands are not evaluated.
-fn is_size(word: &str) -> bool {
-    matches!(word.trim_matches('_'), "sizeof" | "typeof" | "typeof_unqual" | "alignof" | "Alignof")
-}
-
-/// Words before an expression, which are not the type of a declaration or the name of a function.
-pub(super) fn is_statement(word: &str) -> bool {
-    const WORDS: [&str; 11] = [
-        "if", "else", "while", "for", "do", "switch", "case", "default", "goto", "return", "throw",
-    ];
-    WORDS.contains(&word)
-}
-
-/// Whether tokens between parentheses are the name of a type.
-pub(super) fn is_type_name(tokens: &[Token<'_>]) -> bool {
-    let Some((first, rest)) = tokens.split_first() else { return false };
-    let is_part = |token: &Token<'_>| {
-        token.kind == TokenKind::Word || [':', '*', '[', ']'].iter().any(|mark| token.is(*mark))
-    };
-    let is_alone = rest.is_empty() && !first.text.ends_with("_t");
-    let known = ["char", "short", "int", "long", "unsigned", "signed", "void", "auto"];
-    first.kind == TokenKind::Word
-        && (!is_alone || known.contains(&first.text) || first.text.starts_with(['u', '_']))
-        && tokens.iter().all(is_part)
-        && !is_size(first.text)
-}
-
 /// A part of an expression, from its first token up to the one after the last.
 pub(super) struct Operand<'p, 't, 'a> {
     pub(super) pairs: &'p Pairs<'t, 'a>,
@@ -73,6 +44,8 @@ pub(super) struct Operand<'p, 't, 'a> {
     pub(super) value: Value,
     /// Whether a pointer was moved, so that it may point to another element than the first one.
     pub(super) is_moved: bool,
+    /// Whether an element may be given on as a reference, as in C++ and to assembly.
+    pub(super) has_references: bool,
 }
 
 impl<'a> Operand<'_, '_, 'a> {
@@ -113,10 +86,7 @@ impl<'a> Operand<'_, '_, 'a> {
         let Some(open) = self.open_before(distance) else { return false };
         let inside = self.pairs.slice(open + 1, self.start - distance);
         let caller = open.checked_sub(1).and_then(|at| self.pairs.get(at));
-        let is_call = caller.is_some_and(|word| {
-            word.kind == TokenKind::Word && word.text != "return" && word.text != "case"
-        });
-        is_type_name(inside) && !is_call
+        is_type_name(inside) && !caller.is_some_and(is_name)
     }
 
     /// Whether the parenthesis at a distance closes the condition of a statement.
@@ -149,24 +119,68 @@ impl<'a> Operand<'_, '_, 'a> {
         }
         let rest = self.pairs.slice(self.end, usize::MAX);
         let is_assigned = is_assignment(rest);
-        // `p += 1`
-        self.is_moved |= is_assigned && !self.is_after(0, '=');
+        // `p += 1`, whose value is a pointer, too.
+        let is_compound = is_assigned && !self.is_after(0, '=');
+        self.is_moved |= is_compound;
         Some(match (is_assigned, self.value) {
             (true, Value::Element) => Use::Store,
-            (false, Value::Element) if self.is_referenced() => Use::Other,
-            (true, _) | (false, Value::Element) => Use::Read,
+            (true, _) if is_compound && (!self.starts_statement() || self.is_returned()) => {
+                Use::Other
+            }
+            (true, _) => Use::Read,
+            (false, Value::Element) if self.has_references && self.may_be_referenced() => {
+                Use::Other
+            }
+            (false, Value::Element) => Use::Read,
             (false, _) => self.pointer(),
         })
     }
 
-    /// Whether C++ may take a reference to an element: `auto &x = f[0]`, `std::swap(f[0], f[1])`.
-    fn is_referenced(&self) -> bool {
-        let open = self.pairs.enclosing(self.start);
-        let is_qualified = open.and_then(|open| open.checked_sub(3)).is_some_and(|at| {
-            let colons = self.pairs.slice(at, at + 2);
-            colons.len() == 2 && colons.iter().all(|colon| colon.is(':'))
+    /// Whether an element may become a reference: `auto &x = f[0]`, `std::swap(f[0], f[1])`. An operand of an operator that
+    /// computes with its value does not.
+    fn may_be_referenced(&self) -> bool {
+        let computes = |token: Option<&Token<'a>>| {
+            token.is_some_and(|token| {
+                ['+', '-', '*', '/', '%', '<', '|', '^', '!', '~']
+                    .iter()
+                    .any(|mark| token.is(*mark))
+            })
+        };
+        let is_compared = self.is_before(1, '=')
+            && self.before(2).is_some_and(|t| !t.is('>'))
+            && self.before(2).is_some_and(|token| token.is('=') || token.is('!'));
+        let is_tested = self.is_after(0, '=') || self.is_after(0, '>') || self.is_after(0, '&');
+        if computes(self.before(1)) || computes(self.after(0)) || is_compared || is_tested {
+            return false;
+        }
+        // `x = f[0]`, but not `auto &[a, b, c, d] = f[0]`
+        let is_value = self.is_before(1, '=')
+            && self.before(2).is_some_and(|name| name.kind == TokenKind::Word)
+            && !self.is_before(3, '&');
+        let is_condition = self.is_before(1, '(')
+            && self.is_after(0, ')')
+            && self.before(2).is_some_and(|word| matches!(word.text, "if" | "while" | "switch"));
+        let is_whole = self.starts_statement() && self.is_after(0, ';');
+        !(is_value && self.is_after(0, ';')) && !is_condition && !is_whole
+    }
+
+    /// Whether a statement or a clause of `for` begins here, whose value is not used.
+    fn starts_statement(&self) -> bool {
+        let is_start = self.before(1).is_none_or(|token| {
+            [';', '{', '}', ','].iter().any(|mark| token.is(*mark))
+                || matches!(token.text, "else" | "do")
         });
-        is_qualified || (self.is_before(1, '=') && self.is_before(3, '&'))
+        let open = self.pairs.enclosing(self.start);
+        let is_for = self.is_head_of_for(open);
+        (is_start
+            || (self.is_before(1, '(') && is_for)
+            || (self.is_before(1, ')') && self.is_after_head(1)))
+            && (is_for || open.is_none_or(|open| self.pairs.is_block(open)))
+    }
+
+    fn is_head_of_for(&self, open: Option<usize>) -> bool {
+        let word = open.and_then(|open| self.pairs.get(open.checked_sub(1)?));
+        word.is_some_and(|word| word.text == "for")
     }
 
     /// The operators after it, which come first.
@@ -182,8 +196,7 @@ impl<'a> Operand<'_, '_, 'a> {
             () => 0,
         };
         if let (1.., Some(name)) = (dots, self.after(dots)) {
-            let is_field = FIELDS.contains(&name.text);
-            self.value = if is_field { Value::Element } else { Value::Pointer };
+            self.value = if is_field(name.text) { Value::Element } else { Value::Pointer };
             self.end += dots + 1;
             return Some(ControlFlow::Continue(()));
         }
@@ -243,8 +256,11 @@ impl<'a> Operand<'_, '_, 'a> {
             let is_compound = self.is_after(1, '=');
             if self.after(0).is_some_and(is_sign) && !is_compound {
                 self.is_moved = true;
-                let rest = self.pairs.slice(self.end + 1, usize::MAX);
-                self.end = self.pairs.skip(self.end + 1, rest.len(), ends_sum);
+                let end = self.pairs.skip(self.end + 1, NEAR, ends_sum);
+                if end - self.end > NEAR {
+                    return Some(ControlFlow::Break(Use::Other));
+                }
+                self.end = end;
                 return Some(ControlFlow::Continue(()));
             }
             if self.before(1).is_some_and(is_sign) && self.is_binary(2) {
@@ -252,7 +268,11 @@ impl<'a> Operand<'_, '_, 'a> {
                     return Some(ControlFlow::Break(Use::Read));
                 }
                 self.is_moved = true;
-                self.start = self.pairs.skip_back(self.start - 1, ends_sum);
+                let start = self.pairs.skip_back(self.start - 1, NEAR, ends_sum);
+                if self.start - start > NEAR {
+                    return Some(ControlFlow::Break(Use::Other));
+                }
+                self.start = start;
                 return Some(ControlFlow::Continue(()));
             }
         }
@@ -265,7 +285,7 @@ impl<'a> Operand<'_, '_, 'a> {
         }
         let is_enclosed = self.is_before(1, '(') && self.is_after(0, ')');
         let caller = self.before(2).is_some_and(|word| {
-            (word.kind == TokenKind::Word && word.text != "return" && word.text != "case")
+            is_name(word)
                 || word.is(']')
                 || (word.is(')') && !self.is_after_cast(2) && !self.is_after_head(2))
         });
@@ -287,8 +307,10 @@ impl<'a> Operand<'_, '_, 'a> {
                 || (is(first, '&') && is(second, '&'))
                 || (is(first, '|') && is(second, '|'))
         };
-        let is_tested = self.is_before(1, '!') || self.is_after(0, '?');
-        if is_tested
+        // The value of `f ?: o` may be the pointer.
+        let is_condition = self.is_after(0, '?') && !self.is_after(1, ':');
+        if self.is_before(1, '!')
+            || is_condition
             || is_comparison(self.after(0), self.after(1))
             || is_comparison(self.before(2), self.before(1))
             || is_comparison(self.before(1), None)
@@ -296,56 +318,112 @@ impl<'a> Operand<'_, '_, 'a> {
             return Use::Read;
         }
         if self.is_before(1, '=') {
-            return Use::Copied(self.start - 1, self.value);
+            return match self.is_whole_assignment() {
+                true => Use::Copied(self.start - 1, self.value),
+                false => Use::Other,
+            };
         }
-        let ends = self.is_after(0, ';');
-        let starts = self.before(1).is_none_or(|token| {
-            [';', '{', '}'].iter().any(|mark| token.is(*mark))
-                || matches!(token.text, "else" | "do")
-        });
-        if ends && (starts || (self.is_before(1, ')') && self.is_after_head(1))) {
-            return Use::Read;
+        if self.is_after(0, ';') {
+            return match self.starts_statement() && !self.is_returned() {
+                true => Use::Read,
+                false => self.condition_of_for(),
+            };
         }
-        if !self.is_before(1, ',') && !self.is_before(1, '(') && !self.is_before(1, '{') {
-            return Use::Other;
-        }
-        let Some(open) = self.pairs.enclosing(self.start) else {
+        let is_item = self.is_before(1, ',') || self.is_before(1, '(') || self.is_before(1, '{');
+        let ends = |mark| self.is_after(0, ',') || self.is_after(0, mark);
+        let open = self.pairs.enclosing(self.start);
+        let Some(open) = open.filter(|_| is_item) else {
             // A list of declarations.
-            return if self.is_before(1, ',') { Use::Read } else { Use::Other };
+            let is_listed = open.is_none() && self.is_before(1, ',') && self.is_after(0, ',');
+            return if is_listed { Use::Read } else { Use::Other };
         };
         let is_open = |mark| self.pairs.get(open).is_some_and(|token| token.is(mark));
-        let word = open.checked_sub(1).and_then(|at| self.pairs.get(at));
         if is_open('{') {
-            let is_block = word.is_none_or(|before| {
-                let is_literal = before.is(')')
-                    && self.pairs.partner(open - 1).is_some_and(|from| {
-                        let inside = self.pairs.slice(from + 1, open - 1);
-                        is_type_name(inside)
-                            && inside.iter().all(|token| !token.is(','))
-                            && !is_function_head(self.pairs, from)
-                    });
-                (before.is(')') && !is_literal)
-                    || [';', '}', ':'].iter().any(|mark| before.is(*mark))
-                    || matches!(before.text, "else" | "do")
-            });
-            return if is_block { Use::Read } else { Use::Listed(open) };
-        }
-        match word {
-            Some(word) if is_open('(') && word.kind == TokenKind::Word => match word.text {
-                "if" | "while" | "switch" => Use::Read,
-                function if !is_statement(function) => {
-                    let nth = self.pairs.commas(open + 1, self.start);
-                    Use::Passed { function, nth }
-                }
+            return match (self.pairs.is_block(open), ends('}')) {
+                (true, _) if self.is_after(0, ',') && !self.is_returned() => Use::Read,
+                (false, true) => Use::Listed(open),
                 _ => Use::Other,
-            },
+            };
+        }
+        let word = open.checked_sub(1).and_then(|at| self.pairs.get(at));
+        match word {
+            Some(word) if is_open('(') && word.kind == TokenKind::Word && ends(')') => {
+                match word.text {
+                    "if" | "while" | "switch" => Use::Read,
+                    function if !is_statement(function) => {
+                        Use::Passed { function, nth: self.pairs.commas(self.start) }
+                    }
+                    _ => Use::Other,
+                }
+            }
             _ => Use::Other,
         }
     }
+
+    /// A pointer before `;` that begins no statement.
+    fn condition_of_for(&self) -> Use<'a> {
+        let is_listed = self.is_before(1, ',') && self.pairs.enclosing(self.start).is_none();
+        if is_listed { Use::Read } else { Use::Other }
+    }
+
+    /// Whether the value of a list of expressions is that of the function: `return x, f;`.
+    fn is_returned(&self) -> bool {
+        let from = self.pairs.skip_back(self.start, NEAR, ends_statement);
+        self.start - from >= NEAR
+            || self.pairs.slice(from, self.start).iter().any(|word| is_result(word.text))
+    }
+
+    /// Whether the assignment whose right side this is has a value that nothing uses: a statement, an initializer, or a
+    /// clause of `for`.
+    fn is_whole_assignment(&self) -> bool {
+        let equals = self.start - 1;
+        let from = self.pairs.skip_back(equals, NEAR, ends_target);
+        let target = self.pairs.slice(from, equals);
+        if target.len() >= NEAR || target.iter().any(|word| is_result(word.text)) {
+            return false;
+        }
+        let before = from.checked_sub(1).and_then(|at| self.pairs.get(at));
+        let is_after_any = |marks: &[char]| marks.iter().any(|mark| self.is_after(0, *mark));
+        let open = self.pairs.enclosing(self.start);
+        let starts =
+            |marks: &[char]| before.is_none_or(|before| marks.iter().any(|mark| before.is(*mark)));
+        let is_brace = open.and_then(|open| self.pairs.get(open)).is_some_and(|at| at.is('{'));
+        let is_designator = target.first().is_some_and(|first| first.is('.') || first.is('['));
+        if is_designator {
+            return is_brace && starts(&['{', ',']) && is_after_any(&[',', '}']);
+        }
+        if self.is_head_of_for(open) {
+            return starts(&[';', '(', ',']) && is_after_any(&[';', ')', ',']);
+        }
+        open.is_none_or(|open| self.pairs.is_block(open))
+            && (starts(&[';', '{', '}', ',']) || (starts(&[':']) && !self.has_references))
+            && is_after_any(&[';', ','])
+    }
+}
+
+/// How many tokens an operand or the target of an assignment may have.
+const NEAR: usize = 256;
+
+/// Words whose operand is the result of something.
+fn is_result(word: &str) -> bool {
+    matches!(word, "return" | "case" | "throw" | "co_return" | "co_yield" | "goto")
+}
+
+fn ends_statement(token: &Token<'_>) -> bool {
+    [';', '{', '}', '('].iter().any(|mark| token.is(*mark))
+}
+
+fn ends_target(token: &Token<'_>) -> bool {
+    [',', '=', '?', ':'].iter().any(|mark| token.is(*mark)) || ends_statement(token)
 }
 
 /// How many operators may be around an operand.
 const MAX_STEPS: usize = 100;
+
+/// Whether parentheses after this word are those of a function or of a statement, not of an expression.
+fn is_name(word: &Token<'_>) -> bool {
+    word.kind == TokenKind::Word && word.text != "return" && word.text != "case"
+}
 
 /// What ends a sum.
 fn ends_sum(token: &Token<'_>) -> bool {
@@ -353,10 +431,4 @@ fn ends_sum(token: &Token<'_>) -> bool {
         .iter()
         .any(|mark| token.is(*mark))
         || token.text == "return"
-}
-
-/// Whether these parentheses are those of a function or of a statement, not of a cast.
-fn is_function_head(pairs: &Pairs<'_, '_>, open: usize) -> bool {
-    let word = open.checked_sub(1).and_then(|at| pairs.get(at));
-    word.is_some_and(|word| word.kind == TokenKind::Word && word.text != "return")
 }

@@ -9,6 +9,8 @@ pub(super) struct Pairs<'t, 'a> {
     partners: Vec<u32>,
     /// The mark that opens what a token is in, plus 1; 0 outside.
     parents: Vec<u32>,
+    /// How many commas are before a token in the same pair.
+    commas: Vec<u32>,
     /// The first token that is in too many pairs.
     too_deep: Option<usize>,
 }
@@ -20,6 +22,9 @@ impl<'t, 'a> Pairs<'t, 'a> {
     pub(super) fn new(tokens: &'t [Token<'a>]) -> Self {
         let mut partners: Vec<u32> = (0u32..).take(tokens.len()).collect();
         let mut parents = Vec::with_capacity(tokens.len());
+        let mut commas = Vec::with_capacity(tokens.len());
+        // Those in what is open, and in what is around it.
+        let (mut count, mut outer) = (0u32, Vec::new());
         let mut open: Vec<(u32, char)> = Vec::new();
         let mut too_deep = None;
         // How many of them wait for `)`, `]` and `}`.
@@ -35,6 +40,8 @@ impl<'t, 'a> Pairs<'t, 'a> {
             };
             if let Some(close) = opened {
                 parents.push(parent(&open));
+                commas.push(count);
+                outer.push(std::mem::take(&mut count));
                 open.push((at, close));
                 if open.len() > MAX_DEPTH {
                     too_deep.get_or_insert(at as usize);
@@ -50,6 +57,7 @@ impl<'t, 'a> Pairs<'t, 'a> {
             };
             // One that is not closed ends with what is around it.
             while let Some((from, close)) = closed.and_then(|_| open.pop()) {
+                count = outer.pop().unwrap_or_default();
                 if let Some(count) = kind(close).and_then(|kind| waiting.get_mut(kind)) {
                     *count -= 1;
                 }
@@ -63,8 +71,10 @@ impl<'t, 'a> Pairs<'t, 'a> {
                 }
             }
             parents.push(parent(&open));
+            commas.push(count);
+            count += u32::from(token.is(','));
         }
-        Pairs { tokens, partners, parents, too_deep }
+        Pairs { tokens, partners, parents, commas, too_deep }
     }
 
     /// The first token that is in more than [`MAX_DEPTH`] pairs.
@@ -114,10 +124,15 @@ impl<'t, 'a> Pairs<'t, 'a> {
         at
     }
 
-    /// The place after the last one before here, outside pairs, where something ends.
-    pub(super) fn skip_back(&self, from: usize, ends: fn(&Token<'_>) -> bool) -> usize {
+    /// The place after the last one before here, outside pairs, where something ends; at most so many tokens back.
+    pub(super) fn skip_back(
+        &self,
+        from: usize,
+        most: usize,
+        ends: fn(&Token<'_>) -> bool,
+    ) -> usize {
         let mut at = from;
-        while let Some(before) = at.checked_sub(1) {
+        while let Some(before) = at.checked_sub(1).filter(|_| from - at < most) {
             match (self.partner(before), self.get(before)) {
                 (Some(open), _) if open < before => at = open,
                 (_, Some(token)) if ends(token) => return at,
@@ -127,16 +142,56 @@ impl<'t, 'a> Pairs<'t, 'a> {
         at
     }
 
-    /// How many commas are between two places, outside pairs.
-    pub(super) fn commas(&self, from: usize, to: usize) -> usize {
-        let (mut at, mut count) = (from, 0);
-        while let Some(token) = self.get(at).filter(|_| at < to) {
-            count += usize::from(token.is(','));
-            at = match self.partner(at) {
-                Some(close) if close > at => close + 1,
-                _ => at + 1,
-            };
-        }
-        count
+    /// How many commas are before a place in the pair that it is in.
+    pub(super) fn commas(&self, at: usize) -> usize {
+        self.commas.get(at).map_or(0, |count| *count as usize)
     }
+
+    /// Whether a brace begins the block of a function or of a statement, not an initializer or a statement expression.
+    pub(super) fn is_block(&self, brace: usize) -> bool {
+        let mut open = brace;
+        while let Some(before) = open.checked_sub(1) {
+            let Some(token) = self.get(before) else { return false };
+            if !token.is('{') {
+                return (token.is(')') && !self.is_literal(open))
+                    || [';', '}', ':'].iter().any(|mark| token.is(*mark))
+                    || matches!(token.text, "else" | "do");
+            }
+            open = before;
+        }
+        true
+    }
+
+    /// Whether a brace follows the type of a compound literal: `(struct sock_filter[2]) {`.
+    pub(super) fn is_literal(&self, brace: usize) -> bool {
+        let Some(close) = brace.checked_sub(1) else { return false };
+        let Some(open) = self.partner(close).filter(|open| *open < close) else { return false };
+        let is = |at: usize, mark| self.get(at).is_some_and(|token| token.is(mark));
+        // The number of elements is any expression.
+        let bracket = close.checked_sub(1).filter(|last| is(*last, ']'));
+        let end = bracket.and_then(|last| self.partner(last)).unwrap_or(close);
+        let word = open.checked_sub(1).and_then(|at| self.get(at));
+        is(close, ')')
+            && is_type_name(self.slice(open + 1, end))
+            && word.is_none_or(|word| word.kind != TokenKind::Word || word.text == "return")
+    }
+}
+
+/// Whether tokens between parentheses are the name of a type.
+pub(super) fn is_type_name(tokens: &[Token<'_>]) -> bool {
+    let Some((first, rest)) = tokens.split_first() else { return false };
+    let is_part = |token: &Token<'_>| {
+        token.kind == TokenKind::Word || [':', '*', '[', ']'].iter().any(|mark| token.is(*mark))
+    };
+    let is_alone = rest.is_empty() && !first.text.ends_with("_t");
+    let known = ["char", "short", "int", "long", "unsigned", "signed", "void", "auto"];
+    first.kind == TokenKind::Word
+        && (!is_alone || known.contains(&first.text) || first.text.starts_with(['u', '_']))
+        && tokens.iter().all(is_part)
+        && !is_size(first.text)
+}
+
+/// Words whose operands are not evaluated.
+pub(super) fn is_size(word: &str) -> bool {
+    matches!(word.trim_matches('_'), "sizeof" | "typeof" | "typeof_unqual" | "alignof" | "Alignof")
 }

@@ -1,39 +1,45 @@
 //! Which part of an array is given to the kernel: `struct sock_fprog prog = { 1, f + 3 }` is another program than `f`.
 
+use std::collections::BTreeSet;
+
+use super::changed::is_assignment;
+use super::declaration::programs;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Token, TokenKind};
 
 /// How many tokens a length may have.
 const MAX_LENGTH: usize = 60;
 
+/// The name of an array in its declaration.
+pub(super) fn array_name<'a>(declaration: &[Token<'a>]) -> Option<&'a str> {
+    let open = declaration.iter().position(|token| token.is('['))?;
+    let name = declaration.get(open.checked_sub(1)?).filter(|name| name.kind == TokenKind::Word)?;
+    Some(name.text)
+}
+
 /// An error where a text in C uses another part of its array than the whole one, which has so many elements. `value` is that of an
 /// expression, if it is known.
 pub(super) fn other_part(
     tokens: &[Token<'_>],
-    declaration: &[Token<'_>],
+    name: &str,
     elements: usize,
     value: &dyn Fn(&[Token<'_>]) -> Option<i128>,
 ) -> Option<Diagnostic> {
-    let open = declaration.iter().position(|token| token.is('['))?;
-    let name = declaration.get(open.checked_sub(1)?).filter(|name| name.kind == TokenKind::Word)?;
     let is_other = |length: &[Token<'_>]| match value(length) {
         Some(number) => usize::try_from(number) != Ok(elements),
-        // The usual quotient of sizes, less something.
-        None => {
-            length.iter().any(|token| token.text == "sizeof")
-                && length.iter().any(|token| token.is('-'))
-        }
+        None => is_computed(length),
     };
+    let programs = bases(tokens);
     let is_wrong = |at: usize| {
         let before = tokens.get(..at).unwrap_or_default();
         let after = tokens.get(at + 1..).unwrap_or_default();
         match tokens.get(at) {
-            Some(token) if token.text == name.text && token.kind == TokenKind::Word => {
+            Some(token) if token.text == name && token.kind == TokenKind::Word => {
                 has_offset(before, after) || length_before(before).is_some_and(is_other)
             }
-            Some(token) if token.text == "len" => {
-                is_of_program(tokens, before, name.text, after)
-                    && length_after(after).is_some_and(is_other)
+            Some(token) if matches!(token.text, "len" | "bf_len") => {
+                is_of_program(&programs, before, name, after)
+                    && (is_stepped(before, after) || length_after(after).is_some_and(is_other))
             }
             _ => false,
         }
@@ -45,6 +51,46 @@ pub(super) fn other_part(
         Diagnostic::error(Some(found.position), message)
             .help("give the array alone, without the elements that are not used"),
     )
+}
+
+/// The words that may be variables which are programs: those declared so, and those with the members of one.
+fn bases<'a>(tokens: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let mut found = programs(tokens);
+    found.extend(tokens.windows(4).filter_map(|words| match words {
+        [base, dot, member, _] if dot.is('.') && is_array_member(member) => Some(base.text),
+        [base, dash, end, member] if dash.is('-') && end.is('>') && is_array_member(member) => {
+            Some(base.text)
+        }
+        _ => None,
+    }));
+    found
+}
+
+fn is_array_member(token: &Token<'_>) -> bool {
+    matches!(token.text, "filter" | "bf_insns")
+}
+
+/// Whether a length whose value is not known is computed from another one: the usual quotient of sizes, or a variable, less
+/// something.
+fn is_computed(length: &[Token<'_>]) -> bool {
+    let is_arrow = |at: usize| length.get(at + 1).is_some_and(|next| next.is('>'));
+    length.iter().enumerate().any(|(at, token)| {
+        (token.is('-') && !is_arrow(at))
+            || ['+', '%', '<', '?', '&', '|', '^', '~', '!'].iter().any(|mark| token.is(*mark))
+    })
+}
+
+/// Whether a length is changed, not given: `p.len--`, `--p.len`, `p.len -= 1`.
+fn is_stepped(before: &[Token<'_>], after: &[Token<'_>]) -> bool {
+    let is_set = after.first().is_some_and(|equals| equals.is('='));
+    let near = before.get(before.len().saturating_sub(MAX_LENGTH)..).unwrap_or_default();
+    let ends = |token: &Token<'_>| [';', '{', '}', ',', '='].iter().any(|mark| token.is(*mark));
+    let start = near.iter().rposition(ends).map_or(0, |end| end + 1);
+    let statement = near.get(start..).unwrap_or_default();
+    let is_step = |signs: &[Token<'_>]| {
+        signs.iter().all(|sign| sign.is('+')) || signs.iter().all(|sign| sign.is('-'))
+    };
+    (is_assignment(after) && !is_set) || statement.windows(2).any(is_step)
 }
 
 /// Whether a pointer into an array is computed: `f + 3`, `&f[3]`.
@@ -68,8 +114,8 @@ fn length_before<'t, 'a>(before: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
     let open = rest.get(from..)?.iter().rposition(|token| token.is('{'))? + from;
     let length = rest.get(open + 1..)?;
     let is_named = length.first().is_some_and(|first| first.is('.'));
-    let has_comma = length.iter().any(|token| token.is(','));
-    (comma.is(',') && !is_named && !has_comma).then_some(length)
+    let has_more = length.iter().any(|token| token.is(',') || token.is(';'));
+    (comma.is(',') && !is_named && !has_more).then_some(length)
 }
 
 /// The expression after `len`: `= 3,`.
@@ -80,9 +126,9 @@ fn length_after<'t, 'a>(after: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
     rest.get(..end).filter(|_| equals.is('='))
 }
 
-/// Whether `len` is a field of a program: beside the array in an initializer, or of a variable of the type.
+/// Whether `len` is a field of a program: beside the array in an initializer, or of a variable that may be one.
 fn is_of_program(
-    tokens: &[Token<'_>],
+    programs: &BTreeSet<&str>,
     before: &[Token<'_>],
     array: &str,
     after: &[Token<'_>],
@@ -95,13 +141,8 @@ fn is_of_program(
     let is_beside = |tokens: &mut dyn Iterator<Item = &Token<'_>>| {
         tokens.take(MAX_LENGTH).take_while(|token| !token.is('}')).any(|token| token.text == array)
     };
-    let is_declared = |pair: &[Token<'_>]| match pair {
-        [kind, name, ..] if kind.text == "sock_fprog" && name.text == base.text => true,
-        [kind, star, name] => kind.text == "sock_fprog" && star.is('*') && name.text == base.text,
-        _ => false,
-    };
     match base.kind {
-        TokenKind::Word => tokens.windows(3).any(is_declared),
+        TokenKind::Word => programs.contains(base.text),
         _ => {
             is_beside(&mut after.iter())
                 || is_beside(&mut before.iter().rev().take_while(|token| !token.is('{')))

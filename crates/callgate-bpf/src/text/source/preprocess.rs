@@ -316,7 +316,8 @@ impl<'t, 'a> Preprocessor<'_, 't, 'a> {
         let name = header.text.trim_matches(['<', '>', '"']);
         let is_gnu = self.macros.contains_key("_GNU_SOURCE");
         self.result.included.extend(defined_by(name, is_gnu));
-        if !is_well_known(name) && self.result.warnings.len() < MAX_WARNINGS {
+        let is_quoted = header.text.starts_with('"');
+        if !is_well_known(name, is_quoted) && self.result.warnings.len() < MAX_WARNINGS {
             let name = quote(name);
             let message = format!(
                 "{name} is not read: it is assumed that it defines no name that the program uses"

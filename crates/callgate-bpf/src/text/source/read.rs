@@ -15,12 +15,12 @@ use super::known::DEFINITIONS;
 use super::language::Language;
 use super::lexer::{Lexed, join, tokens};
 use super::literal::Literals;
-use super::part::other_part;
+use super::part::{array_name, other_part};
 use super::predefined::{Defined, defined};
 use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
 use super::rows::{Reader, Rows};
 use super::types::Types;
-use super::uses::changing_use;
+use super::uses::{Origin, changing_use};
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::insn::RawInsn;
@@ -261,10 +261,7 @@ impl<'a> Source<'_, 'a> {
                 let value = Fields::outside(context).exact(&mut cursor).ok()?;
                 cursor.peek().is_none().then_some(value.number)
             };
-            let error = other_part(tokens, reader.declaration(), reader.count(), &value);
-            let error = error
-                .or_else(|| reader.begin().and_then(|begin| changing_use(tokens, begin)))
-                .filter(|_| reader.is_right());
+            let error = reader.is_right().then(|| not_the_whole(tokens, &reader, &value)).flatten();
             if let Some(error) = error {
                 return Err(error.into());
             }
@@ -290,6 +287,28 @@ impl<'a> Source<'_, 'a> {
         };
         lines.filter(is_meant).flatten().copied().collect()
     }
+}
+
+/// An error if a text in C changes what was read, or uses only a part of it.
+fn not_the_whole<'a>(
+    tokens: &[Token<'a>],
+    reader: &Reader<'_, '_, 'a>,
+    value: &dyn Fn(&[Token<'_>]) -> Option<i128>,
+) -> Option<Diagnostic> {
+    let places = match reader.places() {
+        Ok(places) => places,
+        Err(error) => return Some(error),
+    };
+    // A pointer that is moved is not the array, which is followed.
+    let assigned =
+        places.as_ref().and_then(|places| if places.is_pointer { Some("") } else { places.name });
+    let name = assigned.or_else(|| array_name(reader.declaration()));
+    let part = name.and_then(|name| other_part(tokens, name, reader.count(), value));
+    let origin = match (&places, reader.begin()) {
+        (Some(places), _) => Some(Origin::Rows(places)),
+        (None, begin) => begin.map(Origin::Brace),
+    };
+    part.or_else(|| changing_use(tokens, &origin?))
 }
 
 /// The families of names that the code of a text uses, whose headers it does not include.

@@ -2,20 +2,19 @@
 
 use super::super::error::{error, finish};
 use super::builders::builder;
+use super::changed::FIELDS;
 use super::cursor::{Cursor, Result};
 use super::declaration::{declaration_before, is_type};
 use super::field::{Context as FieldContext, Fields};
 use super::go;
-use super::language::{C_TYPES, Language};
+use super::language::{C_TYPES, Language, is_branch};
+use super::place::{Index, Place, Places, place_before, places};
 use super::size::size_before;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind, quote};
 use crate::limits::MAX_READ_INSNS;
-
-/// The fields of a row, in order.
-const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
 
 /// The instructions of a text, and warnings about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +68,8 @@ pub(super) struct Reader<'n, 't, 'a> {
     declaration: &'t [Token<'a>],
     /// The mark that begins this array.
     begin: Option<usize>,
+    /// What the rows outside arrays are assigned to.
+    places: Vec<Place<'t, 'a>>,
     /// The array that is being read, or else the code outside arrays.
     part: Part<'t, 'a>,
     errors: Errors,
@@ -96,6 +97,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             branch: None,
             declaration: &[],
             begin: None,
+            places: Vec::new(),
             part: Part::default(),
             errors: Errors::default(),
             ignored: Errors::default(),
@@ -110,6 +112,11 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     /// The mark that begins this array; `None` for rows outside arrays.
     pub(super) fn begin(&self) -> Option<usize> {
         self.begin
+    }
+
+    /// What the rows outside arrays are assigned to.
+    pub(super) fn places(&self) -> Result<Option<Places<'a>>> {
+        places(self.tokens, &self.places)
     }
 
     /// Whether what was read has no errors.
@@ -349,31 +356,35 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     /// Checks that a row that is assigned to an element, `f[2] = …`, is the next one in the text, too.
     fn check_place(&mut self, start: Cursor<'_, 'a>, [open, _]: [char; 2]) -> Result<()> {
         let at = self.tokens.len() - start.rest().len() - usize::from(open == '{');
-        let before = self.tokens.get(..at).unwrap_or_default();
-        // `(struct sock_filter)`
-        let cast = before.last().filter(|last| last.is(')')).and_then(|_| last_of(before, '('));
-        let before = before.get(..cast.unwrap_or(at)).unwrap_or_default();
-        let [before @ .., close, equals] = before else { return Ok(()) };
-        if self.language != Language::C || !equals.is('=') || !close.is(']') {
+        if self.language != Language::C {
             return Ok(());
         }
-        let open = last_of(before, '[');
-        let Some((open, index)) = open.and_then(|open| Some((open, before.get(open + 1..)?)))
-        else {
-            return Ok(());
-        };
-        if matches!(index, [_, one, two] if one.is('+') && two.is('+')) {
-            return Ok(());
-        }
-        let position = self.tokens.get(open).map_or(equals.position, |open| open.position);
-        let mut cursor = Cursor::new(index, position);
-        let given = self.fields.exact(&mut cursor).ok().filter(|_| cursor.peek().is_none());
         let rows = self.insns.len();
+        let place = place_before(self.tokens, at)?;
+        let is_same = match (self.places.last(), &place) {
+            (Some(last), Some(place)) => self.places.len() == rows && last.is_same(place),
+            (None, Some(_)) => rows == 0,
+            (last, None) => last.is_none(),
+        };
+        let Some(place) = place.filter(|_| is_same) else {
+            let position = start.position();
+            let message = "this is not assigned to the same array as the instructions before it";
+            return match is_same {
+                true => Ok(()),
+                false => {
+                    Err(Diagnostic::error(Some(position), message).help("give the complete array"))
+                }
+            };
+        };
+        self.places.push(place);
+        let Index::Number(index) = place.index else { return Ok(()) };
+        let mut cursor = Cursor::new(index, place.position);
+        let given = self.fields.exact(&mut cursor).ok().filter(|_| cursor.peek().is_none());
         if given.is_some_and(|given| usize::try_from(given.number) == Ok(rows)) {
             return Ok(());
         }
         let message = format!("this is not element {rows}, the next one after those before it");
-        Err(error(position, message).help("write the elements in their order, each once"))
+        Err(error(place.position, message).help("write the elements in their order, each once"))
     }
 
     /// Checks that an array has as many rows as elements: the others would be 0.
@@ -646,11 +657,6 @@ fn last_of(tokens: &[Token<'_>], mark: char) -> Option<usize> {
     let from = tokens.len().saturating_sub(DISTANCE);
     let near = tokens.get(from..).unwrap_or_default();
     near.iter().rposition(|token| token.is(mark)).map(|at| from + at)
-}
-
-/// Whether a word of C decides what is executed.
-fn is_branch(word: &str) -> bool {
-    matches!(word, "if" | "else" | "for" | "while" | "do" | "switch" | "case" | "goto" | "return")
 }
 
 fn field_index(name: &str) -> Option<usize> {

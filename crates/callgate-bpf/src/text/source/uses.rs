@@ -4,20 +4,27 @@
 //! copied to: variables, members of structures, parameters of functions of the text. What is not modelled may change the
 //! array.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::changed::other_structs;
-use super::declaration::declaration_before;
-use super::operand::{Operand, Use, Value, is_statement, is_type_name};
-use super::pairs::{MAX_DEPTH, Pairs};
+use super::changed::{is_assignment, other_structs};
+use super::declaration::{PROGRAMS, declaration_before, is_type, programs};
+use super::language::is_statement;
+use super::operand::{Operand, Use, Value};
+use super::pairs::{MAX_DEPTH, Pairs, is_size};
+use super::place::Places;
+use super::readers::{is_copy, is_reader};
+use super::references::has_references;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Token, TokenKind, quote};
 
 /// How many names the array may have.
 const MAX_NAMES: usize = 64;
 
-/// Types of a program, which has a pointer to its instructions.
-const PROGRAMS: [&str; 2] = ["sock_fprog", "bpf_program"];
+/// How many parameters of a function are looked at.
+const MAX_PARAMETERS: usize = 64;
+
+/// How many tokens a declaration may have before its name, or an expression with members.
+const NEAR: usize = 64;
 
 /// A name by which a text reaches its array.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,6 +33,8 @@ struct Name<'a> {
     kind: Kind,
     /// The braces in which the name is this one, as a range of tokens.
     scope: (usize, usize),
+    /// Whether it is not followed in variables that are other structures than programs.
+    is_of_program: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,38 +42,81 @@ enum Kind {
     Variable,
     /// A member of a structure.
     Member,
+    /// A variable that contains the array.
+    Container,
     /// A variable that is a program, with the array as a member.
     Program,
 }
 
-/// An error at the first use of an array that may change it. The array begins at a brace.
-pub(super) fn changing_use(tokens: &[Token<'_>], brace: usize) -> Option<Diagnostic> {
+/// Where the array of a text is.
+pub(super) enum Origin<'p, 'a> {
+    /// An initializer that begins at this brace.
+    Brace(usize),
+    /// Elements that are assigned one by one.
+    Rows(&'p Places<'a>),
+}
+
+/// An error at the first use of an array that may change it.
+pub(super) fn changing_use<'a>(
+    tokens: &[Token<'a>],
+    origin: &Origin<'_, 'a>,
+) -> Option<Diagnostic> {
     let pairs = Pairs::new(tokens);
+    let (calls, values) = words(&pairs);
     let mut uses = Uses {
         pairs: &pairs,
         others: other_structs(tokens),
         programs: programs(tokens),
         global: global_words(&pairs),
+        unions: union_words(&pairs),
+        calls,
+        values,
+        has_references: has_references(tokens),
         followed: BTreeSet::new(),
         names: Vec::new(),
-        declared: None,
+        path: None,
+        stores: BTreeSet::new(),
+        declared: BTreeSet::new(),
         is_const: false,
         is_moved: false,
         is_given: false,
         has_programs: false,
     };
-    uses.find(brace).err()
+    uses.find(origin).err()
 }
 
-/// The words after the types of programs, of which one is the name of a variable.
-fn programs<'a>(tokens: &[Token<'a>]) -> BTreeSet<&'a str> {
-    let after = tokens.windows(3).filter_map(|words| match words {
-        [kind, name_or_star, last] if PROGRAMS.contains(&kind.text) => {
-            Some([name_or_star.text, last.text])
+/// The places of words before a parenthesis, and the words elsewhere.
+fn words<'a>(pairs: &Pairs<'_, 'a>) -> (BTreeMap<&'a str, Vec<usize>>, BTreeSet<&'a str>) {
+    let (mut calls, mut values) = (BTreeMap::<_, Vec<usize>>::new(), BTreeSet::new());
+    for (at, token) in pairs.tokens().iter().enumerate() {
+        if token.kind != TokenKind::Word {
+            continue;
         }
-        _ => None,
-    });
-    after.flatten().collect()
+        match pairs.get(at + 1).is_some_and(|open| open.is('(')) {
+            true => calls.entry(token.text).or_default().push(at),
+            false => {
+                values.insert(token.text);
+            }
+        }
+    }
+    (calls, values)
+}
+
+/// The words in the definitions of unions, whose members are at the same place.
+fn union_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut end = 0;
+    for (at, token) in pairs.tokens().iter().enumerate() {
+        if token.text == "union" {
+            let open = pairs.skip(at, 16, |token| token.is(';'));
+            let inside = (at..open).rev().find_map(|at| pairs.partner(at).filter(|to| *to < at));
+            let close = inside.and_then(|open| pairs.partner(open));
+            end = end.max(close.unwrap_or(at));
+        } else if at < end && token.kind == TokenKind::Word {
+            found.insert(token.text);
+        }
+    }
+    found
 }
 
 /// The words outside of all pairs.
@@ -82,11 +134,21 @@ struct Uses<'p, 't, 'a> {
     others: BTreeSet<&'a str>,
     programs: BTreeSet<&'a str>,
     global: BTreeSet<&'a str>,
+    /// The words in unions.
+    unions: BTreeSet<&'a str>,
+    /// The places of each word before a parenthesis, and the words elsewhere.
+    calls: BTreeMap<&'a str, Vec<usize>>,
+    values: BTreeSet<&'a str>,
+    has_references: bool,
     /// The parameters of functions that were followed.
     followed: BTreeSet<(&'a str, usize, Kind)>,
     names: Vec<Name<'a>>,
-    /// The name in the declaration of the array.
-    declared: Option<usize>,
+    /// The members around the array and itself, from the outside in, if all are named.
+    path: Option<Vec<&'a str>>,
+    /// Where elements are assigned that are the instructions.
+    stores: BTreeSet<usize>,
+    /// The name in the declaration of the array, and of variables that contain it.
+    declared: BTreeSet<usize>,
     /// Whether the elements are constant, so that only a store is a change.
     is_const: bool,
     /// Whether the name that is followed is moved to another element.
@@ -98,12 +160,15 @@ struct Uses<'p, 't, 'a> {
 }
 
 impl<'a> Uses<'_, '_, 'a> {
-    fn find(&mut self, brace: usize) -> Result<(), Diagnostic> {
+    fn find(&mut self, origin: &Origin<'_, 'a>) -> Result<(), Diagnostic> {
         if let Some(at) = self.pairs.too_deep() {
             let what = format!("this is nested in more than {MAX_DEPTH} brackets, the limit");
             return Err(self.error(at, what));
         }
-        self.origin(brace)?;
+        match origin {
+            Origin::Brace(brace) => self.origin(*brace)?,
+            Origin::Rows(places) => self.origin_of_rows(places)?,
+        }
         // Names are found on the way.
         let mut next = 0;
         while let Some(name) = self.names.get(next).copied() {
@@ -113,48 +178,125 @@ impl<'a> Uses<'_, '_, 'a> {
         Ok(())
     }
 
+    /// The name whose elements are assigned.
+    fn origin_of_rows(&mut self, places: &Places<'a>) -> Result<(), Diagnostic> {
+        self.stores = places.stores.iter().copied().collect();
+        let (Some(at), Some(name)) = (places.stores.first().copied(), places.name) else {
+            return Ok(());
+        };
+        if self.is_member(at) {
+            return self.add(name, Kind::Member, None, at);
+        }
+        let is_global = self.global.contains(name);
+        let block = self.pairs.blocks(at).last().filter(|_| !is_global);
+        self.add(name, Kind::Variable, block, at)?;
+        // `*p++` is an element of the array that the pointer has been given.
+        if !places.is_pointer {
+            return Ok(());
+        }
+        let from = block.unwrap_or(0);
+        for here in from..at {
+            let [word, equals, array, end] = self.pairs.slice(here, here + 4) else { continue };
+            let ends = [';', ',', '['].iter().any(|mark| end.is(*mark));
+            if word.text == name && equals.is('=') && ends && array.kind == TokenKind::Word {
+                self.add(array.text, Kind::Variable, block, at)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The name that the array is declared with, or the use of one without a name.
     fn origin(&mut self, brace: usize) -> Result<(), Diagnostic> {
-        let Some(mut before) = brace.checked_sub(1) else { return Ok(()) };
         let is = |at: usize, mark| self.pairs.get(at).is_some_and(|token| token.is(mark));
-        if let Some(open) = self.pairs.partner(before).filter(|_| is(before, ')')) {
-            if is_type_name(self.pairs.slice(open + 1, before)) {
-                let end = self.pairs.partner(brace).unwrap_or(brace) + 1;
-                return self.judge(open, end, Kind::Variable, brace);
-            }
+        if self.pairs.is_literal(brace) {
+            let open = brace.checked_sub(1).and_then(|close| self.pairs.partner(close));
+            let end = self.pairs.partner(brace).unwrap_or(brace) + 1;
+            return self.judge(open.unwrap_or(brace), end, Kind::Variable, brace);
+        }
+        // `{ { rows } }`: a variable that contains the array, without the names of the members.
+        let mut outer = brace;
+        let mut is_nested = false;
+        while outer.checked_sub(1).is_some_and(|at| is(at, '{') || is(at, ',')) {
+            let Some(open) = self.pairs.enclosing(outer) else { break };
+            (outer, is_nested) = (open, true);
+        }
+        let Some(mut before) = outer.checked_sub(1) else { return Ok(()) };
+        if is(before, '(') || self.pairs.get(before).is_some_and(|word| is_statement(word.text)) {
+            return Err(self.error(brace, self.what(brace, "this use is not read")));
         }
         if is(before, '=') {
             before = before.saturating_sub(1);
         }
-        // `f[2] __attribute__((aligned(8)))`
+        // `f[2] __attribute__((aligned(8)))`, `(f)[2]`
         while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
+            let word = open.checked_sub(1).and_then(|at| self.pairs.get(at));
+            let is_attribute =
+                word.is_some_and(|word| word.text.starts_with('_') || word.kind != TokenKind::Word);
+            if is(open, '(') && before == open + 2 && !is_attribute {
+                before -= 1;
+                break;
+            }
             before = open.saturating_sub(usize::from(is(open, '(')) + 1);
         }
         let Some(name) = self.pairs.get(before).filter(|name| name.kind == TokenKind::Word) else {
             return Ok(());
         };
-        self.declared = Some(before);
+        self.declared.insert(before);
         let declaration = declaration_before(self.pairs.tokens(), before);
         let is_pointer = declaration.iter().any(|token| token.is('*'));
         self.is_const = declaration.iter().any(|token| token.text == "const") && !is_pointer;
         if !self.is_member(before) {
             let block = self.pairs.blocks(before).next();
-            return self.add(name.text, Kind::Variable, block, before);
+            let kind = if is_nested { Kind::Container } else { Kind::Variable };
+            return self.add(name.text, kind, block, before);
         }
         // The variables that contain it.
+        let mut path = vec![name.text];
         for open in self.pairs.blocks(before) {
             let end = open.saturating_sub(1);
             let start = self
                 .pairs
-                .skip_back(end, |token| [';', '{', '}'].iter().any(|mark| token.is(*mark)));
-            let mut name = self.pairs.slice(start, end).iter().rev();
-            let name = name.find(|token| token.kind == TokenKind::Word);
-            if let Some(name) = name.filter(|_| is(end, '=')) {
+                .skip_back(end, NEAR, |token| [';', '{', '}'].iter().any(|mark| token.is(*mark)));
+            let is_name = |at: &usize| {
+                is(end, '=') && self.pairs.get(*at).is_some_and(|t| t.kind == TokenKind::Word)
+            };
+            let place = (start..end).rev().find(is_name);
+            if let Some((at, name)) = place.and_then(|at| Some((at, self.pairs.get(at)?))) {
+                self.declared.insert(at);
                 let block = self.pairs.blocks(open).next();
-                self.add(name.text, Kind::Variable, block, before)?;
+                self.add(name.text, Kind::Container, block, before)?;
+                path.insert(0, name.text);
+            } else {
+                is_nested = true;
             }
         }
+        path.remove(0);
+        let is_union = path.iter().any(|name| self.unions.contains(name));
+        self.path = Some(path).filter(|_| !is_nested && !is_union);
         self.add(name.text, Kind::Member, None, before)
+    }
+
+    /// Whether an assignment to a variable that contains the array, or to a member of it, changes the array. `None` if
+    /// nothing is assigned there.
+    fn changes_container(&self, at: usize) -> Option<bool> {
+        let mut end = at + 1;
+        let mut depth = 0;
+        let mut is_inside = true;
+        loop {
+            let dots = match self.pairs.slice(end, end + 2) {
+                [dot, ..] if dot.is('.') => 1,
+                [dash, mark] if dash.is('-') && mark.is('>') => 2,
+                _ => break,
+            };
+            let member = self.pairs.get(end + dots)?;
+            is_inside &= self
+                .path
+                .as_ref()
+                .is_none_or(|path| path.get(depth).is_none_or(|one| *one == member.text));
+            depth += 1;
+            end += dots + 1;
+        }
+        is_assignment(self.pairs.slice(end, end + 3)).then_some(is_inside)
     }
 
     /// Whether a word is the member of a structure here.
@@ -176,7 +318,16 @@ impl<'a> Uses<'_, '_, 'a> {
     ) -> Result<(), Diagnostic> {
         let end = |open| self.pairs.partner(open).unwrap_or(usize::MAX);
         let scope = block.map_or((0, usize::MAX), |open| (open, end(open)));
-        let name = Name { text, kind, scope };
+        self.add_name(Name { text, kind, scope, is_of_program: false }, at)
+    }
+
+    /// Enters a member of programs.
+    fn add_to_programs(&mut self, text: &'a str, at: usize) -> Result<(), Diagnostic> {
+        let scope = (0, usize::MAX);
+        self.add_name(Name { text, kind: Kind::Member, scope, is_of_program: true }, at)
+    }
+
+    fn add_name(&mut self, name: Name<'a>, at: usize) -> Result<(), Diagnostic> {
         if self.names.contains(&name) {
             return Ok(());
         }
@@ -197,18 +348,27 @@ impl<'a> Uses<'_, '_, 'a> {
             if token.kind != TokenKind::Word
                 || token.text != name.text
                 || self.is_member(at) != (name.kind == Kind::Member)
-                || self.declared == Some(at)
+                || self.declared.contains(&at)
             {
                 continue;
             }
             let start = match name.kind {
-                Kind::Member if self.is_of_other(at) => continue,
-                Kind::Member => self.base(at),
+                Kind::Member if name.is_of_program && self.is_of_other(at) => continue,
+                Kind::Member => match self.base(at) {
+                    Some(start) => start,
+                    None => return Err(self.error(at, self.what(at, "this use is not read"))),
+                },
                 _ if self.is_declared_here(at) => continue,
                 _ => at,
             };
-            self.judge(start, at + 1, name.kind, at)?;
-            if self.is_moved && self.is_given && name.kind != Kind::Program {
+            match (name.kind, self.changes_container(at)) {
+                (Kind::Container, Some(true)) => return Err(self.changed(at)),
+                (Kind::Container, Some(false)) => continue,
+                _ => self.judge(start, at + 1, name.kind, at)?,
+            }
+            // A member that is moved is that of a program.
+            let is_given = self.is_given || name.kind == Kind::Member;
+            if self.is_moved && is_given && name.kind != Kind::Program {
                 let what = format!("{} is a part of the array here, or later", quote(name.text));
                 return Err(self.error(at, what));
             }
@@ -231,11 +391,16 @@ impl<'a> Uses<'_, '_, 'a> {
     }
 
     /// The first token of `a->b.member`.
-    fn base(&self, at: usize) -> usize {
+    fn base(&self, at: usize) -> Option<usize> {
         let mut start = at;
-        while self.is_member(start) {
+        for _ in 0..NEAR {
+            if !self.is_member(start) {
+                return Some(start);
+            }
             let arrow = self.pairs.get(start - 1).is_some_and(|token| token.is('>'));
-            let Some(mut before) = start.checked_sub(2 + usize::from(arrow)) else { break };
+            let Some(mut before) = start.checked_sub(2 + usize::from(arrow)) else {
+                return Some(start);
+            };
             // `a[1].member`, `f(x)->member`
             while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
                 let is_index = self.pairs.get(open).is_some_and(|token| token.is('['));
@@ -247,42 +412,84 @@ impl<'a> Uses<'_, '_, 'a> {
                     false => open,
                 };
                 if !is_index && !is_call {
-                    return before;
+                    return Some(before);
                 }
             }
             if self.pairs.get(before).is_none_or(|base| base.kind != TokenKind::Word) {
                 // A designator in an initializer.
-                return start - 1;
+                return Some(start - 1);
             }
             start = before;
         }
-        start
+        None
     }
 
-    /// Whether a declaration or a parameter has this name, or a function.
+    /// Whether a declaration or a parameter has this name, or a function: words before it that begin a declaration, and
+    /// after it what may follow a declarator.
     fn is_declared_here(&self, at: usize) -> bool {
-        let stars = self.pairs.slice(0, at).iter().rev().take_while(|token| token.is('*')).count();
-        let before = (at - stars).checked_sub(1).and_then(|at| self.pairs.get(at));
-        let is_function = self.pairs.get(at + 1).is_some_and(|open| open.is('('));
-        let is_expression = |word: &str| {
-            is_statement(word) || matches!(word.trim_matches('_'), "sizeof" | "typeof" | "alignof")
-        };
-        is_function
-            || before
-                .is_some_and(|before| before.kind == TokenKind::Word && !is_expression(before.text))
+        let is = |at: usize, mark| self.pairs.get(at).is_some_and(|token| token.is(mark));
+        let before = self.pairs.slice(at.saturating_sub(NEAR), at).iter().rev();
+        let mut types = 0;
+        let mut first = None;
+        for token in before {
+            if token.kind != TokenKind::Word && !token.is('*') {
+                first = Some(token);
+                break;
+            }
+            let is_expression = is_statement(token.text)
+                || is_size(token.text)
+                || matches!(token.text, "__real__" | "__imag__" | "asm" | "__asm__");
+            if is_expression {
+                // `else`, `__extension__` are before declarations, too.
+                first = Some(token);
+                break;
+            }
+            types += usize::from(token.kind == TokenKind::Word && token.text != "const");
+        }
+        let starts = first.is_none_or(|first| {
+            [';', '{', '}', '(', ')', ','].iter().any(|mark| first.is(*mark))
+                || first.text == "__extension__"
+        });
+        let mut end = at + 1;
+        if types == 0 || !starts {
+            return is(end, '(') && at.checked_sub(1).is_none_or(|before| !is(before, '*'));
+        }
+        while let Some(close) = self.pairs.partner(end).filter(|close| *close > end) {
+            if !is(end, '[') {
+                break;
+            }
+            end = close + 1;
+        }
+        let is_assigned = is(end, '=') && !is(end + 1, '=');
+        is_assigned
+            || [';', ',', ')', ':', '('].iter().any(|mark| is(end, *mark))
+            || self.pairs.get(end).is_some_and(|word| word.text.starts_with('_'))
     }
 
     /// Classifies what is done with an operand, and follows where it goes.
     fn judge(&mut self, start: usize, end: usize, kind: Kind, at: usize) -> Result<(), Diagnostic> {
-        let operand =
-            Operand { pairs: self.pairs, start, end, value: Value::Pointer, is_moved: false };
+        let operand = Operand {
+            pairs: self.pairs,
+            start,
+            end,
+            value: Value::Pointer,
+            is_moved: false,
+            has_references: self.has_references,
+        };
         let (found, is_moved) = operand.judge();
+        if found == Use::Store && self.stores.contains(&at) {
+            return Ok(());
+        }
         self.is_moved |= is_moved;
         self.is_given |= matches!(found, Use::Copied(..) | Use::Listed(_));
         let is_program = kind == Kind::Program;
         match found {
             Use::Read => Ok(()),
             Use::Store => Err(self.changed(at)),
+            // What is done with the copy is not known.
+            Use::Passed { function, .. } if !is_program && is_copy(function) => {
+                Err(self.error(at, self.what(at, "it is copied elsewhere")))
+            }
             _ if self.is_const => Ok(()),
             Use::Copied(equals, _) if is_program => self.copied(equals, kind, at),
             Use::Copied(_, Value::Address) => {
@@ -312,11 +519,18 @@ impl<'a> Uses<'_, '_, 'a> {
             };
         };
         if self.is_member(to) {
+            if kind == Kind::Program {
+                return Ok(());
+            }
+            if self.unions.contains(name.text) {
+                return Err(self.error(at, self.what(at, "a member of a union gets it")));
+            }
             // All programs have the members of one that is followed.
-            return match kind {
-                Kind::Program => Ok(()),
-                _ => self.add(name.text, Kind::Member, None, at).and_then(|()| self.programs(at)),
-            };
+            match self.is_member_of_program(to) {
+                true => self.add_to_programs(name.text, at)?,
+                false => self.add(name.text, Kind::Member, None, at)?,
+            }
+            return self.programs(at);
         }
         let is_star = |at: usize| self.pairs.get(at).is_some_and(|token| token.is('*'));
         let is_declared = self.is_declared_here(to);
@@ -327,6 +541,16 @@ impl<'a> Uses<'_, '_, 'a> {
         let block = if is_declared { blocks.next() } else { blocks.last() };
         let is_global = !is_declared && self.global.contains(name.text);
         self.add(name.text, kind, block.filter(|_| !is_global), at)
+    }
+
+    /// Whether a member is that of a variable that is a program, or of the initializer of one.
+    fn is_member_of_program(&self, at: usize) -> bool {
+        let arrow = at.checked_sub(1).and_then(|at| self.pairs.get(at)).is_some_and(|t| t.is('>'));
+        let base = at.checked_sub(2 + usize::from(arrow)).and_then(|at| self.pairs.get(at));
+        match base.filter(|base| base.kind == TokenKind::Word) {
+            Some(base) => self.programs.contains(base.text) && !self.others.contains(base.text),
+            None => self.pairs.enclosing(at).is_some_and(|brace| self.is_program(brace)),
+        }
     }
 
     /// Whether a brace begins the initializer of a program.
@@ -344,8 +568,8 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// The array is the one of a program.
     fn of_program(&mut self, at: usize) -> Result<(), Diagnostic> {
-        self.add("filter", Kind::Member, None, at)?;
-        self.add("bf_insns", Kind::Member, None, at)?;
+        self.add_to_programs("filter", at)?;
+        self.add_to_programs("bf_insns", at)?;
         self.programs(at)
     }
 
@@ -379,7 +603,7 @@ impl<'a> Uses<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Follows an argument into the function.
+    /// Follows an argument into the function. A definition in the text comes before what is known of a name.
     fn passed(
         &mut self,
         function: &'a str,
@@ -387,54 +611,79 @@ impl<'a> Uses<'_, '_, 'a> {
         kind: Kind,
         at: usize,
     ) -> Result<(), Diagnostic> {
-        let copies = matches!(function.trim_start_matches("__builtin_"), "memcpy" | "memmove");
-        let open = self.pairs.enclosing(at);
-        let close = open.and_then(|open| self.pairs.partner(open));
-        let is_only =
-            open.zip(close).is_some_and(|(open, close)| self.pairs.commas(open + 1, close) == 0);
-        if copies && nth == 1 {
-            return self.copied_by(at);
-        }
-        if (copies && nth == 2) || is_reader(function, is_only) {
-            return Ok(());
-        }
         if self.followed.contains(&(function, nth, kind)) {
             return Ok(());
         }
-        let mut is_known = false;
-        for here in 0..self.pairs.tokens().len() {
-            let is_named = self.pairs.get(here).is_some_and(|token| token.text == function);
-            let is_open = self.pairs.get(here + 1).is_some_and(|token| token.is('('));
-            let close = self.pairs.partner(here + 1).filter(|_| is_named && is_open);
-            let Some(close) = close.filter(|close| *close < at || here > at) else { continue };
-            let Some((from, to)) = self.parameter(here + 2, close, nth) else { continue };
-            let parameter = self.pairs.slice(from, to);
-            let name = parameter.iter().rposition(|token| token.kind == TokenKind::Word);
+        let refused = |uses: &Self| {
+            Err(uses.error(at, uses.what(at, &format!("it is passed to {}", quote(function)))))
+        };
+        let open = self.pairs.enclosing(at);
+        let is_only = open.and_then(|open| self.pairs.partner(open)).is_some_and(|close| {
+            nth == 0 && close.checked_sub(1).is_some_and(|last| self.pairs.commas(last) == 0)
+        });
+        let is_known =
+            !self.values.contains(function) && is_reader(function, is_only, kind == Kind::Program);
+        if nth >= MAX_PARAMETERS {
+            return if is_known { Ok(()) } else { refused(self) };
+        }
+        let places = self.calls.get(function).cloned().unwrap_or_default();
+        let (mut is_defined, mut is_constant) = (false, false);
+        for here in places {
+            let is_head = here.checked_sub(1).is_none_or(|before| {
+                self.pairs.get(before).is_some_and(|token| {
+                    (token.kind == TokenKind::Word && !is_statement(token.text)) || token.is('*')
+                })
+            });
+            let is_head = is_head || self.pairs.enclosing(here).is_none();
+            let Some(close) = self.pairs.partner(here + 1).filter(|_| is_head) else { continue };
+            if close > at && here < at {
+                continue;
+            }
+            let parameter = self.parameter(here + 2, close, nth);
             let next = self.pairs.get(close + 1);
             if next.is_some_and(|next| next.is('{')) {
-                let Some(name) = name.and_then(|name| self.pairs.get(from + name)) else {
-                    continue;
-                };
-                is_known = true;
-                self.add(name.text, kind, Some(close + 1), at)?;
-            } else if next.is_some_and(|next| next.is(';')) {
-                // A prototype, not a call.
-                let is_const = parameter.iter().any(|token| token.text == "const");
-                let is_type = parameter.iter().any(|token| {
-                    matches!(token.text, "struct" | "void") || token.text.contains("sock_f")
-                });
-                is_known |= is_const && is_type;
+                let name = parameter.and_then(|(from, to)| self.parameter_name(from, to));
+                let Some(name) = name else { return refused(self) };
+                is_defined = true;
+                self.add(name, kind, Some(close + 1), at)?;
+            } else if self.pairs.enclosing(here).is_none() && here > 0 {
+                // A prototype, or a definition in a form that is not read.
+                if next.is_none_or(|next| !next.is(';') && !next.is(',')) {
+                    let is_attribute = next.is_some_and(|next| next.text.starts_with('_'));
+                    if !is_attribute {
+                        return refused(self);
+                    }
+                }
+                let tokens = parameter.map(|(from, to)| self.pairs.slice(from, to));
+                is_constant |= kind != Kind::Program && tokens.is_some_and(is_constant_pointer);
             }
         }
-        match is_known {
-            true => {
-                self.followed.insert((function, nth, kind));
-                Ok(())
-            }
-            false => {
-                Err(self.error(at, self.what(at, &format!("it is passed to {}", quote(function)))))
-            }
+        if !is_defined && !is_known && !is_constant {
+            return refused(self);
         }
+        // A macro for the number of elements is known by its one argument.
+        if is_defined || is_constant {
+            self.followed.insert((function, nth, kind));
+        }
+        Ok(())
+    }
+
+    /// The name of a parameter: the word after the last `*`, or else the last one before `[` or an attribute.
+    fn parameter_name(&self, from: usize, to: usize) -> Option<&'a str> {
+        let end = self.pairs.skip(from, to - from, |token| token.text.starts_with("__attribute"));
+        let tokens = self.pairs.slice(from, end.min(to));
+        let end = tokens.iter().position(|token| token.is('[')).unwrap_or(tokens.len());
+        let tokens = tokens.get(..end)?;
+        if tokens.iter().any(|token| token.is('(')) {
+            return None;
+        }
+        let star = tokens.iter().rposition(|token| token.is('*'));
+        let mut words = tokens.get(star.map_or(0, |star| star + 1)..)?.iter().filter(|token| {
+            token.kind == TokenKind::Word
+                && !matches!(token.text.trim_matches('_'), "const" | "restrict" | "volatile")
+        });
+        let name = if star.is_some() { words.next() } else { words.next_back() };
+        name.map(|name| name.text)
     }
 
     /// The argument or parameter with an index between two places.
@@ -449,22 +698,6 @@ impl<'a> Uses<'_, '_, 'a> {
         }
         let end = self.pairs.skip(start, to - start, |token| token.is(','));
         (start < to).then_some((start, end.min(to)))
-    }
-
-    /// `memcpy(to, f, …)`: what is changed there is another program than the array.
-    fn copied_by(&mut self, at: usize) -> Result<(), Diagnostic> {
-        let open = self.pairs.enclosing(at);
-        let to = open.and_then(|open| self.parameter(open + 1, at, 0));
-        let to = to.map(|(from, to)| (from, self.pairs.slice(from, to)));
-        match to {
-            Some((from, [.., name])) if name.kind == TokenKind::Word => {
-                let last = self.pairs.skip(from, usize::MAX, |token| token.is(',')) - 1;
-                let kind = if self.is_member(last) { Kind::Member } else { Kind::Variable };
-                let block = self.pairs.blocks(at).last().filter(|_| kind == Kind::Variable);
-                self.add(name.text, kind, block, at)
-            }
-            _ => Err(self.error(at, self.what(at, "it is copied elsewhere"))),
-        }
     }
 
     /// Why the array may not be the filter.
@@ -490,60 +723,10 @@ impl<'a> Uses<'_, '_, 'a> {
     }
 }
 
-/// Whether a function only reads what an argument points to: the kernel's interface to install programs, under the name of a
-/// usual wrapper, and functions and macros of libraries.
-fn is_reader(function: &str, is_only: bool) -> bool {
-    const INSTALL: [&str; 7] =
-        ["prctl", "seccomp", "syscall", "setsockopt", "ioctl", "setfilter", "attach_filter"];
-    const WRAPPERS: [&str; 6] = ["sys_", "safe_", "raw_", "real_", "internal_", "pcap_"];
-    const PRINT: [&str; 11] = [
-        "printf",
-        "fprintf",
-        "dprintf",
-        "write",
-        "send",
-        "sendto",
-        "fwrite",
-        "free",
-        "assert",
-        "memcmp",
-        "bpf_validate",
-    ];
-    /// The words in the names of macros for the number of elements.
-    const COUNT: [&str; 24] = [
-        "ARRAY",
-        "ARRAYSIZE",
-        "ARRAYLEN",
-        "ARRAYLENGTH",
-        "ARRAYCOUNT",
-        "SIZE",
-        "SIZEOF",
-        "LEN",
-        "LENGTH",
-        "LENGTHOF",
-        "COUNT",
-        "COUNTOF",
-        "ELEMENTS",
-        "ELEMENTSOF",
-        "ELEMS",
-        "NELEM",
-        "NELEMS",
-        "NELEMENTS",
-        "NELTS",
-        "ITEMS",
-        "NITEMS",
-        "NUM",
-        "N",
-        "OF",
-    ];
-    let lower = function.to_ascii_lowercase();
-    let name = lower.trim_start_matches('_');
-    let name = WRAPPERS.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
-    let is_count = || {
-        let upper = function.to_ascii_uppercase();
-        let upper = upper.strip_prefix("G_").unwrap_or(&upper);
-        let mut words = upper.split('_').filter(|word| !word.is_empty());
-        is_only && words.all(|word| COUNT.contains(&word))
-    };
-    INSTALL.contains(&name) || PRINT.contains(&function) || is_count()
+/// Whether a parameter is a pointer to constant instructions: `const struct sock_filter *p`, not `struct sock_filter *const p`.
+fn is_constant_pointer(parameter: &[Token<'_>]) -> bool {
+    let star = parameter.iter().position(|token| token.is('*') || token.is('['));
+    let before = parameter.get(..star.unwrap_or(0)).unwrap_or_default();
+    before.iter().any(|token| token.text == "const")
+        && before.iter().any(|token| matches!(token.text, "struct" | "void") || is_type(token))
 }

@@ -16,7 +16,7 @@ pub fn ambiguous(format: SourceFormat, bytes: &[u8], advice: &str) -> Option<Dia
     }
     let text = std::str::from_utf8(bytes).ok()?;
     let is_key = |line: &str| {
-        let (key, _) = line.split_once(':').unwrap_or_default();
+        let (key, _) = line.trim_start().split_once(':').unwrap_or_default();
         key.trim_end().trim_matches(['"', '\'']) == "defaultAction"
     };
     let line = text.lines().position(is_key).filter(|_| has_marks(text))?;
@@ -43,6 +43,8 @@ mod tests {
         let array = "struct sock_filter f[] = { { 6, 0, 0, 0 } };";
         let message = error(&profile.replace("TEXT", array)).map(|error| error.message);
         assert!(message.is_some_and(|message| message.contains("YAML (line 4)")));
+        let indented = profile.replace("TEXT", array).replace('\n', "\n  ");
+        assert!(error(&format!("  {indented}")).is_some());
         for text in
             [format!("{array}\n"), format!("/*\n{profile}*/\n{array}\n"), profile.to_owned()]
         {
