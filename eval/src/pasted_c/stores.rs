@@ -21,6 +21,13 @@ pub(super) const HELPERS: &[(&str, &str)] = &[
         "static int look(const struct sock_filter *p, int number) { return p[number].k == 3; }\n",
     ),
     ("length(", "static unsigned length(struct sock_fprog *p) { return p->len; }\n"),
+    ("patch_first(", "static void patch_first(struct sock_filter p[static 1]) { p[0].k ^= 5; }\n"),
+    (
+        "patch_unused(",
+        "static void patch_unused(struct sock_filter *p __attribute__((unused))) { p[0].k ^= 6; }\n",
+    ),
+    ("seccomp(", "static void seccomp(struct sock_filter *const p) { p[0].k ^= 7; }\n"),
+    ("array(", "static void array(struct sock_filter *p) { p[0].k ^= 8; }\n"),
     ("SET(", "#define SET(array, value) ((array)[0].k = (value))\n"),
     ("COUNT(", "#define COUNT(array) (sizeof(array) / sizeof((array)[0]))\n"),
 ];
@@ -72,6 +79,24 @@ pub(super) const STORES: &[&str] = &[
     "struct sock_fprog p = { COUNT(filter), filter }; patch_program(&p);",
     "struct sock_fprog p = { COUNT(filter), filter }, *q = &p; patch_program(q);",
     "struct sock_fprog p = { COUNT(filter), filter }, q = p; q.filter->k = 8;",
+    "struct sock_filter *p, *q; p = q = filter; p[0].k ^= 3;",
+    "struct sock_filter *p; (p = filter)[0].k ^= 3;",
+    "struct sock_filter *p; *(p = filter) = (struct sock_filter){ .k = 3 };",
+    "struct sock_filter *p; __builtin_memset(p = filter, 1, sizeof *p);",
+    "struct sock_filter *p = filter; *(p += 0) = (struct sock_filter){ .k = 3 };",
+    "struct sock_filter *p = filter, *q = p ?: p; q->k ^= 3;",
+    "struct sock_filter *p = filter; (p ?: p)->k ^= 3;",
+    "struct sock_filter *p = ({ filter; }); p->k ^= 3;",
+    "struct sock_filter *p = ({ struct sock_filter *q = filter; q; }); p->k ^= 3;",
+    "struct holder { struct sock_filter *filter; } s, *p = &s; p->filter = filter; p->filter[0].k ^= 3;",
+    "struct holder { struct sock_filter *insns; } s; s.insns = filter; __builtin_memset(s.insns, 1, 8);",
+    "union { struct sock_filter *p; unsigned *w; } u; u.p = filter; u.w[1] ^= 3;",
+    "patch_first(filter);",
+    "patch_unused(filter);",
+    "seccomp(filter);",
+    "array(filter);",
+    "__extension__ filter[0].k ^= 3;",
+    "int *q = (int *)filter, n, m = 2; n = m * q[1]++; (void)n;",
     "unsigned long long at = (unsigned long)filter; ((struct sock_filter *)at)->k = 8;",
     "__asm__ volatile(\"\" : \"=m\"(filter[0]) : \"m\"(filter[0])); filter->k = 4;",
 ];
@@ -91,3 +116,8 @@ pub(super) const READS: &[&str] = &[
     "const struct sock_filter *p = filter; (void)p->k;",
     "for (unsigned x = 0; x < COUNT(filter); x++) (void)look(filter, x);",
 ];
+
+/// Whether a text has one of the statements that change the array.
+pub(super) fn has_store(text: &str) -> bool {
+    STORES.iter().any(|store| text.contains(store))
+}

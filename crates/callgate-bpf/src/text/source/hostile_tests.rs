@@ -511,7 +511,7 @@ fn a_store_through_any_other_expression_is_refused() {
         ("", "unsigned &k(f[0].k); k = 3;"),
         ("void set(unsigned &k) { k = 3; }", "set(f[0].k);"),
         ("", "using std::swap; swap(f[0], f[1]);"),
-        ("", "std::f(); (x ? f[0] : f[1]) = y;"),
+        ("", "(x ? f[0] : f[1]) = y;"),
         ("sock_filter &get();", "return f[0];"),
     ] {
         let text = format!("{start}\n{}void g(void) {{ {code} }}", array(TWO));

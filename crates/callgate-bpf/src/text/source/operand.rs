@@ -131,9 +131,21 @@ impl<'a> Operand<'_, '_, 'a> {
             (false, Value::Element) if self.has_references && self.may_be_referenced() => {
                 Use::Other
             }
+            (false, Value::Element) if self.is_assigned_around() => Use::Other,
             (false, Value::Element) => Use::Read,
             (false, _) => self.pointer(),
         })
+    }
+
+    /// Whether an element is one of several that are assigned to, as in C++: `(x ? f[0] : f[1]) = y`.
+    fn is_assigned_around(&self) -> bool {
+        let close = self.pairs.enclosing(self.start).and_then(|open| {
+            let is_open = self.pairs.get(open).is_some_and(|token| token.is('('));
+            self.pairs.partner(open).filter(|_| is_open)
+        });
+        let is_branch = self.is_before(1, '?') || self.is_before(1, ':') || self.is_before(1, ',');
+        let after = close.map(|close| self.pairs.slice(close + 1, close + 4));
+        is_branch && after.is_some_and(is_assignment)
     }
 
     /// Whether an element may become a reference: `auto &x = f[0]`, `std::swap(f[0], f[1])`. An operand of an operator that
@@ -161,7 +173,8 @@ impl<'a> Operand<'_, '_, 'a> {
             && self.is_after(0, ')')
             && self.before(2).is_some_and(|word| matches!(word.text, "if" | "while" | "switch"));
         let is_whole = self.starts_statement() && self.is_after(0, ';');
-        !(is_value && self.is_after(0, ';')) && !is_condition && !is_whole
+        let is_read = is_value && self.is_after(0, ';');
+        !(is_read || is_condition || is_whole)
     }
 
     /// Whether a statement or a clause of `for` begins here, whose value is not used.
