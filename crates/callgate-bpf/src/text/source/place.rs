@@ -118,7 +118,7 @@ fn element<'t, 'a>(left: &'t [Token<'a>], from: usize) -> Option<Place<'t, 'a>> 
 
 impl<'a> Place<'_, 'a> {
     /// Whether the next instruction is assigned to an element of the same variable, with the same kind of index.
-    pub(super) fn is_same(&self, next: &Self) -> bool {
+    fn is_same(&self, next: &Self) -> bool {
         let words = |place: &Self| place.target.iter().map(|token| token.text).collect::<Vec<_>>();
         let is_same_index = match (self.index, next.index) {
             (Index::Number(_), Index::Number(_)) => true,
@@ -128,6 +128,23 @@ impl<'a> Place<'_, 'a> {
         };
         is_same_index && words(self) == words(next)
     }
+}
+
+/// The place of the next instruction, after so many, if it is of the same kind as those of the others.
+pub(super) fn next_place<'t, 'a>(
+    others: &[Place<'t, 'a>],
+    place: Option<Place<'t, 'a>>,
+    rows: usize,
+    position: Position,
+) -> Result<Option<Place<'t, 'a>>> {
+    let is_same = match (others.last(), &place) {
+        (Some(last), Some(place)) => others.len() == rows && last.is_same(place),
+        (None, Some(_)) => rows == 0,
+        (last, None) => last.is_none(),
+    };
+    let message = "this is not assigned to the same array as the instructions before it";
+    let refused = || Diagnostic::error(Some(position), message).help("give the complete array");
+    if is_same { Ok(place) } else { Err(refused()) }
 }
 
 /// The places of all instructions. An error if the index is changed between them, or does not begin with 0.

@@ -8,7 +8,8 @@ use super::declaration::{declaration_before, is_type};
 use super::field::{Context as FieldContext, Fields};
 use super::go;
 use super::language::{C_TYPES, Language, is_branch};
-use super::place::{Index, Place, Places, place_before, places};
+use super::place::{Index, Place, Places, next_place, place_before, places};
+use super::shape::{field_index, last_of, macro_call, starts_other_struct, starts_row};
 use super::size::size_before;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
@@ -249,7 +250,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             && self.part.is_declared
             && before.is_some_and(|before| before.is('{') || before.is(','))
             && !self.cursor.starts(&['{']);
-        if may_be_row && (self.starts_row() || is_element) {
+        if may_be_row && (starts_row(self.cursor.rest()) || is_element) {
             let start = self.cursor;
             let row = self.literal();
             return self.row(token.position, row, start, ['{', '}']);
@@ -260,7 +261,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let is_typed = word.as_ref().is_some_and(is_type)
             && !self.before(at, 2).is_some_and(|before| before.is_word("struct"));
         let is_array = !is_block
-            && !self.starts_other_struct()
+            && !starts_other_struct(self.cursor.rest())
             && (is_literal
                 || is_typed
                 || (is_value && (!in_code || before.is_some_and(|b| b.is('=')))));
@@ -361,20 +362,8 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         }
         let rows = self.insns.len();
         let place = place_before(self.tokens, at)?;
-        let is_same = match (self.places.last(), &place) {
-            (Some(last), Some(place)) => self.places.len() == rows && last.is_same(place),
-            (None, Some(_)) => rows == 0,
-            (last, None) => last.is_none(),
-        };
-        let Some(place) = place.filter(|_| is_same) else {
-            let position = start.position();
-            let message = "this is not assigned to the same array as the instructions before it";
-            return match is_same {
-                true => Ok(()),
-                false => {
-                    Err(Diagnostic::error(Some(position), message).help("give the complete array"))
-                }
-            };
+        let Some(place) = next_place(&self.places, place, rows, start.position())? else {
+            return Ok(());
         };
         self.places.push(place);
         let Index::Number(index) = place.index else { return Ok(()) };
@@ -543,32 +532,6 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         }
     }
 
-    /// Whether an open brace begins an instruction.
-    fn starts_row(&self) -> bool {
-        let is_number = |token: &Token<'_>| matches!(token.kind, TokenKind::Number(_));
-        match self.cursor.rest() {
-            [first, ..] if is_number(first) || first.is('(') => true,
-            [dot, name, ..] if dot.is('.') => field_index(name.text).is_some(),
-            [name, colon, ..] if colon.is(':') => field_index(name.text).is_some(),
-            [name, comma, next, ..] if comma.is(',') && is_number(next) => {
-                name.kind == TokenKind::Word
-            }
-            [name, ..] => name.text.starts_with("BPF_") && macro_call(self.cursor.rest()).is_none(),
-            [] => false,
-        }
-    }
-
-    /// Whether an open brace begins a structure with other fields, such as `struct sock_fprog`.
-    fn starts_other_struct(&self) -> bool {
-        match self.cursor.rest() {
-            [dot, name, ..] if dot.is('.') => !name.is('.'),
-            [name, colon, after, ..] => {
-                name.kind == TokenKind::Word && colon.is(':') && !after.is(':')
-            }
-            _ => false,
-        }
-    }
-
     /// The arguments of `BPF_STMT(code, k)` or `BPF_JUMP(code, k, jt, jf)`.
     fn macro_arguments(&mut self, is_jump: bool) -> Result<RawInsn> {
         self.cursor.expect('(')?;
@@ -632,35 +595,4 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         self.cursor.skip(length);
         Some(place)
     }
-}
-
-/// Whether the next tokens are a call of `BPF_STMT` or `BPF_JUMP`, also as functions or macros of Rust and Go; if so,
-/// whether of the latter.
-fn macro_call(tokens: &[Token<'_>]) -> Option<bool> {
-    let (name, rest) = tokens.split_first()?;
-    let is_call = match rest {
-        [open, ..] if open.is('(') => true,
-        [mark, open, ..] => mark.is('!') && open.is('('),
-        _ => false,
-    };
-    let is_named = |names: [&str; 2]| names.iter().any(|known| name.is_word(known));
-    match (is_call, is_named(["BPF_STMT", "bpfStmt"]), is_named(["BPF_JUMP", "bpfJump"])) {
-        (true, true, _) => Some(false),
-        (true, _, true) => Some(true),
-        _ => None,
-    }
-}
-
-/// The last mark of this kind: that of an index or a cast is near, and what is far away is not looked for.
-fn last_of(tokens: &[Token<'_>], mark: char) -> Option<usize> {
-    const DISTANCE: usize = 256;
-    let from = tokens.len().saturating_sub(DISTANCE);
-    let near = tokens.get(from..).unwrap_or_default();
-    near.iter().rposition(|token| token.is(mark)).map(|at| from + at)
-}
-
-fn field_index(name: &str) -> Option<usize> {
-    // `Op` is the code in `bpf.RawInstruction` of Go.
-    let name = if name == "Op" { "code" } else { name };
-    FIELDS.iter().position(|field| field.eq_ignore_ascii_case(name))
 }

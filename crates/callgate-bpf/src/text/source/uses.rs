@@ -7,7 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::changed::{is_assignment, other_structs};
-use super::declaration::{PROGRAMS, declaration_before, is_type, programs};
+use super::declaration::{PROGRAMS, declaration_before, programs};
+use super::functions::{
+    global_words, is_constant_pointer, parameter, parameter_name, union_words, words,
+};
 use super::language::is_statement;
 use super::operand::{Operand, Use, Value};
 use super::pairs::{MAX_DEPTH, Pairs, is_size};
@@ -83,49 +86,6 @@ pub(super) fn changing_use<'a>(
         has_programs: false,
     };
     uses.find(origin).err()
-}
-
-/// The places of words before a parenthesis, and the words elsewhere.
-fn words<'a>(pairs: &Pairs<'_, 'a>) -> (BTreeMap<&'a str, Vec<usize>>, BTreeSet<&'a str>) {
-    let (mut calls, mut values) = (BTreeMap::<_, Vec<usize>>::new(), BTreeSet::new());
-    for (at, token) in pairs.tokens().iter().enumerate() {
-        if token.kind != TokenKind::Word {
-            continue;
-        }
-        match pairs.get(at + 1).is_some_and(|open| open.is('(')) {
-            true => calls.entry(token.text).or_default().push(at),
-            false => {
-                values.insert(token.text);
-            }
-        }
-    }
-    (calls, values)
-}
-
-/// The words in the definitions of unions, whose members are at the same place.
-fn union_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
-    let mut found = BTreeSet::new();
-    let mut end = 0;
-    for (at, token) in pairs.tokens().iter().enumerate() {
-        if token.text == "union" {
-            let open = pairs.skip(at, 16, |token| token.is(';'));
-            let inside = (at..open).rev().find_map(|at| pairs.partner(at).filter(|to| *to < at));
-            let close = inside.and_then(|open| pairs.partner(open));
-            end = end.max(close.unwrap_or(at));
-        } else if at < end && token.kind == TokenKind::Word {
-            found.insert(token.text);
-        }
-    }
-    found
-}
-
-/// The words outside of all pairs.
-fn global_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
-    let tokens = pairs.tokens().iter().enumerate();
-    let is_global = |(at, token): &(usize, &Token<'_>)| {
-        token.kind == TokenKind::Word && pairs.enclosing(*at).is_none()
-    };
-    tokens.filter(is_global).map(|(_, token)| token.text).collect()
 }
 
 struct Uses<'p, 't, 'a> {
@@ -639,10 +599,10 @@ impl<'a> Uses<'_, '_, 'a> {
             if close > at && here < at {
                 continue;
             }
-            let parameter = self.parameter(here + 2, close, nth);
+            let place = parameter(self.pairs, (here + 2, close), nth);
             let next = self.pairs.get(close + 1);
             if next.is_some_and(|next| next.is('{')) {
-                let name = parameter.and_then(|(from, to)| self.parameter_name(from, to));
+                let name = place.and_then(|place| parameter_name(self.pairs, place));
                 let Some(name) = name else { return refused(self) };
                 is_defined = true;
                 self.add(name, kind, Some(close + 1), at)?;
@@ -654,7 +614,7 @@ impl<'a> Uses<'_, '_, 'a> {
                         return refused(self);
                     }
                 }
-                let tokens = parameter.map(|(from, to)| self.pairs.slice(from, to));
+                let tokens = place.map(|(from, to)| self.pairs.slice(from, to));
                 is_constant |= kind != Kind::Program && tokens.is_some_and(is_constant_pointer);
             }
         }
@@ -666,38 +626,6 @@ impl<'a> Uses<'_, '_, 'a> {
             self.followed.insert((function, nth, kind));
         }
         Ok(())
-    }
-
-    /// The name of a parameter: the word after the last `*`, or else the last one before `[` or an attribute.
-    fn parameter_name(&self, from: usize, to: usize) -> Option<&'a str> {
-        let end = self.pairs.skip(from, to - from, |token| token.text.starts_with("__attribute"));
-        let tokens = self.pairs.slice(from, end.min(to));
-        let end = tokens.iter().position(|token| token.is('[')).unwrap_or(tokens.len());
-        let tokens = tokens.get(..end)?;
-        if tokens.iter().any(|token| token.is('(')) {
-            return None;
-        }
-        let star = tokens.iter().rposition(|token| token.is('*'));
-        let mut words = tokens.get(star.map_or(0, |star| star + 1)..)?.iter().filter(|token| {
-            token.kind == TokenKind::Word
-                && !matches!(token.text.trim_matches('_'), "const" | "restrict" | "volatile")
-        });
-        let name = if star.is_some() { words.next() } else { words.next_back() };
-        name.map(|name| name.text)
-    }
-
-    /// The argument or parameter with an index between two places.
-    fn parameter(&self, from: usize, to: usize, nth: usize) -> Option<(usize, usize)> {
-        let mut start = from;
-        for _ in 0..nth {
-            let comma = self.pairs.skip(start, to - start, |token| token.is(','));
-            if comma >= to {
-                return None;
-            }
-            start = comma + 1;
-        }
-        let end = self.pairs.skip(start, to - start, |token| token.is(','));
-        (start < to).then_some((start, end.min(to)))
     }
 
     /// Why the array may not be the filter.
@@ -721,12 +649,4 @@ impl<'a> Uses<'_, '_, 'a> {
         Diagnostic::error(position, message)
             .help("paste only the array as it is after this, or read the running process (pid:N)")
     }
-}
-
-/// Whether a parameter is a pointer to constant instructions: `const struct sock_filter *p`, not `struct sock_filter *const p`.
-fn is_constant_pointer(parameter: &[Token<'_>]) -> bool {
-    let star = parameter.iter().position(|token| token.is('*') || token.is('['));
-    let before = parameter.get(..star.unwrap_or(0)).unwrap_or_default();
-    before.iter().any(|token| token.text == "const")
-        && before.iter().any(|token| matches!(token.text, "struct" | "void") || is_type(token))
 }

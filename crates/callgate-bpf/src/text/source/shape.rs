@@ -1,0 +1,57 @@
+//! What tokens begin: an instruction, another structure, or a call of the kernel's macros.
+
+use super::changed::FIELDS;
+use crate::lexer::{Token, TokenKind};
+
+/// Whether an open brace begins an instruction.
+pub(super) fn starts_row(tokens: &[Token<'_>]) -> bool {
+    let is_number = |token: &Token<'_>| matches!(token.kind, TokenKind::Number(_));
+    match tokens {
+        [first, ..] if is_number(first) || first.is('(') => true,
+        [dot, name, ..] if dot.is('.') => field_index(name.text).is_some(),
+        [name, colon, ..] if colon.is(':') => field_index(name.text).is_some(),
+        [name, comma, next, ..] if comma.is(',') && is_number(next) => name.kind == TokenKind::Word,
+        [name, ..] => name.text.starts_with("BPF_") && macro_call(tokens).is_none(),
+        [] => false,
+    }
+}
+
+/// Whether an open brace begins a structure with other fields, such as `struct sock_fprog`.
+pub(super) fn starts_other_struct(tokens: &[Token<'_>]) -> bool {
+    match tokens {
+        [dot, name, ..] if dot.is('.') => !name.is('.'),
+        [name, colon, after, ..] => name.kind == TokenKind::Word && colon.is(':') && !after.is(':'),
+        _ => false,
+    }
+}
+
+/// Whether the next tokens are a call of `BPF_STMT` or `BPF_JUMP`, also as functions or macros of Rust and Go; if so,
+/// whether of the latter.
+pub(super) fn macro_call(tokens: &[Token<'_>]) -> Option<bool> {
+    let (name, rest) = tokens.split_first()?;
+    let is_call = match rest {
+        [open, ..] if open.is('(') => true,
+        [mark, open, ..] => mark.is('!') && open.is('('),
+        _ => false,
+    };
+    let is_named = |names: [&str; 2]| names.iter().any(|known| name.is_word(known));
+    match (is_call, is_named(["BPF_STMT", "bpfStmt"]), is_named(["BPF_JUMP", "bpfJump"])) {
+        (true, true, _) => Some(false),
+        (true, _, true) => Some(true),
+        _ => None,
+    }
+}
+
+/// The last mark of this kind: that of an index or a cast is near, and what is far away is not looked for.
+pub(super) fn last_of(tokens: &[Token<'_>], mark: char) -> Option<usize> {
+    const DISTANCE: usize = 256;
+    let from = tokens.len().saturating_sub(DISTANCE);
+    let near = tokens.get(from..).unwrap_or_default();
+    near.iter().rposition(|token| token.is(mark)).map(|at| from + at)
+}
+
+pub(super) fn field_index(name: &str) -> Option<usize> {
+    // `Op` is the code in `bpf.RawInstruction` of Go.
+    let name = if name == "Op" { "code" } else { name };
+    FIELDS.iter().position(|field| field.eq_ignore_ascii_case(name))
+}
