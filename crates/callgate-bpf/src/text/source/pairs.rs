@@ -111,7 +111,7 @@ impl<'t, 'a> Pairs<'t, 'a> {
         open.filter(|open| self.get(*open).is_some_and(|token| token.is('{')))
     }
 
-    /// The first place from here on, outside pairs, where something ends; at most so many tokens further.
+    /// The first token from `from` on that satisfies `ends` and is not inside a pair; `most` tokens are searched.
     pub(super) fn skip(&self, from: usize, most: usize, ends: fn(&Token<'_>) -> bool) -> usize {
         let mut at = from;
         while let Some(token) = self.get(at).filter(|_| at - from < most) {
@@ -124,7 +124,7 @@ impl<'t, 'a> Pairs<'t, 'a> {
         at
     }
 
-    /// The place after the last one before here, outside pairs, where something ends; at most so many tokens back.
+    /// The token after the last one before `from` that satisfies `ends` and is not inside a pair; `most` tokens are searched.
     pub(super) fn skip_back(
         &self,
         from: usize,

@@ -17,7 +17,7 @@ pub(super) fn array_name<'a>(declaration: &[Token<'a>]) -> Option<&'a str> {
     Some(name.text)
 }
 
-/// An error where a text in C uses another part of its array than the whole one, which has so many elements. `value` is that of an
+/// An error where a text in C installs only a part of its array, which has `elements` elements. `value` is that of an
 /// expression, if it is known.
 pub(super) fn other_part(
     tokens: &[Token<'_>],

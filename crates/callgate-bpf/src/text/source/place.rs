@@ -130,7 +130,7 @@ impl<'a> Place<'_, 'a> {
     }
 }
 
-/// The place of the next instruction, after so many, if it is of the same kind as those of the others.
+/// The target of the next assigned instruction, after `rows` others, which must have targets of the same form.
 pub(super) fn next_place<'t, 'a>(
     others: &[Place<'t, 'a>],
     place: Option<Place<'t, 'a>>,
