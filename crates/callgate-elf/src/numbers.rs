@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::code::{Convention, ReferenceKind, Reg, Scan};
+use crate::code::{Convention, Reference, ReferenceKind, Reg, Scan};
 use crate::image::{Image, SymbolKind, Target};
 use crate::reach::{Call, FunctionId, Reach, Units};
 use crate::values::{Atom, Budget, FunctionValues, Pointer, Returns, State, Value};
@@ -232,12 +232,13 @@ impl<'a> Search<'a> {
         let Some(function) = scan.functions.get(id.function as usize) else { return };
         let place = Place { function: id, at: function.start };
         let users = scan.users_of(image, address).into_iter();
-        let users: Vec<(FunctionId, bool)> = users
+        let users: Vec<(FunctionId, Vec<Reference>)> = users
             .map(|(function, takes)| {
                 (FunctionId { image: id.image, function: function as u32 }, takes)
             })
             .filter(|(user, _)| self.reach.is_reachable(*user))
             .collect();
+        let is_taken = users.iter().any(|(user, takes)| !self.stays(*user, takes));
         // Through its address, anything may store into the word, and something may be in it from the start.
         let word = address..address.saturating_add(8);
         let is_exported = image.exports.all.iter().any(|symbol| {
@@ -259,7 +260,7 @@ impl<'a> Search<'a> {
         });
         if is_exported
             || is_pointed
-            || users.iter().any(|(_, takes)| *takes)
+            || is_taken
             || !image.relocations_in(word.start, word.end).is_empty()
             || image.layout.u64(address).is_some_and(|word| word != 0)
         {
@@ -282,6 +283,20 @@ impl<'a> Search<'a> {
                 self.numbers.unknown.insert((place, Unknown::Value));
             }
         }
+    }
+
+    /// Whether a function only loads and stores through these addresses: compilers reach several variables through the
+    /// address of one.
+    fn stays(&mut self, user: FunctionId, takes: &[Reference]) -> bool {
+        let mut pointer = Pointer {
+            atoms: takes.iter().map(|taken| Atom::Const(taken.target)).collect(),
+            at: takes.iter().map(|taken| taken.at).collect(),
+        };
+        pointer.at.sort_unstable();
+        takes.is_empty()
+            || self
+                .state(user, |values| values.uses_of(&pointer))
+                .is_some_and(|uses| uses.calls.is_empty() && uses.passed.is_empty())
     }
 
     /// Computes something from the values of a function.

@@ -265,6 +265,16 @@ fn a_shared_structure_may_change(gcc: Compiler) -> TestResult {
         let analysis = analyze(gcc, &code, &["-O2"])?;
         assert_eq!(!analysis.unresolved.is_empty(), unknown, "{code} {analysis:?}");
     }
+    // Any element may be the one that is read.
+    let code = format!(
+        "{START} struct command {{ long a; int nr; }}; static struct command *volatile shared[2];
+         NOINLINE void handler(void) {{ call(shared[1]->nr, 1); }}
+         void start(void) {{ struct command c = {{sink, 701}}; shared[sink & 1] = &c; handler(); }}"
+    );
+    for options in ["-O2", "-O0"] {
+        let analysis = analyze(gcc, &code, &[options])?;
+        assert!(!analysis.unresolved.is_empty(), "{options} {analysis:?}");
+    }
     Ok(())
 }
 

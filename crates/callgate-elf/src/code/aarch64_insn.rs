@@ -51,6 +51,7 @@ pub(super) fn written(form: &Form, word: u32) -> u32 {
 fn other_writes(word: u32) -> u32 {
     let to = 1 << bits(word, 0, 5);
     match bits(word, 25, 4) {
+        _ if only_compares(word) => 0,
         // Scalar floating point to integer; UMOV and SMOV.
         0b0111 | 0b1111 => {
             let converts = word & 0x5f20_fc00 == 0x1e20_0000;
@@ -67,6 +68,38 @@ fn other_writes(word: u32) -> u32 {
         }
         _ => to,
     }
+}
+
+/// Whether an instruction only sets flags: CMP, CMN and TST, which are additions, subtractions and AND into the zero register,
+/// CCMP and CCMN.
+fn only_compares(word: u32) -> bool {
+    let sets_flags = word & 0x3f00_0000 == 0x3100_0000
+        || word & 0x7f80_0000 == 0x7200_0000
+        || word & 0x3f00_0000 == 0x2b00_0000
+        || word & 0x7f00_0000 == 0x6a00_0000;
+    let is_conditional = word & 0x3fe0_0410 == 0x3a40_0000;
+    is_conditional || sets_flags && bits(word, 0, 5) == u32::from(SP)
+}
+
+/// The registers that other instructions may read, but for the base of loads and stores.
+fn other_reads(word: u32) -> u32 {
+    // Flags are no address.
+    if only_compares(word) {
+        return 0;
+    }
+    let fields: &[u32] = match (bits(word, 25, 4), bits(word, 23, 3)) {
+        // Constants are no registers: moves of bit fields keep a part of the result, EXTR has two operands.
+        (0b1000 | 0b1001, 6) => &[0, 5],
+        (0b1000 | 0b1001, 7) => &[5, 16],
+        (0b1000 | 0b1001, _) => &[5],
+        (0b0100 | 0b0110 | 0b1100 | 0b1110, _) => &[0, 10, 16],
+        _ => &[0, 5, 10, 16],
+    };
+    // Register 31 is the zero register, but for the first operand of an addition of a constant or an extended register.
+    let may_be_stack = word & 0x1f00_0000 == 0x1100_0000 || word & 0x1fe0_0000 == 0x0b20_0000;
+    let reads = fields.iter().fold(0, |reads, low| reads | 1 << bits(word, *low, 5));
+    let stack = u32::from(may_be_stack && bits(word, 5, 5) == u32::from(SP)) << SP;
+    reads & !(1 << SP) | stack
 }
 
 /// An instruction for the computation of values.
@@ -171,14 +204,7 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
         }
         Form::Other => {
             let memory = matches!(bits(word, 25, 4), 0b0100 | 0b0110 | 0b1100 | 0b1110);
-            // All fields that may be registers; the base of loads and stores is one of an address. Register 31 is the zero
-            // register, but for the first operand of an addition of an extended register.
-            let fields = if memory { &[0, 10, 16][..] } else { &[0, 5, 10, 16] };
-            insn.reads = fields.iter().fold(0, |reads, low| reads | 1 << bits(word, *low, 5));
-            insn.reads &= !(1 << SP);
-            if word & 0x1fe0_0000 == 0x0b20_0000 && bits(word, 5, 5) == u32::from(SP) {
-                insn.reads |= 1 << SP;
-            }
+            insn.reads = other_reads(word);
             let written = other_writes(word);
             for register in (0..SP).filter(|register| written >> register & 1 != 0) {
                 insn.push(Effect::Forget(register));

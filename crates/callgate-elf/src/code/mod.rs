@@ -25,5 +25,5 @@ pub(crate) use insn::{
     Reg, Source, Through,
 };
 pub(crate) use plt::slot_of;
-pub(crate) use reference::ReferenceKind;
+pub(crate) use reference::{Reference, ReferenceKind};
 pub(crate) use scan::Scan;

@@ -41,27 +41,29 @@ impl Scan {
         self.references.get(first..last).unwrap_or_default()
     }
 
-    /// The functions whose code reads or writes the word at an address, and whether they take the address of the object
+    /// The functions whose code reads or writes the word at an address, and where they take an address in the object
     /// that it belongs to.
-    pub(crate) fn users_of(&self, image: &Image, address: u64) -> Vec<(usize, bool)> {
+    pub(crate) fn users_of(&self, image: &Image, address: u64) -> Vec<(usize, Vec<Reference>)> {
         let mut users = Vec::new();
         let (start, end) = self.object(image, address);
         let object = start..end.max(address.saturating_add(8));
         for (number, function) in self.functions.iter().enumerate() {
             let size = function.end.saturating_sub(function.start);
             let Some(bytes) = image.layout.bytes(function.start, size) else { continue };
-            let (mut uses, mut takes) = (false, false);
+            let (mut uses, mut takes) = (false, Vec::new());
             let add = |reference: Reference| {
                 let until = reference.target.saturating_add(reference.size.max(1).into());
                 let overlaps = reference.target < address.saturating_add(8) && address < until;
-                takes |= object.contains(&reference.target) && reference.kind == Kind::Address;
-                uses |= takes || overlaps && reference.kind == Kind::Memory;
+                uses |= overlaps && reference.kind == Kind::Memory;
+                if object.contains(&reference.target) && reference.kind == Kind::Address {
+                    takes.push(reference);
+                }
             };
             match image.machine {
                 Machine::X86_64 => x86_64::scan(image, function.start, bytes, None, add),
                 Machine::Aarch64 => aarch64::scan(image, function.start, bytes, None, add),
             };
-            if uses {
+            if uses || !takes.is_empty() {
                 users.push((number, takes));
             }
         }

@@ -20,6 +20,18 @@ pub(crate) struct Pointer {
     pub(crate) at: Vec<u64>,
 }
 
+impl Pointer {
+    /// Whether a value may be the address.
+    fn is_one_of(&self, value: &Value) -> bool {
+        value.atoms().unwrap_or_default().iter().any(|atom| self.atoms.contains(atom))
+    }
+
+    /// Whether a value is always the address.
+    fn is_all_of(&self, value: &Value) -> bool {
+        value.atoms().is_some_and(|atoms| atoms.iter().all(|atom| self.atoms.contains(atom)))
+    }
+}
+
 /// What a function does with an address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PointerUses {
@@ -211,9 +223,7 @@ impl Follow<'_> {
 
     /// One step; whether its result is the address.
     fn effect(&self, effect: &Effect, state: &State, own: &mut Holders) -> Result<bool, Leak> {
-        let is_pointer = |value: &Value| {
-            value.atoms().unwrap_or_default().iter().any(|atom| self.pointer.atoms.contains(atom))
-        };
+        let is_pointer = |value: &Value| self.pointer.is_one_of(value);
         let holds = |source: &Source, own: &Holders| match source {
             Source::Reg(register) => own.has(*register),
             Source::Part(part) => own.has(part.register),
@@ -232,11 +242,16 @@ impl Follow<'_> {
                 Ok(holds)
             }
             Effect::Binary { op, to, left, right, .. } => {
-                if holds(left, own) || holds(right, own) {
+                let result = Value::binary(*op, &state.source(*left), &state.source(*right));
+                // The offset in the first page of a file is also the address.
+                let is_offset = |source: &Source| {
+                    matches!(source, Source::Const(_)) && self.pointer.is_all_of(&result)
+                };
+                let leaks = |source| holds(source, own) && !is_offset(source);
+                if leaks(left) || leaks(right) {
                     return Err(Leak);
                 }
-                let holds =
-                    is_pointer(&Value::binary(*op, &state.source(*left), &state.source(*right)));
+                let holds = is_pointer(&result);
                 own.set(*to, holds);
                 Ok(holds)
             }
@@ -251,6 +266,13 @@ impl Follow<'_> {
                 Ok(holds)
             }
             Effect::Store { place, from, .. } => {
+                // What is stored behind the address is found by [`FunctionValues::stores_to`] if the values say where.
+                let bases = [place.base, place.index];
+                if bases.into_iter().flatten().any(|base| own.has(base))
+                    && !state.is_constant(*place)
+                {
+                    return Err(Leak);
+                }
                 let holds = from.as_ref().is_some_and(|from| holds(from, own));
                 match (state.frame_slot(*place), holds) {
                     (Some(slot), true) if !state.has_escaped(slot) => {

@@ -165,6 +165,13 @@ impl State {
         self.escaped.is_some_and(|escaped| escaped <= slot)
     }
 
+    /// Whether a place has one of a few constant addresses.
+    pub(crate) fn is_constant(&self, place: Place) -> bool {
+        let base = place.base.map_or(Value::constant(0), |base| self.register(base));
+        let is_constant = |atoms: &[Atom]| atoms.iter().all(|atom| matches!(atom, Atom::Const(_)));
+        place.is_known && base.atoms().is_some_and(is_constant)
+    }
+
     /// The addresses that a place may have, if they are constants.
     pub(crate) fn addresses(&self, place: Place) -> Vec<u64> {
         let base = place.base.map_or(Value::constant(0), |base| self.register(base));
