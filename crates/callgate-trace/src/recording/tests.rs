@@ -114,6 +114,8 @@ fn merged(parts: &[&Recording]) -> Recording {
 }
 
 proptest! {
+    #![proptest_config(callgate_testing::random::cases(80))]
+
     #[test]
     fn merging_does_not_depend_on_order_or_grouping(
         a in recording(), b in recording(), c in recording(),

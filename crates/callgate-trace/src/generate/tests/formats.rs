@@ -235,6 +235,8 @@ fn syscalls_that_a_version_of_systemd_does_not_know_are_omitted() {
 }
 
 proptest! {
+    #![proptest_config(callgate_testing::random::cases(80))]
+
     #[test]
     fn every_format_allows_recorded_syscalls_and_has_the_meaning_of_its_policy(
         (arches, observed) in arches().prop_flat_map(|arches| (Just(arches.clone()), observed(arches))),
@@ -333,6 +335,8 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(callgate_testing::random::cases(80))]
+
     /// Merging recordings before, in any grouping, and through a file, does not change the profile.
     #[test]
     fn merged_recordings_make_the_same_profile(

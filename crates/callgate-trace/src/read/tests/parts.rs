@@ -68,6 +68,8 @@ fn read_pieces(pieces: &[&[u8]]) -> Result<ReadRecording, Diagnostics> {
 }
 
 proptest! {
+    #![proptest_config(callgate_testing::random::cases(80))]
+
     #[test]
     fn texts_may_be_split_anywhere_and_parsed_by_anyone(text in text(), parsed: u32) {
         let whole = read_pieces(&[&text]);
