@@ -63,7 +63,7 @@ fn main() -> ExitCode {
             trials.push(callgate_testing::test(name, move || test(method)));
         }
     }
-    callgate_testing::run(trials)
+    callgate_testing::run_waiting(trials)
 }
 
 fn try_record(method: RecordMethod, words: &[&str]) -> Result<Recorded, RecordError> {

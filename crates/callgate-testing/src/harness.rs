@@ -52,6 +52,13 @@ pub fn run(tests: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }
 
+/// As [`run`], for tests that mostly wait for other processes: four at a time, unless the arguments say otherwise.
+pub fn run_waiting(tests: Vec<Trial>) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(4));
+    libtest_mimic::run(&arguments, tests).exit_code()
+}
+
 /// Defines the `main` of a test binary with one test per function.
 #[macro_export]
 macro_rules! tests {
