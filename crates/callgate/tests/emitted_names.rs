@@ -18,6 +18,9 @@ const WORDS: &str = "
     thread_local true typedef typeof typeof_unqual union unsigned void volatile while _Alignas _Bool _Generic
     abstract as async await become box crate dyn final fn gen impl in let loop macro match mod move mut override priv pub
     ref self Self super trait try type unsafe unsized use virtual where yield _ __ _1
+    and and_eq bitand bitor catch char16_t char8_t class co_await compl concept const_cast consteval decltype delete
+    dynamic_cast explicit export friend mutable namespace noexcept not not_eq operator or or_eq private protected public
+    reinterpret_cast requires static_cast template this throw typeid typename using wchar_t xor xor_eq
     chan defer fallthrough func go import interface map package range select var
     uint8_t uint16_t uint32_t uint64_t size_t pid_t u8 u16 u32 u64 usize str Vec Option Result Some None Ok Err
     uint8 uint16 uint32 uint64 uintptr error string rune any len cap nil new append init main
@@ -44,7 +47,14 @@ fn words() -> BTreeSet<String> {
 }
 
 fn program() -> Program {
-    Filter::builder(Arch::X86_64).allow(["read"]).unwrap().build().unwrap().compile().unwrap()
+    Filter::builder(Arch::X86_64)
+        .allow(["read"])
+        .unwrap()
+        .build()
+        .unwrap()
+        .compile()
+        .unwrap()
+        .into()
 }
 
 /// A program with a variable of 64 bits and one of 32 bits.
@@ -52,7 +62,7 @@ fn template(first: &str) -> Template {
     let builder = Filter::builder(Arch::X86_64);
     let builder = builder.allow_if("read", arg("fd").u64().eq(var(first))).unwrap();
     let builder = builder.allow_if("write", arg("fd").eq(var("z_last"))).unwrap();
-    builder.build().unwrap().compile_template().unwrap()
+    builder.build().unwrap().compile_template().unwrap().into_program()
 }
 
 /// The source code for a word; `None` if it is refused.
@@ -151,9 +161,13 @@ fn checked(language: Language, directory: &Directory, sources: &[String]) -> Com
     match language {
         Language::C => {
             directory.write("all.c", &sources.concat());
-            command = Command::new("cc");
-            command.args(["-std=gnu11", "-Wall", "-Wno-main", "-Wno-unused", "-Werror"]);
-            command.args(["-D_GNU_SOURCE", "-fsyntax-only", "all.c"]);
+            // Programs in C++ may include the header.
+            let c =
+                "-std=gnu11 -Wall -Wno-main -Wno-unused -Werror -D_GNU_SOURCE -fsyntax-only all.c";
+            let cpp = "-std=gnu++20 -w -fsyntax-only -x c++ all.c";
+            let check = format!("cc {c} && if command -v c++ >/dev/null; then c++ {cpp}; fi");
+            command = Command::new("sh");
+            command.args(["-c", &check]);
         }
         Language::Rust => {
             let mut text = LIBC.to_owned();

@@ -347,7 +347,10 @@ fn explain_missing(failure: Failure, place: &Place) -> Failure {
             if name.parse::<u32>().is_ok() {
                 return failure.help(format!("a process is a source as pid:{name}"));
             }
-            match nearest(name, beside(path).iter().map(String::as_str).chain([BUILT_IN])) {
+            let beside = beside(path);
+            // A link that leads nowhere is in the directory, too.
+            let others = beside.iter().map(String::as_str).filter(|other| *other != name);
+            match nearest(name, others.chain([BUILT_IN])) {
                 Some(near) => failure.help(format!("did you mean \"{}\"?", printable(near))),
                 None => failure,
             }

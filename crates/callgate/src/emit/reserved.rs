@@ -48,14 +48,19 @@ fn is_of_implementation(name: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()))
 }
 
-/// C11 and C23; what the functions call, and macros of gcc in lower case.
+/// C11 and C23; C++23, whose programs may include the header; what the functions call, and macros of gcc in lower case.
 #[rustfmt::skip]
 const C: &[&str] = &[
     "asm", "auto", "bool", "break", "case", "char", "const", "constexpr", "continue", "default", "do", "double",
     "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "nullptr", "register",
     "restrict", "return", "short", "signed", "sizeof", "static", "static_assert", "struct", "switch", "thread_local",
     "true", "typedef", "typeof", "typeof_unqual", "union", "unsigned", "void", "volatile", "while", "alignas",
-    "alignof", "errno", "linux", "unix", "main", "memcpy", "prctl", "syscall",
+    "alignof", "and", "and_eq", "bitand", "bitor", "catch", "char16_t", "char32_t", "char8_t", "class", "co_await",
+    "co_return", "co_yield", "compl", "concept", "const_cast", "consteval", "constinit", "decltype", "delete",
+    "dynamic_cast", "explicit", "export", "friend", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+    "operator", "or", "or_eq", "private", "protected", "public", "reinterpret_cast", "requires", "static_cast",
+    "template", "this", "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq",
+    "errno", "linux", "unix", "main", "memcpy", "prctl", "syscall",
     "uint32_t", "uint64_t",
 ];
 
