@@ -67,7 +67,7 @@ fn execution(criterion: &mut Criterion) {
     let mut programs = programs();
     for (name, policy) in profiles(THREE).into_iter().take(1) {
         if let Ok(compiled) = compile(&policy, &Options::default()) {
-            programs.push((name, compiled.program));
+            programs.push((name, compiled.program.into_program()));
         }
     }
     let mut group = criterion.benchmark_group("symbolic execution");

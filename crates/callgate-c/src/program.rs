@@ -2,8 +2,9 @@
 
 use std::ffi::{CString, c_char};
 
+use callgate::Proved;
 use callgate::bpf::template::Template;
-use callgate::bpf::{FilterFlags, Program, RawInsn};
+use callgate::bpf::{FilterFlags, RawInsn};
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_requests::programs::Made;
 use callgate_requests::source::Messages;
@@ -23,13 +24,13 @@ pub struct SockFilter {
 /// `callgate_program`.
 #[derive(Debug)]
 pub struct CProgram {
-    made: Made<Program>,
+    made: Made<Proved>,
     pub(crate) instructions: Vec<SockFilter>,
     pub(crate) warnings: List,
 }
 
 impl CProgram {
-    pub(crate) fn new(made: Made<Program>, warnings: Messages) -> CProgram {
+    pub(crate) fn new(made: Made<Proved>, warnings: Messages) -> CProgram {
         let instruction = |RawInsn { code, jt, jf, k }| SockFilter { code, jt, jf, k };
         let raw = made.program.to_raw().into_iter();
         CProgram {
@@ -86,14 +87,14 @@ pub struct CVariable {
 /// `callgate_template`.
 #[derive(Debug)]
 pub struct CTemplate {
-    made: Made<Template>,
+    made: Made<Proved<Template>>,
     pub(crate) variables: Vec<CVariable>,
     _names: Vec<CString>,
     pub(crate) warnings: List,
 }
 
 impl CTemplate {
-    pub(crate) fn new(made: Made<Template>, warnings: Messages) -> CTemplate {
+    pub(crate) fn new(made: Made<Proved<Template>>, warnings: Messages) -> CTemplate {
         let variables = made.program.variables();
         let names: Vec<CString> =
             variables.iter().map(|variable| c_text(variable.name())).collect();

@@ -12,7 +12,7 @@
 //! MTBDD; dispatch, trees and layout are the same, but short filters have a plan of their own.
 //!
 //! The result is not trusted: [`Meaning::prove`](callgate_proof::Meaning::prove) executes it symbolically and
-//! compares, or [`Cases::prove`](callgate_proof::Cases::prove) follows its paths.
+//! compares, or [`Cases::proves`](callgate_proof::Cases::proves) follows its paths.
 //!
 //! # Weights, and the prior
 //!

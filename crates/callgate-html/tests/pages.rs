@@ -38,7 +38,7 @@ fn made(policy: &Policy) -> Made {
     let counts = [("read".to_owned(), 5.0), ("socket".to_owned(), 2.0), ("ioctl".to_owned(), 1.0)];
     let weighted = Weights::counts(counts).unwrap().resolve(&store, root, &arches);
     let execution = Execution::new(&store, root, &program, &weighted, policy.endian());
-    Made { store, root, explanation, program, execution, arches }
+    Made { store, root, explanation, program: program.into(), execution, arches }
 }
 
 /// A page with all sections.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use callgate::bpf::Program;
-use callgate::needs_listener;
+use callgate::{Proved, needs_listener};
 use libc::sock_filter;
 
 use crate::budget::MAX_INSNS_PER_THREAD;
@@ -24,7 +24,15 @@ const NOTIFIES: &str = "this filter notifies a listener (USER_NOTIF), and withou
 /// # Errors
 /// If the program notifies a listener (USER_NOTIF), because this function keeps none; then nothing was changed. If the kernel
 /// refuses; then no filter was installed, but `no_new_privs` may be set.
-pub fn install(program: &Program, flags: FilterFlags) -> Result<(), InstallError> {
+pub fn install(program: &Proved, flags: FilterFlags) -> Result<(), InstallError> {
+    install_unproved(program, flags)
+}
+
+/// As [`install`], for a program of which nothing is proved: it does what it does.
+///
+/// # Errors
+/// As [`install`].
+pub fn install_unproved(program: &Program, flags: FilterFlags) -> Result<(), InstallError> {
     let error = |kind| Err(InstallError { kind });
     if flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
         return error(InstallErrorKind::NeedsListener);
@@ -69,21 +77,23 @@ pub fn install(program: &Program, flags: FilterFlags) -> Result<(), InstallError
     }
 }
 
-/// Installs several filters for the calling thread, the first one first, like [`install`] without flags. Allocates
+/// Installs several filters for the calling thread, the first one first, like [`install_unproved`] without flags. Allocates
 /// memory before the first and makes as few syscalls as possible afterwards, because each filter may deny the
 /// syscall that installs the next one.
 ///
 /// # Errors
 /// The index of the first filter that the kernel refuses, or that notifies a listener (EINVAL), and the reason. The filters before it stay installed.
-pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
+pub fn install_unproved_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
     install_all(programs, FilterFlags::NONE)
 }
 
 /// The same for all threads of the process, none of which may have a filter of its own.
 ///
 /// # Errors
-/// As for [`install_stack`]; ESRCH if a thread has another filter.
-pub fn install_stack_in_all_threads(programs: &[Program]) -> Result<(), (usize, io::Error)> {
+/// As for [`install_unproved_stack`]; ESRCH if a thread has another filter.
+pub fn install_unproved_stack_in_all_threads(
+    programs: &[Program],
+) -> Result<(), (usize, io::Error)> {
     install_all(programs, FilterFlags::TSYNC)
 }
 

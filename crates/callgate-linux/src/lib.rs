@@ -18,11 +18,12 @@
 //! `unsafe` code: `sys.rs`, `shared_words.rs`, `worker.rs`, `probe/child.rs` and `dump/tracee.rs`.
 //!
 //! ```no_run
-//! use callgate::bpf::{FilterFlags, Insn, Op, Program};
-//! use callgate::Verdict;
+//! use callgate::bpf::FilterFlags;
+//! use callgate::{Arch, Filter, Verdict};
 //! use callgate_linux::{Command, install};
 //!
-//! let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
+//! let filter = Filter::builder(Arch::X86_64).default(Verdict::ALLOW).deny(["ptrace"])?;
+//! let program = filter.build()?.compile()?;
 //! let command = Command::find(&["ls".into(), "-l".into()])?;
 //! install(&program, FilterFlags::NONE)?;
 //! let error = command.exec();
@@ -52,7 +53,10 @@ pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
 pub use callgate::bpf::FilterFlags;
 pub use command::{Command, CommandError, ExecError};
 pub use dump::{Dump, DumpError, InstalledFilter, dump};
-pub use install::{InstallError, install, install_stack, install_stack_in_all_threads};
+pub use install::{
+    InstallError, install, install_unproved, install_unproved_stack,
+    install_unproved_stack_in_all_threads,
+};
 pub use probe::{Marked, ProbeAnswer, ProbeError, is_never_filtered, probe};
 pub use shared_words::SharedWords;
 pub use sys::{Disposition, error_text};

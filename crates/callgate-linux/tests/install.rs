@@ -5,7 +5,7 @@ use std::io;
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::{Verdict, Word};
-use callgate_linux::{FilterFlags, install, kernel};
+use callgate_linux::{FilterFlags, install_unproved, kernel};
 use callgate_testing::{Need, Skip, TestResult};
 
 callgate_testing::tests![
@@ -41,7 +41,8 @@ fn in_a_thread(test: impl FnOnce() + Send + 'static) {
 fn a_denied_syscall_gets_its_errno() -> TestResult {
     in_a_thread(|| {
         assert!(getppid().is_ok());
-        install(&deny_getppid(Verdict::errno(libc::EMFILE as u16)), FilterFlags::NONE).unwrap();
+        install_unproved(&deny_getppid(Verdict::errno(libc::EMFILE as u16)), FilterFlags::NONE)
+            .unwrap();
         assert_eq!(getppid().unwrap_err().raw_os_error(), Some(libc::EMFILE));
         assert!(
             std::fs::read_to_string("/proc/thread-self/status").unwrap().contains("NoNewPrivs:\t1")
@@ -59,7 +60,7 @@ fn flags_are_accepted() -> TestResult {
             return Err(Skip::new(Need::Kernel, format!("unknown flags: {flags}")));
         }
         in_a_thread(move || {
-            install(&deny_getppid(Verdict::errno(1)), flags).unwrap();
+            install_unproved(&deny_getppid(Verdict::errno(1)), flags).unwrap();
             assert_eq!(getppid().unwrap_err().raw_os_error(), Some(libc::EPERM));
         });
     }
@@ -67,19 +68,20 @@ fn flags_are_accepted() -> TestResult {
 }
 
 fn a_flag_for_listeners_is_refused_without_one() -> TestResult {
-    let error =
-        install(&deny_getppid(Verdict::ALLOW), FilterFlags::WAIT_KILLABLE_RECV).unwrap_err();
+    let error = install_unproved(&deny_getppid(Verdict::ALLOW), FilterFlags::WAIT_KILLABLE_RECV)
+        .unwrap_err();
     assert!(error.to_string().contains("needs a listener"), "{error}");
     Ok(())
 }
 
 fn a_filter_that_notifies_is_refused_without_a_listener() -> TestResult {
     let notifies = deny_getppid(Verdict::user_notif(0));
-    let error = install(&notifies, FilterFlags::NONE).unwrap_err();
+    let error = install_unproved(&notifies, FilterFlags::NONE).unwrap_err();
     assert!(error.to_string().contains("notifies a listener"), "{error}");
     assert!(error.help().contains("SECCOMP_FILTER_FLAG_NEW_LISTENER"), "{}", error.help());
     let (number, error) =
-        callgate_linux::install_stack(&[deny_getppid(Verdict::ALLOW), notifies]).unwrap_err();
+        callgate_linux::install_unproved_stack(&[deny_getppid(Verdict::ALLOW), notifies])
+            .unwrap_err();
     assert_eq!((number, error.kind()), (1, std::io::ErrorKind::InvalidInput));
     assert!(getppid().is_ok(), "nothing was installed");
     Ok(())
@@ -93,7 +95,7 @@ fn the_budget_of_a_task_is_explained() -> TestResult {
         let mut installed = 0;
         // As eBPF they are at least as long, so eight never fit.
         let error = loop {
-            match install(&program, FilterFlags::NONE) {
+            match install_unproved(&program, FilterFlags::NONE) {
                 Ok(()) => installed += 1,
                 Err(error) => break error,
             }
@@ -133,7 +135,7 @@ fn a_64_bit_process_reaches_the_32_bit_abi_with_64_bits() -> TestResult {
         Insn::new(Op::RetK, Verdict::ALLOW.0),
     ]);
     in_a_thread(|| {
-        install(&high_half_fails.unwrap(), FilterFlags::NONE).unwrap();
+        install_unproved(&high_half_fails.unwrap(), FilterFlags::NONE).unwrap();
         assert!(getpgid(0) > 0);
         assert_eq!(getpgid(1 << 32), -i64::from(libc::EMFILE));
     });

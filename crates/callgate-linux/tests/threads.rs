@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use callgate::Verdict;
 use callgate::bpf::{Insn, Op, Program};
-use callgate_linux::{FilterFlags, install};
+use callgate_linux::{FilterFlags, install_unproved};
 use callgate_testing::TestResult;
 
 /// `getppid` fails with this errno; everything else is allowed.
@@ -30,13 +30,13 @@ fn all_threads_get_the_filter_or_none_does() -> TestResult {
     let (tell, told) = mpsc::channel();
     let (stop, stopped) = mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
-        install(&deny_getppid(libc::EPERM), FilterFlags::NONE).unwrap();
+        install_unproved(&deny_getppid(libc::EPERM), FilterFlags::NONE).unwrap();
         // SAFETY: gettid takes no arguments and touches no memory.
         tell.send(unsafe { libc::gettid() }).unwrap();
         let _ = stopped.recv();
     });
     let odd = told.recv().unwrap();
-    let error = install(&deny_getppid(libc::EMFILE), FilterFlags::TSYNC).unwrap_err();
+    let error = install_unproved(&deny_getppid(libc::EMFILE), FilterFlags::TSYNC).unwrap_err();
     assert!(error.to_string().contains(&format!("thread {odd} ")), "{error}");
     assert_eq!(getppid(), None, "nothing was installed");
     drop(stop);
@@ -47,7 +47,7 @@ fn all_threads_get_the_filter_or_none_does() -> TestResult {
         let _ = gone.recv();
         getppid()
     });
-    install(&deny_getppid(libc::EMFILE), FilterFlags::TSYNC).unwrap();
+    install_unproved(&deny_getppid(libc::EMFILE), FilterFlags::TSYNC).unwrap();
     drop(go);
     assert_eq!(thread.join().unwrap(), Some(libc::EMFILE));
     Ok(())

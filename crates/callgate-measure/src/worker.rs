@@ -162,8 +162,8 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         Err(error) => return state_of(&error),
     };
     let installed = match bodies.iter().any(ReadyBody::has_threads) {
-        true => callgate_linux::install_stack_in_all_threads(subject.programs()),
-        false => callgate_linux::install_stack(subject.programs()),
+        true => callgate_linux::install_unproved_stack_in_all_threads(subject.programs()),
+        false => callgate_linux::install_unproved_stack(subject.programs()),
     };
     if let Err((number, why)) = installed {
         words[PLACE].store(number as u32, Ordering::Release);

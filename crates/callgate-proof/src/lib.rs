@@ -7,8 +7,10 @@
 //! - [`policy`] defines the meaning of rules, and evaluates them for one syscall;
 //! - [`diagram`] derives the function of a policy from its rules, and that of a program by symbolic execution of
 //!   its instructions;
-//! - [`Meaning::prove`] accepts a program if both functions are the same node. If they differ,
-//!   [`NotProved::witness`] is a syscall for which they do.
+//! - a [`Spec`] says what a program must compute: a policy or a program, a stack or a set of them;
+//! - [`Meaning`] is the function of a spec, made in this crate. [`Meaning::prove`] accepts a program if both functions are the
+//!   same node, and returns it as [`Proved`], with its spec. If they differ, [`NotProved::witness`] is a syscall for which they
+//!   do.
 //!
 //! [`Cases`] is another, quicker proof for usual policies, without MTBDD. It proves a program or says nothing about it.
 //!
@@ -24,6 +26,12 @@ mod cases;
 pub mod diagram;
 mod meaning;
 pub mod policy;
+mod proved;
+mod refusal;
+mod spec;
 
 pub use cases::{Cases, Clause, Literal, NumberInterval, SectionCases, WordTest};
-pub use meaning::{Meaning, NotProved};
+pub use meaning::{Created, Meaning};
+pub use proved::Proved;
+pub use refusal::{MeaningError, MeaningErrorKind, NotProved};
+pub use spec::{Denial, FilterSpec, SetOperation, SetStep, Spec};

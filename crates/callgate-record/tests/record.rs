@@ -149,7 +149,8 @@ fn syscalls_that_the_recorders_own_filter_denies_are_counted(method: RecordMetho
         Insn::new(Op::RetK, Verdict::ALLOW.0),
     ]);
     // Each test has a thread of its own, and only this one gets the filter.
-    callgate_linux::install(&deny_getgid.unwrap(), callgate_linux::FilterFlags::NONE).unwrap();
+    callgate_linux::install_unproved(&deny_getgid.unwrap(), callgate_linux::FilterFlags::NONE)
+        .unwrap();
     let recorded = record_by(method, &[SUBJECT])?;
     for (syscall, expected) in expected() {
         assert_eq!(count(&recorded.recording, syscall), expected, "{:?}", syscall.name());
@@ -271,7 +272,7 @@ fn deny_request(name: &str, arg: u32, number: u32, errno: i32) -> Program {
 /// A filter makes one ptrace request fail, which is used when the command stops itself.
 fn the_recording_so_far_is_kept_when_tracing_fails(method: RecordMethod) -> TestResult {
     let deny_listen = deny_request("ptrace", 0, libc::PTRACE_LISTEN, libc::EIO);
-    callgate_linux::install(&deny_listen, callgate_linux::FilterFlags::NONE).unwrap();
+    callgate_linux::install_unproved(&deny_listen, callgate_linux::FilterFlags::NONE).unwrap();
     let recorded = record_by(method, &[SUBJECT, "stop"])?;
     let failed = Note::Failed("Input/output error".to_owned());
     assert_eq!(recorded.notes, [failed, Note::Denied(None)]);
@@ -326,7 +327,7 @@ fn methods_are_tried_in_order() -> TestResult {
     // As on a kernel before 6.6.
     let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as u32;
     let old = deny_request("ioctl", 1, request, libc::EINVAL);
-    callgate_linux::install(&old, callgate_linux::FilterFlags::NONE).unwrap();
+    callgate_linux::install_unproved(&old, callgate_linux::FilterFlags::NONE).unwrap();
     assert_eq!(recorded(&RecordMethod::PTRACE).unwrap().method, RecordMethod::Stops);
     Ok(())
 }

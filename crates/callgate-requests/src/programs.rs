@@ -1,8 +1,8 @@
 //! Programs of sources, for typed interfaces.
 
+use callgate::bpf::FilterFlags;
 use callgate::bpf::template::Template;
-use callgate::bpf::{FilterFlags, Program};
-use callgate::{Arch, Endian};
+use callgate::{Arch, Endian, Proved};
 
 use crate::operations::{compiled, merged, templated};
 use crate::request::Compiling;
@@ -42,7 +42,7 @@ pub fn compile(
     source: &SourceText,
     compiling: &Compiling,
     warnings: &mut Messages,
-) -> Result<Made<Program>, Messages> {
+) -> Result<Made<Proved>, Messages> {
     let stack = read(source, warnings)?;
     let program = compiled(&stack, source, compiling, warnings)?.program;
     Ok(Made::of(&stack, program))
@@ -56,7 +56,7 @@ pub fn template(
     source: &SourceText,
     compiling: &Compiling,
     warnings: &mut Messages,
-) -> Result<Made<Template>, Messages> {
+) -> Result<Made<Proved<Template>>, Messages> {
     let (stack, compiled) = templated(source, compiling, warnings)?;
     Ok(Made::of(&stack, compiled.template))
 }
@@ -69,7 +69,7 @@ pub fn merge(
     sources: &[SourceText],
     compiling: &Compiling,
     warnings: &mut Messages,
-) -> Result<Made<Program>, Messages> {
+) -> Result<Made<Proved>, Messages> {
     let (stack, merged) = merged(sources, compiling, warnings)?;
     Ok(Made::of(&stack, merged.compiled.program))
 }

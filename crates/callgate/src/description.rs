@@ -9,6 +9,7 @@ use callgate_bpf::{Arch, FilterFlags, LongProgram, Verdict};
 use callgate_codegen::query::{Difference, differences};
 #[cfg(feature = "oci")]
 use callgate_formats::Profile;
+use callgate_proof::FilterSpec;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
 
@@ -87,6 +88,14 @@ impl<'a> Description<'a> {
         match self.form {
             Form::Policy(policy) => policy.endian(),
             Form::Program(_, endian) => endian,
+        }
+    }
+
+    /// What a program must compute to be this filter.
+    pub(crate) fn spec(&self) -> FilterSpec {
+        match self.form {
+            Form::Policy(policy) => FilterSpec::Policy(policy.clone()),
+            Form::Program(program, endian) => FilterSpec::Program(program.clone(), endian),
         }
     }
 

@@ -88,6 +88,7 @@ pub mod stack;
 pub mod why;
 
 pub use callgate_bpf::{Action, Arch, Endian, Program, SeccompData, Verdict};
+pub use callgate_proof::Proved;
 pub use compile::{Compiled, Options, Stats, compile, compile_template};
 pub use description::{Description, diff};
 pub use error::{BuildError, Error, ErrorKind, Result};

@@ -11,15 +11,15 @@ use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{Emulator, LongProgram, Program};
 use callgate_codegen::{Aim, Model, WeightedSyscall};
-use callgate_proof::Meaning;
 use callgate_proof::diagram::{Func, Store};
+use callgate_proof::{Meaning, Proved};
 
 /// The result of an optimization.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Optimized {
     /// The better program, proved equal; or the given one.
-    pub program: Program,
+    pub program: Proved,
     /// The figures of the given program.
     pub before: Figures,
     /// The figures of the resulting program.
@@ -137,6 +137,7 @@ pub fn optimize_observed(
                 expected_insns: None,
                 constant_allow: constant_allow(program, arches),
             };
+            let given = Proved::itself(given, endian);
             return Ok(unchanged(given, before, Unchanged::NoOther(error)));
         }
     };
@@ -158,12 +159,14 @@ pub fn optimize_observed(
         Aim::Size => other.len() < program.len() || other.len() == program.len() && mine < theirs,
     };
     Ok(match given {
-        Some(given) if !is_better => unchanged(given, before, Unchanged::NotBetter(after)),
+        Some(given) if !is_better => {
+            unchanged(Proved::itself(given, endian), before, Unchanged::NotBetter(after))
+        }
         _ => Optimized { program: other, before, after, outcome: Ok(stats) },
     })
 }
 
-fn unchanged(program: Program, before: Figures, why: Unchanged) -> Optimized {
+fn unchanged(program: Proved, before: Figures, why: Unchanged) -> Optimized {
     Optimized { program, before, after: before, outcome: Err(why) }
 }
 
@@ -230,7 +233,7 @@ mod tests {
         for aim in Aim::ALL {
             let options = Options { aim: *aim, ..Options::default() };
             let optimized = optimize(&long, Endian::Little, &[Arch::X86_64], &options).unwrap();
-            assert!(optimized.program.len() <= 4096 && optimized.outcome.unwrap().proved);
+            assert!(optimized.program.len() <= 4096 && optimized.outcome.is_ok());
             assert_eq!(optimized.before.insns, 6752);
             let mut store = Store::default();
             let before = store.program(&long, Endian::Little).unwrap();
@@ -259,7 +262,7 @@ mod tests {
             for model in Model::ALL {
                 let options = Options { aim: *aim, model: *model, ..Options::default() };
                 let (program, optimized) = optimized(&insns, &options);
-                assert!(optimized.outcome.as_ref().unwrap().proved);
+                assert!(optimized.outcome.is_ok());
                 assert_eq!((optimized.before.insns, optimized.after.insns), (8, 5));
                 assert_eq!(optimized.program.len(), 5);
                 assert!(optimized.after.expected_insns < optimized.before.expected_insns);

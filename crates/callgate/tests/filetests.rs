@@ -104,13 +104,12 @@ impl Case {
                 ));
             }
         }
-        Ok(program)
+        Ok(program.map(Program::from))
     }
 }
 
 fn facts(compiled: &Compiled) -> [(&'static str, String); 3] {
     let stats = &compiled.stats;
-    assert!(stats.proved);
     let mean = stats.expected_insns;
     [
         ("insns", stats.insns.to_string()),
@@ -188,7 +187,7 @@ fn compiles_to_what_is_below(path: &Path) {
         let compiled = Case::read(&other).compile();
         let other = compiled.map(|(compiled, ..)| compiled.program);
         assert!(
-            program.is_some() && program == other.ok(),
+            program.is_some() && program == other.ok().map(Program::from),
             "{} and {name} give different programs",
             path.display()
         );

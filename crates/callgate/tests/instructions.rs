@@ -21,7 +21,6 @@ fn check(endian: Endian, compile: impl Fn(&Options) -> Compiled) -> Result<bool,
     for &aim in Aim::ALL {
         let [all, basic] = [Instructions::All, Instructions::Basic]
             .map(|instructions| compile(&options(instructions, aim)));
-        prop_assert!(all.stats.proved && basic.stats.proved);
         for insn in basic.program.iter() {
             prop_assert!(Instructions::Basic.allows(insn.op), "{insn:?}");
         }

@@ -30,7 +30,7 @@ fn policy() -> Policy {
 }
 
 fn program(model: Model, weights: Weights) -> Program {
-    compile(&policy(), &Options { model, weights, ..Options::default() }).unwrap().program
+    compile(&policy(), &Options { model, weights, ..Options::default() }).unwrap().program.into()
 }
 
 /// How many instructions these syscalls execute, all together.

@@ -131,7 +131,7 @@ fn rephrased_policy(policy: &Policy, times: usize, rng: &mut Rng) -> Policy {
 fn programs(policy: &Policy) -> Vec<Program> {
     let aims = [Aim::Speed, Aim::Size];
     let options = aims.map(|aim| Options { model: Model::Uncached, aim, ..Options::default() });
-    options.iter().map(|options| compile(policy, options).unwrap().program).collect()
+    options.iter().map(|options| compile(policy, options).unwrap().program.into()).collect()
 }
 
 fn the_phrase_does_not_matter(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {

@@ -26,7 +26,7 @@ fn realistic_programs_are_executed_everywhere() {
         let arches = [if big { Arch::S390x } else { Arch::X86_64 }];
         let mut subjects = vec![Subject::new("given", given)];
         let compiled = recompile(&subjects[0].program, endian, &arches, &Default::default());
-        subjects.extend(compiled.ok().map(|one| Subject::new("compiled", one.program)));
+        subjects.extend(compiled.ok().map(|one| Subject::new("compiled", one.program.into())));
         let input = Input { policy: None, programs: &subjects, arches: &arches, endian };
         let options = Options { seed, runs: 5_000, budget: BUDGET };
         let report = fuzz::fuzz(&input, &options, &mut |_| true);

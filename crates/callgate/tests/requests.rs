@@ -30,7 +30,7 @@ fn allow(opcode: u32, when: Condition) -> RequestRule {
 }
 
 fn compiled(policy: &RequestPolicy) -> Program<IoUringRequest> {
-    compile_requests(policy, &RequestOptions::default()).unwrap()
+    compile_requests(policy, &RequestOptions::default()).unwrap().into_program()
 }
 
 /// Compares a program with its policy on these requests.
@@ -260,7 +260,8 @@ fn a_program_is_for_one_layout() {
     let as_seccomp = Program::new(insns).unwrap();
     let as_requests = Program::<IoUringRequest>::of(as_seccomp.insns().to_vec()).unwrap();
     let of_seccomp = Meaning::of_program(&as_seccomp, Endian::Little, Budget::default()).unwrap();
-    let of_requests = Meaning::of_program(&as_requests, Endian::Little, Budget::default()).unwrap();
+    let of_requests =
+        Meaning::of_request_program(&as_requests, Endian::Little, Budget::default()).unwrap();
     assert_ne!(of_seccomp.store().layout(), of_requests.store().layout());
     let data = callgate::SeccompData::default();
     assert!(of_requests.store().evaluate(of_requests.func(), &data).is_err());

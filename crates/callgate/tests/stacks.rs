@@ -6,6 +6,7 @@ use callgate::bpf::{Insn, Op, Program, is_constant_allow};
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
 use callgate::policy::Policy;
+use callgate::proof::{FilterSpec, Spec};
 use callgate::stack::{Stack, merge};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 use callgate_testing::random::{Constants, Rng, cases, policies};
@@ -70,7 +71,7 @@ fn sources() -> impl Strategy<Value = Source> {
     prop_oneof![
         3 => policy().prop_map(Source::Policy),
         1 => policy().prop_filter_map("compiles", |policy| {
-            compile(&policy, &Options::default()).ok().map(|c| Source::Compiled(c.program))
+            compile(&policy, &Options::default()).ok().map(|c| Source::Compiled(c.program.into()))
         }),
         4 => chains().prop_map(Source::Program),
     ]
@@ -82,6 +83,15 @@ impl Source {
             Source::Policy(policy) => Description::policy(policy),
             Source::Compiled(program) | Source::Program(program) => {
                 Description::program(program, Endian::Little)
+            }
+        }
+    }
+
+    fn spec(&self) -> FilterSpec {
+        match self {
+            Source::Policy(policy) => FilterSpec::Policy(policy.clone()),
+            Source::Compiled(program) | Source::Program(program) => {
+                FilterSpec::Program(program.clone().into(), Endian::Little)
             }
         }
     }
@@ -130,6 +140,7 @@ proptest! {
         let merged = merge(&stack, &arches, &options).unwrap();
         prop_assert!(merged.syscalls_compared >= sources.len());
         let program = &merged.compiled.program;
+        prop_assert_eq!(program.spec(), &Spec::Stack(sources.iter().map(Source::spec).collect()));
         let mut rng = Rng::new(seed);
         for constants in sources.iter().map(Source::constants) {
             for _ in 0..200 {
@@ -172,10 +183,10 @@ proptest! {
         let older = at_once(sources[..2].iter().map(Source::filter).collect())?;
         let mut filters = vec![Description::program(&older, Endian::Little)];
         filters.extend(sources[2..].iter().map(Source::filter));
-        prop_assert_eq!(&at_once(filters)?, &all);
+        prop_assert_eq!(&*at_once(filters)?, &*all);
         let newer = at_once(sources[1..].iter().map(Source::filter).collect())?;
         let filters = vec![sources[0].filter(), Description::program(&newer, Endian::Little)];
-        prop_assert_eq!(&at_once(filters)?, &all);
+        prop_assert_eq!(&*at_once(filters)?, &*all);
     }
 }
 

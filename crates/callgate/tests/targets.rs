@@ -9,12 +9,19 @@ use callgate::emit::{
 use callgate::{Arch, Filter, Program, Verdict, arg, var};
 
 fn program(arch: Arch) -> Program {
-    Filter::builder(arch).allow(["read"]).unwrap().build().unwrap().compile().unwrap()
+    Filter::builder(arch)
+        .allow(["read"])
+        .unwrap()
+        .build()
+        .unwrap()
+        .compile()
+        .unwrap()
+        .into_program()
 }
 
 fn template(arch: Arch, name: &str) -> Template {
     let builder = Filter::builder(arch).allow_if("write", arg("fd").eq(var(name))).unwrap();
-    builder.build().unwrap().compile_template().unwrap()
+    builder.build().unwrap().compile_template().unwrap().into_program()
 }
 
 fn emitted(
@@ -145,7 +152,7 @@ fn targets_that_cannot_be_together_are_errors() {
 fn variables_of_other_widths_are_errors_that_name_them() {
     let template = |arch| {
         let builder = Filter::builder(arch).allow_if("lseek", arg("offset").eq(var("x"))).unwrap();
-        builder.build().unwrap().compile_template().unwrap()
+        builder.build().unwrap().compile_template().unwrap().into_program()
     };
     let (x86, arm) = (template(Arch::X86_64), template(Arch::Arm));
     let codes =
@@ -175,7 +182,7 @@ fn installers_of_filters_with_notifications_are_errors() {
     let builder = Filter::builder(Arch::X86_64).allow(["read"]).unwrap();
     let builder = builder.default(Verdict::user_notif(0));
     let notifies = builder.build().unwrap().compile().unwrap();
-    let other = program(Arch::X86_64);
+    let (notifies, other) = (notifies.into_program(), program(Arch::X86_64));
     for language in [Language::C, Language::Rust, Language::Go] {
         for (program, flags, expected) in [
             (&notifies, FilterFlags::NONE, "USER_NOTIF"),

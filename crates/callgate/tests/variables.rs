@@ -10,7 +10,7 @@ use callgate::policy::{
     Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, VariableRelation, VariableTest,
 };
 use callgate::{Arch, Endian, Filter, Verdict, arg, var};
-use callgate_proof::Meaning;
+use callgate_proof::{FilterSpec, Meaning, Spec};
 
 use callgate_testing::random::variables::{policy, syscall, values};
 
@@ -71,11 +71,12 @@ fn broken_templates_are_refused() {
     for seed in 0..POLICIES {
         let mut rng = Rng::new(seed);
         let policy = policy(&mut rng);
-        let mut meaning = Meaning::of_policy_with_variables(&policy, Budget::default()).unwrap();
+        let mut meaning =
+            Meaning::of_policy_with_variables(&policy, Budget::default(), &mut |_| ()).unwrap();
         let good = compile_template(&policy, &Options::default()).unwrap().template;
-        assert!(meaning.prove_template(&good).is_ok());
+        assert!(meaning.prove_template(&good, &[]).is_ok());
         let mut broken = Vec::new();
-        let (program, variables, patches) = good.clone().into_parts();
+        let (program, variables, patches) = good.clone().into_program().into_parts();
         for (index, patch) in patches.iter().enumerate() {
             let mut change = |patch: Option<Patch>| {
                 let mut patches = patches.clone();
@@ -104,7 +105,7 @@ fn broken_templates_are_refused() {
                 program.run(&data, Endian::Little).verdict != given.evaluate(&data)
             };
             if (0..100).any(|_| is_wrong(&mut rng)) {
-                assert!(meaning.prove_template(&broken).is_err(), "seed {seed}: {broken:?}");
+                assert!(meaning.prove_template(&broken, &[]).is_err(), "seed {seed}: {broken:?}");
                 refused += 1;
             }
         }
@@ -122,14 +123,18 @@ fn a_template_with_wider_variables_is_refused() {
     };
     let narrow = filter(false);
     let mut meaning =
-        Meaning::of_policy_with_variables(narrow.policy(), Budget::default()).unwrap();
+        Meaning::of_policy_with_variables(narrow.policy(), Budget::default(), &mut |_| ()).unwrap();
     let good = narrow.compile_template().unwrap();
-    assert!(meaning.prove_template(&good).is_ok());
-    let (program, variables, patches) = good.into_parts();
+    assert!(meaning.prove_template(&good, &[]).is_ok());
+    let seventh = narrow.policy().given(&[7]).unwrap();
+    let instance = good.instantiate(&[7]).unwrap();
+    assert_eq!(instance.spec(), &Spec::Filter(FilterSpec::Policy(seventh)));
+    assert!(good.instantiate(&[1 << 32]).is_err() && good.instantiate(&[]).is_err());
+    let (program, variables, patches) = good.into_program().into_parts();
     assert!(!variables[0].is_wide() && filter(true).policy().variables()[0].is_wide());
     let wide = vec![Variable::u64("fd").unwrap()];
     let wider = Template::new(program, wide, patches).unwrap();
-    assert!(meaning.prove_template(&wider).is_err());
+    assert!(meaning.prove_template(&wider, &[]).is_err());
 }
 
 /// The proof takes comparisons with variables as independent of each other, so the program is refused, but it does not
@@ -148,15 +153,16 @@ fn an_equivalent_program_with_other_comparisons_is_not_said_to_differ() {
     };
     let template = |policy| compile_template(policy, &Options::default()).unwrap().template;
     let (two, one) = (policy(&[Cmp::Gt, Cmp::Eq]), policy(&[Cmp::Ge]));
-    let mut meaning = Meaning::of_policy_with_variables(&two, Budget::default()).unwrap();
-    let error = meaning.prove_template(&template(&one)).unwrap_err();
+    let mut meaning =
+        Meaning::of_policy_with_variables(&two, Budget::default(), &mut |_| ()).unwrap();
+    let error = meaning.prove_template(&template(&one), &[]).unwrap_err();
     assert_eq!(error.witness(), None, "{error}");
     assert!(error.to_string().contains("independent of each other"), "{error}");
 
     // Where no variable decides, there is still a witness.
     let open =
         Policy::with_variables(one.sections().to_vec(), Verdict::ALLOW, one.variables().to_vec());
-    let error = meaning.prove_template(&template(&open.unwrap())).unwrap_err();
+    let error = meaning.prove_template(&template(&open.unwrap()), &[]).unwrap_err();
     assert!(error.witness().is_some_and(|data| data.arch != Arch::X86_64.token()), "{error}");
 }
 

@@ -123,7 +123,7 @@ pub(super) fn merged(arch: Arch, model: Model, stack: &[Program]) -> Result<Prog
     let stack = Stack::new(filters.collect()).map_err(|error| error.to_string())?;
     let options = Options { model, ..Options::default() };
     let merged = stack::merge(&stack, &[arch], &options).map_err(|error| error.to_string())?;
-    Ok(merged.compiled.program)
+    Ok(merged.compiled.program.into())
 }
 
 /// A program that neither kills nor blocks: each verdict except ALLOW becomes an errno. `None` if it computes
@@ -168,7 +168,7 @@ pub(super) fn candidates(
             (", weighted", options(Aim::Speed, weights)),
             (", size", options(Aim::Size, uniform)),
         ] {
-            add(form, compile(policy, &options).map_err(|error| error.to_string())?.program);
+            add(form, compile(policy, &options).map_err(|error| error.to_string())?.program.into());
         }
         match plain_program(policy) {
             Ok(program) => add(", plain", program),
@@ -214,7 +214,7 @@ fn others(
         let again = recompile(&program, Endian::Little, &arches, options);
         add(name.clone(), program);
         match again {
-            Ok(compiled) => add(format!("{name}{AGAIN}"), compiled.program),
+            Ok(compiled) => add(format!("{name}{AGAIN}"), compiled.program.into()),
             Err(why) => notes.push(format!("`{name}` is not recompiled: {why}.")),
         }
     }

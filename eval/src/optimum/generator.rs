@@ -5,8 +5,7 @@ use super::search::Cost;
 use callgate::bpf::Insn;
 use callgate::codegen::{Aim, Effort, Instructions, Model, WeightedSyscall, generate};
 use callgate::data::Word;
-use callgate::diagram::{Budget, DiagramError, Func, Store, var_of};
-use callgate::proof::Meaning;
+use callgate::diagram::{DiagramError, Func, Store, var_of};
 use callgate::{Arch, Endian, Program, SeccompData, Verdict};
 
 /// The verdicts of the classes.
@@ -32,21 +31,20 @@ impl Measured {
 pub(super) struct Subject {
     function: Function,
     word: Word,
-    meaning: Meaning,
+    store: Store,
+    func: Func,
 }
 
 impl Subject {
     pub(super) fn new(function: &Function, word: Word) -> Result<Subject, String> {
-        let build = |store: &mut Store| node(store, function, word);
-        let meaning: Result<Meaning, DiagramError> =
-            Meaning::build(Budget::default(), Endian::Little, build);
-        let meaning = meaning.map_err(|error| error.to_string())?;
-        Ok(Subject { function: function.clone(), word, meaning })
+        let mut store = Store::default();
+        let func = node(&mut store, function, word).map_err(|error| error.to_string())?;
+        Ok(Subject { function: function.clone(), word, store, func })
     }
 
     /// The generator's program.
     pub(super) fn generated(&self, aim: Aim, cost: &Cost) -> Result<Program, String> {
-        let (mut store, func) = self.meaning.copy().map_err(|error| error.to_string())?;
+        let (mut store, func) = self.store.copy(self.func).map_err(|error| error.to_string())?;
         let weighted = (0..2 * HIGHER).filter(|value| cost.weights[usize::from(*value)] > 0);
         let syscalls: Vec<WeightedSyscall> = weighted
             .map(|value| WeightedSyscall {
@@ -72,7 +70,11 @@ impl Subject {
 
     /// Proves that a program computes the function, and measures it.
     pub(super) fn proved(&mut self, program: &Program, cost: &Cost) -> Result<Measured, String> {
-        self.meaning.prove(program).map_err(|error| error.to_string())?;
+        self.store.reset_steps();
+        let made = self.store.program(program, Endian::Little);
+        if made.map_err(|error| error.to_string())? != self.func {
+            return Err("the program computes another function".to_owned());
+        }
         let fixed = 1 + self.function.class_count();
         let insns = program.len().saturating_sub(fixed) as u32;
         let executed = (0..VALUES as u8).map(|value| {

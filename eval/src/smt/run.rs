@@ -120,7 +120,7 @@ fn with_variables(number: u64, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<(
         name,
         endian,
         a: vec![&Source::Policy(Box::new(policy))],
-        b: vec![&Source::Template(Box::new(template))],
+        b: vec![&Source::Template(Box::new(template.into_program()))],
         broken: false,
     })
 }

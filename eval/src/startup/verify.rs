@@ -68,7 +68,7 @@ mod tests {
 
     fn program(text: &str) -> Program {
         let read = kafel::read(text, &kafel::ReadOptions::new(Arch::X86_64)).unwrap();
-        compile(&read.policy, &Options::default()).unwrap().program
+        compile(&read.policy, &Options::default()).unwrap().program.into()
     }
 
     #[test]

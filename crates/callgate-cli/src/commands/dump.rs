@@ -171,7 +171,7 @@ fn merged(pid: u32, dump: &Dump) -> Result<ShownProgram> {
     let (merged, stack) =
         source::merge(&stack.filters, &arches, &options, &mut Stopwatch::start())?;
     let flags = Some(stack.flags());
-    Ok(ShownProgram { index: None, program: merged.compiled.program, arches, flags })
+    Ok(ShownProgram { index: None, program: merged.compiled.program.into(), arches, flags })
 }
 
 /// Writes every program into a directory, and creates that if necessary.

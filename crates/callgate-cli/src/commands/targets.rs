@@ -44,10 +44,10 @@ pub(super) fn run(source: &OsStr, generating: &GeneratingOptions, targets: &[Arc
         let code = if filter.has_variables() {
             let compiled = filter.compile_template(&generating.compiling, &mut stopwatch)?;
             report::warn_all(&filter.name, compiled.cache_warning().as_slice());
-            Code::Template(compiled.template)
+            Code::Template(compiled.template.into_program())
         } else {
             Code::Program(
-                filter.compile_timed(&generating.compiling, false, &mut stopwatch)?.program,
+                filter.compile_timed(&generating.compiling, false, &mut stopwatch)?.program.into(),
             )
         };
         compiled.push((*target, filter.arches(), code));

@@ -13,7 +13,7 @@ use callgate::formats::systemd::Directive;
 use callgate::formats::{CapSet, Listener, Profile};
 use callgate::lint;
 use callgate::policy::Policy;
-use callgate::{Arch, Description, Endian};
+use callgate::{Arch, Description, Endian, Proved};
 use callgate_requests::source::arches_in;
 
 use super::violations::violations;
@@ -191,7 +191,7 @@ impl Filter {
 
     /// The program for the kernel; a profile is compiled. Warns about options that do not affect a
     /// program.
-    pub(crate) fn program(&self, options: &CompileOptions) -> Result<Program> {
+    pub(crate) fn program(&self, options: &CompileOptions) -> Result<Proved> {
         self.warn_about_compiling(options);
         self.program_as_it_is(options)
     }
@@ -216,10 +216,12 @@ impl Filter {
     }
 
     /// Like [`Filter::program`], without warnings.
-    pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Program> {
+    pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Proved> {
         match &self.content {
             FilterContent::Profile(_) => Ok(self.compile(options)?.program),
-            FilterContent::Program { program, .. } => self.for_the_kernel(program),
+            FilterContent::Program { program, .. } => {
+                Ok(Proved::itself(self.for_the_kernel(program)?, self.endian()))
+            }
         }
     }
 

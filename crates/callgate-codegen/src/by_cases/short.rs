@@ -279,7 +279,7 @@ mod tests {
             let cases = cases(vec![Section::new(Arch::X86_64, rules, verdict(8))]);
             for instructions in Instructions::ALL {
                 let program = short(&cases, &[Arch::X86_64], *instructions);
-                assert!(cases.prove(&program), "{assignment} {:?}", program.insns());
+                assert!(cases.proves(&program), "{assignment} {:?}", program.insns());
                 let mut edges = BTreeSet::new();
                 let mut run = |arch, nr| {
                     let mut before = None;
@@ -379,7 +379,7 @@ mod tests {
             });
             let cases = cases(sections.collect());
             let program = short(&cases, &arches, Instructions::All);
-            assert!(cases.prove(&program));
+            assert!(cases.proves(&program));
             // Three loads, two tests of the arch, two of numbers each, and three returns.
             assert_eq!(program.len(), 3 + 2 + 2 * 2 + 3);
             assert_eq!(program.insns()[1].k, arches[0].token());

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use callgate_linux::{FilterFlags, ThreadStatus, dump, install};
+use callgate_linux::{FilterFlags, ThreadStatus, dump, install_unproved};
 use callgate_testing::{Need, Skip, TestResult};
 
 use crate::filters::newer;
@@ -71,7 +71,7 @@ pub(super) fn a_process_with_a_filter_cannot_read_filters() -> TestResult {
     let other = Other::start("two");
     let thread = other.thread;
     let error = std::thread::spawn(move || {
-        install(&newer(), FilterFlags::NONE).unwrap();
+        install_unproved(&newer(), FilterFlags::NONE).unwrap();
         message(thread)
     });
     let error = error.join().unwrap();

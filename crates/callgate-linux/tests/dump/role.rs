@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(target_arch = "x86_64")]
 use callgate::Verdict;
-use callgate_linux::{FilterFlags, install};
+use callgate_linux::{FilterFlags, install_unproved};
 
 #[cfg(target_arch = "x86_64")]
 use crate::filters::{DENIED, except};
@@ -70,18 +70,18 @@ fn filtered_thread(role: &str) {
         unsafe { libc::prctl(libc::PR_SET_NAME, c"ééééééééé".as_ptr()) };
     }
     if role != "none" {
-        install(&older(), FilterFlags::NONE).unwrap();
-        install(&newer(), FilterFlags::LOG).unwrap();
+        install_unproved(&older(), FilterFlags::NONE).unwrap();
+        install_unproved(&newer(), FilterFlags::LOG).unwrap();
     }
     #[cfg(target_arch = "x86_64")]
     match role {
         "nanosleep" | "poll" => {
             let kill = except(libc::SYS_restart_syscall, Verdict::KILL_PROCESS);
-            install(&kill, FilterFlags::NONE).unwrap();
+            install_unproved(&kill, FilterFlags::NONE).unwrap();
         }
         "nanosleep, errno" | "is woken" => {
             let deny = except(libc::SYS_restart_syscall, Verdict::errno(DENIED));
-            install(&deny, FilterFlags::NONE).unwrap();
+            install_unproved(&deny, FilterFlags::NONE).unwrap();
         }
         _ => {}
     }

@@ -140,7 +140,9 @@ fn container_default_program() -> Option<Program> {
         ..oci::ReadOptions::new(Arch::X86_64, kernel)
     };
     let profile = container_default(&options).ok()?;
-    compile::compile(&profile.policy, &Options::default()).ok().map(|compiled| compiled.program)
+    compile::compile(&profile.policy, &Options::default())
+        .ok()
+        .map(|compiled| compiled.program.into())
 }
 
 /// Different syscalls: numbers that the program compares with and numbers below 480, arguments near the

@@ -164,7 +164,7 @@ pub(super) fn native() -> Result<Arch, ExperimentError> {
 }
 
 pub(super) fn compiled(policy: &Policy) -> Result<Program, ExperimentError> {
-    Ok(compile::compile(policy, &compile::Options::default())?.program)
+    Ok(compile::compile(policy, &compile::Options::default())?.program.into())
 }
 
 pub(super) fn syscall(name: &'static str) -> Result<MeasurableSyscall, ExperimentError> {

@@ -92,7 +92,10 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         let description = Description::program(list, constant.endian());
         let stack = Stack::new(vec![description; 32])?;
         Ok::<Program, ExperimentError>(
-            stack::merge(&stack, &[native()?], &compile::Options::default())?.compiled.program,
+            stack::merge(&stack, &[native()?], &compile::Options::default())?
+                .compiled
+                .program
+                .into(),
         )
     };
     subjects.push(Subject::new("Callgate", [compiled(&constant)?])?);

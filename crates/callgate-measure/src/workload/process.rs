@@ -72,7 +72,7 @@ impl Process {
             command.pre_exec(move || {
                 end_with(parent)?;
                 cpu.map_or(Ok(()), raw::pin)?;
-                callgate_linux::install_stack(&programs).map_err(|(_, why)| why)
+                callgate_linux::install_unproved_stack(&programs).map_err(|(_, why)| why)
             });
         }
         let started = around.place.create(around.log).and_then(|log| {

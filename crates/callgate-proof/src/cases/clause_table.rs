@@ -3,7 +3,7 @@
 use callgate_bpf::verdict::Verdict;
 
 use super::distinct::Indexes;
-use super::word_test::Literal;
+use super::word_comparison::Literal;
 
 /// A conjunction, and the verdict of the syscalls for which it is the first to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use callgate_bpf::verdict::Verdict;
 
 use super::clause_table::ClauseTable;
 use super::distinct::Distinct;
-use super::word_test::{Literal, Simplified, WordTest};
+use super::word_comparison::{Literal, Simplified, WordTest};
 use super::{Cases, NumberInterval, SectionCases};
 use crate::policy::{Cmp, Policy, Rule, Section, Shape, Test, for_each_interval};
 
@@ -37,6 +37,7 @@ impl Cases {
             lists: builder.lists.into_values(),
             bad_arch: policy.bad_arch(),
             endian: policy.endian(),
+            policy: policy.clone(),
         })
     }
 }

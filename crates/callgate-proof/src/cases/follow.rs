@@ -1,12 +1,16 @@
 //! The paths of a program, and what its returns must be.
 
+use std::sync::Arc;
+
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, Op, Program, Source};
+use callgate_bpf::{Emulator, Insn, Op, Program, Source};
 
 use super::knowledge::{Knowledge, Mark};
-use super::word_test::{Literal, Simplified, WordTest};
+use super::word_comparison::{Literal, Simplified, WordTest};
 use super::{Cases, NumberInterval};
+use crate::proved::Proved;
+use crate::spec::{FilterSpec, Spec};
 
 /// The maximum number of steps of a proof: executed instructions, intervals at returns, evaluated clauses and literals, and
 /// comparisons with what is excluded.
@@ -22,9 +26,22 @@ const FEW_CLAUSES: usize = 3;
 const COMPARED_IN_STEP: u32 = 16;
 
 impl Cases {
+    /// The program, if it is proved to compute the function of the policy, and the kernel recognizes those of the `known`
+    /// syscalls (arch tokens and numbers) as constant allow that are always allowed.
+    pub fn prove_with_cache(&self, program: &Program, known: &[(u32, u32)]) -> Option<Proved> {
+        let mut emulator = Emulator::new(program.insns());
+        let is_recognized = |(token, nr): &(u32, u32)| {
+            self.verdict_of(*token, *nr) != Some(Verdict::ALLOW)
+                || emulator.is_constant_allow(*token, *nr)
+        };
+        let is_proved = self.proves(program) && known.iter().all(is_recognized);
+        let spec = || Spec::Filter(FilterSpec::Policy(self.policy.clone()));
+        is_proved.then(|| Proved::new(program.clone(), Arc::new(spec())))
+    }
+
     /// Whether the program is proved to compute the function of the policy. `false` says nothing about the program: it may
     /// contain instructions that this proof does not know, or need too many cases.
-    pub fn prove(&self, program: &Program) -> bool {
+    pub fn proves(&self, program: &Program) -> bool {
         let mut paths = Paths {
             cases: self,
             insns: program.insns(),

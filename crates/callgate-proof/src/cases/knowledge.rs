@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use callgate_bpf::data::Word;
 
-use super::word_test::{Literal, WordTest, at_least};
+use super::word_comparison::{Literal, WordTest, at_least};
 
 /// How often an interval becomes shorter because one of its ends is excluded. More would be known without this limit.
 const MAX_EXCLUDED_ENDS: u32 = 64;
@@ -255,7 +255,7 @@ impl Knowledge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::word_test::Simplified;
+    use super::super::word_comparison::Simplified;
     use super::*;
 
     struct Rng(u64);

@@ -14,7 +14,7 @@
 //! - `clauses`: from the rules of a policy to clauses and lists, each of which is stored once (`clause_table`, `distinct`);
 //! - `knowledge`: what is known about the words on a path;
 //! - `follow`: the paths of a program;
-//! - `word_test`, `types`: comparisons of words, and the public types.
+//! - `word_comparison`, `types`: comparisons of words, and the public types.
 
 mod clause_table;
 mod clauses;
@@ -22,11 +22,11 @@ mod distinct;
 mod follow;
 mod knowledge;
 mod types;
-mod word_test;
+mod word_comparison;
 
 #[cfg(test)]
 mod tests;
 
 pub use clause_table::Clause;
 pub use types::{Cases, NumberInterval, SectionCases};
-pub use word_test::{Literal, WordTest};
+pub use word_comparison::{Literal, WordTest};

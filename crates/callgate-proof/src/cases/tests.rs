@@ -123,7 +123,7 @@ fn what_is_proved_by_cases_is_proved_by_mtbdd() {
         let program = program(&cases);
         let mut meaning = Meaning::of_policy(&policy, Budget::default()).unwrap();
         assert!(meaning.prove(&program).is_ok(), "{policy:?}");
-        proved += usize::from(cases.prove(&program));
+        proved += usize::from(cases.proves(&program));
         for _ in 0..20 {
             let mut insns = program.insns().to_vec();
             let at = rng.below(insns.len());
@@ -135,7 +135,7 @@ fn what_is_proved_by_cases_is_proved_by_mtbdd() {
                 _ => insns[at].k = 0,
             }
             let Ok(changed) = Program::new(insns) else { continue };
-            match (cases.prove(&changed), meaning.prove(&changed).is_ok()) {
+            match (cases.proves(&changed), meaning.prove(&changed).is_ok()) {
                 (true, true) => equal += 1,
                 (false, false) => refused += 1,
                 (true, false) => panic!("{policy:?}\n{:?}", changed.insns()),
@@ -199,8 +199,8 @@ fn the_order_of_tests_does_not_matter() {
         ])
         .unwrap()
     };
-    assert!(cases.prove(&program(7)));
-    assert!(!cases.prove(&program(8)));
+    assert!(cases.proves(&program(7)));
+    assert!(!cases.proves(&program(8)));
 }
 
 /// A condition with 2^13 alternatives.
@@ -251,12 +251,12 @@ fn bitset_tests_are_proved_for_each_value() {
     let cases = Cases::of_policy(&Policy::new(vec![section], Verdict::errno(1)).unwrap()).unwrap();
     let program = |bits: u32, last: u32| bitset_test(16, bits, last);
     let bits = 1 | 1 << 2 | 1 << 5 | 1 << 31;
-    assert!(cases.prove(&program(bits, 71)));
+    assert!(cases.proves(&program(bits, 71)));
     for bit in 0..32 {
-        assert!(!cases.prove(&program(bits ^ 1 << bit, 71)), "{bit}");
+        assert!(!cases.proves(&program(bits ^ 1 << bit, 71)), "{bit}");
     }
     // A shift by more than 31 is not followed.
-    assert!(!cases.prove(&program(bits, 72)));
+    assert!(!cases.proves(&program(bits, 72)));
 }
 
 /// The cases of a filter that allows these numbers.
@@ -272,13 +272,13 @@ fn allowing(numbers: &[u32]) -> Cases {
 
 /// The program is proved for these numbers, and for no set with one number less or more.
 fn is_proved_for_exactly(program: &Program, numbers: &[u32], others: &[u32]) {
-    assert!(allowing(numbers).prove(program));
+    assert!(allowing(numbers).proves(program));
     for at in 0..numbers.len() {
         let without = [&numbers[..at], &numbers[at + 1..]].concat();
-        assert!(!allowing(&without).prove(program), "without {}", numbers[at]);
+        assert!(!allowing(&without).proves(program), "without {}", numbers[at]);
     }
     for other in others {
-        assert!(!allowing(&[numbers, &[*other]].concat()).prove(program), "with {other}");
+        assert!(!allowing(&[numbers, &[*other]].concat()).proves(program), "with {other}");
     }
 }
 
@@ -321,8 +321,28 @@ fn numbers_with_an_unknown_verdict_are_not_proved() {
         ])
         .unwrap()
     };
-    assert!(allowing(&[42]).prove(&program(Insn::new(Op::RetK, Verdict::ALLOW.0))));
-    assert!(!allowing(&[42]).prove(&program(Insn::new(Op::RetA, 0))));
+    assert!(allowing(&[42]).proves(&program(Insn::new(Op::RetK, Verdict::ALLOW.0))));
+    assert!(!allowing(&[42]).proves(&program(Insn::new(Op::RetA, 0))));
+}
+
+/// A known syscall that is always allowed must be constant allow; others need not be.
+#[test]
+fn known_syscalls_are_constant_allow() {
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 0, 4),
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, 42, 0, 2),
+        Insn::new(Op::LdWordAbs, 16),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+    ])
+    .unwrap();
+    let cases = allowing(&[42]);
+    assert!(cases.proves(&program));
+    assert!(cases.prove_with_cache(&program, &[(TOKEN, 42)]).is_none());
+    let proved = cases.prove_with_cache(&program, &[(TOKEN, 41), (TOKEN ^ 1, 42)]).unwrap();
+    assert_eq!(&*proved, &program);
 }
 
 #[test]
@@ -331,7 +351,7 @@ fn numbers_are_proved_after_a_bitset_test() {
     let (numbers, bits) = ([40, 42, 45, 71], 1 | 1 << 2 | 1 << 5 | 1 << 31);
     is_proved_for_exactly(&program(bits), &numbers, &[0, 39, 41, 43, 70, 72, u32::MAX]);
     for bit in 0..32 {
-        assert!(!allowing(&numbers).prove(&program(bits ^ 1 << bit)), "{bit}");
+        assert!(!allowing(&numbers).proves(&program(bits ^ 1 << bit)), "{bit}");
     }
 }
 
@@ -364,13 +384,13 @@ fn a_bitset_test_of_another_value_is_not_proved() {
         Program::new([&start[..], between, &rest].concat()).unwrap()
     };
     let sub = |k| Insn::new(Op::SubK, k);
-    assert!(cases.prove(&program(8, &[sub(8)])));
-    assert!(!cases.prove(&program(8, &[sub(7)])), "another base");
-    assert!(!cases.prove(&program(0, &[sub(8)])), "less than the base");
-    assert!(!cases.prove(&program(8, &[Insn::new(Op::AndK, 12), sub(8)])), "some bits");
-    assert!(!cases.prove(&program(8, &[sub(8), sub(8)])), "twice");
+    assert!(cases.proves(&program(8, &[sub(8)])));
+    assert!(!cases.proves(&program(8, &[sub(7)])), "another base");
+    assert!(!cases.proves(&program(0, &[sub(8)])), "less than the base");
+    assert!(!cases.proves(&program(8, &[Insn::new(Op::AndK, 12), sub(8)])), "some bits");
+    assert!(!cases.proves(&program(8, &[sub(8), sub(8)])), "twice");
     let before = [sub(8), Insn::new(Op::Tax, 0), Insn::new(Op::LdWordAbs, 20)];
-    assert!(!cases.prove(&program(8, &before)), "X is replaced by another word");
+    assert!(!cases.proves(&program(8, &before)), "X is replaced by another word");
 }
 
 /// What takes long is left to the MTBDD: very many tests in a rule, and many paths with many excluded values.
@@ -400,5 +420,5 @@ fn expensive_policies_and_programs_are_given_up() {
         insns.push(Insn::branch(Op::JgeK, 0x8000, 0, 0));
     }
     insns.push(Insn::new(Op::RetK, Verdict::ALLOW.0));
-    assert!(!Cases::of_policy(&policy).unwrap().prove(&Program::new(insns).unwrap()));
+    assert!(!Cases::of_policy(&policy).unwrap().proves(&Program::new(insns).unwrap()));
 }

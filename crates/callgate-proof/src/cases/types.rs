@@ -4,6 +4,7 @@ use callgate_bpf::data::Endian;
 use callgate_bpf::verdict::Verdict;
 
 use super::clause_table::{Clause, ClauseTable};
+use crate::policy::Policy;
 
 /// A policy as cases.
 ///
@@ -27,8 +28,8 @@ use super::clause_table::{Clause, ClauseTable};
 ///     Insn::new(Op::RetK, Verdict::ALLOW.0),
 /// ]);
 /// let cases = Cases::of_policy(&policy).expect("the rules have no unusual conditions");
-/// assert!(cases.prove(&program(1)?));
-/// assert!(!cases.prove(&program(2)?));
+/// assert!(cases.proves(&program(1)?));
+/// assert!(!cases.proves(&program(2)?));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,8 @@ pub struct Cases {
     pub(super) lists: Vec<Vec<usize>>,
     pub(super) bad_arch: Verdict,
     pub(super) endian: Endian,
+    /// What the cases were made of.
+    pub(super) policy: Policy,
 }
 
 /// The cases of one arch token.
@@ -83,6 +86,15 @@ impl Cases {
     pub fn verdict(&self, list: usize) -> Option<Verdict> {
         let first = self.list(list).next()?;
         first.literals.is_empty().then_some(first.verdict)
+    }
+
+    /// The verdict for a syscall that does not depend on arguments.
+    pub(super) fn verdict_of(&self, token: u32, nr: u32) -> Option<Verdict> {
+        let Some(section) = self.sections.iter().find(|section| section.token == token) else {
+            return Some(self.bad_arch);
+        };
+        let at = section.intervals.partition_point(|interval| interval.last < nr);
+        self.verdict(section.intervals.get(at)?.list)
     }
 
     /// The verdict for all other arch tokens.

@@ -48,6 +48,7 @@ mod operation_cache;
 mod outline;
 mod pieces;
 mod placeholders;
+mod sets;
 mod shifted;
 mod stack;
 mod store;

@@ -36,6 +36,22 @@ impl Store {
         }
     }
 
+    /// Checks one iteration of the kernel's loop (kept function, next filter, result) for every combination of verdicts, which is
+    /// a proof. A syscall for each combination, or one for which the result is wrong.
+    pub(crate) fn check_iteration(
+        &mut self,
+        funcs: [Func; 3],
+    ) -> Result<Result<Vec<SeccompData>, SeccompData>, DiagramError> {
+        let mut examples = Vec::new();
+        for ([kept, next, result], data) in self.verdict_combinations(funcs)? {
+            if result != kept.or_higher_precedence(next) {
+                return Ok(Err(data));
+            }
+            examples.push(data);
+        }
+        Ok(Ok(examples))
+    }
+
     /// Every combination of verdicts that these functions have for one syscall, each once, with a syscall
     /// as an example. The combinations cover all syscalls: a property of each combination holds for every
     /// syscall.
@@ -77,6 +93,21 @@ impl Store {
 mod tests {
     use super::*;
     use crate::diagram::{Budget, Split};
+
+    #[test]
+    fn wrong_iterations_are_found() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let one = store.verdict(Verdict::errno(1)).unwrap();
+        let two = store.verdict(Verdict::errno(2)).unwrap();
+        for good in [[allow, two, two], [two, one, two]] {
+            assert_eq!(store.check_iteration(good).unwrap().unwrap().len(), 1);
+        }
+        let somewhere = store.split(Word::IP_LOW, Split::Equal(7), one, two).unwrap();
+        for bad in [[two, one, one], [two, one, somewhere], [one, two, two]] {
+            assert!(store.check_iteration(bad).unwrap().is_err(), "{bad:?}");
+        }
+    }
 
     const VERDICTS: [Verdict; 14] = [
         Verdict::KILL_PROCESS,

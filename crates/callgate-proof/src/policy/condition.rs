@@ -3,8 +3,8 @@
 use callgate_bpf::FilterInput;
 use callgate_bpf::template::Symbol;
 
-use super::test::{Field, Test};
-use super::variable_test::VariableTest;
+use super::comparison::{Field, Test};
+use super::variable_comparison::VariableTest;
 
 /// A boolean combination of tests.
 ///
@@ -213,7 +213,7 @@ impl From<VariableTest> for Condition {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::Cmp;
+    use super::super::comparison::Cmp;
     use super::*;
     use callgate_bpf::data::SeccompData;
 

@@ -10,6 +10,7 @@
 //! syscall numbers and conditions are in normal form, so equal ones compare equal; the fields of conditions are those of the
 //! input that the policy is about.
 
+mod comparison;
 mod condition;
 mod error;
 mod intervals;
@@ -18,15 +19,14 @@ mod rules;
 mod section;
 #[cfg(feature = "serde")]
 mod serialize;
-mod test;
-mod variable_test;
+mod variable_comparison;
 
 pub use callgate_bpf::syscalls::SyscallSet;
+pub use comparison::{Cmp, Field, Test};
 pub use condition::{Condition, Shape};
 pub use error::PolicyError;
 pub(crate) use intervals::for_each_interval;
 pub use requests::{RequestPolicy, RequestRule};
 pub use rules::Policy;
 pub use section::{Rule, Section};
-pub use test::{Cmp, Field, Test};
-pub use variable_test::{VariableRelation, VariableTest};
+pub use variable_comparison::{VariableRelation, VariableTest};

@@ -139,8 +139,8 @@ impl RequestPolicy {
 mod tests {
     use callgate_bpf::io_uring::Member;
 
+    use super::super::comparison::{Field, Test};
     use super::super::section::Section;
-    use super::super::test::{Field, Test};
     use super::super::{Policy, VariableRelation, VariableTest};
     use super::*;
     use callgate_bpf::Arch;

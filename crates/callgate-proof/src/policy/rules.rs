@@ -1,5 +1,7 @@
 //! A filter as rules.
 
+use std::sync::Arc;
+
 use callgate_bpf::Layout;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
@@ -17,10 +19,11 @@ use super::section::{Rule, Section};
     serde(try_from = "super::serialize::PolicyForm", into = "super::serialize::PolicyForm")
 )]
 pub struct Policy {
-    pub(super) sections: Vec<Section>,
-    pub(super) bad_arch: Verdict,
+    // Shared: a proved program keeps its policy.
+    sections: Arc<[Section]>,
+    bad_arch: Verdict,
     endian: Endian,
-    variables: Vec<Variable>,
+    variables: Arc<[Variable]>,
 }
 
 impl Policy {
@@ -70,7 +73,12 @@ impl Policy {
         }
         match wrong {
             Some(kind) => Err(PolicyError(kind)),
-            None => Ok(Policy { sections, bad_arch, endian, variables }),
+            None => Ok(Policy {
+                sections: sections.into(),
+                bad_arch,
+                endian,
+                variables: variables.into(),
+            }),
         }
     }
 
@@ -89,7 +97,7 @@ impl Policy {
         let section =
             |section: &Section| section.with_rules(section.rules.iter().map(given).collect());
         let sections = self.sections.iter().map(section).collect();
-        Ok(Policy { sections, variables: Vec::new(), ..*self })
+        Ok(Policy { sections, variables: Arc::new([]), ..*self })
     }
 
     /// The sections, in the order given.
@@ -131,8 +139,8 @@ impl Policy {
 mod tests {
     use callgate_bpf::syscalls::SyscallSet;
 
+    use super::super::comparison::{Field, Test};
     use super::super::condition::Condition;
-    use super::super::test::{Field, Test};
     use super::*;
 
     fn section(arch: Arch, rules: Vec<Rule>) -> Section {

@@ -8,11 +8,11 @@
 use serde::ser::Error;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::comparison::Field;
 use super::condition::{Condition, Shape};
 use super::error::PolicyError;
 use super::rules::Policy;
 use super::section::{Rule, Section};
-use super::test::Field;
 use callgate_bpf::data::Word;
 use callgate_bpf::{Arch, Layout, Verdict};
 
@@ -108,7 +108,7 @@ pub(super) struct PolicyForm {
 
 impl From<Policy> for PolicyForm {
     fn from(policy: Policy) -> PolicyForm {
-        PolicyForm { sections: policy.sections, bad_arch: policy.bad_arch }
+        PolicyForm { sections: policy.sections().to_vec(), bad_arch: policy.bad_arch() }
     }
 }
 

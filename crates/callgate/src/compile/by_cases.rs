@@ -2,7 +2,7 @@
 
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Emulator, MAX_INSNS, Program};
+use callgate_bpf::{MAX_INSNS, Program};
 use callgate_codegen::{Aim, generate_by_cases};
 use callgate_proof::policy::Policy;
 use callgate_proof::{Cases, Meaning, NumberInterval};
@@ -30,10 +30,8 @@ pub(super) fn compile_by_cases(
     }
     let program = Program::new(made.insns).ok()?;
     observe(Phase::Generated);
-    if !cases.prove(&program) {
-        return None;
-    }
-    let constant_allow = constant_allow(&cases, &arches, &program)?;
+    let known = always_allowed(&cases, &arches);
+    let program = cases.prove_with_cache(&program, &known)?;
     observe(Phase::Proved);
     // Only the MTBDD tells which arguments are permitted.
     let meaning = options.expected_insns.then(|| Meaning::of_policy(policy, options.budget));
@@ -43,24 +41,22 @@ pub(super) fn compile_by_cases(
         expected_insns(store, func, &program, &syscalls, policy.endian())
     });
     let insns = program.len();
-    let stats = Stats { insns, expected_insns, constant_allow, nodes: 0, proved: true };
+    let stats = Stats { insns, expected_insns, constant_allow: known.len(), nodes: 0 };
     Some(Compiled { program, stats })
 }
 
-/// The number of known syscalls that are always allowed; `None` if the kernel does not recognize one of them as constant allow.
-fn constant_allow(cases: &Cases, arches: &[Arch], program: &Program) -> Option<usize> {
-    let mut emulator = Emulator::new(program.insns());
-    let mut count = 0;
+/// The arch tokens and numbers of the known syscalls that are always allowed.
+fn always_allowed(cases: &Cases, arches: &[Arch]) -> Vec<(u32, u32)> {
+    let mut allowed = Vec::new();
     for section in cases.sections() {
         let of_token = arches.iter().filter(|arch| arch.token() == section.token);
         let is_allowed =
             |interval: &&NumberInterval| cases.verdict(interval.list) == Some(Verdict::ALLOW);
         for NumberInterval { first, last, .. } in section.intervals.iter().filter(is_allowed) {
-            for nr in of_token.clone().flat_map(|arch| arch.syscall_numbers_within(*first, *last)) {
-                emulator.is_constant_allow(section.token, nr).then_some(())?;
-                count += 1;
-            }
+            let numbers =
+                of_token.clone().flat_map(|arch| arch.syscall_numbers_within(*first, *last));
+            allowed.extend(numbers.map(|nr| (section.token, nr)));
         }
     }
-    Some(count)
+    allowed
 }

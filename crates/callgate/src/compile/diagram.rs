@@ -2,6 +2,7 @@
 
 use super::error::{CompileError, CompileErrorKind};
 use super::too_complex::TooComplex;
+use callgate_proof::Created;
 use callgate_proof::diagram::{Func, Store};
 use callgate_proof::policy::Policy;
 
@@ -15,22 +16,23 @@ pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError>
 }
 
 /// The nodes of each group of syscalls with the same rules.
-#[derive(Default)]
-pub(super) struct Parts(Vec<(u32, u32, usize)>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Parts(Vec<(u32, u32, usize)>);
 
 impl Parts {
     /// As [`diagram`].
-    pub(super) fn diagram(
-        &mut self,
-        store: &mut Store,
-        policy: &Policy,
-    ) -> Result<Func, CompileError> {
+    fn diagram(&mut self, store: &mut Store, policy: &Policy) -> Result<Func, CompileError> {
         let mut created = |token, nr, nodes| self.0.push((token, nr, nodes));
         store.policy_by_syscall(policy, &mut created).map_err(CompileError::from)
     }
 
+    /// Takes what [`Meaning`](callgate_proof::Meaning) tells.
+    pub(crate) fn add(&mut self, created: Created) {
+        self.0.push((created.token, created.nr, created.nodes));
+    }
+
     /// The error of this step or a later one; if the budget is exceeded, it names the syscalls that need most nodes.
-    pub(super) fn named(self, error: CompileError) -> CompileError {
+    pub(crate) fn named(self, error: CompileError) -> CompileError {
         match error.0 {
             CompileErrorKind::Diagram(limit) if limit.exceeds_budget() => {
                 TooComplex::new(limit, self.0).into()

@@ -5,8 +5,8 @@ use super::too_long::TooLong;
 use callgate_bpf::ProgramError;
 use callgate_bpf::data::SeccompData;
 use callgate_bpf::template::TemplateError;
-use callgate_proof::NotProved;
 use callgate_proof::diagram::DiagramError;
+use callgate_proof::{MeaningErrorKind, NotProved};
 
 /// The error of a compilation.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,11 +83,6 @@ impl std::error::Error for CompileError {
 }
 
 impl CompileError {
-    /// The error for a program that differs from its description, with a witness.
-    pub(crate) fn not_equal(data: SeccompData) -> CompileError {
-        CompileError(CompileErrorKind::NotEqual(Some(Box::new(data))))
-    }
-
     /// Whether it is a defect of this library: a check of the generated program failed.
     pub(crate) fn is_defect(&self) -> bool {
         match &self.0 {
@@ -153,11 +148,26 @@ impl From<DiagramError> for CompileError {
     }
 }
 
+impl From<MeaningErrorKind> for CompileError {
+    fn from(kind: MeaningErrorKind) -> CompileError {
+        CompileError(match kind {
+            MeaningErrorKind::Diagram(error) => CompileErrorKind::Diagram(error),
+            MeaningErrorKind::Defect(data) => CompileErrorKind::NotEqual(Some(Box::new(data))),
+            // `Stack`, which has one error for each of them, checks that before. The enum may grow.
+            MeaningErrorKind::Notifies(_)
+            | MeaningErrorKind::Empty
+            | MeaningErrorKind::ByteOrder
+            | _ => CompileErrorKind::NotEqual(None),
+        })
+    }
+}
+
 impl From<NotProved> for CompileError {
     fn from(error: NotProved) -> CompileError {
-        CompileError(match error.diagram_error() {
-            Some(error) => CompileErrorKind::Diagram(error),
-            None => CompileErrorKind::NotEqual(error.witness().copied().map(Box::new)),
+        CompileError(match (error.diagram_error(), error.not_constant_allow()) {
+            (Some(error), _) => CompileErrorKind::Diagram(error),
+            (None, Some((token, nr))) => CompileErrorKind::NotConstantAllow { token, nr },
+            (None, None) => CompileErrorKind::NotEqual(error.witness().copied().map(Box::new)),
         })
     }
 }

@@ -11,11 +11,11 @@ use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::template::{Template, Variable};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Emulator, Insn, LongProgram, MAX_INSNS, Program};
+use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program};
 use callgate_codegen::{Aim, Effort, Program as Unproved, WeightedSyscall};
-use callgate_proof::Meaning;
 use callgate_proof::diagram::{Comparison, DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
+use callgate_proof::{Meaning, Proved};
 use rustc_hash::FxHashSet;
 
 /// Compiles a policy to a proved program.
@@ -41,13 +41,12 @@ pub fn compile_observed(
         return Ok(compiled);
     }
     let mut parts = Parts::default();
-    let build = |store: &mut Store| parts.diagram(store, policy);
-    let compiled =
-        Meaning::build(options.budget, policy.endian(), build).and_then(|mut meaning| {
-            let arches: Vec<Arch> = policy.arches().collect();
-            let plain = || plain_program(policy).ok().map(Program::into_insns);
-            generate(&mut meaning, &arches, options, &plain, observe)
-        });
+    let meaning = Meaning::of_policy_observed(policy, options.budget, &mut |one| parts.add(one));
+    let compiled = meaning.map_err(CompileError::from).and_then(|mut meaning| {
+        let arches: Vec<Arch> = policy.arches().collect();
+        let plain = || plain_program(policy).ok().map(Program::into_insns);
+        generate(&mut meaning, &arches, options, &plain, observe)
+    });
     compiled.map_err(|error| parts.named(error))
 }
 
@@ -89,9 +88,9 @@ pub(crate) fn generate(
     plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    let made = generate_template(meaning, &[], arches, options, plain, observe)?;
-    let (program, ..) = made.template.into_parts();
-    Ok(Compiled { program, stats: made.stats })
+    let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
+    let (program, stats) = generate_with(meaning, &syscalls, options, plain, observe, &AsProgram)?;
+    Ok(Compiled { program, stats })
 }
 
 /// As [`generate`], for a meaning with these variables.
@@ -100,53 +99,127 @@ pub(super) fn generate_template(
     variables: &[Variable],
     arches: &[Arch],
     options: &Options,
-    plain: &dyn Fn() -> Option<Vec<Insn>>,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<CompiledTemplate, CompileError> {
+    // The mean of executed instructions depends on the values.
+    let expected_insns = options.expected_insns && variables.is_empty();
+    let options = &Options { expected_insns, ..options.clone() };
     let syscalls = options.weights.resolve(meaning.store(), meaning.func(), arches);
-    let mut made = generated(meaning, &syscalls, options, options.aim);
+    let form = AsTemplate(variables);
+    let (template, stats) = generate_with(meaning, &syscalls, options, &|| None, observe, &form)?;
+    let uncached = if variables.is_empty() { Vec::new() } else { uncached(meaning, &syscalls) };
+    Ok(CompiledTemplate { template, uncached, stats })
+}
+
+/// The form in which a program is proved.
+trait Form {
+    type Made;
+
+    /// The program of these instructions, if it has this meaning and the kernel recognizes each always-allowed syscall as
+    /// constant allow.
+    fn prove(
+        &self,
+        meaning: &mut Meaning,
+        made: Unproved,
+        syscalls: &[WeightedSyscall],
+    ) -> Result<Proved<Self::Made>, CompileError>;
+
+    fn program(made: &Self::Made) -> &Program;
+}
+
+struct AsProgram;
+
+impl Form for AsProgram {
+    type Made = Program;
+
+    fn prove(
+        &self,
+        meaning: &mut Meaning,
+        Unproved { insns, .. }: Unproved,
+        syscalls: &[WeightedSyscall],
+    ) -> Result<Proved, CompileError> {
+        let program = accepted(meaning, insns, syscalls)?;
+        Ok(meaning.prove_with_cache(&program, &always_allowed(syscalls))?)
+    }
+
+    fn program(made: &Program) -> &Program {
+        made
+    }
+}
+
+/// With these variables.
+struct AsTemplate<'v>(&'v [Variable]);
+
+impl Form for AsTemplate<'_> {
+    type Made = Template;
+
+    fn prove(
+        &self,
+        meaning: &mut Meaning,
+        Unproved { insns, patches }: Unproved,
+        syscalls: &[WeightedSyscall],
+    ) -> Result<Proved<Template>, CompileError> {
+        let program = accepted(meaning, insns, syscalls)?;
+        let template = Template::new(program, self.0.to_vec(), patches)
+            .map_err(|error| CompileError(CompileErrorKind::Patches(error)))?;
+        Ok(meaning.prove_template(&template, &always_allowed(syscalls))?)
+    }
+
+    fn program(made: &Template) -> &Program {
+        made.program()
+    }
+}
+
+/// As [`generate`], in this form.
+fn generate_with<F: Form>(
+    meaning: &mut Meaning,
+    syscalls: &[WeightedSyscall],
+    options: &Options,
+    plain: &dyn Fn() -> Option<Vec<Insn>>,
+    observe: &mut dyn FnMut(Phase),
+    form: &F,
+) -> Result<(Proved<F::Made>, Stats), CompileError> {
+    let mut made = generated(meaning, syscalls, options, options.aim);
     if options.aim == Aim::Size {
-        made = made.map(|made| shorter_if_long(made, meaning, &syscalls, options));
+        made = made.map(|made| shorter_if_long(made, meaning, syscalls, options));
     }
     let mut other = None;
     if is_unusable(&made) {
         // Where the search exhausts the budget, it would do so for the other aim as well.
         if is_exhausted(&made) {
-            other = proved(meaning, plain(), &syscalls, options)?;
+            other = proved(meaning, plain(), syscalls, options, form)?;
         }
         if other.is_none() && options.aim != Aim::Size && made.is_ok() {
             // A slower program, or a longer compilation, is better than none.
-            made = generated(meaning, &syscalls, options, Aim::Size);
+            made = generated(meaning, syscalls, options, Aim::Size);
         }
         if other.is_none() && is_unusable(&made) {
-            other = proved(meaning, plain(), &syscalls, options)?;
+            other = proved(meaning, plain(), syscalls, options, form)?;
         }
     }
     observe(Phase::Generated);
-    let (template, nodes) = match (other, made) {
+    let (proved, nodes) = match (other, made) {
         (Some(other), _) => (other, 0),
         (None, made) => {
             let Made { program, nodes, .. } = made?;
-            (prove(meaning, program, variables, &syscalls)?, nodes)
+            (form.prove(meaning, program, syscalls)?, nodes)
         }
     };
     observe(Phase::Proved);
-    let program = template.program();
-    let expected_insns = match options.expected_insns && variables.is_empty() {
+    let program = F::program(&proved);
+    let expected_insns = match options.expected_insns {
         true => {
-            expected_insns(meaning.store(), meaning.func(), program, &syscalls, meaning.endian())
+            expected_insns(meaning.store(), meaning.func(), program, syscalls, meaning.endian())
         }
         false => None,
     };
-    let uncached = if variables.is_empty() { Vec::new() } else { uncached(meaning, &syscalls) };
     let stats = Stats {
         insns: program.len(),
         expected_insns,
         constant_allow: syscalls.iter().filter(|syscall| syscall.always_allowed).count(),
         nodes: meaning.store().len().max(nodes),
-        proved: true,
     };
-    Ok(CompiledTemplate { template, uncached, stats })
+    Ok((proved, stats))
 }
 
 /// The syscalls whose verdict depends on variables alone, and may be ALLOW.
@@ -206,18 +279,19 @@ fn is_exhausted(made: &Result<Made, DiagramError>) -> bool {
 ///
 /// # Errors
 /// If it has another meaning, which is a defect.
-fn proved(
+fn proved<F: Form>(
     meaning: &mut Meaning,
     insns: Option<Vec<Insn>>,
     syscalls: &[WeightedSyscall],
     options: &Options,
-) -> Result<Option<Template>, CompileError> {
+    form: &F,
+) -> Result<Option<Proved<F::Made>>, CompileError> {
     let is_allowed =
         |insns: &Vec<Insn>| insns.iter().all(|insn| options.instructions.allows(insn.op));
     let Some(insns) = insns.filter(is_allowed) else { return Ok(None) };
     let program = Unproved { insns, patches: Vec::new() };
-    match prove(meaning, program, &[], syscalls) {
-        Ok(template) => Ok(Some(template)),
+    match form.prove(meaning, program, syscalls) {
+        Ok(proved) => Ok(Some(proved)),
         Err(error @ CompileError(CompileErrorKind::NotEqual(_))) => Err(error),
         Err(_) => Ok(None),
     }
@@ -272,31 +346,23 @@ fn generated(
     }
 }
 
-/// The program of these instructions, if it has this meaning and the kernel recognizes each always-allowed syscall as
-/// constant allow.
-fn prove(
-    meaning: &mut Meaning,
-    Unproved { insns, patches }: Unproved,
-    variables: &[Variable],
+/// The program of these instructions, if the kernel accepts it.
+fn accepted(
+    meaning: &Meaning,
+    insns: Vec<Insn>,
     syscalls: &[WeightedSyscall],
-) -> Result<Template, CompileError> {
+) -> Result<Program, CompileError> {
     if insns.len() > MAX_INSNS {
         let error = too_long(meaning.store(), meaning.func(), &insns, syscalls);
         return Err(CompileError(CompileErrorKind::TooLong(Box::new(error))));
     }
-    let program =
-        Program::new(insns).map_err(|error| CompileError(CompileErrorKind::Refused(error)))?;
-    let template = Template::new(program, variables.to_vec(), patches)
-        .map_err(|error| CompileError(CompileErrorKind::Patches(error)))?;
-    meaning.prove_template(&template)?;
-    let mut emulator = Emulator::new(template.program().insns());
-    for syscall in syscalls.iter().filter(|syscall| syscall.always_allowed) {
-        if !emulator.is_constant_allow(syscall.token, syscall.nr) {
-            let WeightedSyscall { token, nr, .. } = *syscall;
-            return Err(CompileError(CompileErrorKind::NotConstantAllow { token, nr }));
-        }
-    }
-    Ok(template)
+    Program::new(insns).map_err(|error| CompileError(CompileErrorKind::Refused(error)))
+}
+
+/// The arch tokens and numbers of the syscalls that are always allowed.
+fn always_allowed(syscalls: &[WeightedSyscall]) -> Vec<(u32, u32)> {
+    let allowed = syscalls.iter().filter(|syscall| syscall.always_allowed);
+    allowed.map(|syscall| (syscall.token, syscall.nr)).collect()
 }
 
 #[cfg(test)]
@@ -363,7 +429,7 @@ mod tests {
                     continue;
                 }
                 refused += 1;
-                match prove(&mut meaning, unproved(insns), &[], &[]) {
+                match AsProgram.prove(&mut meaning, unproved(insns), &[]) {
                     Err(CompileError(CompileErrorKind::NotEqual(Some(data)))) => {
                         assert_ne!(verdict(&data), policy.evaluate(&data), "{data:?}");
                     }
@@ -372,7 +438,9 @@ mod tests {
             }
         }
         assert!(refused > good.len(), "only {refused} programs were broken");
-        assert!(prove(&mut meaning, unproved(good.into_insns()), &[], &[]).is_ok());
+        assert!(
+            AsProgram.prove(&mut meaning, unproved(good.into_program().into_insns()), &[]).is_ok()
+        );
     }
 
     #[test]
@@ -389,16 +457,15 @@ mod tests {
     #[test]
     fn an_always_allowed_syscall_that_the_kernel_cannot_cache_is_refused() {
         let allow = Verdict::ALLOW;
-        let mut meaning =
-            Meaning::build(Budget::default(), Endian::Little, |store| store.verdict(allow))
-                .unwrap();
+        let policy = Policy::new(Vec::new(), allow).unwrap();
+        let mut meaning = Meaning::of_policy(&policy, Budget::default()).unwrap();
         let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetK, allow.0)];
         let syscalls = Weights::uniform().resolve(meaning.store(), meaning.func(), &[Arch::X86_64]);
-        let proved = prove(&mut meaning, unproved(insns.clone()), &[], &syscalls);
+        let proved = AsProgram.prove(&mut meaning, unproved(insns.clone()), &syscalls);
         assert!(
             matches!(proved, Err(CompileError(CompileErrorKind::NotConstantAllow { .. }))),
             "{proved:?}"
         );
-        assert!(prove(&mut meaning, unproved(insns), &[], &[]).is_ok());
+        assert!(AsProgram.prove(&mut meaning, unproved(insns), &[]).is_ok());
     }
 }

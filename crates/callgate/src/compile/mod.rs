@@ -1,13 +1,14 @@
 //! Compilation with a proof of each program.
 //!
-//! A program is returned only after three checks: the kernel's acceptance rules (by the type
-//! [`Program`](crate::Program)); symbolic execution of the program yields the same node as its description, or, with
-//! [`Aim::Quick`](callgate_codegen::Aim::Quick), the program is [proved by cases](callgate_proof::Cases); and the kernel's
-//! own emulator finds each always-allowed syscall constant allow.
+//! A program is returned only as [`Proved`](callgate_proof::Proved), a type that only the proofs can make: the kernel accepts it
+//! (by the type [`Program`](crate::Program)), and symbolic execution of the program yields the same node as its description, or,
+//! with [`Aim::Quick`](callgate_codegen::Aim::Quick), it is [proved by cases](callgate_proof::Cases). A compilation also asks
+//! for a proof that the kernel's own emulator finds each always-allowed syscall constant allow.
 //!
 //! ```
 //! use callgate::compile::{Options, compile};
 //! use callgate::proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
+//! use callgate::proof::{FilterSpec, Spec};
 //! use callgate::{Arch, Verdict};
 //!
 //! let read = SyscallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
@@ -16,7 +17,7 @@
 //! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 //! let compiled = compile(&policy, &Options::default())?;
 //! assert_eq!(compiled.program.len(), 7);
-//! assert!(compiled.stats.proved);
+//! assert_eq!(compiled.program.spec(), &Spec::Filter(FilterSpec::Policy(policy)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -33,6 +34,7 @@ mod too_complex;
 mod too_long;
 mod uncached;
 
+pub(crate) use diagram::Parts;
 pub use diagram::diagram;
 pub use error::CompileError;
 pub use execution::{Execution, InsnShare, SyscallCost};

@@ -1,8 +1,8 @@
 //! Options of a compilation, its phases, and its result.
 
-use callgate_bpf::Program;
 use callgate_bpf::template::Template;
 use callgate_codegen::{Aim, Instructions, Model, Weights};
+use callgate_proof::Proved;
 use callgate_proof::diagram::Budget;
 
 /// Options of a compilation.
@@ -41,7 +41,7 @@ impl Default for Options {
 #[non_exhaustive]
 pub struct Compiled {
     /// The program, proved equal to its description.
-    pub program: Program,
+    pub program: Proved,
     /// Its figures.
     pub stats: Stats,
 }
@@ -51,7 +51,7 @@ pub struct Compiled {
 #[non_exhaustive]
 pub struct CompiledTemplate {
     /// The program, proved equal to its description for all values of its variables.
-    pub template: Template,
+    pub template: Proved<Template>,
     /// Syscalls that are always allowed for some values of the variables and not for others, as arch token and number. The
     /// kernel's cache does not know them: it recognizes a syscall that is always allowed by comparisons of arch and
     /// number only (`seccomp_is_const_allow` in kernel/seccomp.c).
@@ -74,9 +74,6 @@ pub struct Stats {
     pub constant_allow: usize,
     /// The number of nodes of the diagram; 0 if the program was made and [proved by cases](callgate_proof::Cases).
     pub nodes: usize,
-    /// Whether the program was proved equal to its description. Always true: the compilation of
-    /// a program that is not proved is an error.
-    pub proved: bool,
 }
 
 /// The end of a phase of a compilation, for callers that measure time: this crate reads no clock.

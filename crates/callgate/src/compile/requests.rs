@@ -8,7 +8,7 @@ use callgate_bpf::{MAX_INSNS, Program, ProgramError};
 use callgate_codegen::{Aim, Effort, Instructions, Model, Program as Unproved, WeightedSyscall};
 use callgate_proof::diagram::{Budget, DiagramError, Func, Store};
 use callgate_proof::policy::RequestPolicy;
-use callgate_proof::{Meaning, NotProved};
+use callgate_proof::{Meaning, NotProved, Proved};
 
 /// Options of a compilation of a policy about io_uring requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,7 +52,7 @@ pub struct RequestOptions {
 pub fn compile_requests(
     policy: &RequestPolicy,
     options: &RequestOptions,
-) -> Result<Program<IoUringRequest>, RequestError> {
+) -> Result<Proved<Program<IoUringRequest>>, RequestError> {
     let mut meaning = Meaning::of_request_policy(policy, options.budget)?;
     let mut made = generated(&meaning, options, options.aim)?;
     if made.insns.len() > MAX_INSNS && options.aim == Aim::Speed {
@@ -110,14 +110,13 @@ fn weighted_opcodes(
 fn prove(
     meaning: &mut Meaning<IoUringRequest>,
     Unproved { insns, .. }: Unproved,
-) -> Result<Program<IoUringRequest>, RequestError> {
+) -> Result<Proved<Program<IoUringRequest>>, RequestError> {
     if insns.len() > MAX_INSNS {
         return Err(RequestError(RequestErrorKind::TooLong(insns.len())));
     }
     let program =
         Program::of(insns).map_err(|error| RequestError(RequestErrorKind::Refused(error)))?;
-    meaning.prove(&program)?;
-    Ok(program)
+    Ok(meaning.prove(&program)?)
 }
 
 /// The error of a compilation of a policy about io_uring requests.

@@ -7,7 +7,6 @@ use super::options::{CompiledTemplate, Options, Phase};
 use callgate_bpf::Op;
 use callgate_bpf::syscalls::Arch;
 use callgate_proof::Meaning;
-use callgate_proof::diagram::Store;
 use callgate_proof::policy::{Policy, VariableRelation};
 
 /// Compiles a policy with variables to a program, proved equal for all values of all variables.
@@ -59,11 +58,11 @@ pub fn compile_template_observed(
         return Err(CompileError(CompileErrorKind::SharedBits));
     }
     let mut parts = Parts::default();
-    let build = |store: &mut Store| parts.diagram(store, policy);
-    let store = Store::with_variables(options.budget, policy.variables().to_vec());
-    let compiled = Meaning::build_in(store, policy.endian(), build).and_then(|mut meaning| {
+    let mut created = |one| parts.add(one);
+    let meaning = Meaning::of_policy_with_variables(policy, options.budget, &mut created);
+    let compiled = meaning.map_err(CompileError::from).and_then(|mut meaning| {
         let arches: Vec<Arch> = policy.arches().collect();
-        generate_template(&mut meaning, policy.variables(), &arches, options, &|| None, observe)
+        generate_template(&mut meaning, policy.variables(), &arches, options, observe)
     });
     compiled.map_err(|error| parts.named(error))
 }

@@ -4,9 +4,9 @@ use crate::compile::{Compiled, Options, compile, compile_template};
 use crate::error::Result;
 use crate::explain::Explanation;
 use callgate_bpf::template::{Template, ValueError};
-use callgate_bpf::{Arch, Program, SeccompData, Verdict};
-use callgate_proof::Meaning;
+use callgate_bpf::{Arch, SeccompData, Verdict};
 use callgate_proof::policy::Policy;
+use callgate_proof::{Meaning, Proved};
 
 /// A seccomp filter as rules, ready to be compiled.
 ///
@@ -53,7 +53,7 @@ impl Filter {
     ///
     /// # Errors
     /// If the filter is too complex for the default budget, or its program is too long for the kernel.
-    pub fn compile(&self) -> Result<Program> {
+    pub fn compile(&self) -> Result<Proved> {
         Ok(self.compile_with(&Options::default())?.program)
     }
 
@@ -91,7 +91,7 @@ impl Filter {
     ///
     /// # Errors
     /// As [`Filter::compile`].
-    pub fn compile_template(&self) -> Result<Template> {
+    pub fn compile_template(&self) -> Result<Proved<Template>> {
         Ok(compile_template(&self.policy, &Options::default())?.template)
     }
 

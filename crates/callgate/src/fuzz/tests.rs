@@ -42,7 +42,7 @@ fn policy() -> Policy {
 }
 
 fn compiled(policy: &Policy) -> Program {
-    compile::compile(policy, &compile::Options::default()).unwrap().program
+    compile::compile(policy, &compile::Options::default()).unwrap().program.into()
 }
 
 #[test]

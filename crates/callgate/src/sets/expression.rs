@@ -2,46 +2,17 @@
 
 use super::defaults::{allows_unnamed, denied_by_default};
 use super::error::{Kind, SetError};
-use super::operation::{Operation, difference, union};
-use crate::compile::{self, Compiled, Options, Phase};
+use super::operation::Operation;
+use crate::compile::{self, CompileError, Compiled, Options, Phase};
 use crate::description::Description;
-use callgate_bpf::data::{Endian, Word};
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::data::Endian;
+use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::Meaning;
-use callgate_proof::diagram::{DiagramError, Func, Split, Store};
+use callgate_proof::diagram::{Func, Store};
+use callgate_proof::{Denial, Meaning, SetOperation, SetStep};
 
 /// EPERM, the verdict for what is removed from a filter that allows by default.
 const DENIED: Verdict = Verdict::errno(1);
-
-/// `then` for the syscalls of these architectures, `otherwise` for others: a filter may allow all syscalls of other
-/// architectures, as those of systemd do.
-fn on_arches(
-    store: &mut Store,
-    arches: &[Arch],
-    then: Func,
-    otherwise: Func,
-) -> Result<Func, DiagramError> {
-    const NEGATIVE: u32 = 1 << 31;
-    let mut result = otherwise;
-    for arch in arches {
-        let token = arch.token();
-        // x86-64 and x32 share a token.
-        let of_arch = match arch {
-            Arch::X86_64 | Arch::X32 => {
-                let [one, other] = match arch {
-                    Arch::X32 => [then, result],
-                    _ => [result, then],
-                };
-                let from_x32 = store.split(Word::NR, Split::AtLeast(NEGATIVE), other, one)?;
-                store.split(Word::NR, Split::AtLeast(X32_SYSCALL_BIT), from_x32, other)?
-            }
-            _ => then,
-        };
-        result = store.split(Word::ARCH, Split::Equal(token), of_arch, result)?;
-    }
-    Ok(result)
-}
 
 /// Filters that are combined from left to right.
 ///
@@ -132,6 +103,16 @@ impl<'a> Expression<'a> {
     /// If it exceeds the budget of the store; if an operand of a union or a difference is a denylist on one of the
     /// architectures.
     pub fn diagram(&self, store: &mut Store, arches: &[Arch]) -> Result<Func, SetError> {
+        Ok(self.resolved(store, arches)?.0)
+    }
+
+    /// The function of the result, and the steps that lead to it.
+    fn resolved(
+        &self,
+        store: &mut Store,
+        arches: &[Arch],
+    ) -> Result<(Func, Vec<SetStep>), SetError> {
+        let mut steps = Vec::new();
         let first = self.first.diagram(store)?;
         let denylist = |store: &Store, func: Func| {
             arches.iter().copied().find(|arch| allows_unnamed(store, func, *arch))
@@ -156,32 +137,30 @@ impl<'a> Expression<'a> {
                     return Err(refuse(0, operand, arch));
                 }
             }
-            result = match operation {
-                Operation::Intersect => store.highest_precedence(result, other)?,
-                Operation::Union => {
-                    let both = union(store, result, other)?;
-                    on_arches(store, arches, both, result)?
+            let operation = match operation {
+                Operation::Intersect => SetOperation::Intersect,
+                Operation::Union => SetOperation::Union(arches.to_vec()),
+                Operation::Subtract { denied: Some(verdict) } => {
+                    SetOperation::Subtract(Denial { by_token: Vec::new(), others: *verdict })
                 }
-                Operation::Subtract { denied } => {
-                    let denied = match denied {
-                        Some(verdict) => store.verdict(*verdict)?,
-                        None => self.defaults(store, first, arches)?,
-                    };
-                    difference(store, result, other, denied)?
+                Operation::Subtract { denied: None } => {
+                    SetOperation::Subtract(self.defaults(store, first, arches)?)
                 }
             };
+            result = store.combined(result, &operation, other)?;
+            steps.push(SetStep { operation, operand: step.operand.spec() });
         }
-        Ok(result)
+        Ok((result, steps))
     }
 
     /// The verdict that the first filter has by default, by arch token.
-    fn defaults(&self, store: &mut Store, first: Func, arches: &[Arch]) -> Result<Func, SetError> {
+    fn defaults(&self, store: &Store, first: Func, arches: &[Arch]) -> Result<Denial, SetError> {
         let or_denied = |verdict: Option<Verdict>| {
             verdict.filter(|verdict| !verdict.permits()).unwrap_or(DENIED)
         };
         let policy = self.first.as_policy();
         let other = or_denied(policy.map(|policy| policy.bad_arch()));
-        let mut defaults = store.verdict(other)?;
+        let mut by_token = Vec::new();
         for arch in arches {
             let token = arch.token();
             let section = policy.and_then(|policy| {
@@ -192,10 +171,9 @@ impl<'a> Expression<'a> {
                 None if allows_unnamed(store, first, *arch) => None,
                 None => denied_by_default(store, first, token, arches)?,
             };
-            let verdict = store.verdict(or_denied(verdict))?;
-            defaults = store.split(Word::ARCH, Split::Equal(token), verdict, defaults)?;
+            by_token.push((token, or_denied(verdict)));
         }
-        Ok(defaults)
+        Ok(Denial { by_token, others: other })
     }
 
     /// Compiles the result to a program, proved equal. The syscalls of `arches` have weights.
@@ -216,8 +194,10 @@ impl<'a> Expression<'a> {
         options: &Options,
         observe: &mut dyn FnMut(Phase),
     ) -> Result<Compiled, SetError> {
-        let build = |store: &mut Store| self.diagram(store, arches);
-        let mut meaning = Meaning::build(options.budget, self.endian(), build)?;
+        // The proof makes the function anew, from the steps, so that nothing here has to be trusted.
+        let (_, steps) = self.resolved(&mut Store::new(options.budget), arches)?;
+        let meaning = Meaning::of_set(self.first.spec(), steps, options.budget, &mut |_| ());
+        let mut meaning = meaning.map_err(|error| CompileError::from(error.kind))?;
         Ok(compile::generate(&mut meaning, arches, options, &|| None, observe)?)
     }
 }

@@ -8,6 +8,7 @@ use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::Store;
 use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate_proof::{FilterSpec, Spec};
 
 const DENIED: Verdict = Verdict::errno(13);
 
@@ -56,7 +57,16 @@ fn the_verdict_is_that_of_the_table() {
                 _ => Expression::new(a).then_syscalls(operation, b),
             };
             let expression = expression.unwrap();
-            expression.compile(&[Arch::X86_64], &Options::default()).unwrap().program
+            let proved = expression.compile(&[Arch::X86_64], &Options::default()).unwrap().program;
+            let of = |policy: &Policy| FilterSpec::Policy(policy.clone());
+            match proved.spec() {
+                Spec::Set { first, steps } => {
+                    let operands: Vec<_> = steps.iter().map(|step| step.operand.clone()).collect();
+                    assert_eq!((first, operands), (&of(a), vec![of(b)]));
+                }
+                other => panic!("{other:?}"),
+            }
+            proved.into_program()
         };
         let intersection = result(Operation::Intersect);
         let union = result(Operation::Union);
@@ -138,7 +148,7 @@ fn denylist() -> Policy {
 
 /// The same filter as a policy and as a program.
 fn program(policy: &Policy) -> Program {
-    crate::compile::compile(policy, &Options::default()).unwrap().program
+    crate::compile::compile(policy, &Options::default()).unwrap().program.into()
 }
 
 fn run(expression: &Expression<'_>, nr: u32) -> Verdict {

@@ -75,8 +75,8 @@ impl<'a> Stack<'a> {
     }
 
     /// The kernel's verdict for a syscall: it runs every filter, the newest first, and keeps the first verdict with the
-    /// highest precedence. This is the definition of the meaning of a stack, against which a merged program is
-    /// checked.
+    /// highest precedence. The proof of a merged program has the same
+    /// definition ([`Spec::run`](callgate_proof::Spec::run)).
     ///
     /// ```
     /// use callgate::bpf::{Insn, Op, Program};

@@ -3,7 +3,6 @@
 use crate::compile::CompileError;
 use callgate_bpf::data::Endian;
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::DiagramError;
 
 /// The error for a stack that cannot be merged.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,11 +116,5 @@ impl std::error::Error for StackError {
 impl From<CompileError> for StackError {
     fn from(error: CompileError) -> StackError {
         StackError { filter: None, kind: StackErrorKind::Compile(error) }
-    }
-}
-
-impl From<DiagramError> for StackError {
-    fn from(error: DiagramError) -> StackError {
-        CompileError::from(error).into()
     }
 }

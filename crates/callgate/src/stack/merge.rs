@@ -2,12 +2,10 @@
 
 use super::definition::Stack;
 use super::error::{StackError, StackErrorKind};
-use crate::compile::{self, CompileError, Compiled, Options, Phase};
-use callgate_bpf::data::SeccompData;
+use crate::compile::{self, CompileError, Compiled, Options, Parts, Phase};
+use crate::description::Description;
 use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict};
-use callgate_proof::Meaning;
-use callgate_proof::diagram::{Func, Store};
+use callgate_proof::{Created, Meaning, MeaningError, MeaningErrorKind};
 
 /// A stack merged into one program.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,53 +37,25 @@ pub fn merge_observed(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Merged, StackError> {
-    let mut examples = Vec::new();
-    let build = |store: &mut Store| meaning(store, stack, &mut examples);
-    let mut meaning = Meaning::build(options.budget, stack.endian, build)?;
+    let mut parts = vec![Parts::default(); stack.filters.len()];
+    let mut created = |one: Created| {
+        if let Some(parts) = parts.get_mut(one.operand) {
+            parts.add(one);
+        }
+    };
+    let filters = stack.filters.iter().map(Description::spec).collect();
+    let meaning = Meaning::of_stack(filters, options.budget, &mut created);
+    let mut meaning = meaning.map_err(|error| refused(error, parts))?;
     let compiled = compile::generate(&mut meaning, arches, options, &|| None, observe)?;
-    for data in &examples {
-        if compiled.program.run(data, stack.endian).verdict != stack.run(data) {
-            return Err(CompileError::not_equal(*data).into());
-        }
-    }
-    Ok(Merged { compiled, syscalls_compared: examples.len() })
+    Ok(Merged { compiled, syscalls_compared: meaning.examples() })
 }
 
-/// The function of a stack, computed as in the kernel's loop: newest filter first. Adds to `examples` a syscall for each
-/// combination of verdicts.
-fn meaning(
-    store: &mut Store,
-    stack: &Stack<'_>,
-    examples: &mut Vec<SeccompData>,
-) -> Result<Func, StackError> {
-    let mut kept = store.verdict(Verdict::ALLOW)?;
-    for (at, filter) in stack.filters.iter().enumerate().rev() {
-        let of_filter = |kind| StackError { filter: Some(at), kind };
-        let next =
-            filter.diagram(store).map_err(|error| of_filter(StackErrorKind::Compile(error)))?;
-        let asks = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
-        if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
-            return Err(of_filter(StackErrorKind::Notifies(verdict)));
-        }
-        let result = store.highest_precedence(kept, next)?;
-        examples.extend(check_iteration(store, [kept, next, result])?);
-        kept = result;
+/// The error of a meaning; if a filter needs too many nodes, it names the syscalls that need most.
+fn refused(MeaningError { operand, kind }: MeaningError, mut parts: Vec<Parts>) -> StackError {
+    if let MeaningErrorKind::Notifies(verdict) = kind {
+        return StackError { filter: operand, kind: StackErrorKind::Notifies(verdict) };
     }
-    Ok(kept)
-}
-
-/// Checks one iteration of the loop (current function, next filter, result) for every combination of verdicts, which is a
-/// proof. Returns a syscall for each combination.
-pub(super) fn check_iteration(
-    store: &mut Store,
-    funcs: [Func; 3],
-) -> Result<Vec<SeccompData>, CompileError> {
-    let mut examples = Vec::new();
-    for ([kept, next, result], data) in store.verdict_combinations(funcs)? {
-        if result != kept.or_higher_precedence(next) {
-            return Err(CompileError::not_equal(data));
-        }
-        examples.push(data);
-    }
-    Ok(examples)
+    let own = operand.filter(|at| *at < parts.len()).map(|at| parts.swap_remove(at));
+    let error = own.unwrap_or_default().named(CompileError::from(kind));
+    StackError { filter: operand, kind: StackErrorKind::Compile(error) }
 }

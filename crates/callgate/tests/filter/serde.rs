@@ -20,7 +20,7 @@ fn what_is_written_is_read_back() {
     let policy = filter().policy().clone();
     assert_eq!(from_str::<Policy>(&to_string(&policy).unwrap()).unwrap(), policy);
     let program = filter().compile().unwrap();
-    assert_eq!(from_str::<Program>(&to_string(&program).unwrap()).unwrap(), program);
+    assert_eq!(&from_str::<Program>(&to_string(&program).unwrap()).unwrap(), &*program);
     let data = SeccompData { nr: 3, args: [1, 2, 3, 4, 5, u64::MAX], ..SeccompData::default() };
     assert_eq!(from_str::<SeccompData>(&to_string(&data).unwrap()).unwrap(), data);
     for arch in Arch::ALL {

@@ -75,7 +75,12 @@ fn long() -> Result<Workload> {
         let compiled = compile(&policy, &Options::default()).map_err(|error| error.to_string())?;
         if compiled.program.len() >= LONG {
             let name = format!("{rules}-random-rules");
-            return Ok(workloads::of_syscalls(name, compiled.program, Endian::Little, openat()));
+            return Ok(workloads::of_syscalls(
+                name,
+                compiled.program.into(),
+                Endian::Little,
+                openat(),
+            ));
         }
     }
     Err(format!("{LONG} random rules give fewer than {LONG} instructions"))

@@ -185,7 +185,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
             let (_, hot) = called(call, call_arg, *token, reading, &filter.arches())?;
             let program = filter.program(compiling)?;
-            Ok(workloads::of_syscalls(filter.name.clone(), program, filter.endian(), hot))
+            Ok(workloads::of_syscalls(filter.name.clone(), program.into(), filter.endian(), hot))
         }
         AnyFilter::Packets(SocketFilter { name, program }) => {
             let given = [

@@ -233,8 +233,8 @@ fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> 
 
 fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
     let subject = |stack: &Stack| {
-        let programs = stack.filters.iter().map(|filter| filter.program_as_it_is(&args.compiling));
-        let programs = programs.collect::<Result<Vec<_>>>()?;
+        let program = |filter: &Filter| Ok(filter.program_as_it_is(&args.compiling)?.into());
+        let programs = stack.filters.iter().map(program).collect::<Result<Vec<_>>>()?;
         Subject::new(stack.name.clone(), programs)
             .map_err(|error| Failure::about(&stack.name, error.to_string()))
     };

@@ -128,7 +128,7 @@ fn variants(args: &FiltersArgs) -> Result<Variants> {
         let program = filter.compile(&args.compiling)?.program;
         let name = if is_profile { name } else { format!("{name}, optimized") };
         let next = variants.all.len();
-        variants.all.extend([reference, Variant { name, programs: vec![program] }]);
+        variants.all.extend([reference, Variant { name, programs: vec![program.into()] }]);
         variants.pairs.push((next, next + 1));
     }
     Ok(variants)

@@ -60,9 +60,9 @@ pub(super) fn forms(
                 break;
             }
         };
-        match compiled.iter_mut().find(|(aim, _, other)| *aim == options.aim && *other == program) {
+        match compiled.iter_mut().find(|(aim, _, other)| *aim == options.aim && program == *other) {
             Some((_, models, _)) => models.push(options.model),
-            None => compiled.push((options.aim, vec![options.model], program)),
+            None => compiled.push((options.aim, vec![options.model], program.into())),
         }
     }
     for (aim, models, program) in compiled {

@@ -48,7 +48,7 @@ pub(super) fn sections(
     let measured = match args.measure {
         Some(seconds) => {
             let mut stacks: Vec<_> = given_programs(stack).map(|own| ("as given", own)).collect();
-            stacks.push(("compiled", vec![compiled.program.clone()]));
+            stacks.push(("compiled", vec![compiled.program.clone().into()]));
             let time = Duration::from_secs(seconds.into());
             Some(measured(stacks, &arches, time)?)
         }

@@ -3,7 +3,7 @@
 use callgate_bpf::FilterInput;
 use callgate_bpf::template::Symbol;
 
-use super::test::{Cmp, Field, Test};
+use super::comparison::{Cmp, Field, Test};
 
 /// The relation between a field and a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
