@@ -3,13 +3,13 @@
 
 use callgate_elf::{Analysis, File, Image, Role, analyze};
 
-/// A static program of these bytes, without sections and symbols.
-fn program(code: &[u8]) -> Vec<u8> {
+/// A static program of these bytes for a machine (`e_machine`), without sections and symbols.
+fn program(machine: u16, code: &[u8]) -> Vec<u8> {
     const BASE: u64 = 0x40_0000;
     const HEADERS: u64 = 64 + 56;
     let size = HEADERS + code.len() as u64;
     let mut file = Vec::from(*b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    for half in [2_u16, 62] {
+    for half in [2_u16, machine] {
         file.extend(half.to_le_bytes());
     }
     file.extend(1_u32.to_le_bytes());
@@ -31,10 +31,10 @@ fn program(code: &[u8]) -> Vec<u8> {
     file
 }
 
-fn analysis(code: &str) -> Analysis {
+fn analysis(machine: u16, code: &str) -> Analysis {
     let byte = |at: usize| u8::from_str_radix(&code[at..at + 2], 16).unwrap();
     let bytes: Vec<u8> = (0..code.len()).step_by(2).map(byte).collect();
-    let image = Image::parse("program", program(&bytes)).unwrap();
+    let image = Image::parse("program", program(machine, &bytes)).unwrap();
     analyze(vec![File { image, role: Role::Program }]).unwrap()
 }
 
@@ -179,11 +179,40 @@ const CASES: &[Case] = &[
     ("padding_after_a_call_that_does_not_return", "e809000000f4909089f80f05c390bf27000000e8f0ffffffb83c0000000f05", &[39, 60], 0),
 ];
 
+#[rustfmt::skip]
+const AARCH64: &[Case] = &[
+    // mov x8, #64; svc #0; brk #0
+    ("plain", "080880d2010000d4000020d4", &[64], 0),
+    // mov x9, #64; sub sp, sp, #32; str x9, [sp, #16]; add x0, sp, #16; st1 {v0.2d}, [x0]; ldr x8, [sp, #16]; svc #0; brk #0
+    ("vector_stored_over_a_slot", "090880d2ff8300d1e90b00f9e0430091007c004ce80b40f9010000d4000020d4", &[], 1),
+    // mov x9, #64; sub sp, sp, #32; mov x29, sp; str x9, [sp, #16]; str q0, [x29, x1]; ldr x8, [sp, #16]; svc #0; brk #0
+    ("vector_through_an_index", "090880d2ff8300d1fd030091e90b00f9a06ba13ce80b40f9010000d4000020d4", &[], 1),
+    // sub sp, sp, #32; mov x29, sp; mov x1, #64; str x1, [x29, #16]; sub sp, sp, x2; mov x3, #1; str x3, [sp, #16]; ldr x8, [x29, #16]; svc #0; brk #0
+    ("alloca", "ff8300d1fd030091010880d2a10b00f9ff6322cb230080d2e30b00f9a80b40f9010000d4000020d4", &[], 1),
+    // mov x9, #64; sub sp, sp, #64; mov x29, sp; str x9, [x29, #32]; mov x9, sp; and sp, x9, #0xffffffffffffffe0; mov x3, #1; str x3, [sp, #32]; ldr x8, [x29, #32]; svc #0; brk #0
+    ("aligned_stack", "090880d2ff0301d1fd030091a91300f9e90300913fe97b92230080d2e31300f9a81340f9010000d4000020d4", &[], 1),
+    // sub sp, sp, #32; mov x9, #64; str x9, [sp]; mov x1, sp; cmp x3, #0; csinc x0, x1, x2, eq; mov x4, #1; str x4, [x0]; ldr x8, [sp]; svc #0; brk #0
+    ("frame_address_by_csinc", "ff8300d1090880d2e90300f9e10300917f0000f12004829a240080d2040000f9e80340f9010000d4000020d4", &[], 1),
+    // sub sp, sp, #32; mov x9, #64; str x9, [sp, #8]; mov x0, sp; ldpsw x1, x2, [x0], #8; mov x3, #1; str x3, [x0]; ldr x8, [sp, #8]; svc #0; brk #0
+    ("base_after_a_pair", "ff8300d1090880d2e90700f9e00300910108c168230080d2030000f9e80740f9010000d4000020d4", &[], 1),
+    // sub sp, sp, #32; mov x9, #64; str x9, [sp]; mov x0, sp; cmp x0, x3; ccmp x1, #4, #0, eq; ldr x8, [sp]; svc #0; brk #0
+    ("slot_beside_comparisons", "ff8300d1090880d2e90300f9e00300911f0003eb200844fae80340f9010000d4000020d4", &[64], 0),
+];
+
 #[test]
 fn numbers_are_those_of_the_bytes() {
+    check(62, CASES);
+}
+
+#[test]
+fn numbers_are_those_of_the_bytes_of_aarch64() {
+    check(183, AARCH64);
+}
+
+fn check(machine: u16, cases: &[Case]) {
     let mut wrong = Vec::new();
-    for (name, code, numbers, unknown) in CASES {
-        let analysis = analysis(code);
+    for (name, code, numbers, unknown) in cases {
+        let analysis = analysis(machine, code);
         let found: Vec<u32> = analysis.calls.keys().copied().collect();
         if found != *numbers || analysis.unresolved.len() != *unknown {
             let sites = &analysis.unresolved;

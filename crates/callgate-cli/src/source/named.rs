@@ -307,14 +307,20 @@ pub(super) fn read_detected(
     bytes: Vec<u8>,
     options: &SourceOptions,
 ) -> Result<Filter> {
-    let advice = "choose the profile (oci:FILE) or the program (bpftext:FILE)";
-    if let Some(error) = ambiguous(format, &bytes, advice) {
-        return Err(Failure::of(place.name(), vec![error]));
-    }
+    check_ambiguous(place, format, &bytes)?;
     // A failure is rare, but the message about it needs the bytes.
     read_filter(place, format, bytes.clone(), options).map_err(|failure| {
         explain_input(explain_detected(failure, format, &bytes), place, &bytes, options)
     })
+}
+
+/// An error for a text that is in two formats, of which one was detected.
+pub(super) fn check_ambiguous(place: &Place, format: SourceFormat, bytes: &[u8]) -> Result<()> {
+    let advice = "choose the profile (oci:FILE) or the program (bpftext:FILE)";
+    match ambiguous(format, bytes, advice) {
+        Some(error) => Err(Failure::of(place.name(), vec![error])),
+        None => Ok(()),
+    }
 }
 
 /// Reads an input whose format will be detected.

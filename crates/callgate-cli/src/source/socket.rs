@@ -9,7 +9,7 @@ use callgate_requests::source::{ProgramForm, SourceFormat, is_not_seccomp};
 
 use super::detect::{detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
-use super::named::{Source, SourceKind, read_detectable};
+use super::named::{Source, SourceKind, check_ambiguous, read_detectable};
 use super::read::{BUILT_IN, built_in, read_filter, read_program};
 use super::recognize::{check_encoding, explain_input};
 use super::unit::UnitSource;
@@ -123,6 +123,9 @@ impl Source {
         }
         check_encoding(place, &bytes)?;
         let detected = detect(place, &bytes);
+        if format.is_none() {
+            check_ambiguous(place, detected, &bytes)?;
+        }
         let (form, sure) = match (format.unwrap_or(detected), detected) {
             (SourceFormat::Program(form), _) => (form, packets),
             (SourceFormat::Socket, SourceFormat::Program(form)) => (form, true),

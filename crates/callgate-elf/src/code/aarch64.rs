@@ -110,6 +110,9 @@ pub(super) fn scan(
             Form::Load { base, offset, size, writeback: false, .. }
             | Form::LoadPair { base, offset, size, writeback: false, .. }
             | Form::Store { base, offset, size, writeback: false, .. } => {
+                let is_pair =
+                    matches!(form, Form::LoadPair { .. } | Form::Store { second: Some(_), .. });
+                let size = if is_pair { 2 * size } else { size };
                 for base in bases(&pages, &known, base) {
                     let target = base.wrapping_add(offset as u64);
                     refer(Kind::Memory, target, size);

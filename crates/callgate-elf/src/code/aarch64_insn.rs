@@ -23,13 +23,7 @@ pub(super) fn written(form: &Form, word: u32) -> u32 {
         | Form::Select { to, .. }
         | Form::LoadLiteral { to, .. } => plain(to),
         Form::AddImmediate { to, .. } => bit(to),
-        Form::Logic { to, op, .. } => {
-            if op == BinaryOp::And {
-                plain(to)
-            } else {
-                bit(to)
-            }
-        }
+        Form::Logic { to, .. } => bit(to),
         Form::Load { to, base, writeback, .. } => plain(to) | back(writeback, base),
         Form::LoadPair { first, second, base, writeback, .. } => {
             plain(first) | plain(second) | back(writeback, base)
@@ -37,7 +31,7 @@ pub(super) fn written(form: &Form, word: u32) -> u32 {
         Form::Store { base, writeback, .. } => back(writeback, base),
         Form::Call(_) | Form::CallRegister(_) => CALL_CLOBBERED,
         Form::Syscall => 1,
-        Form::Other => other_writes(word) & !(1 << SP),
+        Form::Other => other_writes(word),
         Form::Nop
         | Form::Branch(_)
         | Form::BranchIf(_)
@@ -50,6 +44,7 @@ pub(super) fn written(form: &Form, word: u32) -> u32 {
 /// The registers that other instructions may write.
 fn other_writes(word: u32) -> u32 {
     let to = 1 << bits(word, 0, 5);
+    let base = 1 << bits(word, 5, 5);
     match bits(word, 25, 4) {
         _ if only_compares(word) => 0,
         // Scalar floating point to integer; UMOV and SMOV.
@@ -58,16 +53,42 @@ fn other_writes(word: u32) -> u32 {
             let moves = matches!(word & 0xbfe0_fc00, 0x0e00_3c00 | 0x0e00_2c00);
             if converts || moves { to } else { 0 }
         }
-        // Loads and stores, exclusive ones (with a result), and atomics: one, two or three registers.
-        0b0100 | 0b0110 | 0b1100 | 0b1110 => {
-            if bits(word, 26, 1) == 1 {
-                // Structures of vectors may increment the base.
-                return 1 << bits(word, 5, 5);
-            }
-            to | 1 << bits(word, 10, 5) | 1 << bits(word, 16, 5)
+        // Structures of vectors may increment the base; others are no form of this kind.
+        0b0100 | 0b0110 | 0b1100 | 0b1110 if bits(word, 26, 1) == 1 => {
+            if word & 0xbe80_0000 == 0x0c80_0000 { base } else { 0 }
         }
-        _ => to,
+        // Loads and stores, exclusive ones (with a result), and atomics: one, two or three registers, and the base.
+        0b0100 | 0b0110 | 0b1100 | 0b1110 => {
+            let all = to | 1 << bits(word, 10, 5) | 1 << bits(word, 16, 5) | second_of_pair(word);
+            let written = all & !(1 << SP);
+            if keeps_base(word) { written } else { written | base }
+        }
+        // Memory of SVE.
+        0b0010 if word >> 31 == 1 => 0,
+        _ if writes_stack(word) => 1 << SP,
+        _ => to & !(1 << SP),
     }
+}
+
+/// Whether a load or a store does not change its base: with an index, exclusive or ordered ones, atomics, of a literal, and those
+/// with an offset that is not scaled.
+fn keeps_base(word: u32) -> bool {
+    word & 0x3f00_0000 == 0x0800_0000
+        || matches!(word & 0x3b20_0c00, 0x3820_0800 | 0x3820_0000 | 0x1900_0000)
+        || word & 0x3b00_0000 == 0x1800_0000
+}
+
+/// The second register of the pair that CASP loads and compares.
+fn second_of_pair(word: u32) -> u32 {
+    let is_pair = word & 0xbfa0_7c00 == 0x0820_7c00;
+    if is_pair { 1_u32.checked_shl(bits(word, 16, 5) + 1).unwrap_or(0) } else { 0 }
+}
+
+/// Whether an instruction that is not decoded computes the stack pointer: ADD and SUB of an extended register, as for alloca(3),
+/// ADDVL and ADDPL.
+fn writes_stack(word: u32) -> bool {
+    let computes = word & 0x3fe0_0000 == 0x0b20_0000 || word & 0xffa0_f800 == 0x0420_5000;
+    computes && bits(word, 0, 5) == u32::from(SP)
 }
 
 /// Whether an instruction only sets flags: CMP, CMN and TST, which are additions, subtractions and AND into the zero register,
@@ -95,11 +116,33 @@ fn other_reads(word: u32) -> u32 {
         (0b0100 | 0b0110 | 0b1100 | 0b1110, _) => &[0, 10, 16],
         _ => &[0, 5, 10, 16],
     };
-    // Register 31 is the zero register, but for the first operand of an addition of a constant or an extended register.
-    let may_be_stack = word & 0x1f00_0000 == 0x1100_0000 || word & 0x1fe0_0000 == 0x0b20_0000;
+    // Register 31 is the zero register, but for the first operand of an addition of a constant or an extended register, and of
+    // IRG; for the operand of ADDVL and ADDPL; and for a base that changes.
+    let is_stack = |low| bits(word, low, 5) == u32::from(SP);
+    let may_be_stack = word & 0x1f00_0000 == 0x1100_0000
+        || word & 0x1fe0_0000 == 0x0b20_0000
+        || word & 0xffe0_fc00 == 0x9ac0_1000
+        || is_memory(word) && !keeps_base(word);
     let reads = fields.iter().fold(0, |reads, low| reads | 1 << bits(word, *low, 5));
-    let stack = u32::from(may_be_stack && bits(word, 5, 5) == u32::from(SP)) << SP;
-    reads & !(1 << SP) | stack
+    let uses_stack =
+        may_be_stack && is_stack(5) || word & 0xffa0_f800 == 0x0420_5000 && is_stack(16);
+    // A base that changes is computed anew.
+    let changed = if is_memory(word) { other_writes(word) & 1 << bits(word, 5, 5) } else { 0 };
+    (reads | changed) & !(1 << SP) | second_of_pair(word) | u32::from(uses_stack) << SP
+}
+
+/// Whether an instruction that is not decoded reads or writes memory: loads and stores, those of SVE, and DC ZVA.
+fn is_memory(word: u32) -> bool {
+    match bits(word, 25, 4) {
+        0b0100 | 0b0110 | 0b1100 | 0b1110 => true,
+        0b0010 => word >> 31 == 1,
+        _ => is_clearing(word),
+    }
+}
+
+/// DC ZVA, which clears a block of memory.
+fn is_clearing(word: u32) -> bool {
+    word & 0xffff_ffe0 == 0xd50b_7420
 }
 
 /// An instruction for the computation of values.
@@ -138,12 +181,15 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
         }
         Form::Move { to, from, wide } => insn.set(plain(to), Effect::mov(to, source(from), wide)),
         Form::Logic { to, from, value, op, wide } => {
-            let to = if op == BinaryOp::And { plain(to) } else { Some(to) };
-            let effect = |to| Effect::binary(op, to, source(from), Source::Const(value), wide);
-            insn.set(to, effect(to.unwrap_or(0)));
+            insn.push(Effect::binary(op, to, source(from), Source::Const(value), wide));
         }
         Form::Select { to, first, second, altered, wide } => {
-            insn.set(plain(to), select(to, first, second, altered, wide));
+            let effect = select(to, first, second, altered, wide);
+            // One of them may be passed on.
+            if matches!(effect, Effect::Forget(_)) {
+                insn.reads = (1 << first | 1 << second) & !(1 << SP);
+            }
+            insn.set(plain(to), effect);
         }
         Form::Load { to, base, offset, size, signed, writeback, post } => {
             let used = if post { 0 } else { offset };
@@ -203,23 +249,24 @@ pub(super) fn insn(word: u32, at: u64) -> Insn {
             insn.effects.extend(extension(word).into_iter().flatten());
         }
         Form::Other => {
-            let memory = matches!(bits(word, 25, 4), 0b0100 | 0b0110 | 0b1100 | 0b1110);
             insn.reads = other_reads(word);
-            let written = other_writes(word);
-            for register in (0..SP).filter(|register| written >> register & 1 != 0) {
-                insn.push(Effect::Forget(register));
-            }
-            if memory {
+            if is_memory(word) {
                 // A register as index, of a general or a vector register; atomics may load as well as store.
                 let is_indexed = word & 0x3b20_0c00 == 0x3820_0800;
                 let is_vector = bits(word, 26, 1) == 1;
                 let is_load =
                     is_indexed && !matches!((is_vector, bits(word, 22, 2)), (_, 0) | (true, 2));
-                let base = (!is_load).then_some(bits(word, 5, 5) as u8);
+                let base = if is_clearing(word) { bits(word, 0, 5) } else { bits(word, 5, 5) };
+                let base = (!is_load).then_some(base as u8);
                 let index = (!is_load && is_indexed).then_some(bits(word, 16, 5) as u8);
                 let place = Place::indexed(base, index.filter(|index| *index != SP));
                 insn.push(Effect::Store { place, from: None, size: 16 });
                 insn.copies = Some((Place::unknown(), 16));
+            }
+            // After the store, whose address these registers may be.
+            let written = other_writes(word);
+            for register in (0..=SP).filter(|register| written >> register & 1 != 0) {
+                insn.push(Effect::Forget(register));
             }
             insn.push(Effect::Flags(flags(word)));
         }

@@ -28,6 +28,11 @@ pub(super) enum Denied {
 }
 
 impl Death {
+    /// Whether the denied syscall may be this one.
+    pub(super) fn may_be_in(&self, syscall: SyscallId) -> bool {
+        self.calls.is_empty() || self.calls.contains_key(&syscall)
+    }
+
     pub(super) fn denied(&self) -> Denied {
         let mut calls = self.calls.values();
         match (calls.next(), calls.next()) {

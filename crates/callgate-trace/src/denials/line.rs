@@ -20,7 +20,7 @@ pub(super) enum Parsed<'t> {
     Tombstone(Tombstone),
     /// A report whose syscall is not known, and why.
     Unread(String),
-    /// A report of `SIGSYS` without the syscall, which another line may name; and why it is not read.
+    /// A report of `SIGSYS` without the syscall, which another line may name; whose marker says why it is not read.
     Signal(Marker),
     /// Another line.
     Nothing,

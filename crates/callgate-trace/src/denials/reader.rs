@@ -215,13 +215,14 @@ impl<'a> DenialReader<'a> {
         let Some(death) = death else { return };
         let Death { line, text, is_counted, .. } = &death;
         self.settle_signals(*line);
-        if self.signals.explains_end(*line) || *is_counted {
+        let may_be = |syscall| death.may_be_in(syscall);
+        if self.signals.explains_end(*line, may_be) || *is_counted {
             return;
         }
         match death.denied() {
             Denied::Call(call) => {
                 self.denial(*line, Found::of(call));
-                self.signals.explains_end(*line);
+                self.signals.explains_end(*line, may_be);
             }
             Denied::Unknown(why) => self.signals.add(*line, Marker { why, ..KILLED }, text),
         }
@@ -234,9 +235,6 @@ impl<'a> DenialReader<'a> {
             self.is_of_kernel = true;
             return;
         }
-        if is_other_record(text) {
-            return;
-        }
         let bytes = text.as_bytes();
         let may_be_lost = self.lost_finder.may_have(bytes);
         let may_be_denial = self.markers.may_have(bytes)
@@ -244,8 +242,12 @@ impl<'a> DenialReader<'a> {
         if !(may_be_lost || may_be_denial) {
             return;
         }
+        // Other fields of an entry in JSON have texts of programs.
         let message = journal::message(text);
         let text = message.as_deref().unwrap_or(text);
+        if is_other_record(text) {
+            return;
+        }
         if may_be_lost && self.lost_records.line(text) {
             self.is_recognized = true;
             return;
@@ -286,12 +288,12 @@ impl<'a> DenialReader<'a> {
         self.is_recognized = true;
         let Found { mut call, program, origin, verdict, is_arch_assumed, process } = found;
         if call.evidence == Evidence::Filter {
-            self.signals.explain(number, process);
+            self.signals.explain(number, process, Some(call.syscall));
             self.assumed_arch += u64::from(is_arch_assumed);
         }
         let Some(mask) = (self.relevant)(&call) else { return false };
         if call.evidence == Evidence::NoReturn {
-            self.signals.explain(number, process);
+            self.signals.explain(number, process, Some(call.syscall));
         }
         for (index, arg) in call.args.iter_mut().enumerate() {
             *arg = arg.filter(|_| mask >> index & 1 == 1);
@@ -310,7 +312,7 @@ impl<'a> DenialReader<'a> {
             }
             Err(why) => {
                 // The line about the signal is of the same dump.
-                self.signals.explain(line, None);
+                self.signals.explain(line, None, None);
                 self.unread(line, why, &tombstone.text);
             }
         }

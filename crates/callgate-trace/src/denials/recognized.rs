@@ -33,17 +33,23 @@ pub(super) fn is_of_kernel(line: &str) -> bool {
 fn is_of_syslog(line: &str) -> bool {
     let Some((before, _)) = line.split_once(" kernel: ") else { return false };
     // Between the time and this word, there may be a time zone and the name of the host.
-    before.rsplit(' ').take(3).any(is_time)
+    let mut words = before.rsplit(' ').take(3);
+    words.any(is_time) || before.split(' ').next().is_some_and(is_seconds)
 }
 
-/// Whether a word has a time of day, or is one in seconds: `10:00:00`, `2026-01-02T10:00:00+0100`, `12.345678]`.
+/// Whether a word has a time of day, or is one in seconds in brackets: `10:00:00`, `2026-01-02T10:00:00+0100`, `12.345678]`.
 fn is_time(word: &str) -> bool {
     let is_clock = word.as_bytes().windows(8).any(|bytes| {
         let mut places = bytes.iter().enumerate();
         places.all(|(at, byte)| if at % 3 == 2 { *byte == b':' } else { byte.is_ascii_digit() })
     });
-    let seconds = word.trim_start_matches('[').trim_end_matches(']').split_once('.');
-    is_clock || seconds.is_some_and(|(seconds, rest)| is_number(seconds) && is_number(rest))
+    is_clock || word.strip_suffix(']').is_some_and(|word| is_seconds(word.trim_start_matches('[')))
+}
+
+/// Whether a word is a time in seconds with its microseconds. Versions of kernels are not: `6.12`.
+fn is_seconds(word: &str) -> bool {
+    let parts = word.split_once('.');
+    parts.is_some_and(|(whole, rest)| is_number(whole) && is_number(rest) && rest.len() == 6)
 }
 
 /// Whether a line starts as `dmesg` prints it: `[   12.345678] `, with `-T` `[Fri Jan  2 10:00:00 2026] `; with a level before it.
@@ -110,6 +116,8 @@ mod tests {
             "error loading seccomp filter into kernel: errno 524",
             "time=\"2026-01-02T10:00:00Z\" level=error msg=\"runc: error loading seccomp filter into kernel: errno 524\"",
             "read: 1",
+            "booted the new 6.12 kernel: ok",
+            "6.12 kernel: ok",
         ] {
             assert!(!is_of_kernel(line), "{line}");
         }

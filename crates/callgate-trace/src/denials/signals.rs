@@ -2,6 +2,7 @@
 
 use super::model::kept;
 use crate::logs::markers::{Marker, Reported};
+use crate::recording::SyscallId;
 
 /// How many lines may be between such a report and one with the syscall: gdb prints the place before `$_siginfo`, Android the
 /// registers before the cause, and systemd the end of a service after the audit record.
@@ -20,6 +21,8 @@ struct Record {
     line: u64,
     /// The number of the process, if it has it.
     process: Option<u32>,
+    /// Unless the report does not say it.
+    syscall: Option<SyscallId>,
     /// The kinds of reports that it explained, of other processes or of unknown ones.
     explained: Vec<Kind>,
 }
@@ -33,9 +36,13 @@ fn kind(found: Marker) -> Kind {
 }
 
 impl Record {
+    fn is_of_process(&self, text: &str) -> bool {
+        self.process.is_some_and(|process| names_process(text, process))
+    }
+
     /// Whether it explains a report; only one of each kind, unless the report names the process.
     fn explains(&mut self, (reported, marker): Kind, text: &str) -> bool {
-        if self.process.is_some_and(|process| has_number(text, process)) {
+        if self.is_of_process(text) {
             return true;
         }
         // The end of a process has several forms.
@@ -48,10 +55,20 @@ impl Record {
     }
 }
 
-/// Whether a text has this number.
-fn has_number(text: &str, number: u32) -> bool {
-    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|word| word.parse() == Ok(number))
+/// Whether a text names the process with this number: `Process 7`, `PID: 7`, `pid=7`, `nginx[7]`. Times and other numbers do not.
+fn names_process(text: &str, number: u32) -> bool {
+    const BEFORE: [&str; 5] = ["process", "pid", "tid", "thread", "child"];
+    let number = number.to_string();
+    text.match_indices(&number).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let after = text.get(at + number.len()..).unwrap_or_default();
+        let word = before.trim_end_matches([' ', ':', '=', '#', '"']);
+        let word = word.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let is_named = BEFORE.iter().any(|name| word.eq_ignore_ascii_case(name));
+        let is_whole = !before.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && !after.starts_with(|c: char| c.is_ascii_alphanumeric());
+        is_whole && (is_named || before.ends_with('[') && after.starts_with(']'))
+    })
 }
 
 /// The reports near the current line. At most [`WINDOW`] of each kind are kept.
@@ -70,20 +87,27 @@ impl PendingSignals {
         }
     }
 
-    /// Whether a report with the syscall explains the end of a process, which no other one may be about then.
-    pub(super) fn explains_end(&mut self, line: u64) -> bool {
-        self.is_explained(line, (Reported::End, ""), "")
+    /// Whether a report with one of the syscalls that it may be explains the end of a process, which no other one may be about
+    /// then.
+    pub(super) fn explains_end(&mut self, line: u64, may_be: impl Fn(SyscallId) -> bool) -> bool {
+        self.records.retain(|record| record.line + WINDOW >= line);
+        let mut records = self.records.iter_mut();
+        records.any(|record| {
+            record.syscall.is_none_or(&may_be) && record.explains((Reported::End, ""), "")
+        })
     }
 
     fn is_explained(&mut self, line: u64, kind: Kind, text: &str) -> bool {
         self.records.retain(|record| record.line + WINDOW >= line);
-        self.records.iter_mut().any(|record| record.explains(kind, text))
+        // A report of the same process first: it leaves the others for other processes.
+        self.records.iter().any(|record| record.is_of_process(text))
+            || self.records.iter_mut().any(|record| record.explains(kind, text))
     }
 
     /// A report with the syscall: those shortly before it are about the same one.
-    pub(super) fn explain(&mut self, line: u64, process: Option<u32>) {
+    pub(super) fn explain(&mut self, line: u64, process: Option<u32>, syscall: Option<SyscallId>) {
         self.records.retain(|record| record.line + WINDOW >= line);
-        let mut record = Record { line, process, explained: Vec::new() };
+        let mut record = Record { line, process, syscall, explained: Vec::new() };
         self.pending.retain(|signal| !record.explains(kind(signal.found), &signal.text));
         self.records.push(record);
     }

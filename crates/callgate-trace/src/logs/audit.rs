@@ -180,6 +180,8 @@ impl<'t> Record<'t> {
     /// Finds the fields of a record by their equals signs; `None` for other lines.
     pub(crate) fn parse(line: &'t str) -> Option<Record<'t>> {
         let bytes = line.as_bytes();
+        // What programs write is behind the first field of the kernel.
+        let fields = line.find("auid=").unwrap_or(line.len());
         let (mut is_record, mut has_type, mut arch, mut syscall) = (false, false, None, None);
         // Whether the first `SECCOMP auid=` and the first `AUDIT1326 auid=` start a message.
         let (mut is_seccomp, mut is_1326) = (None, None);
@@ -187,7 +189,7 @@ impl<'t> Record<'t> {
             let (before, value) = bytes.split_at_checked(at)?;
             match before {
                 [.., b't', b'y', b'p', b'e'] => {
-                    has_type = true;
+                    has_type |= at < fields;
                     is_record |= TYPES.iter().any(|name| value.starts_with(name));
                 }
                 [before @ .., b' ', b'a', b'u', b'i', b'd'] => {
@@ -228,7 +230,7 @@ impl<'t> Record<'t> {
 
 /// Whether a line without a type has the fields of a record from the start of a message on.
 fn is_without_type(line: &str) -> bool {
-    let start = line.find("audit(").or_else(|| line.find("auid="));
+    let start = [line.find("audit("), line.find("auid=")].into_iter().flatten().min();
     let before = start.and_then(|at| line.get(..at));
     let starts = |before: &str| {
         let before = before.trim_start();

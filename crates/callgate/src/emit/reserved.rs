@@ -58,7 +58,7 @@ const C: &[&str] = &[
     "alignof", "and", "and_eq", "bitand", "bitor", "catch", "char16_t", "char32_t", "char8_t", "class", "co_await",
     "co_return", "co_yield", "compl", "concept", "const_cast", "consteval", "constinit", "decltype", "delete",
     "dynamic_cast", "explicit", "export", "friend", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
-    "operator", "or", "or_eq", "private", "protected", "public", "reinterpret_cast", "requires", "static_cast",
+    "operator", "or", "or_eq", "private", "protected", "public", "reinterpret_cast", "requires", "static_cast", "std",
     "template", "this", "throw", "try", "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq",
     "errno", "linux", "unix", "main", "memcpy", "prctl", "syscall",
     "uint32_t", "uint64_t",

@@ -19,13 +19,17 @@ pub fn ambiguous(format: SourceFormat, bytes: &[u8], advice: &str) -> Option<Dia
         let (key, _) = line.trim_start().split_once(':').unwrap_or_default();
         key.trim_end().trim_matches(['"', '\'']) == "defaultAction"
     };
-    let line = text.lines().position(is_key).filter(|_| has_marks(text))?;
+    if !has_marks(text) {
+        return None;
+    }
     // The version of the kernel decides which rules apply, not whether the text is a profile.
     let options = oci::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 12 });
     oci::read(text, &options).ok()?;
+    // A key may be written in other ways, too.
+    let line = text.lines().position(is_key);
+    let line = line.map_or_else(String::new, |line| format!(" (line {})", line + 1));
     let message = format!(
-        "this text is a profile in YAML (line {}), and source code with a program, which may be another filter",
-        line + 1
+        "this text is a profile in YAML{line}, and source code with a program, which may be another filter"
     );
     Some(Diagnostic::error(None, message).help(advice.to_owned()))
 }
@@ -45,6 +49,17 @@ mod tests {
         assert!(message.is_some_and(|message| message.contains("YAML (line 4)")));
         let indented = profile.replace("TEXT", array).replace('\n', "\n  ");
         assert!(error(&format!("  {indented}")).is_some());
+        let rules =
+            "defaultAction: SCMP_ACT_ALLOW, syscalls: [{names: [ptrace], action: SCMP_ACT_ERRNO}]";
+        for profile in [
+            format!(
+                "kind: SeccompProfile\napiVersion: security-profiles-operator.x-k8s.io/v1beta1\nstatus: |\n  TEXT\nspec: {{{rules}}}\n"
+            ),
+            format!("hostname: |\n  TEXT\nlinux: {{seccomp: {{{rules}}}}}\n"),
+            profile.replace("defaultAction", "\"default\\u0041ction\""),
+        ] {
+            assert!(error(&profile.replace("TEXT", array)).is_some(), "{profile}");
+        }
         for text in
             [format!("{array}\n"), format!("/*\n{profile}*/\n{array}\n"), profile.to_owned()]
         {
