@@ -2,6 +2,7 @@
 //! number, as to `syscall(2)` of a C library.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -37,6 +38,9 @@ pub(crate) struct Numbers {
     pub(crate) others: BTreeSet<Place>,
 }
 
+/// A function, and where it takes an address.
+type User = (FunctionId, Vec<Reference>);
+
 struct Search<'a> {
     images: &'a [Image],
     scans: &'a [Scan],
@@ -51,6 +55,8 @@ struct Search<'a> {
     values: FxHashMap<FunctionId, Option<FunctionValues>>,
     units: Units,
     returns: Returns<'a>,
+    /// For each file, the functions that use a word of data, and where they take an address in its object.
+    users: FxHashMap<(u32, u64), Rc<[User]>>,
     /// Functions that may return twice.
     repeated: FxHashSet<FunctionId>,
 }
@@ -84,6 +90,7 @@ impl<'a> Search<'a> {
             passed: BTreeSet::new(),
             open: Vec::new(),
             values: FxHashMap::default(),
+            users: FxHashMap::default(),
             units: Units::of(images, scans, reach),
             returns: Returns::new(images, scans, reach),
             repeated: repeated(images, scans),
@@ -231,13 +238,26 @@ impl<'a> Search<'a> {
         };
         let Some(function) = scan.functions.get(id.function as usize) else { return };
         let place = Place { function: id, at: function.start };
-        let users = scan.users_of(image, address).into_iter();
-        let users: Vec<(FunctionId, Vec<Reference>)> = users
-            .map(|(function, takes)| {
-                (FunctionId { image: id.image, function: function as u32 }, takes)
-            })
-            .filter(|(user, _)| self.reach.is_reachable(*user))
-            .collect();
+        let users = match self.users.get(&(id.image, address)) {
+            Some(users) => users.clone(),
+            None => {
+                // All code is decoded, which takes less time than to execute it.
+                let sizes = scan.functions.iter().map(|one| one.end.saturating_sub(one.start));
+                if self.budget.spend(sizes.sum::<u64>() / 16).is_none() {
+                    self.numbers.unknown.insert((place, Unknown::Size));
+                    return;
+                }
+                let users = scan.users_of(image, address).into_iter();
+                let users = users
+                    .map(|(function, takes)| {
+                        (FunctionId { image: id.image, function: function as u32 }, takes)
+                    })
+                    .filter(|(user, _)| self.reach.is_reachable(*user));
+                let users: Rc<[User]> = users.collect();
+                self.users.insert((id.image, address), users.clone());
+                users
+            }
+        };
         let is_taken = users.iter().any(|(user, takes)| !self.stays(*user, takes));
         // Through its address, anything may store into the word, and something may be in it from the start.
         let word = address..address.saturating_add(8);
@@ -267,7 +287,8 @@ impl<'a> Search<'a> {
             self.numbers.unknown.insert((place, Unknown::Value));
         }
         // If nothing reachable stores an address, the word is zero, and the code does not read behind it.
-        for (user, _) in users {
+        for (user, _) in users.iter() {
+            let user = *user;
             let Some(stores) = self.state(user, |values| Some(values.stores_to(address))) else {
                 self.numbers.unknown.insert((place, Unknown::Value));
                 continue;

@@ -22,6 +22,12 @@ impl Budget {
     pub(crate) fn new() -> Budget {
         Budget { steps: MAX_STEPS }
     }
+
+    /// Counts steps; `None` if there are not so many left.
+    pub(crate) fn spend(&mut self, steps: u64) -> Option<()> {
+        self.steps = self.steps.checked_sub(steps)?;
+        Some(())
+    }
 }
 
 /// The values at each block of a function.

@@ -18,6 +18,8 @@ pub(super) struct Death {
     pub(super) is_counted: bool,
     /// The syscalls without a result.
     calls: BTreeMap<SyscallId, LoggedCall>,
+    /// Whether one of the processes was in none of them: another line says what was denied.
+    has_other: bool,
 }
 
 /// Which syscall was denied.
@@ -30,7 +32,7 @@ pub(super) enum Denied {
 impl Death {
     /// Whether the denied syscall may be this one.
     pub(super) fn may_be_in(&self, syscall: SyscallId) -> bool {
-        self.calls.is_empty() || self.calls.contains_key(&syscall)
+        self.has_other || self.calls.contains_key(&syscall)
     }
 
     pub(super) fn denied(&self) -> Denied {
@@ -77,10 +79,14 @@ impl Deaths {
             text: kept(text),
             is_counted: false,
             calls: BTreeMap::new(),
+            has_other: false,
         });
-        if let Some((call, is_counted)) = self.calls.remove(&process) {
-            death.is_counted |= is_counted;
-            death.calls.insert(call.syscall, call);
+        match self.calls.remove(&process) {
+            Some((call, is_counted)) => {
+                death.is_counted |= is_counted;
+                death.calls.insert(call.syscall, call);
+            }
+            None => death.has_other = true,
         }
     }
 

@@ -348,6 +348,11 @@ mod tests {
             json("SYSCALL success=no x", &format!("SECCOMP {fields}")),
             json("SYSCALL success=no x", &format!("audit: type=1326 audit(1.2:3): {fields}")),
             json("AVC apparmor=", &format!("SECCOMP {fields}")),
+            json("type=X audit(", &format!("SECCOMP {fields}")),
+            json("type=EXECVE msg=audit(", &format!("SECCOMP {fields}")),
+            // Copied without the type.
+            format!("audit(1.1:2): {}\n", fields.replace("\"x\"", "\"type=\"")),
+            format!("{}\n", fields.replace("\"x\"", "\"audit(\"")),
         ] {
             let found = read(&log);
             assert_eq!((found.denials.len(), found.failed), (1, 0), "{log}");

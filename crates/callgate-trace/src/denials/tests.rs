@@ -509,6 +509,13 @@ fn the_call_without_a_result_is_the_one_for_which_sigsys_ended_the_process() {
                 si_arch=AUDIT_ARCH_X86_64} ---\n8 futex(0x7f, FUTEX_WAIT, 0, NULL) = ?\n7 +++ killed by SIGSYS +++\n\
                 8 +++ killed by SIGSYS +++\n";
     assert_eq!(alone(trap), (mount(1), vec![]));
+    // A handled signal is not the one that ended the process.
+    let handled = trap.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
+    let later = format!(
+        "{handled}7 read(3, \"\", 1) = 0\n7 ptrace(PTRACE_TRACEME) = ?\n7 +++ killed by SIGSYS +++\n"
+    );
+    let both = vec![("ptrace".to_owned(), 1), ("mount".to_owned(), 1)];
+    assert_eq!(alone(&later), (both, vec![]));
 }
 
 /// A record explains one report of each kind, or those of its own process.
@@ -520,6 +527,10 @@ fn reports_about_other_denials_are_not_explained() {
     assert_eq!(after("app exited with code 159\nb exited with code 159\n"), (1, mount(), vec![3]));
     assert_eq!(after("a: Exited (159) 2 hours ago\n"), (1, mount(), vec![]));
     assert_eq!(after("SIGSYS: bad system call\nSIGSYS: bad system call\n"), (1, mount(), vec![3]));
+    // Only a number that is one of a process names it.
+    let codes = "10:00:07 app exited with code 159\n10:00:07 b exited with code 159\n";
+    assert_eq!(after(codes), (1, mount(), vec![3]));
+    assert_eq!(after(&codes.replace("exited", "[7] exited")), (1, mount(), vec![]));
     // One death, as systemd reports it.
     let service = "systemd[1]: app.service: Main process exited, code=dumped, status=31/SYS\n\
                    systemd-coredump[9]: Process 7 (app) of user 1000 terminated abnormally with signal 31/SYS, processing...\n\

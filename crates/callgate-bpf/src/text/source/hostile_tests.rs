@@ -506,6 +506,14 @@ fn a_store_through_any_other_expression_is_refused() {
         ("", "patch((const void *)o); patch(f);"),
         ("", "__extension__ f[0] = x;"),
         ("", "int *q = f; n = m * q[1]++;"),
+        // Casts of C++ and functions in parentheses.
+        ("", "memset(static_cast<void *>(f), 0, 8);"),
+        ("", "char *c = reinterpret_cast<char *>(f); c[0] = 6;"),
+        ("", "fix<3>(f);"),
+        ("static void update(void *p) { memset(p, 0, 8); }", "(update)(f);"),
+        ("static void _update(void *p) { memset(p, 0, 8); }", "(_update)(f);"),
+        ("", "(fns[i])(f);"),
+        ("", "(ns::change)(f);"),
         // References of C++.
         ("", "auto &k{f[0].k}; k = 3;"),
         ("", "unsigned &k(f[0].k); k = 3;"),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::changed::{is_assignment, is_field};
 use super::language::is_statement;
-use super::pairs::{Pairs, is_size, is_type_name};
+use super::pairs::{Pairs, is_cast, is_size};
 use crate::lexer::{Token, TokenKind};
 
 /// What a part of an expression is, seen from the array.
@@ -86,7 +86,7 @@ impl<'a> Operand<'_, '_, 'a> {
         let Some(open) = self.open_before(distance) else { return false };
         let inside = self.pairs.slice(open + 1, self.start - distance);
         let caller = open.checked_sub(1).and_then(|at| self.pairs.get(at));
-        is_type_name(inside) && !caller.is_some_and(is_name)
+        is_cast(inside) && !caller.is_some_and(is_name)
     }
 
     /// Whether the parenthesis at a distance closes the condition of a statement.
@@ -299,7 +299,9 @@ impl<'a> Operand<'_, '_, 'a> {
         let is_enclosed = self.is_before(1, '(') && self.is_after(0, ')');
         let caller = self.before(2).is_some_and(|word| {
             is_name(word)
+                // Template arguments: `static_cast<char *>(f)`.
                 || word.is(']')
+                || word.is('>')
                 || (word.is(')') && !self.is_after_cast(2) && !self.is_after_head(2))
         });
         if is_enclosed && !caller {
@@ -320,12 +322,13 @@ impl<'a> Operand<'_, '_, 'a> {
                 || (is(first, '&') && is(second, '&'))
                 || (is(first, '|') && is(second, '|'))
         };
+        let ends_operator = ['=', '&', '|'].iter().any(|mark| self.is_before(1, *mark));
         // The value of `f ?: o` may be the pointer.
         let is_condition = self.is_after(0, '?') && !self.is_after(1, ':');
         if self.is_before(1, '!')
             || is_condition
             || is_comparison(self.after(0), self.after(1))
-            || is_comparison(self.before(2), self.before(1))
+            || (ends_operator && is_comparison(self.before(2), self.before(1)))
             || is_comparison(self.before(1), None)
         {
             return Use::Read;

@@ -183,12 +183,33 @@ pub(super) fn is_type_name(tokens: &[Token<'_>]) -> bool {
     let is_part = |token: &Token<'_>| {
         token.kind == TokenKind::Word || [':', '*', '[', ']'].iter().any(|mark| token.is(*mark))
     };
-    let is_alone = rest.is_empty() && !first.text.ends_with("_t");
-    let known = ["char", "short", "int", "long", "unsigned", "signed", "void", "auto"];
     first.kind == TokenKind::Word
-        && (!is_alone || known.contains(&first.text) || first.text.starts_with(['u', '_']))
+        && (!rest.is_empty() || is_type_word(first.text))
         && tokens.iter().all(is_part)
         && !is_size(first.text)
+}
+
+/// Whether tokens between parentheses are the type of a cast, and not a function that is called: `(update)(f)`, `(all[1])(f)`.
+pub(super) fn is_cast(tokens: &[Token<'_>]) -> bool {
+    const FIRST: [&str; 6] = ["struct", "union", "enum", "const", "volatile", "unsigned"];
+    let is_bracket = |token: &Token<'_>| token.is('[') || token.is(']');
+    let is_pointer = tokens.last().is_some_and(|token| token.is('*'));
+    let is_tagged =
+        tokens.first().is_some_and(|first| FIRST.contains(&first.text) || is_type_word(first.text));
+    is_type_name(tokens) && !tokens.iter().any(is_bracket) && (is_pointer || is_tagged)
+}
+
+/// Whether a word is the name of a type of the language or of usual headers.
+fn is_type_word(word: &str) -> bool {
+    const KNOWN: [&str; 11] = [
+        "char", "short", "int", "long", "unsigned", "signed", "void", "auto", "bool", "float",
+        "double",
+    ];
+    const USUAL: [&str; 13] = [
+        "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "uint", "ushort", "ulong", "uchar",
+        "Bool",
+    ];
+    KNOWN.contains(&word) || USUAL.contains(&word.trim_start_matches('_')) || word.ends_with("_t")
 }
 
 /// Words whose operands are not evaluated.

@@ -76,6 +76,7 @@ pub(super) fn changing_use<'a>(
         values,
         has_references: has_references(tokens),
         followed: BTreeSet::new(),
+        undefined: BTreeSet::new(),
         names: Vec::new(),
         path: None,
         stores: BTreeSet::new(),
@@ -102,6 +103,8 @@ struct Uses<'p, 't, 'a> {
     has_references: bool,
     /// The parameters of functions that were followed.
     followed: BTreeSet<(&'a str, usize, Kind)>,
+    /// Those that the text does not define.
+    undefined: BTreeSet<(&'a str, usize, Kind)>,
     names: Vec<Name<'a>>,
     /// The members around the array and itself, from the outside in, if all are named.
     path: Option<Vec<&'a str>>,
@@ -583,7 +586,7 @@ impl<'a> Uses<'_, '_, 'a> {
         });
         let is_known =
             !self.values.contains(function) && is_reader(function, is_only, kind == Kind::Program);
-        if nth >= MAX_PARAMETERS {
+        if nth >= MAX_PARAMETERS || self.undefined.contains(&(function, nth, kind)) {
             return if is_known { Ok(()) } else { refused(self) };
         }
         let places = self.calls.get(function).cloned().unwrap_or_default();
@@ -622,9 +625,9 @@ impl<'a> Uses<'_, '_, 'a> {
             return refused(self);
         }
         // A macro for the number of elements is known by its one argument.
-        if is_defined || is_constant {
-            self.followed.insert((function, nth, kind));
-        }
+        let known =
+            if is_defined || is_constant { &mut self.followed } else { &mut self.undefined };
+        known.insert((function, nth, kind));
         Ok(())
     }
 
