@@ -20,5 +20,7 @@ pub(crate) fn install(program: &[u8], flags: Vec<String>) -> Option<(String, Str
         }
     }
     // The calling thread keeps the GIL: a filter without TSYNC is for this thread.
-    callgate_linux::install_unproved(&program, all).err().map(|error| (error.to_string(), error.help()))
+    callgate_linux::install_unproved(&program, all)
+        .err()
+        .map(|error| (error.to_string(), error.help()))
 }
