@@ -118,6 +118,13 @@ struct Builder<'t> {
     documents: Vec<Node<'static>>,
 }
 
+/// Where a line of a text ends a document.
+fn end_before(text: &str) -> Option<usize> {
+    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let mut ends = starts.filter(|at| text.get(*at..).is_some_and(|line| line.starts_with("...")));
+    ends.next()
+}
+
 impl<'t> Builder<'t> {
     fn new(text: &'t str, most: usize) -> Builder<'t> {
         Builder {
@@ -167,6 +174,15 @@ impl<'t> Builder<'t> {
     }
 
     fn start(&mut self, at: usize, is_explicit: bool) -> Result<(), Diagnostic> {
+        let before = self.text.get(..at).filter(|_| self.started == 0);
+        if let Some(end) = before.and_then(end_before) {
+            return Err(self
+                .error(
+                    end,
+                    "`...` ends a document, and none has begun: some YAML readers refuse it",
+                )
+                .help("remove it"));
+        }
         if self.started > 0 && !is_explicit {
             return Err(self
                 .error(at, "there is more text after `...`, which ends the document: Kubernetes ignores it")

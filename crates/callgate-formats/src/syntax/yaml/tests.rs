@@ -363,6 +363,18 @@ fn tabs_in_indentation_are_rejected() {
     }
 }
 
+/// Found by `cargo xtask yaml`: go-yaml refuses it.
+#[test]
+fn the_end_of_a_document_before_the_first_one_is_refused() {
+    for (place, text) in
+        [("1:1", "...\na: 1\n"), ("2:1", "\n...\na: 1\n"), ("2:1", "# x\n...\n---\na: 1\n")]
+    {
+        let message = message(text);
+        assert!(message.starts_with(&format!("{place}: `...` ends a document")), "{message}");
+    }
+    assert!(parse("a: 1\n...\n").is_ok());
+}
+
 /// Found by `cargo xtask yaml`: go-yaml refuses them.
 #[test]
 fn forms_that_only_some_readers_accept_are_rejected() {
