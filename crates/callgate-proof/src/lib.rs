@@ -8,7 +8,7 @@
 //! - [`diagram`] derives the function of a policy from its rules, and that of a program by symbolic execution of
 //!   its instructions;
 //! - a [`Spec`] says what a program must compute: a policy or a program, a stack or a set of them;
-//! - [`Meaning`] is the function of a spec, made in this crate. [`Meaning::prove`] accepts a program if both functions are the
+//! - [`Meaning`] is the function of a spec, which only this crate computes. [`Meaning::prove`] accepts a program if both functions are the
 //!   same node, and returns it as [`Proved`], with its spec. If they differ, [`NotProved::witness`] is a syscall for which they
 //!   do.
 //!

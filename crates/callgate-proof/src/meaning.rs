@@ -1,6 +1,6 @@
 //! The proof that a program computes the function of a filter.
 //!
-//! A [`Meaning`] is made here, of a [`Spec`], and owns its diagram: nothing outside of this crate can choose or change it, and
+//! A [`Meaning`] is made here, from policies and programs that it keeps as a [`Spec`], and owns its diagram: nothing outside of this crate can choose or change it, and
 //! code generators get a copy ([`Meaning::copy`]). A program is accepted only when its own function, found by symbolic
 //! execution in the same store, **is the same node**.
 

@@ -14,11 +14,12 @@ use crate::spec::{FilterSpec, Spec};
 /// [own description](Proved::itself), and a proved template whose variables [get values](Proved::instantiate).
 ///
 /// ```compile_fail
-/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::Program;
 /// use callgate_proof::Proved;
 ///
-/// let program = Program::new(vec![Insn::new(Op::RetK, 0)]).unwrap();
-/// let proved = Proved { program, spec: todo!() }; // the fields are private
+/// fn forge(other: Program, proved: Proved) -> Proved {
+///     Proved { program: other, ..proved } // the fields are private
+/// }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proved<P = Program> {

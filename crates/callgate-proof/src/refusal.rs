@@ -22,7 +22,7 @@ pub enum MeaningErrorKind {
     Diagram(DiagramError),
     /// A filter of a stack returns this verdict, which asks its listener. The listener belongs to that filter.
     Notifies(Verdict),
-    /// There is no filter.
+    /// The stack is empty.
     Empty,
     /// The filter is for machines of the other byte order than the first one.
     ByteOrder,

@@ -53,7 +53,7 @@ fn other_writes(word: u32) -> u32 {
             let moves = matches!(word & 0xbfe0_fc00, 0x0e00_3c00 | 0x0e00_2c00);
             if converts || moves { to } else { 0 }
         }
-        // Structures of vectors may increment the base; others are no form of this kind.
+        // Of the loads and stores of vectors that are not decoded, only post-indexed ones of structures change their base.
         0b0100 | 0b0110 | 0b1100 | 0b1110 if bits(word, 26, 1) == 1 => {
             if word & 0xbe80_0000 == 0x0c80_0000 { base } else { 0 }
         }
@@ -104,12 +104,12 @@ fn only_compares(word: u32) -> bool {
 
 /// The registers that other instructions may read, but for the base of loads and stores.
 fn other_reads(word: u32) -> u32 {
-    // Flags are no address.
+    // An instruction that only sets flags passes no address on.
     if only_compares(word) {
         return 0;
     }
     let fields: &[u32] = match (bits(word, 25, 4), bits(word, 23, 3)) {
-        // Constants are no registers: moves of bit fields keep a part of the result, EXTR has two operands.
+        // The other fields are constants. Bit-field moves keep a part of their destination; EXTR has two operands.
         (0b1000 | 0b1001, 6) => &[0, 5],
         (0b1000 | 0b1001, 7) => &[5, 16],
         (0b1000 | 0b1001, _) => &[5],
