@@ -275,6 +275,22 @@ fn a_shared_structure_may_change(gcc: Compiler) -> TestResult {
         let analysis = analyze(gcc, &code, &[options])?;
         assert!(!analysis.unresolved.is_empty(), "{options} {analysis:?}");
     }
+    // A store whose address is that of the word and an index; then nothing holds the address.
+    let code = format!(
+        "{START}
+        #ifdef __x86_64__
+        #define STORE \"mov %1, (%0,%2); xor %0, %0\"
+        #else
+        #define STORE \"str %1, [%0, %2]; mov %0, #0\"
+        #endif
+         struct command {{ long a; int nr; }}; static struct command *volatile shared;
+         NOINLINE void handler(void) {{ call(shared->nr, 1); }}
+         void start(void) {{ struct command c = {{sink, 701}};
+           struct command *volatile *at = &shared;
+           __asm__ volatile(STORE : \"+r\"(at) : \"r\"(&c), \"r\"(sink)); handler(); }}"
+    );
+    let analysis = analyze(gcc, &code, &["-O2"])?;
+    assert!(!analysis.unresolved.is_empty(), "{analysis:?}");
     Ok(())
 }
 
