@@ -9,9 +9,9 @@ use std::time::Duration;
 use callgate::Endian;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
-use callgate::diagram::Store;
 use callgate::formats::{CONTAINER_DEFAULT, oci};
 use callgate_benches::{ONE, THREE, profiles, programs, reading, synthetic};
+use callgate_core::diagram::Store;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// From policy to proved program; reading the text is measured separately.

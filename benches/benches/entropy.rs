@@ -24,11 +24,13 @@
 use callgate::codegen::{Count, Model, Weights};
 use callgate::compile::{Options, compile};
 use callgate::counts;
-use callgate::diagram::{Func, Store};
-use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
-use callgate::random::Rng;
-use callgate::{Arch, Verdict, Word};
+use callgate::{Arch, Verdict};
 use callgate_benches::{ONE, profiles, texts};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::random::Rng;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::{Condition, Policy, Rule, Section};
+use callgate_core::{SyscallSet, Word};
 
 /// The maximum number of intervals for an exhaustive search.
 const MOST_RUNS: usize = 14;

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use callgate::bpf::Program;
 use callgate::formats::oci::{self, EnosysAbove, ReadOptions};
-use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, Verdict};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Program, SyscallSet};
 
 /// The architecture of most benchmarks.
 pub const ONE: &[Arch] = &[Arch::X86_64];

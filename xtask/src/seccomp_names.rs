@@ -1,9 +1,10 @@
 //! `cargo xtask seccomp-names`: writes `seccomp-syscalls.h` from the syscall tables and the table of pseudo numbers.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::syscalls::known_names;
+use callgate_bpf::syscalls::known_names;
 use callgate_eval::files::{read, write};
 use callgate_eval::{Result, workspace};
 use seccomp::names::PSEUDO_NUMBERS;

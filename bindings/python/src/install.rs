@@ -1,6 +1,7 @@
 //! Installs programs.
 
-use callgate_bpf::{Endian, FilterFlags, Program};
+use callgate_bpf::FilterFlags;
+use callgate_core::{Endian, Program};
 use pyo3::prelude::*;
 
 /// Sets `no_new_privs` and installs a program, the bytes of `struct sock_filter`, with the flags of `seccomp(2)` by their

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 mod _native {
     use std::panic::catch_unwind;
 
-    use callgate_bpf::Arch;
+    use callgate_core::Arch;
     use pyo3::exceptions::PyRuntimeError;
     use pyo3::prelude::*;
 

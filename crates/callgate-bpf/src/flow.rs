@@ -1,12 +1,8 @@
 //! A forward analysis for comments in listings: which words A and X hold, and which arch and syscall
 //! number the path has established. Where paths with different facts meet, the facts are dropped.
 
-use super::cfg::{Facts, Forward, Registers, Successors};
-use super::insn::Insn;
-use super::op::Op;
-use super::program::LongProgram;
-use crate::data::{Endian, Word};
-use crate::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_core::cfg::{Facts, Forward, Registers, Successors};
+use callgate_core::{Arch, Endian, Insn, LongProgram, Op, Word, X32_SYSCALL_BIT};
 
 /// Facts before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +93,9 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<PathFacts>> {
 /// of an arch that was kept in scratch memory are not found.
 ///
 /// ```
-/// use callgate_bpf::{Insn, Op, Program, compared_arches};
-/// use callgate_bpf::{Arch, Endian};
+/// use callgate_bpf::compared_arches;
+/// use callgate_core::{Insn, Op, Program};
+/// use callgate_core::{Arch, Endian};
 ///
 /// let program = Program::new(vec![
 ///     Insn::new(Op::LdWordAbs, 4),                          // A = arch
@@ -108,7 +105,7 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<PathFacts>> {
 ///     Insn::new(Op::RetK, 0),
 /// ])?;
 /// assert_eq!(compared_arches(&program, Endian::Little), [Arch::X86]);
-/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// # Ok::<(), callgate_core::ProgramError>(())
 /// ```
 pub fn compared_arches(program: &LongProgram, endian: Endian) -> Vec<Arch> {
     let known = known(program.insns(), endian);

@@ -1,7 +1,6 @@
 //! Names in all text forms: the words of `struct seccomp_data`, and actions.
 
-use crate::data::Word;
-use crate::verdict::Verdict;
+use callgate_core::{Verdict, Word};
 
 /// The name of a word in listings: `nr`, `arch`, `args[0].high`.
 pub(super) fn word(word: Word) -> &'static str {

@@ -1,15 +1,14 @@
 //! The values of names in program text: constants of the kernel's headers, and syscalls.
 
+use crate::SyscallTable;
 use std::cell::Cell;
 
-use crate::constants;
-use crate::data::Endian;
 use crate::disasm::CODE_PARTS;
 use crate::lexer::{Token, TokenKind, quote};
-use crate::names;
-use crate::syscalls::{Arch, X32_SYSCALL_BIT, nearest_name};
+use crate::syscalls::nearest_name;
 use crate::text::TextOptions;
-use crate::verdict::errno_number;
+use crate::{constants, names};
+use callgate_core::{Arch, Endian, X32_SYSCALL_BIT, errno_number};
 
 /// The machine whose names a text uses.
 #[derive(Clone, Debug)]
@@ -54,9 +53,9 @@ const OTHERS: &[(&str, u32)] = &[
     ("IPPROTO_ICMP", 1),
     ("IPPROTO_TCP", 6),
     ("IPPROTO_UDP", 17),
-    ("SKF_AD_OFF", crate::ancillary::SKF_AD_OFF),
-    ("SKF_NET_OFF", crate::ancillary::SKF_NET_OFF),
-    ("SKF_LL_OFF", crate::ancillary::SKF_LL_OFF),
+    ("SKF_AD_OFF", callgate_core::SKF_AD_OFF),
+    ("SKF_NET_OFF", callgate_core::SKF_NET_OFF),
+    ("SKF_LL_OFF", callgate_core::SKF_LL_OFF),
     ("__LITTLE_ENDIAN", 1234),
     ("__BIG_ENDIAN", 4321),
     ("__ORDER_LITTLE_ENDIAN__", 1234),

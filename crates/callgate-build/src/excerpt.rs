@@ -1,7 +1,7 @@
 //! The line of a text to which a message refers, with a mark below.
 
-use callgate::bpf::printable::is_printable;
-use callgate::diagnostic::Position;
+use callgate_bpf::diagnostic::Position;
+use callgate_bpf::printable::is_printable;
 use std::fmt::Write;
 
 /// The maximum length of a shown line, in characters: a document may be a single line.
@@ -38,7 +38,7 @@ pub(crate) fn excerpt(text: &str, position: Position) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::bpf::printable::HIDDEN;
+    use callgate_bpf::printable::HIDDEN;
 
     fn at(text: &str, line: u32, column: u32) -> Option<String> {
         excerpt(text, Position { line, column })

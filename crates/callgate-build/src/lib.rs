@@ -54,7 +54,7 @@ pub use callgate::Arch;
 pub use callgate::codegen::Aim;
 pub use callgate::formats::CapSet;
 pub use callgate::formats::oci::Dialect;
-pub use callgate::syscalls::KernelVersion;
+pub use callgate_bpf::syscalls::KernelVersion;
 pub use format::Format;
 pub use generate::Generated;
 pub use message::{Error, Message};

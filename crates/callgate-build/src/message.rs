@@ -1,8 +1,8 @@
 //! Errors and warnings about a policy, like those of a compiler.
 
 use crate::excerpt::excerpt;
-use callgate::bpf::printable::visible;
-use callgate::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::printable::visible;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -124,8 +124,8 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::bpf::printable::HIDDEN;
-    use callgate::diagnostic::Position;
+    use callgate_bpf::diagnostic::Position;
+    use callgate_bpf::printable::HIDDEN;
 
     #[test]
     fn no_part_of_a_message_has_hidden_characters() {

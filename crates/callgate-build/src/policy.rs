@@ -4,7 +4,7 @@ use crate::format::Format;
 use callgate::Arch;
 use callgate::codegen::Aim;
 use callgate::formats::CapSet;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::syscalls::KernelVersion;
 use std::path::{Path, PathBuf};
 
 /// A policy that is compiled at build time: its file and options.

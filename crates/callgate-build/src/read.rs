@@ -3,15 +3,15 @@
 use crate::files::Files;
 use crate::format::Format;
 use crate::policy::Policy;
-use callgate::bpf::FilterFlags;
 use callgate::codegen::Weights;
 use callgate::counts;
-use callgate::diagnostic::{Diagnostic, Diagnostics};
 use callgate::emit::EmitError;
 use callgate::formats::{Profile, firecracker, host_of, kafel, lxc, minijail, oci, only_arch};
-use callgate::policy::Policy as Rules;
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, compile};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::policy::Policy as Rules;
 
 /// A policy that was read.
 pub(crate) struct Read {

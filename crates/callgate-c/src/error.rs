@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use callgate::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_linux::InstallError;
 use callgate_requests::source::{Message, Messages};
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_text_of_an_error_has_all_messages() {
-        let position = Some(callgate::diagnostic::Position { line: 2, column: 7 });
+        let position = Some(callgate_bpf::diagnostic::Position { line: 2, column: 7 });
         let warning = Message::about("p.json", Diagnostic::warning(position, "odd"));
         let error = Message::about("p.json", Diagnostic::error(None, "bad\0").help("do this"));
         let error = Failure::source(vec![warning], vec![error]).into_error();

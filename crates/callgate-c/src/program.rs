@@ -3,9 +3,10 @@
 use std::ffi::{CString, c_char};
 
 use callgate::Proved;
-use callgate::bpf::template::Template;
-use callgate::bpf::{FilterFlags, RawInsn};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_bpf::FilterFlags;
+use callgate_core::RawInsn;
+use callgate_core::template::Template;
 use callgate_requests::programs::Made;
 use callgate_requests::source::Messages;
 

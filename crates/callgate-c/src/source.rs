@@ -1,8 +1,9 @@
 //! Sources and their limits.
 
-use callgate::bpf::template::{MAX_NAME, MAX_VARIABLES};
-use callgate::syscalls::KernelVersion;
-use callgate::{Arch, diagnostic::Diagnostic};
+use callgate::Arch;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::template::{MAX_NAME, MAX_VARIABLES};
 use callgate_requests::MAX_REQUEST;
 use callgate_requests::source::{Reading, SourceContent, SourceText};
 

@@ -9,16 +9,13 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::arguments;
 use crate::commands::{
     asm, bench, check, compile, completions, convert, diff, disasm, dump, explain, fuzz, generate,
     lint, man, merge, optimize, record, report, run, sets, simulate, subset, test, why,
 };
-use crate::help;
-use crate::hints;
-use crate::output;
 use crate::report::{ERROR_STATUS, Result, note};
 use crate::text::printable;
+use crate::{arguments, help, hints, output};
 
 /// Compile, prove, run, explain and compare seccomp filters
 #[derive(Debug, Parser)]

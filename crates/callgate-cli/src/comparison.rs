@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use callgate::codegen::query::Difference;
-use callgate::diagram::{DiagramError, Func, Split, Store};
 use callgate::sets::Arguments;
-use callgate::syscalls::X32_SYSCALL_BIT;
-use callgate::{Arch, Verdict, Word};
+use callgate::{Arch, Verdict};
+use callgate_core::diagram::{DiagramError, Func, Split, Store};
+use callgate_core::{Word, X32_SYSCALL_BIT};
 use clap::{ValueEnum, ValueHint};
 
 use crate::differences::{self, Shown, Titles};

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use callgate::bpf::disasm::{self, Dialect, ListingOptions};
-use callgate::bpf::template::Template;
-use callgate::bpf::{FilterFlags, LongProgram, Program, RawInsn};
 use callgate::compile::Stats;
 use callgate::emit::{EmitError, Language, SourceOptions, template_source};
 use callgate::{Arch, Endian};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::disasm::{self, Dialect, ListingOptions};
+use callgate_core::template::Template;
+use callgate_core::{LongProgram, Program, RawInsn};
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::Format;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
-use callgate::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
 
 use crate::text::printable;
 
@@ -252,7 +252,7 @@ impl fmt::Display for Rendered<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::diagnostic::Position;
+    use callgate_bpf::diagnostic::Position;
 
     fn plain(origin: Option<&str>, message: &Diagnostic) -> String {
         let rendered = Rendered { origin, message, is_multiline: false };

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use callgate::bpf::printable::{is_printable, visible};
-use callgate::bpf::suggest::nearest;
+use callgate_bpf::printable::{is_printable, visible};
+use callgate_bpf::suggest::nearest;
 
 /// Escapes text from an input, a file name or a process for messages and tables: see [`Printable`].
 pub(crate) fn printable<T: AsRef<str> + ?Sized>(text: &T) -> Printable<'_> {
@@ -93,7 +93,7 @@ pub(crate) fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::bpf::printable::HIDDEN;
+    use callgate_bpf::printable::HIDDEN;
 
     #[test]
     fn only_one_is_singular() {

@@ -1,7 +1,7 @@
 //! Verdicts on the command line.
 
 use callgate::Verdict;
-use callgate::verdict::{errno_name, errno_number};
+use callgate_core::{errno_name, errno_number};
 
 use crate::text::did_you_mean;
 

@@ -6,8 +6,7 @@
 
 use super::Instructions;
 use super::code::{Code, CodeId, Graph, Held};
-use callgate_bpf::Op;
-use callgate_bpf::data::Word;
+use callgate_core::{Op, Word};
 
 /// The instructions of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +90,7 @@ fn below(mask: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Verdict;
+    use callgate_core::Verdict;
 
     /// All masks of all parts of a word of five bits, and all values: the test finds whether they share a bit, and
     /// leaves the bits that it promises.

@@ -5,9 +5,8 @@ use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Held};
 use super::lower::{Guards, Lowering};
 use crate::query::{self, Cube, Product, ProductBound, WordGraph};
-use callgate_bpf::Op;
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func};
+use callgate_core::diagram::{DiagramError, Func};
+use callgate_core::{Op, Word};
 
 /// From this number of instructions for the arguments of one syscall, other orders of words are tried.
 const MIN_INSNS_FOR_ORDERS: usize = 10;

@@ -9,8 +9,8 @@ use crate::limits::MAX_INTERVALS;
 use crate::query::{self, Interval};
 use crate::tree::{ARGUMENT_WHOLE, Price, search_tree, tree_code};
 use crate::word::{FEW_INTERVALS, charge_search, is_scattered, weighted};
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func};
+use callgate_core::Word;
+use callgate_core::diagram::{DiagramError, Func};
 
 impl Lowering<'_> {
     /// The code of a function of few intervals of a word, which is loaded; `None` for others, and while alternatives may be

@@ -5,10 +5,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use callgate_bpf::Op;
-use callgate_bpf::data::Word;
-use callgate_bpf::template::{Half, Symbol};
-use callgate_bpf::verdict::Verdict;
+use callgate_core::template::{Half, Symbol};
+use callgate_core::{Op, Verdict, Word};
 
 /// A node of the code graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

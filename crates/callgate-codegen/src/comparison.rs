@@ -2,8 +2,8 @@
 
 use super::code::{Code, CodeId, Held};
 use super::lower::{Guards, Lowering};
-use callgate_bpf::{Op, Relation};
-use callgate_proof::diagram::{Comparison, DiagramError, Func};
+use callgate_core::diagram::{Comparison, DiagramError, Func};
+use callgate_core::{Op, Relation};
 
 impl Lowering<'_> {
     /// The code of a function where A holds `held`. If the function first compares that with a variable, the word is not

@@ -9,9 +9,8 @@ use super::lower::Lowering;
 use super::reuse::{self, Exit, Reuse, Target, TargetInterval};
 use super::tree::{Price, Tree, WeightedInterval, search_tree, tree_code};
 use super::{Aim, Instructions};
-use callgate_bpf::data::Word;
-use callgate_bpf::{Layout, Op};
-use callgate_proof::diagram::{DiagramError, Func};
+use callgate_core::diagram::{DiagramError, Func};
+use callgate_core::{Layout, Op, Word};
 
 /// The maximum share of the weight of the numbers with the bit for which a tree is reused, because that takes more
 /// tests.

@@ -1,7 +1,7 @@
 //! From a function to instructions.
 
-use callgate_bpf::data::Endian;
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_core::Endian;
+use callgate_core::diagram::{DiagramError, Func, Store};
 
 use crate::cost::{Aim, Model};
 use crate::layout::{Frequencies, Program, lay_out};

@@ -4,7 +4,7 @@
 //! instruction outside of [`Instructions::Basic`] asks this module, and [`generate`](crate::generate()) refuses to
 //! return a program with any other instruction.
 
-use callgate_bpf::Op;
+use callgate_core::Op;
 
 /// The instructions that generated programs may contain.
 ///
@@ -54,7 +54,7 @@ impl Instructions {
     /// Whether programs may contain this operation.
     ///
     /// ```
-    /// use callgate_bpf::Op;
+    /// use callgate_core::Op;
     /// use callgate_codegen::Instructions;
     ///
     /// assert!(Instructions::All.allows(Op::JsetK));

@@ -1,6 +1,6 @@
 //! The costs of instructions in one kernel, and the forms that they depend on.
 
-use callgate_bpf::Op;
+use callgate_core::Op;
 
 /// What the instructions of a program cost in one kernel. All figures are numbers of machine instructions.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,11 +8,11 @@
 //!            └─ word: masks for argument words
 //! ```
 //!
-//! With the aim [`Aim::Quick`], [`generate_by_cases`] makes code from the [clauses](callgate_proof::Cases) of a policy, without
+//! With the aim [`Aim::Quick`], [`generate_by_cases`] makes code from the [clauses](callgate_core::Cases) of a policy, without
 //! MTBDD; dispatch, trees and layout are the same, but short filters have a plan of their own.
 //!
-//! The result is not trusted: [`Meaning::prove`](callgate_proof::Meaning::prove) executes it symbolically and
-//! compares, or [`Cases::proves`](callgate_proof::Cases::proves) follows its paths.
+//! The result is not trusted: [`Meaning::prove`](callgate_core::Meaning::prove) executes it symbolically and
+//! compares, or [`Cases::proves`](callgate_core::Cases::proves) follows its paths.
 //!
 //! # Weights, and the prior
 //!

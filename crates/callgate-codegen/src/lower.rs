@@ -16,10 +16,8 @@ use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
 use super::{Aim, Instructions};
 use crate::query::{self, Cube, OnlyValue, WordFunc};
-use callgate_bpf::data::Word;
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Layout, Op};
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::{Layout, Op, Verdict, Word};
 
 pub(super) struct Lowering<'a> {
     pub(super) store: &'a mut Store,

@@ -33,14 +33,13 @@ pub fn kernel(token: u32) -> &'static Kernel {
     newest.unwrap_or(&KERNELS[0])
 }
 
-const AARCH64: u32 = callgate_bpf::syscalls::Arch::Aarch64.token();
-const ARM: u32 = callgate_bpf::syscalls::Arch::Arm.token();
+const AARCH64: u32 = callgate_core::Arch::Aarch64.token();
+const ARM: u32 = callgate_core::Arch::Arm.token();
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Op;
-    use callgate_bpf::syscalls::Arch;
+    use callgate_core::{Arch, Op};
 
     /// What the code of the kernel says.
     #[test]

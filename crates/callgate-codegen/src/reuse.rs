@@ -8,7 +8,7 @@
 
 use super::tree::{Node, Tree};
 use crate::query::Interval;
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 
 /// The minimum number of intervals that reuse must save, because it needs additional tests.
 const MIN_SAVED: usize = 16;

@@ -2,7 +2,7 @@
 
 use super::Model;
 use super::weights::WeightedSyscall;
-use callgate_bpf::syscalls::X32_SYSCALL_BIT;
+use callgate_core::X32_SYSCALL_BIT;
 
 /// The total weight of all always-allowed syscalls of architectures without any weight, relative to that of all syscalls
 /// with a weight.

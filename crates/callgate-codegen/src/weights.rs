@@ -1,12 +1,11 @@
 //! Weights: how often each syscall occurs.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use crate::query::{ByNumber, Interval};
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, Verdict, Word};
 
 /// How often syscalls occur, relative to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -240,7 +239,7 @@ fn counted(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_proof::diagram::Split;
+    use callgate_core::diagram::Split;
 
     #[test]
     fn invalid_counts_are_refused() {

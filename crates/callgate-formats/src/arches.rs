@@ -1,7 +1,7 @@
 //! The architectures that a user gives, for formats that are read for one machine.
 
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The architecture of the machine, of those that one machine supports: the first with 64 bits, or the first.
 pub fn host_of(arches: &[Arch]) -> Option<Arch> {

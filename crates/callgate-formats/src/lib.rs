@@ -1,9 +1,9 @@
-//! Readers of seccomp policy languages: from a text to a [`Policy`](callgate_proof::policy::Policy), with messages that
+//! Readers of seccomp policy languages: from a text to a [`Policy`](callgate_core::policy::Policy), with messages that
 //! say what is wrong, at which line and column, and what to do.
 //!
 //! ```
 //! use callgate_bpf::syscalls::KernelVersion;
-//! use callgate_bpf::{Arch, SeccompData, Verdict};
+//! use callgate_core::{Arch, SeccompData, Verdict};
 //! use callgate_formats::oci::{self, ReadOptions};
 //!
 //! let text = r#"{"defaultAction": "SCMP_ACT_ERRNO",
@@ -42,7 +42,7 @@
 //!    only the first one, and ignore nothing without a warning.
 //! 3. Write the typed model to `<language>/model.rs`.
 //! 4. Lower the model: through [`ruleset::RuleSet`] if libseccomp combines the rules; otherwise directly to
-//!    [`Section`](callgate_proof::policy::Section)s, whose first matching rule decides.
+//!    [`Section`](callgate_core::policy::Section)s, whose first matching rule decides.
 //! 5. Add tests to `crates/callgate/tests/<language>/`: what each construct means, syscall by syscall, and the exact
 //!    message for every error. Add inputs that are made to be expensive to its `hostile.rs`.
 //! 6. Let `crates/callgate-requests/src/source/` detect and read the language, and `crates/callgate-cli/src/source/` read its

@@ -15,9 +15,8 @@
 //! | `no-new-processes` | child processes; threads can be created |
 //! | `pure-compute` | everything but computing with memory, threads and open descriptors. A program that runs under it cannot execute another one, so `callgate run` cannot install it |
 
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Verdict};
 
 use crate::lxc::compat_arches;
 use crate::ruleset::{Comparison, Op, RuleSet, sections};
@@ -37,7 +36,7 @@ pub const PRESETS: [&str; 8] = [
 /// A preset for a machine: for this architecture and the other ABIs of its kernels. `None` for an unknown name.
 ///
 /// ```
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::preset;
 ///
 /// let policy = preset("no-io-uring", &[Arch::X86_64]).ok_or("unknown")?;
@@ -231,8 +230,9 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::SeccompData;
+    use callgate_bpf::SyscallTable;
     use callgate_bpf::syscalls::is_known_name;
+    use callgate_core::SeccompData;
 
     const ENOSYS: Verdict = Verdict::errno(38);
 

@@ -1,8 +1,8 @@
 //! Result of reading a profile: a policy, and how its filter is to be installed.
 
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_bpf::template::ValueError;
-use callgate_proof::policy::{Policy, Section};
+use callgate_core::policy::{Policy, Section};
+use callgate_core::template::ValueError;
 
 use crate::oci::Dialect;
 use crate::statements::{Builtin, Statements};

@@ -1,5 +1,6 @@
 //! Reports of rules that libseccomp rejects, and of rules without effect, for the languages whose rules it combines.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use crate::ruleset::{Conflict, LibseccompVersion, Overridden, RuleSet};

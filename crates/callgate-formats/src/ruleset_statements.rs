@@ -3,8 +3,8 @@
 use crate::ruleset::RuleSet;
 use crate::statements::Statement;
 use crate::syntax::reader::Reader;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Condition;
+use callgate_core::Verdict;
+use callgate_core::policy::Condition;
 
 /// The rules of sets, whose origins are byte offsets and names.
 pub(crate) fn rules_of(reader: &Reader<'_>, sets: &[RuleSet<(usize, &str)>]) -> Vec<Statement> {

@@ -6,11 +6,9 @@
 use std::fmt;
 
 use crate::capabilities::CapSet;
-use callgate_bpf::SeccompData;
 use callgate_bpf::diagnostic::Position;
-use callgate_bpf::syscalls::{Arch, SyscallSet};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Condition, Section};
+use callgate_core::policy::{Condition, Section};
+use callgate_core::{Arch, SeccompData, SyscallSet, Verdict};
 
 /// A place in a profile or in a file that it includes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,8 @@
 
 use callgate::explain::{ArchExplanation, Outcome, argument_names};
 use callgate::purposes::Purpose;
-use callgate::{Action, Arch, Verdict, verdict::errno_name};
+use callgate::{Action, Arch, Verdict};
+use callgate_core::errno_name;
 
 use crate::class::Class;
 use crate::markup::Markup;

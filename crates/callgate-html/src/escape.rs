@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::bpf::printable::is_printable;
+use callgate_bpf::printable::is_printable;
 
 /// Adds text to a text, escaped for the content of elements and for attributes in double quotes, of HTML and XML.
 ///
@@ -40,7 +40,7 @@ fn is_plain(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::bpf::printable::HIDDEN;
+    use callgate_bpf::printable::HIDDEN;
 
     #[test]
     fn hidden_characters_are_escaped() {

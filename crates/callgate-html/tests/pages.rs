@@ -1,17 +1,17 @@
 //! Pages of several filters: well-formed, self-contained, accessible, of limited size, and safe for any name.
 
+use callgate_bpf::SyscallTable;
 use std::collections::HashSet;
 
-use callgate::bpf::printable::is_printable;
 use callgate::codegen::Weights;
 use callgate::compile::{Execution, Options, compile, diagram};
-use callgate::diagram::{Func, Store};
 use callgate::explain::{Explanation, explain};
 use callgate::lint::Check;
-use callgate::policy::{
-    Cmp, Condition, Field, Policy, Rule, Section as PolicySection, SyscallSet, Test,
-};
-use callgate::{Arch, Filter, Program, Verdict, Word, arg};
+use callgate::{Arch, Filter, Program, Verdict, arg};
+use callgate_bpf::printable::is_printable;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section as PolicySection, Test};
+use callgate_core::{SyscallSet, Word};
 use callgate_html::sections::{
     Comparison, Cost, Finding, ProgramCost, Subject, arguments, comparison, cost, decisions,
     findings, map, program, summary,

@@ -7,7 +7,7 @@
 //! `net/core/filter.c`, `bpf_convert_filter` (the translation since Linux 4.14; before, a few
 //! jumps took one instruction more). With `net.core.bpf_jit_harden` constants are blinded, and programs get longer.
 
-use callgate::bpf::{Insn, Op, Program};
+use callgate_core::{Insn, Op, Program};
 
 /// The maximum for all filters of a thread together (`MAX_INSNS_PER_PATH`).
 pub const MAX_INSNS_PER_THREAD: usize = 32_768;
@@ -22,7 +22,7 @@ const PROLOGUE: usize = 3;
 ///
 /// ```
 /// use callgate::Verdict;
-/// use callgate::bpf::{Insn, Op, Program};
+/// use callgate_core::{Insn, Op, Program};
 ///
 /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
 /// assert_eq!(callgate_linux::kernel_insns(&program), 5);

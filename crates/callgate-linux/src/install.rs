@@ -3,14 +3,14 @@
 use std::fmt;
 use std::io;
 
-use callgate::bpf::Program;
 use callgate::{Proved, needs_listener};
+use callgate_core::Program;
 use libc::sock_filter;
 
 use crate::budget::MAX_INSNS_PER_THREAD;
 use crate::sys;
 use crate::thread_status::ThreadStatus;
-use callgate::bpf::FilterFlags;
+use callgate_bpf::FilterFlags;
 
 /// Why a filter with USER_NOTIF is not installed.
 const NOTIFIES: &str = "this filter notifies a listener (USER_NOTIF), and without one the kernel fails these syscalls with \

@@ -5,7 +5,7 @@ use std::io;
 use callgate::Verdict;
 
 use crate::sys;
-use callgate::bpf::FilterFlags;
+use callgate_bpf::FilterFlags;
 
 /// The release of the running kernel, as `uname -r` prints it: `6.18.44-generic`.
 ///

@@ -18,7 +18,7 @@
 //! `unsafe` code: `sys.rs`, `shared_words.rs`, `worker.rs`, `probe/child.rs` and `dump/tracee.rs`.
 //!
 //! ```no_run
-//! use callgate::bpf::FilterFlags;
+//! use callgate_bpf::FilterFlags;
 //! use callgate::{Arch, Filter, Verdict};
 //! use callgate_linux::{Command, install};
 //!
@@ -50,7 +50,7 @@ mod thread_status;
 mod worker;
 
 pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
-pub use callgate::bpf::FilterFlags;
+pub use callgate_bpf::FilterFlags;
 pub use command::{Command, CommandError, ExecError};
 pub use dump::{Dump, DumpError, InstalledFilter, dump};
 pub use install::{

@@ -4,13 +4,14 @@
 //! A child process makes the syscalls, and none of them is executed (`probe`).
 #![cfg(target_pointer_width = "64")]
 
+use callgate_bpf::SyscallTable;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 
-use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile};
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
-use callgate::random::Rng;
-use callgate::{Arch, Endian, SeccompData, Verdict, Word};
+use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::random::Rng;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Insn, Op, Program, SyscallSet, Word};
 use callgate_linux::{FilterFlags, ProbeAnswer, install_unproved, probe};
 use callgate_testing::{Need, Skip, TestResult};
 use callgate_vm::{EngineKind, SeccompEngine, differential};

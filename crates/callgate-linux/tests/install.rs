@@ -3,8 +3,8 @@
 
 use std::io;
 
-use callgate::bpf::{Insn, Op, Program};
-use callgate::{Verdict, Word};
+use callgate::Verdict;
+use callgate_core::{Insn, Op, Program, Word};
 use callgate_linux::{FilterFlags, install_unproved, kernel};
 use callgate_testing::{Need, Skip, TestResult};
 

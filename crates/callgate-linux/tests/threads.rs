@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use callgate::Verdict;
-use callgate::bpf::{Insn, Op, Program};
+use callgate_core::{Insn, Op, Program};
 use callgate_linux::{FilterFlags, install_unproved};
 use callgate_testing::TestResult;
 

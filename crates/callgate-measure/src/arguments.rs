@@ -16,7 +16,7 @@
 
 use std::fmt;
 
-use callgate::syscalls::facts;
+use callgate_bpf::syscalls::facts;
 
 /// Above the maximum process ID of Linux (PID_MAX_LIMIT), which is 4,194,304.
 const LAST_PROCESS: i32 = 4 << 20;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use callgate::bpf::SocketProgram;
+use callgate_core::SocketProgram;
 
 use callgate::SeccompData;
 

@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use crate::body::Body;
 use crate::interrupt;

@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::{Insn, Op, SocketProgram};
+use callgate_core::{Insn, Op, SocketProgram};
 use callgate_linux::Worker;
 use libc::{c_int, c_void, sock_filter, sock_fprog, socklen_t};
 

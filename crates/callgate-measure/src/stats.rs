@@ -5,7 +5,7 @@
 //! longer than a sample. So blocks are resampled (circular block bootstrap, Politis and Romano 1992), whose length is
 //! the cube root of the number of samples. Seeds are fixed: the same samples give the same interval.
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 /// The smallest difference that is reported as resolved, in nanoseconds: identical subjects differ by as much.
 pub const RESOLUTION: f64 = 0.5;

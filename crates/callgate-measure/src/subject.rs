@@ -8,8 +8,8 @@
 //! Limits: a division by zero ends the program with KILL; if that happens for a measured syscall, the measuring process
 //! dies, which is an error.
 
-use callgate::bpf::{Insn, MAX_INSNS, Op, Program, SocketProgram, is_constant_allow};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
+use callgate_core::{Insn, MAX_INSNS, Op, Program, SocketProgram, is_constant_allow};
 
 /// A stack of filters, or a socket filter, with a name.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@
 //! Source of the errors: `SYSCALL_DEFINE` of each syscall.
 
 use callgate::{Arch, SeccompData};
+use callgate_bpf::SyscallTable;
 
 use crate::arguments::{self, Rule, UnsafeArguments};
 use crate::raw::RawSyscall;
@@ -270,7 +271,7 @@ mod tests {
         for (_, _, names) in TABLE {
             for name in *names {
                 assert!(seen.insert(name), "{name} stands twice");
-                assert!(callgate::syscalls::is_known_name(name), "{name} is not a syscall");
+                assert!(callgate_bpf::syscalls::is_known_name(name), "{name} is not a syscall");
             }
         }
         assert!(MeasurableSyscall::find("getpid").is_some());

@@ -13,9 +13,8 @@ use callgate_linux::{Worker, error_text};
 
 use crate::body::{Body, BodyError, ReadyBody};
 use crate::cold::{Clutter, Cold};
-use crate::interrupt;
-use crate::raw;
 use crate::subject::Subject;
+use crate::{interrupt, raw};
 
 /// The number and size of the batches, and the conditions under which they run.
 #[derive(Clone, Debug, PartialEq)]

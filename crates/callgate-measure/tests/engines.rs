@@ -1,10 +1,10 @@
 //! The engines on the classic workloads: stacks of them, and tables of verdicts in front of them.
 
-use callgate::bpf::Program;
-use callgate::diagram::Store;
-use callgate::random::Rng;
-use callgate::{Arch, Endian, SeccompData, Verdict, Word};
+use callgate::{Arch, Endian, SeccompData, Verdict};
 use callgate::{Description, stack};
+use callgate_bpf::random::Rng;
+use callgate_core::diagram::Store;
+use callgate_core::{Program, Word};
 use callgate_measure::engines::workloads::{self, EngineInputs};
 use callgate_vm::{CACHED_NUMBERS, Cached, Decoded, EngineKind, SeccompEngine, Stack};
 

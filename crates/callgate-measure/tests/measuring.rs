@@ -1,10 +1,11 @@
 //! Short measurements on the running kernel. Only facts that noise cannot change are asserted.
 
+use callgate_bpf::SyscallTable;
 use std::time::Duration;
 
 use callgate::Verdict;
-use callgate::bpf::{Insn, Op, Program};
-use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
+use callgate_core::policy::{Condition, Policy, Rule, Section};
+use callgate_core::{Insn, Op, Program, SyscallSet};
 use callgate_html::Warning;
 use callgate_measure::experiment::{Experiment, Options};
 use callgate_measure::published::Published;

@@ -4,6 +4,7 @@ mod common {
     pub(crate) mod skip;
 }
 
+use callgate_bpf::SyscallTable;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

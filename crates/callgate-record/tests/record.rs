@@ -5,12 +5,13 @@ mod common {
     pub(crate) mod skip;
 }
 
+use callgate_bpf::SyscallTable;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use callgate::bpf::{Insn, Op, Program};
 use callgate::recording::{Bounds, MAX_VALUES, Recording, RecordingMethod, SyscallId};
 use callgate::{Arch, Verdict};
+use callgate_core::{Insn, Op, Program};
 use callgate_linux::Command;
 use callgate_record::{
     MAX_SYSCALLS, Note, RecordError, RecordMethod, Recorded, exit_status, record,

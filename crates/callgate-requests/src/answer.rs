@@ -1,6 +1,6 @@
 //! The answer to a request as JSON.
 
-use callgate::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
 
 use crate::json::Json;
 use crate::operations::run;

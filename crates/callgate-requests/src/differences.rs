@@ -1,13 +1,14 @@
 //! Syscalls for which two filters differ, and what both do with them, as JSON.
 
+use callgate_bpf::SyscallTable;
 use std::cmp::Reverse;
 
 use callgate::codegen::query::Difference;
-use callgate::diagram::{Func, Store};
 use callgate::explain::{self, Explanation, Group, Outcome};
-use callgate::policy::SyscallSet;
 use callgate::purposes::{Severity, danger};
-use callgate::{Arch, Verdict, Word};
+use callgate::{Arch, Verdict};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{SyscallSet, Word};
 
 use crate::explanation::{outcome_json, verdict_fields};
 use crate::json::Json;

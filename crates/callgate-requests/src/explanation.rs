@@ -1,8 +1,8 @@
 //! Explanations of filters as JSON, and those of some syscalls only.
 
-use callgate::diagnostic::Diagnostic;
 use callgate::explain::{ArgPart, Explanation, Outcome, ValueCondition, ValueSet};
 use callgate::{Arch, Verdict};
+use callgate_bpf::diagnostic::Diagnostic;
 
 use crate::json::Json;
 use crate::syscall;

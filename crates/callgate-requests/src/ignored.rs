@@ -1,8 +1,8 @@
 //! Why a filter is a subset only as the kernel reads arguments: bits that filters compare and the kernel ignores.
 
-use callgate::diagnostic::Diagnostic;
-use callgate::diagram::{DiagramError, Func, Store};
 use callgate::{SeccompData, sets};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::diagram::{DiagramError, Func, Store};
 
 use crate::json::Json;
 use crate::syscall;

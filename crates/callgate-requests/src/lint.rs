@@ -1,8 +1,8 @@
 //! Findings of lint: the chosen ones, and JSON.
 
-use callgate::diagnostic::Diagnostic;
 use callgate::lint::{self, Allow, AllowText, Allowed, Check, Example, Finding, Level, Subject};
 use callgate::{Arch, ErrorKind};
+use callgate_bpf::diagnostic::Diagnostic;
 
 use crate::json::Json;
 use crate::source::{Message, Messages, SourceContent, SourceText, Stack, read};

@@ -1,28 +1,28 @@
 //! Executes requests.
 
-use callgate::bpf::{FilterFlags, LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
 use callgate::codegen::{Weights, query};
 use callgate::compile::{self, Compiled, CompiledTemplate, Options, Stats};
 use callgate::counts::{self, ReadCounts};
-use callgate::diagnostic::Diagnostic;
-use callgate::diagram::{Budget, DiagramError, Func, Store};
 use callgate::optimize::{self, Figures, Optimized, Unchanged};
 use callgate::sets::Arguments;
 use callgate::stack::Merged;
 use callgate::{Arch, Endian, explain, sets};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::diagram::{Budget, DiagramError, Func, Store};
+use callgate_core::{LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
 
 use crate::differences::{self, Differences};
 use crate::explanation::{explanation, keep_only};
 use crate::ignored::IgnoredBits;
 use crate::json::Json;
-use crate::lint;
 use crate::recording::recording;
 use crate::request::{Call, Compiling, Operation, Request};
 use crate::source::{
     Filter, FilterContent as Content, Message, Messages, SourceText, Stack, read, socket_filter,
 };
-use crate::syscall;
 use crate::template::variables_json;
+use crate::{lint, syscall};
 
 /// The budget for arbitrary programs, and for merging: as that of the command.
 const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };

@@ -1,8 +1,8 @@
 //! Programs of sources, for typed interfaces.
 
-use callgate::bpf::FilterFlags;
-use callgate::bpf::template::Template;
 use callgate::{Arch, Endian, Proved};
+use callgate_bpf::FilterFlags;
+use callgate_core::template::Template;
 
 use crate::operations::{compiled, merged, templated};
 use crate::request::Compiling;

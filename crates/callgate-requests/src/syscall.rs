@@ -1,11 +1,12 @@
 //! Syscalls as text: `clone(0x10000000, 0x0, …)`.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
-use callgate::bpf::constants::{self, Family};
-use callgate::diagnostic::Diagnostic;
-use callgate::syscalls;
 use callgate::{Arch, SeccompData};
+use callgate_bpf::constants::{self, Family};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls;
 
 use crate::json::Json;
 use crate::value::Value;

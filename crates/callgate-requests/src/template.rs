@@ -1,6 +1,6 @@
 //! Programs with variables as JSON.
 
-use callgate::bpf::template::{Half, Template};
+use callgate_core::template::{Half, Template};
 
 use crate::json::Json;
 

@@ -4,7 +4,7 @@
 //! the same 32-bit value for every `struct seccomp_data`; otherwise a model is a syscall for which they differ
 //! (a counterexample). All 64 bytes are unconstrained, regardless of the architectures of the filters.
 //!
-//! The translation is independent of the proof in `callgate-proof`: it does not use the decision diagram, and
+//! The translation is independent of the proof in `callgate-core`: it does not use the decision diagram, and
 //! it has its own semantics of instructions. It shares only the types of policies with that crate.
 //!
 //! - `policy.rs`: a policy, rule by rule;
@@ -16,7 +16,7 @@
 //! the policy, because solvers read terms recursively: everything else is a definition of its own.
 //!
 //! ```
-//! use callgate_bpf::{Endian, Insn, LongProgram, Op};
+//! use callgate_core::{Endian, Insn, LongProgram, Op};
 //! use callgate_smt::{Filter, Side, script};
 //!
 //! let program = |verdict| LongProgram::new(vec![Insn::new(Op::RetK, verdict)]);

@@ -4,12 +4,12 @@
 //! - `a.s.match_r`: whether rule `r` matches;
 //! - `a.s.left_r`: whether the arch is that of the section and no rule before `r` matches.
 
-use callgate_bpf::Arch;
-use callgate_bpf::syscalls::{SyscallSet, list_syscalls};
-use callgate_bpf::template::Variable;
-use callgate_proof::policy::{
+use callgate_bpf::syscalls::list_syscalls;
+use callgate_core::policy::{
     Cmp, Condition, Field, Policy, Section, Shape, Test, VariableRelation, VariableTest,
 };
+use callgate_core::template::Variable;
+use callgate_core::{Arch, SyscallSet};
 
 use crate::outcome::Outcomes;
 use crate::variables::symbol;

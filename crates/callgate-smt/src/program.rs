@@ -10,10 +10,9 @@
 //!
 //! Jumps go forward only, so one pass from front to back defines everything before it is used.
 
-use callgate_bpf::cfg::{Registers, liveness};
-use callgate_bpf::data::SECCOMP_DATA_SIZE;
-use callgate_bpf::template::{Patch, Variable};
-use callgate_bpf::{Insn, LongProgram, Op, SCRATCH_WORDS};
+use callgate_core::cfg::{Registers, liveness};
+use callgate_core::template::{Patch, Variable};
+use callgate_core::{Insn, LongProgram, Op, SCRATCH_WORDS, SECCOMP_DATA_SIZE};
 
 use crate::error::Untranslatable;
 use crate::outcome::Outcomes;

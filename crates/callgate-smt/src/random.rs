@@ -1,8 +1,8 @@
 //! Random policies by seed, for tests: a few syscalls and constants, so that rules and conditions overlap.
 
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// Architectures that one filter may be for.
 const FAMILIES: [&[Arch]; 5] = [

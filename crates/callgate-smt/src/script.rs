@@ -1,8 +1,8 @@
 //! The script: header, input, the two sides, and the query.
 
-use callgate_bpf::template::{Template, Variable};
-use callgate_bpf::{Endian, LongProgram};
-use callgate_proof::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::template::{Template, Variable};
+use callgate_core::{Endian, LongProgram};
 
 use crate::error::Untranslatable;
 use crate::writer::{WORD, Writer};

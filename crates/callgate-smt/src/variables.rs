@@ -1,6 +1,6 @@
 //! Variables, whose values the solver chooses.
 
-use callgate_bpf::template::{Half, Symbol, Variable};
+use callgate_core::template::{Half, Symbol, Variable};
 
 use crate::error::Untranslatable;
 use crate::writer::{Writer, long};

@@ -1,11 +1,11 @@
 //! Reads a text in any policy language, as its users do: the filters that it installs.
 
-use callgate_bpf::{Arch, SeccompData, Verdict};
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, SeccompData, Verdict};
 use callgate_formats::oci::{Dialect, EnosysAbove};
 use callgate_formats::systemd::UnitText;
 use callgate_formats::{firecracker, kafel, lxc, minijail, oci, snap, systemd};
-use callgate_proof::diagram::{DiagramError, Func, Store};
-use callgate_proof::policy::Policy;
 
 use callgate_bpf::syscalls::KernelVersion;
 

@@ -1,9 +1,10 @@
 //! What tests of readers share: messages and syscalls as text.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
-use callgate_bpf::{Arch, SeccompData};
+use callgate_core::{Arch, SeccompData};
 
 /// Messages with help, one per line: `line:column: what (help)`.
 pub fn lines(messages: &[Diagnostic]) -> String {

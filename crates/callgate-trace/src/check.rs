@@ -9,10 +9,11 @@
 //!
 //! ```
 //! use callgate_trace::check::{Certainty, check};
-//! use callgate_proof::diagram::Store;
-//! use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+//! use callgate_core::diagram::Store;
+//! use callgate_core::SyscallSet;
+//! use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
 //! use callgate_trace::recording::{Recording, SyscallId};
-//! use callgate_bpf::{Arch, Verdict};
+//! use callgate_core::{Arch, Verdict};
 //!
 //! // Allows only socket(2) with the family AF_UNIX.
 //! let unix = Condition::test(Test::eq(Field::arg_low(0).ok_or("argument 0")?, 1));
@@ -32,16 +33,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use callgate_bpf::SyscallTable;
 use std::cmp::Reverse;
 
 use crate::generate::clone_fallbacks;
 use crate::recording::{ArgValues, Recording, SyscallId, SyscallStats};
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query;
-use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
-use callgate_proof::policy::{Cmp, Condition, Field, Test};
+use callgate_core::diagram::{DiagramError, Func, Pred, Store};
+use callgate_core::policy::{Cmp, Condition, Field, Test};
+use callgate_core::{Arch, SeccompData, Verdict, Word};
 
 /// A recorded syscall that a filter does not always allow.
 #[derive(Clone, Debug, PartialEq, Eq)]

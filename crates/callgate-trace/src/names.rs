@@ -1,7 +1,8 @@
 //! Messages about names that are not syscalls, or not syscalls of an architecture.
 
 use callgate_bpf::diagnostic::{Position, Severity};
-use callgate_bpf::syscalls::{self, Arch};
+use callgate_bpf::syscalls;
+use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
 

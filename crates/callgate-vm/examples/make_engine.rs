@@ -10,7 +10,7 @@
 
 use std::process::ExitCode;
 
-use callgate_bpf::{Endian, Program};
+use callgate_core::{Endian, Program};
 use callgate_vm::{EngineKind, SeccompEngine};
 
 fn main() -> ExitCode {

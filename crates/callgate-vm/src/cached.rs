@@ -5,8 +5,7 @@
 //! locks. It holds the verdicts that depend on the arch and the syscall number alone; for other
 //! syscalls the wrapped engine runs.
 
-use callgate_bpf::Program;
-use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
+use callgate_core::{Arch, Endian, Program, SeccompData, Verdict};
 
 use crate::decoded::{Decoded, OfArch};
 use crate::engine::SeccompEngine;
@@ -21,8 +20,8 @@ const UNKNOWN: u32 = 0x5eed_a5ed;
 /// An engine behind a table of verdicts for the first [`CACHED_NUMBERS`] syscall numbers of each arch.
 ///
 /// ```
-/// use callgate_bpf::{Insn, Op, Program};
-/// use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
+/// use callgate_core::{Insn, Op, Program};
+/// use callgate_core::{Arch, Endian, SeccompData, Verdict};
 /// use callgate_vm::{Cached, Decoded, SeccompEngine};
 ///
 /// // Syscall 1 depends on an argument, and all others are denied.
@@ -39,7 +38,7 @@ const UNKNOWN: u32 = 0x5eed_a5ed;
 /// assert_eq!(engine.known_verdicts(), 511);
 /// let syscall = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
 /// assert_eq!(engine.verdict(&syscall), Verdict::errno(1));
-/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// # Ok::<(), callgate_core::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Cached<E> {

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use callgate_bpf::Ancillary;
-use callgate_bpf::{Endian, SeccompData, Verdict};
+use callgate_core::{Ancillary, Endian, SeccompData, Verdict};
 
 /// An engine for a seccomp filter.
 ///
-/// The engine's `new` takes a [`Program`](callgate_bpf::Program) and the byte order of the machine
+/// The engine's `new` takes a [`Program`](callgate_core::Program) and the byte order of the machine
 /// that the program is for, which decides at which offset each half of an argument is. With a foreign
 /// byte order an engine returns what a machine with that byte order would.
 pub trait SeccompEngine: Send + Sync {
@@ -25,10 +24,10 @@ pub trait SeccompEngine: Send + Sync {
 
 /// An engine for a socket filter.
 ///
-/// The engine's `new_packet` takes a [`SocketProgram`](callgate_bpf::SocketProgram).
+/// The engine's `new_packet` takes a [`SocketProgram`](callgate_core::SocketProgram).
 pub trait PacketEngine: Send + Sync {
     /// How many bytes of the packet to keep; 0 drops it. `ancillary` provides ancillary words and the
-    /// offsets of headers; [`NoAncillary`](callgate_bpf::NoAncillary) has defaults for all of them.
+    /// offsets of headers; [`NoAncillary`](callgate_core::NoAncillary) has defaults for all of them.
     fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32;
 
     /// The size in bytes of the engine's code and tables.

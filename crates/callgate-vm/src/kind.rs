@@ -4,8 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use callgate_bpf::Endian;
-use callgate_bpf::{Program, SocketProgram};
+use callgate_core::{Endian, Program, SocketProgram};
 
 use crate::cached::Cached;
 use crate::decoded::Decoded;
@@ -171,8 +170,8 @@ impl EngineKind {
     /// denies what it needs.
     ///
     /// ```
-    /// use callgate_bpf::{Insn, Op, Program};
-    /// use callgate_bpf::{Endian, SeccompData, Verdict};
+    /// use callgate_core::{Insn, Op, Program};
+    /// use callgate_core::{Endian, SeccompData, Verdict};
     /// use callgate_vm::EngineKind;
     ///
     /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
@@ -182,7 +181,7 @@ impl EngineKind {
     ///     None => assert_eq!(made.kind, EngineKind::Jit),
     ///     Some(why) => assert_eq!((made.kind, why.engine()), (EngineKind::Decoded, "jit")),
     /// }
-    /// # Ok::<(), callgate_bpf::ProgramError>(())
+    /// # Ok::<(), callgate_core::ProgramError>(())
     /// ```
     pub fn seccomp_or_decoded(
         self,

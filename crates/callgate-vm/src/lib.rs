@@ -1,7 +1,7 @@
 //! Engines that run classic BPF in user space; all of them return the same verdicts.
 //!
-//! Engines take a [`Program`](callgate_bpf::Program) or a
-//! [`SocketProgram`](callgate_bpf::SocketProgram), which hold only programs that the kernel accepts.
+//! Engines take a [`Program`](callgate_core::Program) or a
+//! [`SocketProgram`](callgate_core::SocketProgram), which hold only programs that the kernel accepts.
 //! [`Reference`], the interpreter of `callgate-bpf`, defines what a program means; the other engines
 //! return the same result faster:
 //!
@@ -13,8 +13,8 @@
 //! | [`Jit`] | a compiler to native code for x86-64 and aarch64 | yes | yes |
 //!
 //! ```
-//! use callgate_bpf::{Insn, Op, Program};
-//! use callgate_bpf::{Endian, SeccompData, Verdict};
+//! use callgate_core::{Insn, Op, Program};
+//! use callgate_core::{Endian, SeccompData, Verdict};
 //! use callgate_vm::{EngineKind, SeccompEngine};
 //!
 //! let program = Program::new(vec![

@@ -1,21 +1,20 @@
 //! The reference interpreter of `callgate-bpf` as an engine.
 
-use callgate_bpf::{Ancillary, Insn, LongProgram, SocketProgram};
-use callgate_bpf::{Endian, SeccompData, Verdict};
+use callgate_core::{Ancillary, Endian, Insn, LongProgram, SeccompData, SocketProgram, Verdict};
 
 use crate::engine::{PacketEngine, SeccompEngine};
 
 /// The reference interpreter. The type parameter distinguishes seccomp and socket filters.
 ///
 /// ```
-/// use callgate_bpf::{Insn, NoAncillary, Op, SocketProgram};
+/// use callgate_core::{Insn, NoAncillary, Op, SocketProgram};
 /// use callgate_vm::{PacketEngine, Reference};
 ///
 /// let program = vec![Insn::new(Op::LdByteAbs, 1), Insn::new(Op::RetA, 0)];
 /// let engine = Reference::new_packet(&SocketProgram::new(program)?);
 /// assert_eq!(engine.run(&[7, 9], &NoAncillary), 9);
 /// assert_eq!(engine.run(&[7], &NoAncillary), 0, "the load ends the program");
-/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// # Ok::<(), callgate_core::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reference<P = LongProgram> {

@@ -1,7 +1,6 @@
 //! A stack of filters, evaluated with the kernel's action precedence ([`Verdict::of_stack`]).
 
-use callgate_bpf::Program;
-use callgate_bpf::{Endian, SeccompData, Verdict};
+use callgate_core::{Endian, Program, SeccompData, Verdict};
 
 use crate::engine::{EngineError, SeccompEngine};
 use crate::kind::EngineKind;
@@ -10,15 +9,15 @@ use crate::kind::EngineKind;
 /// has the highest precedence is returned. An empty stack allows every syscall.
 ///
 /// ```
-/// use callgate_bpf::{Insn, Op, Program};
-/// use callgate_bpf::{Endian, SeccompData, Verdict};
+/// use callgate_core::{Insn, Op, Program};
+/// use callgate_core::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Decoded, SeccompEngine, Stack};
 ///
 /// let filter = |verdict: Verdict| Program::new(vec![Insn::new(Op::RetK, verdict.0)]);
 /// let (older, newer) = (filter(Verdict::errno(1))?, filter(Verdict::errno(38))?);
 /// let stack = Stack::new([&older, &newer].map(|filter| Decoded::new(filter, Endian::NATIVE)));
 /// assert_eq!(stack.verdict(&SeccompData::default()), Verdict::errno(38), "the data of the newer filter");
-/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// # Ok::<(), callgate_core::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Stack<E> {

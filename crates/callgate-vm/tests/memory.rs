@@ -1,7 +1,7 @@
 //! The memory of native code. A process of its own, because engines of other tests would use the same memory.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use callgate_bpf::{Endian, Insn, Op, Program, SeccompData, Verdict};
+use callgate_core::{Endian, Insn, Op, Program, SeccompData, Verdict};
 use callgate_vm::{Jit, SeccompEngine};
 
 /// A page.

@@ -1,8 +1,7 @@
 //! If the system denies executable memory, the JIT returns an error and the other engines work. This test
 //! is a process of its own, because the denial cannot be revoked.
 
-use callgate_bpf::{Endian, SeccompData, Verdict};
-use callgate_bpf::{Insn, NoAncillary, Op, Program, SocketProgram};
+use callgate_core::{Endian, Insn, NoAncillary, Op, Program, SeccompData, SocketProgram, Verdict};
 use callgate_vm::{EngineKind, Jit};
 
 /// `PR_SET_MDWE` with `PR_MDWE_REFUSE_EXEC_GAIN`, since Linux 6.3.

@@ -3,8 +3,10 @@
 //! Sources: `net/core/filter.c`, `bpf_convert_filter`, `bpf_skb_load_helper_*`; the same cases run
 //! in the kernel in `callgate-linux`: `tests/agreement.rs` for syscalls, `tests/packets/` for packets.
 
-use callgate_bpf::{Ancillary, AncillaryWord, NoAncillary, Program, SocketProgram, asm};
-use callgate_bpf::{Endian, SeccompData};
+use callgate_bpf::asm;
+use callgate_core::{
+    Ancillary, AncillaryWord, Endian, NoAncillary, Program, SeccompData, SocketProgram,
+};
 use callgate_vm::EngineKind;
 
 /// Checks the value that every engine returns for a syscall with this first argument.

@@ -1,11 +1,10 @@
 //! Stacks of every engine, the merged program, and a table of verdicts, against `callgate::stack::Stack`.
 
 use callgate::compile::Options;
-use callgate::diagram::Budget;
 use callgate::{Description, stack};
-use callgate_bpf::Program;
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
+use callgate_core::diagram::Budget;
+use callgate_core::{Arch, Endian, Program, SeccompData, Verdict};
 use callgate_vm::{Cached, Decoded, EngineKind, SeccompEngine, Stack, differential};
 
 /// Syscalls derived from the constants of the programs.

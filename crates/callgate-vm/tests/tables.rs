@@ -1,8 +1,8 @@
 //! The table of verdicts in `Cached`.
 
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
-use callgate_bpf::{Program, asm};
+use callgate_bpf::{SyscallTable, asm};
+use callgate_core::{Arch, Endian, Program, SeccompData, Verdict};
 use callgate_vm::differential::seccomp_program;
 use callgate_vm::{CACHED_NUMBERS, Cached, EngineKind, SeccompEngine};
 

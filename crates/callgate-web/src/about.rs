@@ -2,7 +2,8 @@
 
 use callgate::convert::Target;
 use callgate::formats::CONTAINER_DEFAULT;
-use callgate::syscalls::Arch;
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
 use callgate_requests::json::Json;
 use callgate_requests::source::FORMATS;
 

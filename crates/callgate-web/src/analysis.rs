@@ -2,10 +2,11 @@
 
 use callgate::codegen::Weights;
 use callgate::compile::{Compiled, Options};
-use callgate::diagnostic::Diagnostic;
-use callgate::diagram::{Func, Store};
 use callgate::explain::{self, Explanation};
-use callgate::{Arch, Endian, Word};
+use callgate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::Word;
+use callgate_core::diagram::{Func, Store};
 use callgate_html::sections::Subject;
 use callgate_requests::source::{
     FilterContent, Message, Messages, SourceContent, SourceText, Stack, read,

@@ -1,6 +1,6 @@
 //! The answer to a request.
 
-use callgate::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_html::Markup;
 use callgate_requests::json::Json;
 use callgate_requests::source::{Message, Messages};

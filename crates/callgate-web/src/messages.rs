@@ -1,6 +1,6 @@
 //! Errors and warnings.
 
-use callgate::diagnostic::Severity;
+use callgate_bpf::diagnostic::Severity;
 use callgate_html::Markup;
 use callgate_requests::source::Message;
 

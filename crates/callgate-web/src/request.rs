@@ -1,12 +1,12 @@
 //! Reads requests.
 
 use callgate::convert::Target;
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::syntax::json;
 use callgate::formats::syntax::keys::KeyMatching;
 use callgate::formats::syntax::reader::{Fields, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, emit::Language};
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_requests::source::{
     Format, ProgramForm, Reading, SourceContent, SourceFormat, SourceText,
 };

@@ -1,6 +1,6 @@
 //! The page shows no text with hidden characters: its list of them is ours.
 
-use callgate::bpf::printable::{HIDDEN, Hidden};
+use callgate_bpf::printable::{HIDDEN, Hidden};
 
 const SCRIPT: &str = include_str!("../../../web/hidden.js");
 

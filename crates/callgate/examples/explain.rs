@@ -4,6 +4,7 @@
 
 use callgate::explain::Outcome;
 use callgate::{Arch, Filter, FilterBuilder, Result, Verdict, arg, diff};
+use callgate_bpf::SyscallTable;
 use libc::{AF_UNIX, TCGETS, TIOCGWINSZ};
 
 fn base() -> Result<FilterBuilder> {

@@ -2,10 +2,10 @@
 //!
 //!     cargo run -p callgate --example profile
 
-use callgate::bpf::disasm::{Dialect, ListingOptions, disassemble};
-use callgate::bpf::syscalls::KernelVersion;
 use callgate::formats::oci::{self, ReadOptions};
 use callgate::{Arch, Filter, Options, Result};
+use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
+use callgate_bpf::syscalls::KernelVersion;
 
 const PROFILE: &str = r#"{
     "defaultAction": "SCMP_ACT_ERRNO",

@@ -4,14 +4,13 @@ use crate::compile::{self, CompileError};
 use crate::error::{BuildError, Result};
 use crate::explain::{Explanation, explain};
 use crate::filter::Filter;
-use callgate_bpf::data::{Endian, SeccompData};
-use callgate_bpf::{Arch, FilterFlags, LongProgram, Verdict};
+use callgate_bpf::FilterFlags;
 use callgate_codegen::query::{Difference, differences};
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Endian, FilterSpec, LongProgram, SeccompData, Verdict};
 #[cfg(feature = "oci")]
 use callgate_formats::Profile;
-use callgate_proof::FilterSpec;
-use callgate_proof::diagram::{DiagramError, Func, Store};
-use callgate_proof::policy::Policy;
 
 /// A filter as a policy or as a program, with the properties of its installation.
 ///
@@ -110,7 +109,7 @@ impl<'a> Description<'a> {
     /// Lists what the filter does with each syscall of these architectures.
     ///
     /// ```
-    /// use callgate::bpf::{Insn, Op, Program};
+    /// use callgate_core::{Insn, Op, Program};
     /// use callgate::{Arch, Description, Endian, Verdict};
     ///
     /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;

@@ -10,10 +10,10 @@ use crate::sets::SetError;
 use crate::stack::StackError;
 use callgate_bpf::asm::AsmError;
 use callgate_bpf::diagnostic::{Diagnostics, Position};
-use callgate_bpf::{Arch, ProgramError};
 use callgate_codegen::WeightError;
-use callgate_proof::diagram::DiagramError;
-use callgate_proof::policy::PolicyError;
+use callgate_core::diagram::DiagramError;
+use callgate_core::policy::PolicyError;
+use callgate_core::{Arch, ProgramError};
 #[cfg(feature = "trace")]
 use callgate_trace::generate::GenerateError;
 

@@ -44,8 +44,8 @@
 //! # The proof
 //!
 //! Each compilation proves that the program and the rules are equal for every possible syscall. If not, there is
-//! an error and no program; the proof cannot be disabled. It relies on the crates [`proof`] and [`bpf`] only, not on
-//! the code generator. The documentation of [`proof`] describes the method.
+//! an error and no program; the proof cannot be disabled. It relies on the crate [`callgate_core`] only, not on
+//! the code generator; only that crate can make a [`Proved`]. Its documentation describes the method.
 //!
 //! # Features
 //!
@@ -60,8 +60,9 @@
 //!
 //! # Underlying crates
 //!
-//! [`bpf`] (instructions, syscall tables), [`proof`] (policies, decision diagrams), [`codegen`] (cost models, queries on
-//! diagrams), `formats` and `trace` are re-exported for applications that need more than the items above.
+//! Applications that need more than the items above depend on the crates below this one: [`callgate_core`] (programs,
+//! policies, decision diagrams, the proof), [`callgate_bpf`] (assembly, syscall tables, names). [`codegen`] (cost models,
+//! queries on diagrams), `formats` and `trace` are re-exported.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -87,8 +88,8 @@ pub mod stack;
 #[cfg(feature = "oci")]
 pub mod why;
 
-pub use callgate_bpf::{Action, Arch, Endian, Program, SeccompData, Verdict};
-pub use callgate_proof::Proved;
+pub use callgate_bpf::SyscallTable;
+pub use callgate_core::{Action, Arch, Endian, Program, Proved, SeccompData, Verdict};
 pub use compile::{Compiled, Options, Stats, compile, compile_template};
 pub use description::{Description, diff};
 pub use error::{BuildError, Error, ErrorKind, Result};
@@ -101,23 +102,15 @@ pub use optimize::optimize;
 pub use stack::merge;
 
 #[doc(no_inline)]
-pub use callgate_bpf as bpf;
-#[doc(no_inline)]
 pub use callgate_codegen as codegen;
 #[cfg(feature = "oci")]
 #[doc(no_inline)]
 pub use callgate_formats as formats;
-#[doc(no_inline)]
-pub use callgate_proof as proof;
 #[cfg(feature = "trace")]
 #[doc(no_inline)]
 pub use callgate_trace as trace;
 
 // Shorter paths to modules of the crates above, for the other crates of this workspace.
-#[doc(hidden)]
-pub use callgate_bpf::{Word, data, diagnostic, random, syscalls, verdict};
-#[doc(hidden)]
-pub use callgate_proof::{diagram, policy};
 #[cfg(feature = "trace")]
 #[doc(hidden)]
 pub use callgate_trace::{changes, check, counts, denials, generate, read, recording};

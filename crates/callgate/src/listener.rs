@@ -1,6 +1,6 @@
 //! Whether a program passes syscalls to a listener.
 
-use callgate_bpf::{Action, Insn, Op, Verdict};
+use callgate_core::{Action, Insn, Op, Verdict};
 
 /// Whether a program can return USER_NOTIF, so that it must be installed with `SECCOMP_FILTER_FLAG_NEW_LISTENER`. Without a
 /// listener, the kernel fails these syscalls with ENOSYS.

@@ -7,12 +7,10 @@
 //! kernel ([`LongProgram`]), or contains instructions that the options exclude, is replaced by any that is not.
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
-use callgate_bpf::data::{Endian, Word};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::{Emulator, LongProgram, Program};
+use callgate_bpf::SyscallTable;
 use callgate_codegen::{Aim, Model, WeightedSyscall};
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::{Meaning, Proved};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, Emulator, Endian, LongProgram, Meaning, Program, Proved, Word};
 
 /// The result of an optimization.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +75,7 @@ impl std::error::Error for Unchanged {}
 /// Returns a better program with the same meaning, or the given one. The syscalls of `arches` have weights.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
+/// use callgate_core::{Insn, Op, Program};
 /// use callgate::compile::Options;
 /// use callgate::optimize::optimize;
 /// use callgate::{Arch, Endian};
@@ -203,10 +201,9 @@ fn executed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::verdict::Verdict;
-    use callgate_bpf::{Insn, Op};
     use callgate_codegen::Instructions;
-    use callgate_proof::diagram::Budget;
+    use callgate_core::diagram::Budget;
+    use callgate_core::{Insn, Op, Verdict};
 
     const NR: Insn = Insn::new(Op::LdWordAbs, 0);
     const ARG: Insn = Insn::new(Op::LdWordAbs, 16);

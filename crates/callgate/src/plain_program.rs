@@ -8,11 +8,9 @@
 //! It is emitted backwards, so that every target is known when a jump to it is emitted. If a target is out of reach, the
 //! branch gets a trampoline: a `ja` directly after it.
 
-use callgate_bpf::data::{Endian, Word};
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, MAX_INSNS, Op, Program};
-use callgate_proof::diagram::DiagramError;
-use callgate_proof::policy::{Cmp, Condition, Policy, Section, Shape, SyscallSet, Test};
+use callgate_core::diagram::DiagramError;
+use callgate_core::policy::{Cmp, Condition, Policy, Section, Shape, Test};
+use callgate_core::{Endian, Insn, MAX_INSNS, Op, Program, SyscallSet, Verdict, Word};
 
 /// Why a policy has no plain program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +49,8 @@ impl std::error::Error for PlainProgramError {}
 ///
 /// ```
 /// use callgate::fuzz::plain_program;
-/// use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
+/// use callgate_core::SyscallSet;
+/// use callgate_core::policy::{Condition, Policy, Rule, Section};
 /// use callgate::{Arch, SeccompData, Verdict};
 ///
 /// let rule = |nr| Rule { syscalls: SyscallSet::one(nr), when: Condition::always(), verdict: Verdict::ALLOW };

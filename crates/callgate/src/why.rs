@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use callgate::formats::oci::{self, ReadOptions};
-//! use callgate::syscalls::KernelVersion;
+//! use callgate_bpf::syscalls::KernelVersion;
 //! use callgate::why::{Cause, why};
 //! use callgate::{Arch, SeccompData, Verdict};
 //!
@@ -23,8 +23,8 @@
 
 use rustc_hash::FxHashSet as HashSet;
 
+use callgate_core::policy::Policy;
 use callgate_formats::statements::{Builtin, Inactive, Inactivity, Site, Statement, Statements};
-use callgate_proof::policy::Policy;
 
 use crate::{SeccompData, Verdict};
 

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile, recompile};
-use callgate::diagram::{Budget, Store};
-use callgate::policy::{Cmp, Condition, Field, Rule, SyscallSet, Test};
-use callgate::{Endian, Verdict, Word};
+use callgate::{Endian, Verdict};
+use callgate_core::diagram::{Budget, Store};
+use callgate_core::policy::{Cmp, Condition, Field, Rule, Test};
+use callgate_core::{Insn, Op, Program, SyscallSet, Word};
 use callgate_testing::processor_time::within;
 use callgate_testing::random::{Rng, x86_64};
 
@@ -315,7 +315,7 @@ fn a_small_budget_is_an_error_with_the_limit() {
 fn a_filter_is_compiled_with_less_effort_if_the_search_exhausts_the_budget() {
     use callgate::Arch;
     use callgate::formats::ruleset::{Comparison, Op, RuleSet, sections};
-    use callgate::policy::Policy;
+    use callgate_core::policy::Policy;
 
     let [a, b, c, d] = [0xe279_7c09_e450_ed7f, 2, 0x1_0000_0001, 0x1768_d307_e09c_ca2b];
     let (trace, log) = (Verdict(0x7ff0_0007), Verdict::LOG);

@@ -1,12 +1,12 @@
 //! The quick plan without MTBDD: its programs and its proof, beside the MTBDD and the evaluation of the rules.
 
-use callgate::bpf::{Insn, Op};
 use callgate::codegen::{Aim, Count, Instructions, Weights};
 use callgate::compile::{Compiled, Options, compile};
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
-use callgate::proof::diagram::Budget;
-use callgate::proof::{Cases, Meaning};
 use callgate::{Arch, Program, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::Budget;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Cases, Insn, Meaning, Op, SyscallSet};
 use callgate_testing::random::{Constants, Rng, named_policies, policies, samples};
 
 fn quick(policy: &Policy, instructions: Instructions) -> Compiled {

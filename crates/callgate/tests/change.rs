@@ -3,13 +3,15 @@
 use callgate::change::{
     Allowed, Candidates, Language, Unverified, Verified, apply, candidates, verify,
 };
-use callgate::diagram::Store;
 use callgate::formats::statements::Statements;
 use callgate::formats::{firecracker, kafel, lxc, minijail, oci};
-use callgate::policy::{Cmp, Condition, Policy, Rule, Section, SyscallSet, Test};
-use callgate::syscalls::KernelVersion;
 use callgate::why::why;
 use callgate::{Action, Arch, SeccompData, Verdict, compile};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::SyscallSet;
+use callgate_core::diagram::Store;
+use callgate_core::policy::{Cmp, Condition, Policy, Rule, Section, Test};
 
 const ARCH: Arch = Arch::X86_64;
 
@@ -255,7 +257,7 @@ fn arguments_of_narrow_abis_have_32_bits() {
     let wanted = Allowed::with_args(Arch::X86, "openat", args);
     assert_eq!(wanted.condition().as_deref(), Some("dfd == AT_FDCWD"));
     let rule = |value| {
-        let field = callgate::policy::Field::arg(0).unwrap();
+        let field = callgate_core::policy::Field::arg(0).unwrap();
         let mask = field.full_mask();
         Rule {
             syscalls: SyscallSet::one(Arch::X86.number("openat").unwrap()),

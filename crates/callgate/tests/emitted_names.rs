@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs, process};
 
-use callgate::bpf::template::Template;
 use callgate::emit::{Language, SourceOptions, source, template_source};
 use callgate::{Arch, Filter, Program, arg, var};
+use callgate_core::template::Template;
 use callgate_testing::{Need, Skip, TestResult};
 
 /// Keywords of the languages, what the emitted code and its headers name, and names that nothing uses.

@@ -1,11 +1,11 @@
 //! Programs of basic instructions contain no others, and mean the same.
 
-use callgate::bpf::LongProgram;
 use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{Compiled, Options, compile, recompile};
-use callgate::diagram::{Budget, Store};
-use callgate::policy::{Condition, Field, Rule, SyscallSet, Test};
 use callgate::{Arch, Endian, Verdict};
+use callgate_core::diagram::{Budget, Store};
+use callgate_core::policy::{Condition, Field, Rule, Test};
+use callgate_core::{LongProgram, SyscallSet};
 use callgate_testing::random::programs::{program, realistic};
 use callgate_testing::random::{cases, policies, policies_of_one_argument, x86_64};
 use proptest::prelude::*;

@@ -1,10 +1,10 @@
 //! Programs far longer than a conditional jump reaches, up to what the kernel accepts and beyond.
 
-use callgate::bpf::{Insn, MAX_INSNS, Op, Program};
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Compiled, Options, compile};
-use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Verdict};
+use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Insn, MAX_INSNS, Op, Program, SyscallSet};
 use callgate_testing::random::{Constants, Rng, x86_64};
 
 fn rule(syscalls: SyscallSet, when: Condition, verdict: Verdict) -> Rule {

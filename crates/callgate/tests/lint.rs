@@ -1,14 +1,15 @@
 //! Each check finds its mistake, with a syscall that shows it, and nothing where the mistake is corrected.
 #![cfg(feature = "oci")]
 
-use callgate::bpf::{Insn, LongProgram, Op, Program};
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, Dialect, ReadOptions};
 use callgate::formats::{CapSet, Profile, container_default};
 use callgate::lint::{Check, Finding, Level, Subject, lint};
-use callgate::proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, Filter, Verdict, arg};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::policy::{Condition, Policy, Rule, Section};
+use callgate_core::{Insn, LongProgram, Op, Program, SyscallSet};
 
 fn options(arches: &[Arch], dialect: Dialect) -> ReadOptions {
     let kernel = KernelVersion { major: 6, minor: 18 };

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 
 use callgate::formats::oci;
-use callgate::{Arch, Endian, bpf};
+use callgate::{Arch, Endian};
 use callgate::{counts, read as recording};
 
 /// Counts the bytes that are allocated.
@@ -129,7 +129,7 @@ fn programs_have_a_limited_number_of_words() {
         "(0) ret #0\n",
     ] {
         let text = text("", same(unit), "", 12 * MIB);
-        let took = peak(|| bpf::text::parse(&text, Endian::Little));
+        let took = peak(|| callgate_bpf::text::parse(&text, Endian::Little));
         assert!(took < 96 * MIB, "{unit:?}: {took} bytes");
     }
 }
@@ -155,7 +155,7 @@ fn the_longest_programs_take_a_quarter_of_a_gibibyte() {
     ] {
         let tokens = unit.split_inclusive(|c: char| !c.is_alphanumeric()).count() + 4;
         let text = text("", same(unit), "", 1_800_000 / tokens * unit.len());
-        let took = peak(|| bpf::text::parse(&text, Endian::Little));
+        let took = peak(|| callgate_bpf::text::parse(&text, Endian::Little));
         assert!(took < 256 * MIB, "{unit:?}: {took} bytes");
     }
 }

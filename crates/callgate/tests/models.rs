@@ -1,10 +1,11 @@
 //! The kernel models: which syscalls pay, and what that does to programs.
 
-use callgate::bpf::Program;
 use callgate::codegen::{Model, Weights};
 use callgate::compile::{Options, compile};
-use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Program, SyscallSet};
 
 const ARCH: Arch = Arch::X86_64;
 

@@ -2,12 +2,12 @@
 //! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail. The quick plan makes
 //! programs from the rules, so it is left out here.
 
-use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
 use callgate::formats::oci;
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Verdict};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Program, SyscallSet};
 use callgate_testing::random::{Rng, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;

@@ -2,10 +2,10 @@
 
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
-use callgate::diagram::Store;
 use callgate::fuzz::{self, Input, Subject, plain_program};
-use callgate::policy::Policy;
-use callgate::proof::{FilterSpec, Spec};
+use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
+use callgate_core::{FilterSpec, Spec};
 use callgate_testing::random::{Constants, Rng, cases, policies, policies_of_one_argument, x86_64};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -66,7 +66,8 @@ proptest! {
 #[test]
 fn a_scattered_mask_next_to_a_single_value_stays_small() {
     use callgate::Verdict;
-    use callgate::policy::{Condition, Field, Rule, SyscallSet, Test};
+    use callgate_core::SyscallSet;
+    use callgate_core::policy::{Condition, Field, Rule, Test};
     let arg = |arg| Field::arg(arg).unwrap();
     let scattered = Condition::test(Test::masked_eq(arg(1), 6_178_142_628_873_421_836, 4));
     let single = Condition::test(Test::eq(arg(1), 0xffff_ffff_0000_0000));
@@ -87,7 +88,8 @@ fn a_scattered_mask_next_to_a_single_value_stays_small() {
 #[test]
 fn a_window_leaves_nothing_of_the_word() {
     use callgate::Verdict;
-    use callgate::policy::{Cmp, Condition, Field, Rule, SyscallSet, Test};
+    use callgate_core::SyscallSet;
+    use callgate_core::policy::{Cmp, Condition, Field, Rule, Test};
     let (first, second) = (Field::arg_low(0).unwrap(), Field::arg_low(1).unwrap());
     let rule = |when| Rule { syscalls: SyscallSet::one(16), when, verdict: Verdict::ALLOW };
     let rules = vec![

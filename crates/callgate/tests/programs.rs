@@ -3,9 +3,9 @@
 use std::cell::Cell;
 
 use callgate::compile::recompile;
-use callgate::diagram::Budget;
 use callgate::fuzz::{self, Input, Options, Subject};
 use callgate::{Arch, Endian};
+use callgate_core::diagram::Budget;
 use callgate_testing::random::cases;
 use callgate_testing::random::programs::{program, realistic};
 use proptest::prelude::*;

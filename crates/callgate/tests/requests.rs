@@ -2,13 +2,12 @@
 //! are as short as they should be.
 
 use callgate::Endian;
-use callgate::bpf::io_uring::{Decision, IoUringRequest, Member, SocketPayload};
-use callgate::bpf::{Insn, Op, Program};
 use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{RequestOptions, compile_requests};
-use callgate::policy::{Cmp, Condition, Field, RequestPolicy, RequestRule, SyscallSet, Test};
-use callgate::proof::Meaning;
-use callgate::proof::diagram::Budget;
+use callgate_core::diagram::Budget;
+use callgate_core::io_uring::{Decision, IoUringRequest, Member, SocketPayload};
+use callgate_core::policy::{Cmp, Condition, Field, RequestPolicy, RequestRule, Test};
+use callgate_core::{Insn, Meaning, Op, Program, SyscallSet};
 use callgate_testing::random::requests::{
     constants_of_request_policy, constants_of_request_program, request_near, request_policies,
 };

@@ -2,13 +2,13 @@
 //! boundary values of every constant, whatever the filters return.
 
 use callgate::Description;
-use callgate::bpf::{Insn, Op, Program, is_constant_allow};
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
-use callgate::policy::Policy;
-use callgate::proof::{FilterSpec, Spec};
 use callgate::stack::{Stack, merge};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_core::policy::Policy;
+use callgate_core::{FilterSpec, Insn, Op, Program, Spec, is_constant_allow};
 use callgate_testing::random::{Constants, Rng, cases, policies};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -249,7 +249,7 @@ fn thirty_two_filters() {
 /// look-up in a word of bits would hide from the kernel which syscalls are always allowed.
 #[test]
 fn the_kernel_sees_what_is_allowed_by_bits_of_the_number() {
-    let program = |text| Program::new(callgate::bpf::asm::assemble(text).unwrap()).unwrap();
+    let program = |text| Program::new(callgate_bpf::asm::assemble(text).unwrap()).unwrap();
     let older = program(
         "ld arch\n jeq #AUDIT_ARCH_X86_64, next, allow\n ld nr\n jeq #0, allow\n jeq #123, refuse\n \
          jeq #124, refuse\n ret #0x7fff0001\n refuse: ret ERRNO(EPERM)\n allow: ret ALLOW",

@@ -3,7 +3,8 @@
 #![cfg(target_os = "linux")]
 
 use callgate::Arch;
-use callgate::syscalls::facts;
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::facts;
 
 /// Why a syscall of the independent table is not in ours.
 fn excused(arch: Arch, name: &str) -> bool {

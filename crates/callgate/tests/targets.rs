@@ -1,12 +1,12 @@
 //! Source code with a program for each of several targets.
 
-use callgate::bpf::FilterFlags;
-use callgate::bpf::template::Template;
 use callgate::emit::{
     EmitError, Language, SourceOptions, TargetCode, TargetProgram, source, source_for_targets,
     template_source,
 };
 use callgate::{Arch, Filter, Program, Verdict, arg, var};
+use callgate_bpf::FilterFlags;
+use callgate_core::template::Template;
 
 fn program(arch: Arch) -> Program {
     Filter::builder(arch)

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use callgate::Arch;
 use callgate::codegen::Aim;
 use callgate::compile::{Options, compile};
-use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
-use callgate::verdict::Verdict;
+use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{SyscallSet, Verdict};
 
 /// Sets of 4-bit values: those that lead to one place, and those that lead to the other. What is in
 /// neither does not occur.

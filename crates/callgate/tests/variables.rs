@@ -1,16 +1,15 @@
 //! Programs with variables, proved for all values, against the compilation of the values.
 
-use callgate::bpf::Op;
-use callgate::bpf::random::Rng;
-use callgate::bpf::template::{Patch, Symbol, Template, Variable};
 use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{Options, compile, compile_template};
-use callgate::diagram::{Budget, MAX_COMPARISONS, Store};
-use callgate::policy::{
-    Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, VariableRelation, VariableTest,
-};
 use callgate::{Arch, Endian, Filter, Verdict, arg, var};
-use callgate_proof::{FilterSpec, Meaning, Spec};
+use callgate_bpf::random::Rng;
+use callgate_core::diagram::{Budget, MAX_COMPARISONS, Store};
+use callgate_core::policy::{
+    Cmp, Condition, Field, Policy, Rule, Section, VariableRelation, VariableTest,
+};
+use callgate_core::template::{Patch, Symbol, Template, Variable};
+use callgate_core::{FilterSpec, Meaning, Op, Spec, SyscallSet};
 
 use callgate_testing::random::variables::{policy, syscall, values};
 
@@ -90,8 +89,8 @@ fn broken_templates_are_refused() {
             change(Some(Patch { symbol: patch.symbol.plus(1), ..*patch }));
             change(Some(Patch { symbol: patch.symbol.complement(), ..*patch }));
             let half = match patch.half {
-                callgate::bpf::template::Half::Low => callgate::bpf::template::Half::High,
-                callgate::bpf::template::Half::High => callgate::bpf::template::Half::Low,
+                callgate_core::template::Half::Low => callgate_core::template::Half::High,
+                callgate_core::template::Half::High => callgate_core::template::Half::Low,
             };
             change(Some(Patch { half, ..*patch }));
             change(Some(Patch { insn: patch.insn + 1, ..*patch }));

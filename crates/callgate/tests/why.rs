@@ -3,10 +3,11 @@
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, ReadOptions};
 use callgate::formats::{CONTAINER_DEFAULT, CapSet, Profile};
-use callgate::random::Rng;
-use callgate::syscalls::KernelVersion;
 use callgate::why::{Cause, why};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::random::Rng;
+use callgate_bpf::syscalls::KernelVersion;
 
 const KERNEL: KernelVersion = KernelVersion { major: 6, minor: 12 };
 

@@ -1,10 +1,10 @@
 //! Compares what a text means to a reader and to the compiler of its language.
 
 use callgate::Endian;
-use callgate::bpf::LongProgram;
-use callgate::diagnostic::{Diagnostics, Severity};
-use callgate::diagram::Store;
-use callgate::policy::Policy;
+use callgate_bpf::diagnostic::{Diagnostics, Severity};
+use callgate_core::LongProgram;
+use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
 
 use crate::task::Result;
 

@@ -46,20 +46,20 @@ fn notation(verdict: Verdict) -> String {
 
 #[cfg(test)]
 mod tests {
-    use callgate::bpf::{Insn, Op};
+    use callgate_core::{Insn, Op, Word};
 
     use super::*;
 
     /// Compares the arch, then both halves of argument 1, high word first.
     fn program(arch: Arch) -> Vec<u8> {
         let endian = arch.endian();
-        let offset = |word: Option<callgate::Word>| word.unwrap().offset(endian);
+        let offset = |word: Option<Word>| word.unwrap().offset(endian);
         let insns = vec![
             Insn::new(Op::LdWordAbs, 4),
             Insn::branch(Op::JeqK, arch.token(), 0, 5),
-            Insn::new(Op::LdWordAbs, offset(callgate::Word::arg_high(1))),
+            Insn::new(Op::LdWordAbs, offset(Word::arg_high(1))),
             Insn::branch(Op::JeqK, 1, 0, 3),
-            Insn::new(Op::LdWordAbs, offset(callgate::Word::arg_low(1))),
+            Insn::new(Op::LdWordAbs, offset(Word::arg_low(1))),
             Insn::branch(Op::JeqK, 2, 0, 1),
             Insn::new(Op::RetK, Verdict::errno(38).0),
             Insn::new(Op::RetK, Verdict::ALLOW.0),

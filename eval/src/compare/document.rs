@@ -1,6 +1,7 @@
 //! The report: `docs/comparison.md`, and the same tables for a terminal.
 
 use callgate::Arch;
+use callgate_bpf::SyscallTable;
 
 use super::engines::Engines;
 use super::growth::Growth;

@@ -1,9 +1,10 @@
 //! Generated rules, the same in every run.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use callgate::policy::{Cmp, Field, Test};
 use callgate::{Arch, Verdict};
+use callgate_core::policy::{Cmp, Field, Test};
 
 use super::rules::{Alternative, Rules};
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use callgate::Arch;
-use callgate::bpf::Program;
+use callgate_core::Program;
 use callgate_linux::dump;
 
 use crate::files::output;

@@ -1,14 +1,15 @@
 //! Measures programs: size, executed instructions, syscalls that the kernel can cache, and equivalence.
 
+use callgate_bpf::SyscallTable;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::{Program, is_constant_allow};
 use callgate::codegen::query::{Difference, differences};
 use callgate::codegen::{Aim, Model, WeightedSyscall, Weights};
 use callgate::compile::{CompileError, Compiled, Options, compile, expected_insns, recompile};
-use callgate::diagram::{Func, Store};
-use callgate::policy::Policy;
 use callgate::{Arch, Endian};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::Policy;
+use callgate_core::{Program, is_constant_allow};
 
 use super::peers::{self, Missing, Peer, Peers};
 use super::rules::{Narrow, Rules};

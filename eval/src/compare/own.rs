@@ -6,12 +6,12 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Compiled, Options, compile, expected_insns, recompile};
-use callgate::diagram::{Func, Store};
-use callgate::policy::Policy;
 use callgate::{Arch, Endian};
+use callgate_core::Program;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::Policy;
 
 use super::families;
 use super::options;

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use callgate::policy::{Cmp, Field, Test};
 use callgate::{Arch, Verdict};
+use callgate_core::policy::{Cmp, Field, Test};
 use jsonc_parser::{JsonObject, JsonValue, parse_to_value};
 
 use super::rules::{Alternative, Rules};

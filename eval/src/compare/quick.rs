@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, expected_insns};
-use callgate::diagram::Store;
 use callgate::{Endian, Program};
+use callgate_core::diagram::Store;
 use callgate_measure::libseccomp::{list, tree};
 
 use super::peers::Peer;

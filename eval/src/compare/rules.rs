@@ -9,9 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet, Test};
-use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
+use callgate_core::policy::{Condition, Policy, Rule, Section, Test};
+use callgate_core::{SyscallSet, X32_SYSCALL_BIT};
 
 use crate::task::Result;
 
@@ -292,9 +292,9 @@ fn alternatives(section: &Section, nr: u32) -> Result<Vec<Alternative>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::diagram::Store;
     use callgate::formats::{container_default, oci};
-    use callgate::policy::{Cmp, Field};
+    use callgate_core::diagram::Store;
+    use callgate_core::policy::{Cmp, Field};
 
     pub(crate) fn same(a: &Policy, b: &Policy) -> bool {
         let mut store = Store::default();

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use callgate::bpf::Program;
 use callgate::{Arch, Endian};
+use callgate_core::Program;
 
 use super::document::Report;
 use super::installed::Installed;

@@ -3,15 +3,16 @@
 //! The project's own rule sets are here, so that the comparison needs no other data. Other profiles come from a
 //! directory, and systemd's list of syscalls from an installed systemd.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use callgate::diagnostic::Severity;
 use callgate::formats::{CONTAINER_DEFAULT, oci};
-use callgate::policy::{Cmp, Field, Test};
 use callgate::{Arch, Verdict};
+use callgate_bpf::diagnostic::Severity;
+use callgate_core::policy::{Cmp, Field, Test};
 
 use super::generate;
 use super::plain;

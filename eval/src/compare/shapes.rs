@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use callgate::Endian;
-use callgate::bpf::{Insn, Program};
-use callgate::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::{Insn, Program};
 use callgate_measure::libseccomp::{self, ShapeError};
 
 use super::generate;

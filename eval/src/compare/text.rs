@@ -15,10 +15,11 @@
 //!
 //! Numbers are decimal or hexadecimal with `0x`.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
-use callgate::policy::{Cmp, Field, Test};
 use callgate::{Arch, Verdict};
+use callgate_core::policy::{Cmp, Field, Test};
 
 use super::rules::{Alternative, Block, Edges, Rules};
 use crate::task::Result;

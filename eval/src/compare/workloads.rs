@@ -2,11 +2,13 @@
 //!
 //! A workload is a list of names and counts, one syscall per line; `#` begins a comment.
 
+use callgate_bpf::SyscallTable;
 use std::fs;
 use std::path::Path;
 
+use callgate::Arch;
 use callgate::codegen::Weights;
-use callgate::{Arch, syscalls};
+use callgate_bpf::syscalls;
 
 use crate::files::stem;
 use crate::task::Result;

@@ -1,10 +1,10 @@
 //! Compares the filter of a container with Callgate's program and with the evaluator.
 
-use callgate::bpf::Program;
 use callgate::codegen::query;
-use callgate::diagram::Store;
-use callgate::policy::Policy;
 use callgate::{SeccompData, Verdict};
+use callgate_core::Program;
+use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
 use callgate_profile_fuzz::runtime::{Call, Contradiction, Filter};
 
 use crate::task::Result;

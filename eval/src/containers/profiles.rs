@@ -6,7 +6,7 @@ use callgate_profile_fuzz::machine::Machine;
 use callgate_profile_fuzz::rng::Rng;
 use callgate_profile_fuzz::runtime::Dialect;
 
-use callgate::syscalls::{KernelVersion, facts};
+use callgate_bpf::syscalls::{KernelVersion, facts};
 
 /// Syscalls of runtimes between the installation of the filter and the end of `execve`, also of other versions
 /// (runc is a Go program), and those of the program in the container.

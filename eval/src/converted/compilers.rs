@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use callgate::bpf::LongProgram;
 use callgate::convert::Target;
 use callgate::{Arch, Endian};
+use callgate_core::LongProgram;
 
 use super::options::Options;
 use crate::files::{make, read, write};

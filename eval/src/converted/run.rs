@@ -1,9 +1,9 @@
 //! Converts, compiles, compares and counts.
 
-use callgate::bpf::LongProgram;
 use callgate::convert::{ConvertOptions, convert};
-use callgate::diagram::{DiagramError, Func, Store};
 use callgate::{Endian, ErrorKind};
+use callgate_core::LongProgram;
+use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_testing::languages;
 
 use super::compilers::{self, Compiler};

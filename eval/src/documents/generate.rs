@@ -1,6 +1,6 @@
 //! Random profiles as trees: valid ones, some with a member that is repeated or has an unusual value.
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::driver::Owner;
 use super::tree::Value;

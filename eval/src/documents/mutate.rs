@@ -1,6 +1,6 @@
 //! Mutations of texts: what is different to parsers, and what hides from people.
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::driver::Syntax;
 use super::generate::folded;

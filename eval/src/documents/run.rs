@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::driver::{Driver, Owner, Syntax};
 use super::generate::document;
@@ -190,7 +190,7 @@ fn class(message: &str) -> String {
 mod tests {
     use super::*;
     use callgate::formats::oci::{self, ReadOptions};
-    use callgate::syscalls::KernelVersion;
+    use callgate_bpf::syscalls::KernelVersion;
 
     /// Random texts are often valid, so that meanings are compared.
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::tree::Value;
 

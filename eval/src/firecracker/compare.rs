@@ -37,6 +37,7 @@ pub(super) fn compare(text: &str, arch: Arch) -> Result<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate_bpf::SyscallTable;
 
     /// Every name that seccompiler knows has our number. It knows those of Linux 6.12.
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::bpf::{LongProgram, RawInsn};
+use callgate_core::{LongProgram, RawInsn};
 use seccompiler::{TargetArch, sock_filter};
 
 use crate::task::Result;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 /// Syscalls that all architectures of seccompiler have.
 const SYSCALLS: &[&str] =

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use callgate::Endian;
-use callgate::bpf::{LongProgram, text};
+use callgate_bpf::text;
+use callgate_core::LongProgram;
 
 use crate::task::Result;
 

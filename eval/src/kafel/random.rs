@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::syscalls::Known;
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 const ACTIONS: &[&str] = &[
     "ALLOW",

@@ -2,7 +2,8 @@
 
 use callgate::Arch;
 use callgate::formats::kafel::names::{internal_names, name_in_table};
-use callgate::syscalls::facts;
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::facts;
 
 /// A syscall by a name of Kafel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Experiments that time one syscall under several stacks of filters, and the cost per filter derived from them.
 
-use callgate::bpf::Program;
+use callgate_bpf::SyscallTable;
+use callgate_core::Program;
 
 use super::guests::Guest;
 use super::plan::{Call, Line, Plan};

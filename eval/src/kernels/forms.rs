@@ -1,8 +1,9 @@
 //! Forms of instructions whose costs are measured.
 
-use callgate::bpf::{Insn, Op, Program};
 use callgate::codegen::native::{Constant, Kernel, Next};
-use callgate::{Arch, Endian, Verdict, Word};
+use callgate::{Arch, Endian, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_core::{Insn, Op, Program, Word};
 
 use super::plan::Call;
 use super::programs::DENIED;

@@ -4,7 +4,7 @@
 //! disabled.
 
 use callgate::Arch;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::syscalls::KernelVersion;
 
 /// An emulated machine.
 #[derive(Debug)]

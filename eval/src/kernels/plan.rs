@@ -1,7 +1,7 @@
 //! The plan of a guest, and its initial file system.
 
-use callgate::bpf::Program;
 use callgate::{Endian, SeccompData};
+use callgate_core::Program;
 
 use super::cpio::Archive;
 use crate::task::Result;
@@ -137,7 +137,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use callgate::Verdict;
-    use callgate::bpf::{Insn, Op};
+    use callgate_core::{Insn, Op};
 
     use super::*;
 

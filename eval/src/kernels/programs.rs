@@ -1,16 +1,17 @@
 //! Programs that guests run: programs to be timed, and programs whose verdicts are compared.
 
+use callgate_bpf::SyscallTable;
 use std::path::Path;
 
 use callgate::Description;
-use callgate::bpf::{Insn, Op, Program};
 use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, recompile};
 use callgate::formats::{container_default, oci};
 use callgate::fuzz::plain_program;
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::stack::{self, Stack};
-use callgate::{Arch, Endian, Verdict, Word};
+use callgate::{Arch, Endian, Verdict};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Insn, Op, Program, SyscallSet, Word};
 
 use super::guests::Guest;
 use crate::files::{files, read, stem};

@@ -5,9 +5,9 @@
 //! errno in place of each verdict ([`Marked`]), so that no syscall is executed. The first expected errno is wrong
 //! on purpose, to detect a guest that does not compare.
 
-use callgate::bpf::Program;
 use callgate::fuzz::{Input, Options, Subject, fuzz};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_core::Program;
 use callgate_linux::Marked;
 
 use super::answers::Answers;

@@ -4,11 +4,12 @@
 //! fail early, all ones. If a filter permits a syscall only with other arguments, the relevant ones are set, and
 //! the rest are ones. The same syscall with the same arguments is also timed without a filter.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use callgate::bpf::Program;
 use callgate::codegen::Count;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_core::Program;
 
 use super::answers::Answers;
 use super::plan::{Call, Line, Plan};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use callgate::Arch;
-use callgate::syscalls::known_names;
+use callgate_bpf::syscalls::known_names;
 use seccomp::names::{self, PSEUDO_NUMBERS};
 
 use super::library::Library;

@@ -1,7 +1,7 @@
 //! Tests that compare the verdicts of exported filters: `bpf-sim` and `bpf-sim-fuzz`.
 
 use callgate::Arch;
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::arches::select;
 use super::batch::{Line, Simulation};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate::Endian;
-use callgate::bpf::LongProgram;
+use callgate_core::LongProgram;
 
 use crate::files::{make, write};
 use crate::task::{Result, workspace};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 /// Syscalls of x86_64, x86 and x32: with and without multiplexers, of one architecture only, and unknown names.
 const NAMES: &[&str] = &[

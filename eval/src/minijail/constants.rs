@@ -1,11 +1,12 @@
 //! The names and numbers for the compiler.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::bpf::constants;
 use callgate::formats::syntax::json;
+use callgate_bpf::constants;
 
 use crate::task::Result;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 /// Syscalls that all architectures of minijail have.
 const SYSCALLS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Programs for small values as graphs of instructions, and their translation to classic BPF.
 
 use super::function::{Function, HIGHER, wide_mask};
-use callgate::bpf::{Insn, Op, Verdict};
+use callgate_core::{Insn, Op, Verdict};
 
 /// A test of what A holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,11 +2,10 @@
 
 use super::function::{Function, HIGHER, MAX_CLASSES, VALUES, wide_value};
 use super::search::Cost;
-use callgate::bpf::Insn;
 use callgate::codegen::{Aim, Effort, Instructions, Model, WeightedSyscall, generate};
-use callgate::data::Word;
-use callgate::diagram::{DiagramError, Func, Store, var_of};
 use callgate::{Arch, Endian, Program, SeccompData, Verdict};
+use callgate_core::diagram::{DiagramError, Func, Store, var_of};
+use callgate_core::{Insn, Word};
 
 /// The verdicts of the classes.
 pub(super) const VERDICTS: [Verdict; MAX_CLASSES] =

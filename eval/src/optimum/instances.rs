@@ -3,8 +3,8 @@
 use super::function::{Function, HIGHER, VALUES};
 use super::search::Cost;
 use callgate::codegen::Aim;
-use callgate::data::Word;
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
+use callgate_core::Word;
 
 /// A kind of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use callgate::bpf::RawInsn;
+use callgate_core::RawInsn;
 
 use crate::task::Result;
 

@@ -1,6 +1,6 @@
 //! Random constant expressions.
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 /// What texts are made of.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::expression::{Kind, condition, expression};
 use super::stores::{HELPERS, READS, STORES};

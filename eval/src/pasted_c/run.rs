@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 
-use callgate::bpf::RawInsn;
-use callgate::bpf::text::{TextOptions, parse_program};
-use callgate::random::Rng;
 use callgate::{Arch, Endian};
+use callgate_bpf::random::Rng;
+use callgate_bpf::text::{TextOptions, parse_program};
+use callgate_core::RawInsn;
 
 use super::compiler::Compiler;
 use super::expression::Kind;

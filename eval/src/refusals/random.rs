@@ -2,7 +2,7 @@
 
 use callgate::Verdict;
 use callgate::formats::ruleset::{Comparison, Op};
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 /// A rule for a syscall by name.
 pub(super) struct Rule {

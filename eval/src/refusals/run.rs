@@ -4,7 +4,7 @@ use std::path::Path;
 
 use callgate::Arch;
 use callgate::formats::ruleset::{LibseccompVersion, RuleSet};
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::answer::Answer;
 use super::library::{ask, build, parse, text};

@@ -1,7 +1,7 @@
 //! Programs with one wrong instruction.
 
-use callgate::bpf::{Insn, LongProgram, Op};
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
+use callgate_core::{Insn, LongProgram, Op};
 
 /// A program with one different instruction that the kernel accepts; `None` if none was found.
 pub(crate) fn program(program: &LongProgram, rng: &mut Rng) -> Option<LongProgram> {

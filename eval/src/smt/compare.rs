@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use callgate::bpf::template::Variable;
-use callgate::diagram::{DiagramError, Func, Store};
 use callgate::{Endian, SeccompData, Verdict, compile};
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::template::Variable;
 use callgate_smt::{Filter, GET_VALUE, Side, script};
 
 use super::solver::{Answer, Model, Running, Solver};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use callgate::bpf::LongProgram;
+use callgate_core::LongProgram;
 use callgate_testing::filetest::{FileTest, Filter};
 
 use super::subject::Subject;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use callgate::compile;
-use callgate::policy::Policy;
-use callgate::random::Rng;
 use callgate::{Arch, Description, stack};
+use callgate_bpf::random::Rng;
+use callgate_core::policy::Policy;
 
 use super::compare::{Comparison, Tally};
 use super::options::Options;

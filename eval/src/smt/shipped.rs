@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use callgate::bpf::LongProgram;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{self, compile};
 use callgate::formats::{container_default, oci};
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::LongProgram;
 use callgate_measure::engines::workloads;
 use callgate_measure::libseccomp;
 

@@ -1,11 +1,11 @@
 //! Filters that are compared.
 
-use callgate::bpf::LongProgram;
-use callgate::bpf::template::Template;
 use callgate::compile::{self, CompileError, compile, recompile};
-use callgate::diagram::Budget;
-use callgate::policy::Policy;
 use callgate::{Arch, Endian};
+use callgate_core::LongProgram;
+use callgate_core::diagram::Budget;
+use callgate_core::policy::Policy;
+use callgate_core::template::Template;
 
 /// Enough for all filters in use. Random programs with arithmetic may exceed any budget, and take long to do so.
 pub(crate) const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
@@ -39,7 +39,7 @@ impl Subject {
         program: LongProgram,
         endian: Endian,
     ) -> Subject {
-        let arches = callgate::bpf::compared_arches(&program, endian);
+        let arches = callgate_bpf::compared_arches(&program, endian);
         Subject { name: name.into(), source: Source::Program(program), endian, arches }
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use callgate::Endian;
-use callgate::bpf::LongProgram;
+use callgate_core::LongProgram;
 
 use crate::files::{make, read, write};
 use crate::task::{Result, workspace};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 /// Syscalls with and without multiplexers, of one architecture only, with IDs, and unknown names.
 const NAMES: &[&str] = &[

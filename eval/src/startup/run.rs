@@ -1,7 +1,7 @@
 //! Builds, verifies and measures the programs.
 
 use callgate::Arch;
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 use callgate_linux::dump;
 
 use super::builder::{Builder, Program};

@@ -3,11 +3,10 @@
 //! Libraries decide on their own what happens to syscalls of other architectures and of x32. So the verdicts for these are
 //! taken from the installed filter, and the policy with these verdicts must be equivalent to it for all syscalls.
 
-use callgate::bpf::Program;
 use callgate::formats::kafel;
-use callgate::policy::{Condition, Policy, Rule, SyscallSet};
-use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Description, Endian, SeccompData, Verdict, diff};
+use callgate_core::policy::{Condition, Policy, Rule};
+use callgate_core::{Program, SyscallSet, X32_SYSCALL_BIT};
 
 use super::builder::POLICY;
 use crate::task::Result;

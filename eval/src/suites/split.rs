@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use callgate::check::check;
-use callgate::diagram::Store;
 use callgate::generate::{GenerateOptions, ProfileFormat, Runtime, generate};
-use callgate::random::Rng;
 use callgate::recording::Recording;
 use callgate::trace::unseen::Unseen;
+use callgate_bpf::random::Rng;
+use callgate_core::diagram::Store;
 
 use crate::task::Result;
 

@@ -1,12 +1,13 @@
 //! A directory with Debian's systemd and the packages that it needs.
 
+use callgate_bpf::SyscallTable;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use callgate::Arch;
 use callgate::formats::systemd::SystemdVersion;
-use callgate::syscalls::known_names;
+use callgate_bpf::syscalls::known_names;
 
 use crate::apt::Apt;
 use crate::files::{make, remove, run, write};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use callgate::bpf::random::Rng;
 use callgate::formats::systemd::{Directive, SystemdVersion, group_members, group_names};
+use callgate_bpf::random::Rng;
 
 use crate::files::{files, read, stem};
 use crate::task::Result;

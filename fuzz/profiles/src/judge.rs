@@ -1,12 +1,12 @@
 //! Compares Callgate's program with the evaluator, for syscalls near a profile's constants.
 
 use callgate::Arch;
-use callgate::bpf::RawInsn;
 use callgate::compile::{self, compile};
-use callgate::diagnostic::Severity;
 use callgate::formats::{CapSet, oci};
-use callgate::policy::Policy;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::RawInsn;
+use callgate_core::policy::Policy;
 
 use crate::bpf::{self, Insn};
 use crate::generate::Case;

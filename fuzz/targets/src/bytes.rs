@@ -1,9 +1,9 @@
 //! Programs, policies and syscalls made of the bytes of an input, so that a mutation of the bytes is a small change of
 //! what they stand for.
 
-use callgate::bpf::{Insn, Op, Operand, Program, SocketProgram};
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Insn, Op, Operand, Program, SocketProgram, SyscallSet};
 
 /// The bytes of an input, read from the front; behind the end everything is 0.
 pub struct Bytes<'a>(&'a [u8]);

@@ -2,12 +2,12 @@
 //! without the diagram.
 
 use callgate::Description;
-use callgate::bpf::template::Variable;
 use callgate::compile::{Options, compile_template};
-use callgate::diagram::{Budget, Store};
 use callgate::formats::kafel;
 use callgate::stack::Stack;
 use callgate::{Arch, Endian};
+use callgate_core::diagram::{Budget, Store};
+use callgate_core::template::Variable;
 
 use crate::bytes::Bytes;
 

@@ -1,10 +1,11 @@
 //! Programs: every engine runs them as the reference interpreter does, optimizing keeps what they mean, and every
 //! text form is read back.
 
-use callgate::bpf::disasm::{self, Dialect};
-use callgate::bpf::{LongProgram, NoAncillary, text};
 use callgate::compile::Options;
 use callgate::{Arch, Endian};
+use callgate_bpf::disasm::{self, Dialect};
+use callgate_bpf::text;
+use callgate_core::{LongProgram, NoAncillary};
 use callgate_vm::{EngineKind, PacketEngine as _, SeccompEngine as _};
 
 use crate::bytes::Bytes;

@@ -1,7 +1,5 @@
 //! Readers take any input: the result is a value or messages, never a panic, and no work beyond their limits.
 
-use callgate::bpf::text::{TextOptions, parse_with};
-use callgate::bpf::{LongProgram, SocketProgram};
 use callgate::formats::android::{self, ListKind, ListText};
 use callgate::formats::firecracker;
 use callgate::formats::kafel::{self, Included};
@@ -11,9 +9,11 @@ use callgate::formats::oci;
 use callgate::formats::snap;
 use callgate::formats::systemd::{self, SystemdVersion, UnitText};
 use callgate::lint::{Subject, lint};
-use callgate::syscalls::KernelVersion;
 use callgate::why::{Cause, why};
 use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_bpf::text::{TextOptions, parse_with};
+use callgate_core::{LongProgram, SocketProgram};
 
 const DIALECTS: [Option<oci::Dialect>; 6] = [
     None,

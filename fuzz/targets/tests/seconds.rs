@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 use callgate_fuzz_targets::{TARGETS, Target};
 use callgate_testing::{TestResult, test};
 

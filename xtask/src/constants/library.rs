@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use callgate::Arch;
-use callgate::bpf::constants::{names, value};
+use callgate_bpf::constants::{names, value};
 use callgate_eval::Result;
 use callgate_eval::files::{make, run, write};
 

@@ -4,15 +4,15 @@ use super::error::AsmError;
 use super::parser::Names;
 use super::resolve::resolve;
 use super::{link, parser};
-use crate::data::Endian;
-use crate::insn::Insn;
 use crate::lexer::{Flavour, Token, tokens};
 use crate::text::TextOptions;
+use callgate_core::{Endian, Insn};
 
 /// Assembles a text. The error lists every mistake.
 ///
 /// ```
-/// use callgate_bpf::{Insn, Op, asm};
+/// use callgate_bpf::asm;
+/// use callgate_core::{Insn, Op};
 ///
 /// let insns = asm::assemble("ld [0]\n jeq #59, no\n ret ALLOW\n no: ret #0x50001")?;
 /// assert_eq!(insns[1], Insn::branch(Op::JeqK, 59, 1, 0));
@@ -31,7 +31,7 @@ pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
 /// well: that of the machine that the program is for.
 ///
 /// ```
-/// use callgate_bpf::Endian;
+/// use callgate_core::Endian;
 /// use callgate_bpf::asm;
 ///
 /// let (insns, endian) = asm::assemble_for("ld args[0].low\n ret ALLOW", Endian::Big)?;
@@ -51,7 +51,8 @@ pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), A
 /// `socket.family` and `open.flags.low`, and `ret` takes `ALLOW` and `DENY`.
 ///
 /// ```
-/// use callgate_bpf::{Endian, asm};
+/// use callgate_bpf::asm;
+/// use callgate_core::Endian;
 ///
 /// let insns = asm::assemble_requests("ld open.flags.low\n ret ALLOW", Endian::Big)?;
 /// assert_eq!((insns[0].k, insns[1].k), (20, 1));

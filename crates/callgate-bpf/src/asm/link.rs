@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use super::error::Errors;
 use super::parser::{Parsed, Statement, Target, Targets};
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::Insn;
 use crate::lexer::quote;
-use crate::{MAX_INSNS, MAX_READ_INSNS};
+use callgate_core::{Insn, MAX_INSNS, MAX_READ_INSNS};
 
 /// How many instructions a branch can skip (its distances are bytes).
 const BRANCH_REACH: usize = 255;

@@ -14,11 +14,9 @@
 //! Source: libpcap 1.10, `bpf_image.c`.
 
 use super::parser::{Parser, Result, Target, Targets};
-use crate::ancillary::AncillaryWord;
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::Insn;
 use crate::lexer::{Token, TokenKind, quote};
-use crate::op::{Op, Operand};
+use callgate_core::{AncillaryWord, Insn, Op, Operand};
 
 /// libpcap's names of ancillary words that `bpf_asm` names differently or not at all.
 const WORDS: &[(&str, AncillaryWord)] = &[

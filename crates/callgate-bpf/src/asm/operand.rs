@@ -1,16 +1,13 @@
 //! Instructions: mnemonics and operands.
 
 use super::parser::{Names, Parser, Result, Target, Targets};
-use crate::ancillary::AncillaryWord;
-use crate::data::Word;
 use crate::diagnostic::Diagnostic;
-use crate::insn::{Insn, RawInsn};
-use crate::io_uring::{self, Decision};
+use callgate_core::io_uring::Decision;
+use callgate_core::{AncillaryWord, Insn, RawInsn, Word};
+
 use crate::lexer::{Token, TokenKind, quote};
-use crate::names;
-use crate::op::{Op, Operand};
-use crate::syscalls::Arch;
-use crate::verdict::{Verdict, errno_number};
+use crate::{io_uring_names, names};
+use callgate_core::{Arch, Op, Operand, Verdict, errno_number};
 
 /// Aliases of mnemonics, and whether their targets are swapped.
 const ALIASES: &[(&str, &str, bool)] = &[
@@ -206,7 +203,7 @@ impl<'a> Parser<'_, 'a> {
             Names::IoUring => {
                 let position = self.position();
                 let name = self.next().map_or("", |token| token.text);
-                io_uring::offset_of(name, self.endian()).ok_or_else(|| {
+                io_uring_names::offset_of(name, self.endian()).ok_or_else(|| {
                     let message = format!("{} is not a word of io_uring_bpf_ctx", quote(name));
                     Diagnostic::error(position, message).help(
                         "the words are socket.family, socket.type, socket.protocol, and open.flags, open.mode, open.resolve \

@@ -4,11 +4,9 @@
 use std::fmt;
 
 use super::error::Errors;
-use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::Insn;
 use crate::lexer::{BadNumber, Token, TokenKind, quote};
-use crate::op::Op;
+use callgate_core::{Endian, Insn, Op};
 
 /// A program whose targets are not resolved yet.
 #[derive(Debug, Default)]

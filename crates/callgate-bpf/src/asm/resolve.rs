@@ -2,14 +2,13 @@
 
 use super::error::Errors;
 use super::parser::Parsed;
-use crate::cfg::Successors;
 use crate::diagnostic::Diagnostic;
-use crate::insn::Insn;
 use crate::lexer::{Token, quote};
-use crate::op::Op;
 use crate::symbols::Names;
-use crate::syscalls::{Arch, is_known_name};
+use crate::syscalls::is_known_name;
 use crate::text::TextOptions;
+use callgate_core::cfg::Successors;
+use callgate_core::{Arch, Insn, Op};
 
 /// The offsets of the words `nr` and `arch`.
 const NR: u32 = 0;
@@ -129,9 +128,8 @@ fn of_program(insns: &[Insn], held: &[Held], options: &TextOptions) -> TextOptio
 
 #[cfg(test)]
 mod tests {
-    use crate::data::Endian;
-    use crate::syscalls::Arch;
     use crate::text::{TextOptions, parse_with};
+    use callgate_core::{Arch, Endian};
 
     fn constants(text: &str) -> Result<Vec<u32>, String> {
         let options = TextOptions::new(Endian::Little).with_usual_arch(Arch::X86_64);

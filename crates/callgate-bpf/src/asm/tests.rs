@@ -1,7 +1,7 @@
 //! The assembler: syntax and error messages.
 
 use super::*;
-use crate::{Insn, Op};
+use callgate_core::{Insn, Op};
 
 /// The one instruction of a text.
 #[track_caller]

@@ -2,7 +2,9 @@
 
 use super::families::{FAMILIES, Kind, Members};
 use super::table::{starting, value};
-use crate::syscalls::{Arch, facts};
+use crate::SyscallTable;
+use crate::syscalls::facts;
+use callgate_core::Arch;
 
 /// The constants that an argument of a syscall takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

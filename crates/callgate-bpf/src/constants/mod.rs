@@ -8,7 +8,7 @@
 //! syscalls.
 //!
 //! ```
-//! use callgate_bpf::Arch;
+//! use callgate_core::Arch;
 //! use callgate_bpf::constants::{Family, value};
 //!
 //! assert_eq!(value(Arch::X86_64, "AF_ALG"), Some(38));

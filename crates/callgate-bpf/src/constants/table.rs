@@ -4,7 +4,7 @@
 //! stands for all whose name starts like that.
 
 use crate::suggest::nearest;
-use crate::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The lines of the table, without the comments at its start.
 static TABLE: &str = include_str!("generated/constants.txt");

@@ -4,13 +4,9 @@ use std::fmt::Write;
 
 use super::listing::Listing;
 use super::note;
-use crate::ancillary::AncillaryWord;
-use crate::cfg::Successors;
-use crate::data::{Endian, Word};
-use crate::insn::{Insn, RawInsn};
 use crate::names;
-use crate::op::{Op, Operand};
-use crate::verdict::Verdict;
+use callgate_core::cfg::Successors;
+use callgate_core::{AncillaryWord, Endian, Insn, Op, Operand, RawInsn, Verdict, Word};
 
 /// The column of comments after short instructions.
 const COMMENT_COLUMN: usize = 40;

@@ -3,16 +3,16 @@
 use super::dialect::Dialect;
 use super::listing::{Listing, ListingOptions};
 use super::{annotated, source, table};
-use crate::data::Endian;
-use crate::io_uring::IoUringRequest;
-use crate::program::{LongProgram, Program, SocketProgram};
-use crate::template::Template;
+use callgate_core::io_uring::IoUringRequest;
+use callgate_core::template::Template;
+use callgate_core::{Endian, LongProgram, Program, SocketProgram};
 
 /// A seccomp filter as text.
 ///
 /// ```
-/// use callgate_bpf::{Insn, Op, Program, disasm, text};
-/// use callgate_bpf::Endian;
+/// use callgate_bpf::{disasm, text};
+/// use callgate_core::{Insn, Op, Program};
+/// use callgate_core::Endian;
 ///
 /// let program = Program::new(vec![
 ///     Insn::new(Op::LdWordAbs, 4),
@@ -37,8 +37,8 @@ pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &ListingOpt
 ///
 /// ```
 /// use callgate_bpf::disasm::{Dialect, disassemble_template};
-/// use callgate_bpf::template::{Half, Patch, Symbol, Template, Variable};
-/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_core::template::{Half, Patch, Symbol, Template, Variable};
+/// use callgate_core::{Insn, Op, Program};
 ///
 /// let program = Program::new(vec![
 ///     Insn::new(Op::LdWordAbs, 16),
@@ -70,7 +70,8 @@ pub fn disassemble_socket(program: &SocketProgram, dialect: Dialect) -> String {
 ///
 /// ```
 /// use callgate_bpf::disasm::{Dialect, disassemble_requests};
-/// use callgate_bpf::{Endian, Insn, Op, Program, asm};
+/// use callgate_bpf::asm;
+/// use callgate_core::{Endian, Insn, Op, Program};
 ///
 /// let text = "ld socket.family\n jeq #2, next, no\n ret ALLOW\n no: ret DENY";
 /// let program = Program::of(asm::assemble_requests(text, Endian::Little)?)?;

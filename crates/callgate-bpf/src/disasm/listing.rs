@@ -1,11 +1,8 @@
 //! A program with all that its listing mentions.
 
-use crate::data::{Endian, Word};
 use crate::flow;
-use crate::insn::Insn;
-use crate::op::Op;
-use crate::syscalls::Arch;
-use crate::template::Template;
+use callgate_core::template::Template;
+use callgate_core::{Arch, Endian, Insn, Op, Word};
 
 /// Assumptions about a program, for names in its listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

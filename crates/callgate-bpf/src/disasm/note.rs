@@ -1,19 +1,16 @@
 //! Comments of listings: the syscall that a number stands for, the loaded word, the verdict at a target.
 
 use super::listing::Listing;
-use crate::ancillary::AncillaryWord;
-use crate::cfg::Successors;
+use crate::SyscallTable;
 use crate::constants::Family;
-use crate::data::{Endian, SECCOMP_DATA_SIZE, Word};
 use crate::flow::{ArchKnown, PathFacts};
-use crate::insn::Insn;
-use crate::io_uring::{self, Decision};
-use crate::layout::Layout;
-use crate::names;
-use crate::op::{Op, Operand};
-use crate::syscalls::{self, Arch, X32_SYSCALL_BIT};
-use crate::template::{Half, Patch};
-use crate::verdict::Verdict;
+use callgate_core::cfg::Successors;
+use callgate_core::io_uring::Decision;
+use callgate_core::{AncillaryWord, Endian, Insn, SECCOMP_DATA_SIZE, Word};
+
+use crate::{io_uring_names, names, syscalls};
+use callgate_core::template::{Half, Patch};
+use callgate_core::{Arch, Layout, Op, Operand, Verdict, X32_SYSCALL_BIT};
 
 /// The instructions with their indices and comments.
 pub(super) fn lines(listing: &Listing<'_>) -> impl Iterator<Item = (usize, Insn, String)> {
@@ -73,7 +70,7 @@ fn request_context(listing: &Listing<'_>, endian: Endian, index: usize, insn: In
         _ => None,
     };
     match insn.op {
-        Op::LdWordAbs => io_uring::loaded(insn.k, endian),
+        Op::LdWordAbs => io_uring_names::loaded(insn.k, endian),
         Op::LdLen | Op::LdxLen => format!("{}", Layout::IoUring(endian).size()),
         _ => match insn.successors(index) {
             Successors::Return => decision(index).unwrap_or_default(),

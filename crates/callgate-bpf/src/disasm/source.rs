@@ -5,8 +5,7 @@ use std::fmt::Write;
 use super::annotated::count;
 use super::listing::Listing;
 use super::note;
-use crate::insn::{Insn, RawInsn};
-use crate::op::{Op, Operand};
+use callgate_core::{Insn, Op, Operand, RawInsn};
 
 /// `struct sock_filter` in C, as `linux/filter.h` and `linux/bpf_common.h` spell it.
 pub(super) fn c(listing: &Listing<'_>) -> String {

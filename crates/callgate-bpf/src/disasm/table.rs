@@ -4,11 +4,8 @@ use std::fmt::Write;
 
 use super::listing::Listing;
 use super::note;
-use crate::ancillary::AncillaryWord;
-use crate::cfg::Successors;
-use crate::insn::{Insn, RawInsn};
-use crate::op::{Op, Operand};
-use crate::verdict::{Action, Verdict};
+use callgate_core::cfg::Successors;
+use callgate_core::{Action, AncillaryWord, Insn, Op, Operand, RawInsn, Verdict};
 
 /// The table of libseccomp's `scmp_bpf_disasm`: index, the four fields in hexadecimal, and what they
 /// mean, with jump targets and constants in decimal.
@@ -70,7 +67,7 @@ fn libseccomp_action(verdict: Verdict) -> String {
         Action::Trace(data) => format!("TRACE({data})"),
         Action::Log => "LOG".to_owned(),
         Action::Allow => "ALLOW".to_owned(),
-        Action::UserNotif(_) | Action::Unknown(_) => format!("{:#010x}", verdict.0),
+        _ => format!("{:#010x}", verdict.0),
     }
 }
 

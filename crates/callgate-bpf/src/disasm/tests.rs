@@ -1,8 +1,7 @@
 //! Expected listings in each dialect.
 
 use super::*;
-use crate::verdict::Verdict;
-use crate::{Arch, Endian, Insn, Op, Program, SocketProgram};
+use callgate_core::{Arch, Endian, Insn, Op, Program, SocketProgram, Verdict};
 
 /// Allows everything but execve on x86_64, and openat with a flag.
 fn example() -> Program {

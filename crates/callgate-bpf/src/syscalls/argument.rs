@@ -11,7 +11,9 @@
 //!   on x86-64 the order of `child_tidptr` and `tls` depends on the architecture
 //!   (`CONFIG_CLONE_BACKWARDS` in `kernel/fork.c`).
 
-use super::{Arch, SyscallFacts, facts};
+use callgate_core::Arch;
+
+use super::{SyscallFacts, facts};
 use crate::suggest::nearest;
 
 /// How many arguments a syscall has at most.
@@ -97,86 +99,63 @@ impl std::fmt::Display for ArgumentError {
 
 impl std::error::Error for ArgumentError {}
 
-impl Arch {
-    /// The argument of a syscall by its name in the kernel's definition.
-    ///
-    /// ```
-    /// use callgate_bpf::Arch;
-    ///
-    /// let count = Arch::X86_64.argument("write", "count")?;
-    /// assert_eq!((count.index, count.bits), (2, Some(64)));
-    /// assert_eq!(Arch::X86.argument("write", "count")?.bits, Some(32));
-    /// assert_eq!(
-    ///     Arch::X86_64.argument("write", "size").unwrap_err().to_string(),
-    ///     r#"no argument named "size"; write(2) has fd, buf, count"#
-    /// );
-    /// # Ok::<(), callgate_bpf::syscalls::ArgumentError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When the syscall has no such argument, or its place on this architecture is not known.
-    pub fn argument(self, syscall: &str, name: &str) -> Result<Argument, ArgumentError> {
-        let error = |kind| ArgumentError { syscall: syscall.to_owned(), arch: self, kind };
-        let own = || name.to_owned();
-        let Some(known) = facts(syscall).filter(|facts| facts.args_known) else {
-            return Err(error(Kind::Unknown { name: own() }));
-        };
-        let Some(index) = known.args.iter().position(|arg| arg.name == name) else {
-            return Err(error(Kind::NoName { name: own(), known }));
-        };
-        if self.takes_pointer(syscall) {
-            return Err(error(Kind::Pointer { name: own() }));
-        }
-        if !self.has_wide_registers() && known.args.iter().take(index + 1).any(is_two_words) {
-            return Err(error(Kind::TwoWords { name: own() }));
-        }
-        let swapped = matches!(self, Arch::S390 | Arch::S390x);
-        let index = match (syscall, index as u8) {
-            ("clone", index @ (0 | 1)) if swapped => 1 - index,
-            ("clone", 3 | 4) if !matches!(self, Arch::X86_64 | Arch::X32) => {
-                return Err(error(Kind::Order { name: own() }));
-            }
-            (_, index) => index,
-        };
-        self.argument_at(syscall, u32::from(index))
+/// [`SyscallTable::argument`](super::SyscallTable::argument).
+pub(super) fn named(arch: Arch, syscall: &str, name: &str) -> Result<Argument, ArgumentError> {
+    let error = |kind| ArgumentError { syscall: syscall.to_owned(), arch, kind };
+    let own = || name.to_owned();
+    let Some(known) = facts(syscall).filter(|facts| facts.args_known) else {
+        return Err(error(Kind::Unknown { name: own() }));
+    };
+    let Some(index) = known.args.iter().position(|arg| arg.name == name) else {
+        return Err(error(Kind::NoName { name: own(), known }));
+    };
+    if takes_pointer(arch, syscall) {
+        return Err(error(Kind::Pointer { name: own() }));
     }
-
-    /// The argument of a syscall by its number, from 0.
-    ///
-    /// # Errors
-    /// When the syscall has fewer arguments, or `index` is more than 5.
-    pub fn argument_at(self, syscall: &str, index: u32) -> Result<Argument, ArgumentError> {
-        let known = facts(syscall).filter(|facts| facts.args_known);
-        let error = |known| {
-            let kind = Kind::NoNumber { index, known };
-            Err(ArgumentError { syscall: syscall.to_owned(), arch: self, kind })
-        };
-        let place = match u8::try_from(index) {
-            Ok(place) if place < ARGS => place,
-            _ => return error(known),
-        };
-        let narrow = !self.has_wide_registers();
-        let bits = match known {
-            _ if narrow && known.is_none_or(|known| known.args.iter().any(is_two_words)) => {
-                Some(32)
-            }
-            None => None,
-            Some(known) => match known.args.get(usize::from(place)) {
-                None => return error(Some(known)),
-                Some(_) if narrow => Some(32),
-                Some(arg) => Some(arg.bits),
-            },
-        };
-        Ok(Argument { index: place, bits })
+    if !arch.has_wide_registers() && known.args.iter().take(index + 1).any(is_two_words) {
+        return Err(error(Kind::TwoWords { name: own() }));
     }
-
-    /// Whether all arguments of a syscall are behind a pointer.
-    fn takes_pointer(self, syscall: &str) -> bool {
-        match syscall {
-            "mmap" => matches!(self, Arch::X86 | Arch::M68k | Arch::S390 | Arch::S390x),
-            "select" => matches!(self, Arch::X86 | Arch::M68k),
-            _ => false,
+    let swapped = matches!(arch, Arch::S390 | Arch::S390x);
+    let index = match (syscall, index as u8) {
+        ("clone", index @ (0 | 1)) if swapped => 1 - index,
+        ("clone", 3 | 4) if !matches!(arch, Arch::X86_64 | Arch::X32) => {
+            return Err(error(Kind::Order { name: own() }));
         }
+        (_, index) => index,
+    };
+    numbered(arch, syscall, u32::from(index))
+}
+
+/// [`SyscallTable::argument_at`](super::SyscallTable::argument_at).
+pub(super) fn numbered(arch: Arch, syscall: &str, index: u32) -> Result<Argument, ArgumentError> {
+    let known = facts(syscall).filter(|facts| facts.args_known);
+    let error = |known| {
+        let kind = Kind::NoNumber { index, known };
+        Err(ArgumentError { syscall: syscall.to_owned(), arch, kind })
+    };
+    let place = match u8::try_from(index) {
+        Ok(place) if place < ARGS => place,
+        _ => return error(known),
+    };
+    let narrow = !arch.has_wide_registers();
+    let bits = match known {
+        _ if narrow && known.is_none_or(|known| known.args.iter().any(is_two_words)) => Some(32),
+        None => None,
+        Some(known) => match known.args.get(usize::from(place)) {
+            None => return error(Some(known)),
+            Some(_) if narrow => Some(32),
+            Some(arg) => Some(arg.bits),
+        },
+    };
+    Ok(Argument { index: place, bits })
+}
+
+/// Whether all arguments of a syscall are behind a pointer.
+fn takes_pointer(arch: Arch, syscall: &str) -> bool {
+    match syscall {
+        "mmap" => matches!(arch, Arch::X86 | Arch::M68k | Arch::S390 | Arch::S390x),
+        "select" => matches!(arch, Arch::X86 | Arch::M68k),
+        _ => false,
     }
 }
 
@@ -188,6 +167,7 @@ fn is_two_words(arg: super::ArgFacts) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SyscallTable;
 
     #[test]
     fn every_named_argument_has_its_place_on_x86_64() {

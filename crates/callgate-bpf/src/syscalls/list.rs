@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::Arch;
-use super::SyscallSet;
+use callgate_core::{Arch, SyscallSet};
+
+use super::SyscallTable;
 
 /// The names of the syscalls in a set, for an arch token, and the ranges of numbers without names: `mount,
 /// umount2, 500-4294967295`. Only the first `shown` are listed, the others counted.
@@ -14,7 +15,7 @@ pub fn list_syscalls(
     shown: usize,
 ) -> String {
     let mut named: Vec<(u32, &str)> = Arch::with_token(token)
-        .flat_map(Arch::syscalls)
+        .flat_map(SyscallTable::syscalls)
         .filter(|(nr, _)| syscalls.contains(*nr) && Some(*nr) != except)
         .collect();
     named.sort_unstable();

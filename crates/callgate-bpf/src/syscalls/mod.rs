@@ -6,7 +6,8 @@
 //! names the versions of its sources.
 //!
 //! ```
-//! use callgate_bpf::syscalls::{Arch, facts};
+//! use callgate_bpf::syscalls::{SyscallTable, facts};
+//! use callgate_core::Arch;
 //!
 //! assert_eq!(Arch::X86_64.number("execve"), Some(59));
 //! assert_eq!(Arch::X32.number("execve"), Some(0x4000_0208));
@@ -20,20 +21,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod arch;
 mod argument;
 mod facts;
 mod generated;
 mod list;
-mod set;
+mod of_arch;
 mod table;
 mod version;
 
-pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use argument::{Argument, ArgumentError};
 pub use facts::{ArgFacts, Args, SyscallFacts};
 pub use list::list_syscalls;
-pub use set::SyscallSet;
+pub use of_arch::SyscallTable;
 pub use table::KnownSyscall;
 pub use table::{facts, is_known_name, known_name, known_names, nearest_name};
 pub use version::{KernelVersion, KernelVersionError};

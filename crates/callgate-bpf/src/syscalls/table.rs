@@ -3,7 +3,8 @@
 //! The generated table has a row per name and a column per numbering. At compile time, it is inverted into one array of
 //! slots per column for numbers, and into a hash table for names. [`KnownSyscall`] is the result of a lookup by name.
 
-use super::arch::Arch;
+use callgate_core::Arch;
+
 use super::facts::SyscallFacts;
 use super::generated::facts::FACTS;
 use super::generated::multiplexed::MULTIPLEXED;
@@ -17,15 +18,15 @@ const PRIVATE: u32 = 0xf0000;
 /// The number of slots for private syscalls.
 const PRIVATE_SLOTS: u32 = 16;
 /// All slots.
-const SLOTS: usize = (ORDINARY + PRIVATE_SLOTS) as usize;
+pub(super) const SLOTS: usize = (ORDINARY + PRIVATE_SLOTS) as usize;
 /// A slot without a syscall.
 const EMPTY: u16 = u16::MAX;
 
 /// Per column and slot, the row of the syscall.
-static ROWS: [[u16; SLOTS]; COLUMNS] = invert();
+pub(super) static ROWS: [[u16; SLOTS]; COLUMNS] = invert();
 
 /// The slot of a number of the table; `None` for a number without a slot.
-const fn slot(number: u32) -> Option<usize> {
+pub(super) const fn slot(number: u32) -> Option<usize> {
     if number < ORDINARY {
         Some(number as usize)
     } else if number >= PRIVATE && number - PRIVATE < PRIVATE_SLOTS {
@@ -41,7 +42,7 @@ const fn number_of_slot(slot: u32) -> u32 {
 }
 
 /// The first slot with this number or a larger one; the number of slots if there is none.
-const fn slot_from(number: u32) -> usize {
+pub(super) const fn slot_from(number: u32) -> usize {
     match slot(number) {
         Some(slot) => slot,
         None if number < PRIVATE => ORDINARY as usize,
@@ -86,7 +87,7 @@ const LONGEST_NAME: usize = {
 };
 
 /// The row of each name, in the first free slot from the [hash](hash) of the name on.
-static ROWS_OF_NAMES: [u16; NAME_SLOTS] = {
+pub(super) static ROWS_OF_NAMES: [u16; NAME_SLOTS] = {
     let (mut rows, mut row) = ([EMPTY; NAME_SLOTS], 0);
     while row < NUMBERS.len() {
         let mut slot = hash(NUMBERS[row].0);
@@ -183,10 +184,10 @@ impl KnownSyscall {
 
     /// The same as [`Arch::number`].
     pub fn number(self, arch: Arch) -> Option<u32> {
-        let relative = self.column(arch.column()).or_else(|| {
-            let mut aliases = ALIASES.iter().filter(|(column, ..)| *column == arch.column());
+        let relative = self.column(column(arch)).or_else(|| {
+            let mut aliases = ALIASES.iter().filter(|(at, ..)| *at == column(arch));
             let (_, _, first) = aliases.find(|(_, second, _)| *second == self.name())?;
-            KnownSyscall::named(first)?.column(arch.column())
+            KnownSyscall::named(first)?.column(column(arch))
         })?;
         Some(arch.first_number() + relative)
     }
@@ -200,11 +201,11 @@ impl KnownSyscall {
     pub fn multiplexed(self, arch: Arch) -> Option<(&'static str, u32)> {
         let entry = SUB_CALLS.get(usize::from(self.0)).filter(|entry| **entry != EMPTY)?;
         let (multiplexer, _, number) = MULTIPLEXED.get(usize::from(*entry))?;
-        arch.has_multiplexers().then_some((*multiplexer, *number))
+        has_multiplexers(arch).then_some((*multiplexer, *number))
     }
 }
 
-fn name_of_row(row: u16) -> Option<&'static str> {
+pub(super) fn name_of_row(row: u16) -> Option<&'static str> {
     NUMBERS.get(usize::from(row)).map(|(name, _)| *name)
 }
 
@@ -235,94 +236,44 @@ pub fn nearest_name(word: &str) -> Option<&'static str> {
     nearest(word, known_names())
 }
 
-impl Arch {
-    /// The column of the table; the generator (`COLUMNS` in `xtask/src/syscalls/headers.rs`) has
-    /// the same order.
-    const fn column(self) -> usize {
-        match self {
-            Arch::X86_64 => 0,
-            Arch::X86 => 1,
-            Arch::X32 => 2,
-            Arch::Aarch64 => 3,
-            Arch::Arm => 4,
-            Arch::Riscv64 => 5,
-            Arch::S390x => 6,
-            Arch::S390 => 7,
-            Arch::Ppc64le | Arch::Ppc64 => 8,
-            Arch::Ppc => 9,
-            Arch::Loongarch64 => 10,
-            Arch::Mips | Arch::Mipsel => 11,
-            Arch::Mips64 | Arch::Mipsel64 => 12,
-            Arch::Mips64n32 | Arch::Mipsel64n32 => 13,
-            Arch::M68k => 14,
-            Arch::Parisc => 15,
-            Arch::Parisc64 => 16,
-            Arch::Sh | Arch::Sheb => 17,
-        }
+/// The column of the table; the generator (`COLUMNS` in `xtask/src/syscalls/headers.rs`) has
+/// the same order.
+pub(super) const fn column(arch: Arch) -> usize {
+    match arch {
+        Arch::X86_64 => 0,
+        Arch::X86 => 1,
+        Arch::X32 => 2,
+        Arch::Aarch64 => 3,
+        Arch::Arm => 4,
+        Arch::Riscv64 => 5,
+        Arch::S390x => 6,
+        Arch::S390 => 7,
+        Arch::Ppc64le | Arch::Ppc64 => 8,
+        Arch::Ppc => 9,
+        Arch::Loongarch64 => 10,
+        Arch::Mips | Arch::Mipsel => 11,
+        Arch::Mips64 | Arch::Mipsel64 => 12,
+        Arch::Mips64n32 | Arch::Mipsel64n32 => 13,
+        Arch::M68k => 14,
+        Arch::Parisc => 15,
+        Arch::Parisc64 => 16,
+        Arch::Sh | Arch::Sheb => 17,
+        // A test checks that there is none.
+        _ => COLUMNS,
     }
+}
 
-    /// The number of a syscall as a filter sees it: for x32 with the bit 0x4000_0000, for MIPS from 4000,
-    /// 5000 and 6000 on. `None` if this architecture does not have the syscall.
-    pub fn number(self, name: &str) -> Option<u32> {
-        KnownSyscall::named(name)?.number(self)
-    }
+/// Whether an architecture has `socketcall` and `ipc`.
+pub(super) fn has_multiplexers(arch: Arch) -> bool {
+    KnownSyscall(SOCKETCALL).column(column(arch)).is_some()
+}
 
-    /// The name of a syscall by its number as a filter sees it. `None` if the number is not in use.
-    ///
-    /// If the headers have two names for a number, this is the one that they define with the
-    /// number itself: `arm_sync_file_range`, not `sync_file_range2`, on arm.
-    pub fn syscall_name(self, nr: u32) -> Option<&'static str> {
-        let slot = slot(nr.checked_sub(self.first_number())?)?;
-        name_of_row(*ROWS.get(self.column())?.get(slot)?)
-    }
-
-    /// All syscalls of this architecture, in the order of their numbers as a filter sees them.
-    pub fn syscalls(self) -> impl Iterator<Item = (u32, &'static str)> {
-        self.rows(0, SLOTS).filter_map(|(nr, row)| Some((nr, name_of_row(row)?)))
-    }
-
-    /// The numbers of [`Arch::syscalls`]. The names stay untouched: they are far larger than the numbers.
-    pub fn syscall_numbers(self) -> impl Iterator<Item = u32> {
-        self.rows(0, SLOTS).map(|(nr, _)| nr)
-    }
-
-    /// Those of [`Arch::syscall_numbers`] from `first` to `last`.
-    ///
-    /// ```
-    /// use callgate_bpf::Arch;
-    ///
-    /// assert!(Arch::X86_64.syscall_numbers_within(400, 425).eq([424, 425]));
-    /// ```
-    pub fn syscall_numbers_within(self, first: u32, last: u32) -> impl Iterator<Item = u32> {
-        let lowest = self.first_number();
-        let start = slot_from(first.saturating_sub(lowest));
-        let after = last.checked_sub(lowest).map_or(Some(0), |last| last.checked_add(1));
-        self.rows(start, after.map_or(SLOTS, slot_from)).map(|(nr, _)| nr)
-    }
-
-    /// The syscalls of this architecture in the slots from `start` to before `end`: number as a filter sees it, and row.
-    fn rows(self, start: usize, end: usize) -> impl Iterator<Item = (u32, u16)> {
-        let rows = ROWS.get(self.column()).and_then(|rows| rows.get(start..end));
-        let first = self.first_number();
-        let used = rows.unwrap_or_default().iter().enumerate().filter(|(_, row)| **row != EMPTY);
-        used.map(move |(at, row)| (first + number_of_slot((start + at) as u32), *row))
-    }
-
-    /// Whether it has `socketcall` and `ipc`.
-    pub fn has_multiplexers(self) -> bool {
-        KnownSyscall(SOCKETCALL).column(self.column()).is_some()
-    }
-
-    /// The multiplexer for `name` on this architecture, `socketcall` or `ipc`, and the number of its
-    /// sub-call. Many architectures have the syscall with a number of its own as well, see
-    /// [`Arch::number`].
-    ///
-    /// The sub-call is the multiplexer's first argument. That of `ipc` carries a version in its
-    /// high half, so a filter compares its low 16 bits only. The arguments of the sub-call of
-    /// `socketcall` are in memory, where no filter reads them.
-    pub fn multiplexed(self, name: &str) -> Option<(&'static str, u32)> {
-        KnownSyscall::named(name)?.multiplexed(self)
-    }
+/// The syscalls of an architecture in the slots from `start` to before `end`: number as a filter sees it, and row.
+pub(super) fn rows(arch: Arch, start: usize, end: usize) -> impl Iterator<Item = (u32, u16)> {
+    let rows = ROWS.get(column(arch)).and_then(|rows| rows.get(start..end));
+    let first = arch.first_number();
+    let used = rows.unwrap_or_default().iter().enumerate().filter(|(_, row)| **row != EMPTY);
+    used.map(move |(at, row)| (first + number_of_slot((start + at) as u32), *row))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ impl Definition {
     ///
     /// ```
     /// use callgate_bpf::text::{self, Definition, TextOptions};
-    /// use callgate_bpf::Endian;
+    /// use callgate_core::Endian;
     ///
     /// let source = "#ifdef STRICT\n{ 6, 0, 0, 0 },\n#else\n{ 6, 0, 0, 0x7fff0000 },\n#endif";
     /// let options = TextOptions::new(Endian::Little);

@@ -2,7 +2,7 @@
 
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::RawInsn;
+use callgate_core::RawInsn;
 
 /// The instructions, unless there are errors.
 pub(super) fn finish(insns: Vec<RawInsn>, errors: Errors) -> Result<Vec<RawInsn>, AsmError> {

@@ -14,9 +14,8 @@
 use super::error::{error, finish};
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind, quote};
-use crate::op::Op;
+use callgate_core::{Op, RawInsn};
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 
@@ -324,9 +323,8 @@ fn insn(op: Op, k: u32) -> RawInsn {
 
 #[cfg(test)]
 mod tests {
-    use crate::data::Endian;
-    use crate::insn::RawInsn;
     use crate::text::parse;
+    use callgate_core::{Endian, RawInsn};
 
     const fn insn(code: u16, jt: u8, jf: u8, k: u32) -> RawInsn {
         RawInsn { code, jt, jf, k }

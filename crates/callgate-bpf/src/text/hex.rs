@@ -2,10 +2,9 @@
 
 use super::error::{error, finish};
 use crate::asm::{AsmError, Errors};
-use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::RawInsn;
 use crate::lexer::quote;
+use callgate_core::{Endian, RawInsn};
 
 /// Whether the first non-empty line consists of hexadecimal digits, prefixes and separators.
 pub(super) fn is_hex(text: &str) -> bool {

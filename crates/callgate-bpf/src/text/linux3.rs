@@ -13,11 +13,8 @@
 //! Source: `include/linux/filter.h`, `sk_chk_filter` in `net/core/filter.c`, `seccomp_check_filter` in
 //! `kernel/seccomp.c`.
 
-use crate::ancillary::AncillaryWord;
 use crate::disasm::SECCOMP_LOAD;
-use crate::insn::RawInsn;
-use crate::op::Op;
-use crate::program::LongProgram;
+use callgate_core::{AncillaryWord, LongProgram, Op, RawInsn};
 
 /// The operations in the order of their numbers, from 1 on; words of packets follow.
 const SINCE_3_7: &[Op] = &[
@@ -81,7 +78,7 @@ const WORDS: u16 = 11;
 /// A program with the opcodes of user space; `None` if it does not have those of Linux 3.
 ///
 /// ```
-/// use callgate_bpf::RawInsn;
+/// use callgate_core::RawInsn;
 /// use callgate_bpf::text::from_linux3;
 ///
 /// let insn = |code, jt, jf, k| RawInsn { code, jt, jf, k };

@@ -1,8 +1,7 @@
 //! What a text is read for.
 
 use super::definition::Definition;
-use crate::data::Endian;
-use crate::syscalls::Arch;
+use callgate_core::{Arch, Endian};
 
 /// The machine that the program of a text is for, and the macros that are defined without the text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,17 +8,17 @@ use super::options::TextOptions;
 use super::program::TextProgram;
 use super::{gvisor, hex, seccomp_tools, source, table};
 use crate::asm::{AsmError, assemble_tokens};
-use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::RawInsn;
 use crate::lexer::{Flavour, Token, tokens};
+use callgate_core::{Endian, RawInsn};
 
 /// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly
 /// without `.endian` to the halves of arguments.
 ///
 /// ```
-/// use callgate_bpf::{RawInsn, text};
-/// use callgate_bpf::Endian;
+/// use callgate_bpf::text;
+/// use callgate_core::RawInsn;
+/// use callgate_core::Endian;
 ///
 /// let one = [RawInsn { code: 6, jt: 0, jf: 0, k: 0x7fff_0000 }];
 /// for text in ["1\n6 0 0 2147418112", "{ 0x6, 0, 0, 0x7fff0000 },", "060000000000ff7f", "ret ALLOW"] {
@@ -37,7 +37,7 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
 /// assembly sets another with `.endian`.
 ///
 /// ```
-/// use callgate_bpf::Endian;
+/// use callgate_core::Endian;
 /// use callgate_bpf::text;
 ///
 /// let (insns, endian) = text::parse_for(".endian big\n ld args[0].low\n ret ALLOW", Endian::Little)?;
@@ -56,7 +56,7 @@ pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), A
 ///
 /// ```
 /// use callgate_bpf::text::{self, TextOptions};
-/// use callgate_bpf::{Arch, Endian};
+/// use callgate_core::{Arch, Endian};
 ///
 /// let text = "BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_execve, 0, 1)";
 /// let options = TextOptions::new(Endian::Little).with_arch(Arch::Aarch64);

@@ -1,8 +1,7 @@
 //! What a text is read as.
 
-use crate::data::Endian;
 use crate::diagnostic::Diagnostic;
-use crate::insn::RawInsn;
+use callgate_core::{Endian, RawInsn};
 
 /// The program of a text.
 #[non_exhaustive]

@@ -14,13 +14,14 @@
 //!
 //! Source: the documentation of seccomp-tools (`README.md`).
 
+use crate::SyscallTable;
 use std::collections::BTreeSet;
 
 use super::error::error;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::lexer::{Flavour, Token, TokenKind, quote, tokens};
-use crate::syscalls::Arch;
+use callgate_core::Arch;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 

@@ -4,9 +4,8 @@ use super::error::{error, finish};
 use super::linux3::code_of_name;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind, quote};
-use crate::op::Op;
+use callgate_core::{Op, RawInsn};
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 

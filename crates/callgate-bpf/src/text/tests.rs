@@ -4,8 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::disasm::{Dialect, ListingOptions, disassemble, disassemble_socket};
-use crate::syscalls::Arch;
-use crate::{Endian, Insn, Op, Program, RawInsn, SocketProgram, arbitrary};
+use callgate_core::{Arch, Endian, Insn, Op, Program, RawInsn, SocketProgram, arbitrary};
 
 proptest! {
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use callgate::bpf::RawInsn;
+use callgate_core::RawInsn;
 use callgate_requests::MAX_REQUEST;
 use callgate_requests::source::SourceContent;
 

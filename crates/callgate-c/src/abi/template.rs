@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use callgate::bpf::template::MAX_VARIABLES;
+use callgate_core::template::MAX_VARIABLES;
 
 use super::call::{free, make};
 use super::error::{elements, view};

@@ -1,5 +1,6 @@
 //! The syscalls of several programs.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

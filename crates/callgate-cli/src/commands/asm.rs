@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use callgate::Endian;
-use callgate::bpf::Program;
+use callgate_core::Program;
 use clap::ValueHint;
 
 use crate::options::{EndianArg, Macros, NATIVE_ENDIAN};

@@ -9,9 +9,9 @@ use std::fmt::Write;
 
 use callgate::Arch;
 use callgate::check::{Certainty, Finding, Unrecorded, check};
-use callgate::diagram::Store;
 use callgate::recording::{Effect, Recording};
-use callgate::syscalls;
+use callgate_bpf::syscalls;
+use callgate_core::diagram::Store;
 use clap::ValueHint;
 
 use crate::options::{DenialFormat, Format, SourceOptions};

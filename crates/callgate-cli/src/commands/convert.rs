@@ -8,8 +8,8 @@ use callgate::SeccompData;
 use callgate::convert::{
     ConvertError, Converted, Example, ListForm, Loss, Target, UNNAMED, convert_diagram,
 };
-use callgate::diagram::{Func, Store};
 use callgate::formats::CONTAINER_DEFAULT;
+use callgate_core::diagram::{Func, Store};
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

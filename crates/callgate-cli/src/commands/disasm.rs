@@ -2,16 +2,15 @@
 
 use std::ffi::OsString;
 
-use callgate::bpf::LongProgram;
-use callgate::bpf::disasm::Dialect;
 use callgate::{Arch, Endian};
+use callgate_bpf::disasm::Dialect;
+use callgate_core::LongProgram;
 use clap::{ValueEnum, ValueHint};
 
-use crate::emit;
 use crate::options::{CompileOptions, Format, SourceOptions};
-use crate::output;
 use crate::report::Result;
 use crate::source::{BUILT_IN, Filter, Source};
+use crate::{emit, output};
 use callgate_requests::json::Json;
 
 /// Disassemble a BPF program; a profile is compiled first

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use anstyle::Style;
-use callgate::bpf::disasm::Dialect;
-use callgate::bpf::{FilterFlags, Op, Program};
 use callgate::compile::Options;
 use callgate::{Action, Arch, Verdict};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::disasm::Dialect;
+use callgate_core::{Op, Program};
 use callgate_linux::{Dump, InstalledFilter, MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
 use clap::{ValueEnum, ValueHint};
 

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use callgate::bpf::MAX_INSNS;
-use callgate::diagram::Store;
 use callgate::explain::explain;
 use callgate::optimize::{self, Optimized, Unchanged};
+use callgate_core::MAX_INSNS;
+use callgate_core::diagram::Store;
 use clap::ValueHint;
 
 use crate::emit::{Figures, Generated};

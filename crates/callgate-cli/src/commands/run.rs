@@ -1,18 +1,19 @@
 //! `callgate run`: runs a command under a filter.
 
+use callgate_bpf::SyscallTable;
 use std::ffi::OsString;
 
-use callgate::bpf::{FilterFlags, Program};
-use callgate::diagram::{DiagramError, Func, Store};
-use callgate::{Action, Arch, SeccompData, Verdict, Word};
+use callgate::{Action, Arch, SeccompData, Verdict};
+use callgate_bpf::FilterFlags;
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::{Program, Word};
 use callgate_linux::{Command, kernel};
 use clap::ValueHint;
 
-use crate::hints;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
-use crate::signals;
 use crate::source::{BUILT_IN, Filter, Source};
+use crate::{hints, signals};
 
 /// Run a command under a filter
 #[derive(Debug, clap::Args)]

@@ -1,7 +1,7 @@
 //! `callgate subset`: whether a filter permits nothing that another one does not.
 
-use callgate::diagram::DiagramError;
 use callgate::sets::{self, Arguments};
+use callgate_core::diagram::DiagramError;
 use callgate_requests::ignored::IgnoredBits;
 
 use crate::comparison::{ComparisonArgs, Functions, Remarks};

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 
-use callgate::bpf::template::Template;
 use callgate::emit::{TargetCode, TargetProgram};
 use callgate::{Arch, Program};
+use callgate_core::template::Template;
 
 use crate::generating::GeneratingOptions;
 use crate::report::{self, Failure, Result};

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use callgate::check::{Finding, check};
-use callgate::diagram::Store;
 use callgate::recording::{Effect, Run};
+use callgate_core::diagram::Store;
 use callgate_record::{Note, Recorded, exit_status};
 use clap::ValueHint;
 

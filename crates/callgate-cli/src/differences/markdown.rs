@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use callgate::Verdict;
 use callgate::codegen::query::Difference;
-use callgate::syscalls::list_syscalls;
+use callgate_bpf::syscalls::list_syscalls;
 
 use super::shared::{Change, Titles, by_abi, conditions, dangers};
 use crate::markdown::{code, codes, plain, styled_code};

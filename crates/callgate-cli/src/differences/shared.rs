@@ -4,7 +4,8 @@ use callgate::Arch;
 use callgate::codegen::query::Difference;
 use callgate::explain::Outcome;
 use callgate::purposes::danger;
-use callgate::syscalls::{SyscallSet, X32_SYSCALL_BIT};
+use callgate_bpf::SyscallTable;
+use callgate_core::{SyscallSet, X32_SYSCALL_BIT};
 
 use crate::outcome::{self, argument_names};
 use callgate_requests::differences::{Compared, Side};

@@ -1,10 +1,11 @@
 //! Differences in the style of diff(1).
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate::Arch;
 use callgate::codegen::query::Difference;
-use callgate::syscalls::list_syscalls;
+use callgate_bpf::syscalls::list_syscalls;
 
 use super::shared::{Change, Titles, by_abi, conditions, dangers};
 use crate::outcome::{self, argument_names};

@@ -1,7 +1,7 @@
 //! Source code with a program for each of several targets.
 
-use callgate::bpf::FilterFlags;
 use callgate::emit::{TargetProgram, source_for_targets};
+use callgate_bpf::FilterFlags;
 
 use super::EmitOptions;
 use crate::options::Format;

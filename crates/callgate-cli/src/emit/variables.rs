@@ -1,6 +1,6 @@
 //! The message about variables without values.
 
-use callgate::bpf::template::Template;
+use callgate_core::template::Template;
 
 use crate::report::Failure;
 

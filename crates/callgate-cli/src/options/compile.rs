@@ -1,12 +1,13 @@
 //! Options about how filters are compiled.
 
+use callgate_bpf::SyscallTable;
 use std::path::PathBuf;
 
 use callgate::Arch;
 use callgate::codegen::{Aim, Count, Instructions, Model, Weights};
 use callgate::compile;
 use callgate::counts::{self, ReadCounts};
-use callgate::diagnostic::Diagnostics;
+use callgate_bpf::diagnostic::Diagnostics;
 use clap::{ValueEnum, ValueHint};
 
 use super::machine::native_arch;

@@ -1,6 +1,6 @@
 //! Packets in hexadecimal.
 
-use callgate::diagnostic::{Diagnostic, Position};
+use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 use super::packet::{MAX_PACKETS, Packet};
 

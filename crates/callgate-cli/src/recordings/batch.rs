@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::thread;
 
-use callgate::diagnostic::{Diagnostic, Diagnostics};
 use callgate::read::{ReadOptions, ReadRecording, read};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 
 /// How many texts are parsed at once.
 const MAX_TEXTS: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use callgate::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
 
 use crate::report;
 

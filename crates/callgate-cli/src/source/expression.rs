@@ -12,9 +12,10 @@ use std::path::Path;
 
 use callgate::compile::{Compiled, Options, Phase};
 use callgate::formats::ruleset::{RuleSet, sections};
-use callgate::policy::Policy;
 use callgate::sets::{Expression, Operation, SetError};
-use callgate::{Arch, Endian, Verdict, syscalls};
+use callgate::{Arch, Endian, Verdict};
+use callgate_bpf::syscalls;
+use callgate_core::policy::Policy;
 use callgate_requests::source::FORMATS;
 
 use super::filter::{Filter, FilterContent, Rules};

@@ -4,10 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use callgate::bpf::suggest::nearest;
 use callgate::convert::Target;
 use callgate::sets::Operation;
-use callgate::syscalls;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::syscalls;
 use callgate_requests::source::{FORMATS, SourceFormat, ambiguous};
 
 use super::android::AndroidSource;

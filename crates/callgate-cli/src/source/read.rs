@@ -1,10 +1,10 @@
 //! Reads the bytes of a profile or a program into a filter.
 
-use callgate::bpf::text::Definition;
-use callgate::bpf::{LongProgram, ProgramError, RawInsn, SocketProgram};
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::text::Definition;
+use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate_requests::source::{
     Listing, ListingReading, ProgramForm, SOCKET_FILTER, SourceFormat, from_linux3,
 };

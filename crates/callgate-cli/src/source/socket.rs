@@ -4,7 +4,7 @@
 //! only socket filters may use, like those of tcpdump: loads of bytes, of half words and relative to X. Programs that
 //! could be either are seccomp filters by default.
 
-use callgate::bpf::SocketProgram;
+use callgate_core::SocketProgram;
 use callgate_requests::source::{ProgramForm, SourceFormat, is_not_seccomp};
 
 use super::detect::{detect, explain_detected};

@@ -1,12 +1,12 @@
 //! A stack: the filters of a source. A profile or program is a stack of one filter, a process may have several.
 
-use callgate::bpf::FilterFlags;
 use callgate::compile::{CompileError, Options};
 use callgate::convert;
-use callgate::diagram::{Func, Store};
 use callgate::formats::Listener;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Action, Arch, Endian, Verdict};
+use callgate_bpf::FilterFlags;
+use callgate_core::diagram::{Func, Store};
 
 use callgate_requests::source::sort_arches_of_unit;
 

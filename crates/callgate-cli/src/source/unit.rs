@@ -10,9 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, ExecSection, UnitFilter, UnitText};
-use callgate::syscalls;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls;
 
 use super::filter::{Filter, FilterContent, Rules};
 use super::named_text::{NamedText, check_texts, failure, of_files, print};

@@ -1,7 +1,7 @@
 //! Messages about programs that the kernel would refuse.
 
-use callgate::bpf::ProgramError;
-use callgate::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::ProgramError;
 use callgate_requests::source;
 
 use super::place::Place;

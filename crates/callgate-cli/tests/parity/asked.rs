@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use callgate::bpf::printable::visible;
+use callgate_bpf::printable::visible;
 use serde_json::{Value, json};
 
 use crate::inputs::Input;

@@ -3,6 +3,7 @@
 
 use callgate::Arch;
 use callgate::formats::PRESETS;
+use callgate_bpf::SyscallTable;
 use serde_json::{Map, Value, json};
 
 use crate::inputs::Options;

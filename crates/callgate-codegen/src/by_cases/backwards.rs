@@ -1,7 +1,6 @@
 //! Instructions, written from the last to the first: the distance of each target is known when a test is added.
 
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, Op};
+use callgate_core::{Insn, Op, Verdict};
 
 /// Instructions from the last to the first. A place is the number of instructions after it.
 #[derive(Default)]

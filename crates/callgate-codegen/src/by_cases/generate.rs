@@ -1,11 +1,7 @@
 //! From cases to a program.
 
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Layout, Op};
-use callgate_proof::diagram::DiagramError;
-use callgate_proof::{Cases, NumberInterval, SectionCases};
+use callgate_core::diagram::DiagramError;
+use callgate_core::{Arch, Cases, Layout, NumberInterval, Op, SectionCases, Verdict, Word};
 
 use super::lists::Lists;
 use super::short::short_program;
@@ -207,6 +203,7 @@ impl Exits for Codes<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate_bpf::SyscallTable;
 
     #[test]
     fn syscalls_that_are_alike_are_one_unless_they_would_be_frequent() {

@@ -1,8 +1,6 @@
 //! Lists of clauses, and their code.
 
-use callgate_bpf::Op;
-use callgate_bpf::data::Word;
-use callgate_proof::{Cases, Literal, WordTest};
+use callgate_core::{Cases, Literal, Op, Word, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
 use super::partition::partition;

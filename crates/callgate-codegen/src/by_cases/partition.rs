@@ -1,7 +1,6 @@
 //! The values of a word, each with the clauses that remain.
 
-use callgate_bpf::data::Word;
-use callgate_proof::Literal;
+use callgate_core::{Literal, Word};
 
 use super::remaining::{Literals, Remaining};
 use crate::query::Interval;

@@ -1,7 +1,6 @@
 //! Clauses, and what remains of them after some words are tested.
 
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::{Clause, Literal};
+use callgate_core::{Clause, Literal, Verdict};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The maximum number of literals of a clause: the halves of six arguments.

@@ -4,11 +4,8 @@
 //! than other filters need: parts of intervals that few tests decide are chosen from left to right, and
 //! order tests that halve the weight separate them.
 
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, Op};
-use callgate_proof::{Cases, NumberInterval, SectionCases};
+use callgate_bpf::SyscallTable;
+use callgate_core::{Arch, Cases, Insn, NumberInterval, Op, SectionCases, Verdict, Word};
 
 use super::backwards::Backwards;
 use crate::Instructions;
@@ -251,9 +248,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use callgate_bpf::Program;
-    use callgate_bpf::data::{Endian, SeccompData};
-    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+    use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+    use callgate_core::{Endian, Program, SeccompData, SyscallSet};
 
     const VERDICTS: [Verdict; 3] = [Verdict::ALLOW, Verdict::errno(1), Verdict::KILL_PROCESS];
 

@@ -16,8 +16,7 @@ use super::writer::{Copies, Emitted, write};
 use crate::Aim;
 use crate::code::{Code, CodeId, Graph};
 use crate::native::Kernel;
-use callgate_bpf::data::Endian;
-use callgate_bpf::{Layout, MAX_INSNS};
+use callgate_core::{Endian, Layout, MAX_INSNS};
 
 /// The maximum number of orders that are tried for branches.
 const MAX_TRIES: usize = 6;
@@ -171,10 +170,7 @@ mod tests {
     use crate::code::{Code, Held};
     use crate::native;
     use crate::weights::WeightedSyscall;
-    use callgate_bpf::data::Word;
-    use callgate_bpf::syscalls::Arch;
-    use callgate_bpf::verdict::Verdict;
-    use callgate_bpf::{Insn, Op};
+    use callgate_core::{Arch, Insn, Op, Verdict, Word};
 
     /// A frequent syscall and a rare one share the check of a high half: the check follows the frequent one.
     #[test]

@@ -6,7 +6,7 @@
 use super::frequencies::Counts;
 use crate::code::{Code, CodeId, Graph};
 use crate::native::{Kernel, Next, TAKEN};
-use callgate_bpf::Op;
+use callgate_core::Op;
 
 /// The constant of an instruction with a patch: its class is unknown.
 pub(super) const VARIABLE: u32 = u32::MAX;

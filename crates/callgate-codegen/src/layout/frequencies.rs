@@ -3,9 +3,8 @@
 use crate::code::{Code, CodeId, Graph};
 use crate::lower::NumberWord;
 use crate::weights::WeightedSyscall;
-use callgate_bpf::data::Word;
-use callgate_bpf::io_uring::Decision;
-use callgate_bpf::{Layout, Op, Relation, slack_within};
+use callgate_core::io_uring::Decision;
+use callgate_core::{Layout, Op, Relation, Word, slack_within};
 
 /// How often the nodes are reached in the mean syscall, weighted as in a model.
 #[derive(Debug)]
@@ -226,7 +225,7 @@ fn permitting(graph: &Graph, layout: Layout) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::code::Held;
-    use callgate_bpf::verdict::Verdict;
+    use callgate_core::Verdict;
 
     #[test]
     fn edges_to_denials_are_rare() {

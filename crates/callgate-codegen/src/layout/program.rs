@@ -1,7 +1,7 @@
 //! Instructions with patches, and the removal of unreachable ones.
 
-use callgate_bpf::template::Patch;
-use callgate_bpf::{Insn, Op};
+use callgate_core::template::Patch;
+use callgate_core::{Insn, Op};
 
 /// Instructions, and the patches of those that compare with variables.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,9 +5,8 @@ use super::frequencies::{Edge, Frequencies};
 use super::program::{Program, remove_unreachable};
 use crate::code::{Code, CodeId, Graph};
 use crate::native::{Kernel, Next, TAKEN};
-use callgate_bpf::data::Endian;
-use callgate_bpf::template::Patch;
-use callgate_bpf::{Insn, Layout, Op};
+use callgate_core::template::Patch;
+use callgate_core::{Endian, Insn, Layout, Op};
 
 /// The maximum displacement of a conditional jump.
 const MAX_DISPLACEMENT: usize = 255;
@@ -323,10 +322,8 @@ mod tests {
     use crate::code::Held;
     use crate::native;
     use crate::weights::WeightedSyscall;
-    use callgate_bpf::data::Word;
-    use callgate_bpf::syscalls::Arch;
-    use callgate_bpf::template::{Half, Symbol};
-    use callgate_bpf::verdict::Verdict;
+    use callgate_core::template::{Half, Symbol};
+    use callgate_core::{Arch, Verdict, Word};
 
     const HELD: Held = Held { word: Word::IP_LOW, mask: u32::MAX };
 

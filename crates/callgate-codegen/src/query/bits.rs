@@ -4,8 +4,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, Store};
 
 /// The union and the intersection of the bits of a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,8 +108,8 @@ fn bounds_below(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_core::Verdict;
+    use callgate_core::diagram::Split;
 
     #[test]
     fn bounds_are_the_union_and_the_intersection_of_the_values() {

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap as HashMap;
 use std::fmt;
 
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{BITS, Func, Store, Var};
+use callgate_core::Verdict;
+use callgate_core::diagram::{BITS, Func, Store, Var};
 
 const LIMBS: usize = 9;
 
@@ -127,8 +127,8 @@ fn count_memo(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::data::Word;
-    use callgate_proof::diagram::Split;
+    use callgate_core::Word;
+    use callgate_core::diagram::Split;
 
     #[test]
     fn counts_are_exact() {

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::bits::memo;
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
+use callgate_core::Word;
+use callgate_core::diagram::{DiagramError, Func, Pred, Store};
 
 /// A set of values of a word: those with `value & mask == wanted`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -248,9 +248,9 @@ fn without(store: &mut Store, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Verdict;
-    use callgate_proof::diagram::truth_table::built;
-    use callgate_proof::diagram::{Budget, Split};
+    use callgate_core::Verdict;
+    use callgate_core::diagram::truth_table::built;
+    use callgate_core::diagram::{Budget, Split};
 
     /// A function of the low four bits of a word that allows the numbers in `set`; and ALLOW.
     fn four_bits(store: &mut Store, word: Word, set: u16) -> (Func, Func) {

@@ -1,13 +1,11 @@
 //! The differences between two functions, as concrete syscalls.
 
+use callgate_bpf::SyscallTable;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::partition;
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::syscalls::SyscallSet;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::{Arch, SeccompData, SyscallSet, Verdict, Word};
 
 /// A set of syscalls for which two functions differ in the same way, with a witness.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +121,7 @@ fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Result<Vec<Pair>, Diagr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_proof::diagram::Split;
+    use callgate_core::diagram::Split;
 
     #[test]
     fn a_difference_has_a_witness() {

@@ -1,8 +1,8 @@
 //! The cofactors of a function of the syscall number for many numbers.
 
 use super::partition::{Interval, partition};
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, Store};
 
 /// The maximum number of intervals of numbers that are found in advance.
 const MAX_INTERVALS: usize = 4096;
@@ -51,8 +51,8 @@ impl<'a> ByNumber<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_core::Verdict;
+    use callgate_core::diagram::Split;
 
     #[test]
     fn cofactors_are_those_of_each_number() {

@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_core::Word;
+use callgate_core::diagram::{DiagramError, Func, Store};
 
 use super::tuples::Tuples;
 
@@ -284,8 +284,8 @@ impl Reordered<'_> {
 mod tests {
     use super::*;
     use crate::query::word_first;
-    use callgate_bpf::verdict::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_core::Verdict;
+    use callgate_core::diagram::Split;
 
     /// The number of exits of all functions of words that an outline leads to.
     fn insns_of(store: &Store, outline: Func, first: Word) -> usize {

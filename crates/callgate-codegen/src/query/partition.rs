@@ -1,7 +1,7 @@
 //! The partition of the values of a word into intervals with the same exit.
 
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, NodeSet, Store, var_of};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, NodeSet, Store, var_of};
 
 /// An interval of values of one word with the same exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +112,8 @@ pub(crate) fn only_value(store: &Store, func: Func, word: Word) -> Option<OnlyVa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_core::Verdict;
+    use callgate_core::diagram::Split;
 
     #[test]
     fn intervals_are_maximal_and_cover_all_values() {

@@ -3,9 +3,8 @@
 use super::partition;
 use rustc_hash::FxHashSet;
 
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{SeccompData, Verdict, Word};
 
 /// The maximum number of intervals of one word that are distinguished.
 const MAX_INTERVALS: usize = 64;
@@ -95,8 +94,8 @@ pub fn permitted_syscalls(store: &Store, func: Func, start: SeccompData) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::data::Word;
-    use callgate_proof::diagram::Split;
+    use callgate_core::Word;
+    use callgate_core::diagram::Split;
 
     #[test]
     fn each_permitted_interval_gives_a_syscall() {

@@ -9,8 +9,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, NodeSet, Store};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, NodeSet, Store};
 
 /// The maximum number of values that are tried for each function of a word.
 const MAX_CASES: usize = 8;
@@ -192,8 +192,8 @@ fn cases(store: &Store, func: Func, word: Word) -> Vec<Case> {
 mod tests {
     use super::*;
     use crate::query::products;
-    use callgate_bpf::verdict::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_core::Verdict;
+    use callgate_core::diagram::Split;
 
     /// Random functions of three words: no sum is shorter than the bound, and some bounds are exceeded.
     #[test]

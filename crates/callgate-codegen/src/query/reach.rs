@@ -8,11 +8,10 @@
 //! of the merging paths is followed: syscalls are still found, but code without one is [`Reachable::Unknown`],
 //! never reported as dead.
 
-use callgate_bpf::data::{Endian, SeccompData, Word};
-use callgate_bpf::{Insn, Program, Source};
-use callgate_proof::diagram::from_program::{Execution, Next, State, Step};
-use callgate_proof::diagram::symbolic::Value;
-use callgate_proof::diagram::{DiagramError, Pred, Store};
+use callgate_core::diagram::from_program::{Execution, Next, State, Step};
+use callgate_core::diagram::symbolic::Value;
+use callgate_core::diagram::{DiagramError, Pred, Store};
+use callgate_core::{Endian, Insn, Program, SeccompData, Source, Word};
 
 /// Whether some code is reachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,13 +199,13 @@ fn decided(index: usize, insn: Insn, a: Value, x: Value) -> Result<Option<bool>,
         _ => Err(DiagramError::defect("a branch with one successor compares constants")),
     };
     let x = if source == Source::X { constant(x)? } else { 0 };
-    Ok(callgate_bpf::Step { index, insn, a: constant(a)?, x }.holds())
+    Ok(callgate_core::Step { index, insn, a: constant(a)?, x }.holds())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Op;
+    use callgate_core::Op;
 
     fn reach_of(insns: Vec<Insn>) -> (Store, Reach) {
         let mut store = Store::default();
@@ -282,7 +281,7 @@ mod tests {
 
     #[test]
     fn code_beyond_the_budget_is_unknown() {
-        let mut store = Store::new(callgate_proof::diagram::Budget { nodes: 2_000, steps: 20_000 });
+        let mut store = Store::new(callgate_core::diagram::Budget { nodes: 2_000, steps: 20_000 });
         let mut insns = vec![
             Insn::new(Op::LdWordAbs, 16),
             Insn::new(Op::Tax, 0),

@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, NodeSet, Store, var_of};
+use callgate_core::Word;
+use callgate_core::diagram::{DiagramError, Func, NodeSet, Store, var_of};
 
 use super::tuples::{Tuple, Tuples};
 
@@ -101,9 +101,8 @@ impl WordFirst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::SeccompData;
-    use callgate_bpf::verdict::Verdict;
-    use callgate_proof::diagram::Split;
+    use callgate_core::diagram::Split;
+    use callgate_core::{SeccompData, Verdict};
 
     /// The support of a function, in order.
     fn words_of(store: &Store, func: Func) -> Vec<Word> {

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-use callgate_bpf::Verdict;
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, Pred, Store, VARS};
+use callgate_core::diagram::{DiagramError, Func, Pred, Store, VARS};
+use callgate_core::{Verdict, Word};
 
 /// The predicate that a function has this verdict.
 ///

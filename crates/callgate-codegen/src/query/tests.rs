@@ -1,13 +1,12 @@
 //! All queries against brute force, for all functions of a few bits.
 
-use callgate_proof::diagram::truth_table::{
+use callgate_core::diagram::truth_table::{
     Bit, VERDICTS, built, digits, function, predicate, syscall,
 };
-use callgate_proof::diagram::{Budget, Func, Pred, Store};
+use callgate_core::diagram::{Budget, Func, Pred, Store};
 
 use super::*;
-use callgate_bpf::data::Word;
-use callgate_bpf::{Arch, Verdict};
+use callgate_core::{Arch, Verdict, Word};
 
 fn word(index: usize) -> Word {
     Word::from_index(index).unwrap()

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::bits::memo;
 
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, Store, Var, var_of};
+use callgate_core::Word;
+use callgate_core::diagram::{DiagramError, Func, Store, Var, var_of};
 
 /// A function, or the number of a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

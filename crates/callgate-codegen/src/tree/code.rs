@@ -4,8 +4,8 @@ use super::node::{Node, Tree};
 use crate::Instructions;
 use crate::any_bit::AnyBit;
 use crate::code::{Code, CodeId, Graph, Held};
-use callgate_bpf::Op;
-use callgate_proof::diagram::Split;
+use callgate_core::Op;
+use callgate_core::diagram::Split;
 
 /// The code of a search tree whose classes continue at `exits`; after a test that overwrites A, at
 /// `exits_without_a`.

@@ -6,7 +6,7 @@ use super::masks;
 use super::node::{Node, Tree};
 use super::range_search::{Choice, RangeSearch};
 use super::subsets::Subset;
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 
 impl RangeSearch {
     /// Adds the chosen tree of the whole range, and its cost.

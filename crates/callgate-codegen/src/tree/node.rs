@@ -2,7 +2,7 @@
 
 use super::interval::WeightedInterval;
 use super::masks::MaskTest;
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 
 /// A search tree. After a test of a mask there are only leaves, unless it leaves A unchanged. Children have smaller
 /// indexes than their parents; the root is the last node.

@@ -10,7 +10,7 @@ use super::interval::WeightedInterval;
 use super::masks::{all_bits, all_share_a_bit, members};
 use super::node::{Node, Tree};
 use super::price::Price;
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 use rustc_hash::FxHashMap as HashMap;
 
 /// The maximum number of pieces.

@@ -12,7 +12,7 @@ use super::interval::WeightedInterval;
 use super::masks::{all_bits, is_separable, mask_test};
 use super::node::{Node, Tree};
 use super::price::Price;
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 
 /// The maximum number of intervals of a part.
 const MAX_PART: usize = 16;

@@ -15,7 +15,7 @@ use super::quick::quick_tree;
 use super::range_search::RangeSearch;
 use super::rounding::Rounding;
 use super::subsets::{MAX_EXACT, Subset, SubsetSearch};
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 
 /// The cheapest tree found, or a good one if the price asks for no search, for intervals that cover all values, in order
 /// and without gaps.

@@ -12,7 +12,7 @@ use super::interval::WeightedInterval;
 use super::masks::{self, MaskTest, all_bits, all_share_a_bit};
 use super::node::{Node, Tree};
 use super::price::Price;
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 
 /// Up to this number of intervals, trees are optimal among those with equality tests, order tests at the bounds
 /// of intervals, and masks that separate two classes.

@@ -11,7 +11,7 @@ use super::subsets::MAX_EXACT;
 use super::*;
 use crate::cost::Aim;
 use crate::instructions::Instructions;
-use callgate_proof::diagram::Split;
+use callgate_core::diagram::Split;
 
 /// The maximum ratio of the cost of a tree over more than [`MAX_EXACT`] intervals to the optimum. In a long range, an
 /// equality test comes first only for the heaviest single value, and only if it is heavy. That is not optimal if another

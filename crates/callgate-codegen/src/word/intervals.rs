@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::plan::State;
 use crate::query::{Interval, Size, WordFunc, WordFuncs};
 use crate::tree::{ARGUMENT_WHOLE, WeightedInterval};
-use callgate_proof::diagram::{DiagramError, Store};
+use callgate_core::diagram::{DiagramError, Store};
 
 /// The maximum number of exits for which masks are tried.
 pub(super) const MAX_EXITS: usize = 4;

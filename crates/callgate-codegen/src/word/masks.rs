@@ -4,7 +4,7 @@ use super::plan::{After, Plan, State};
 use super::planner::Planner;
 use crate::any_bit::AnyBit;
 use crate::query::{Cube, WordFunc};
-use callgate_proof::diagram::{DiagramError, Store};
+use callgate_core::diagram::{DiagramError, Store};
 
 impl Planner {
     /// The test whether A, which holds the bits `held`, shares a bit with a mask.

@@ -9,9 +9,8 @@ use crate::limits::MAX_INTERVALS;
 use crate::query::{Interval, Size, WordFunc, WordFuncs};
 use crate::tree::{ARGUMENT_WHOLE, Price, search_tree, tree_of_pieces};
 use crate::{Aim, Instructions};
-use callgate_bpf::Layout;
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Store};
+use callgate_core::diagram::{DiagramError, Store};
+use callgate_core::{Layout, Word};
 
 /// The maximum depth of tests at which masks are searched.
 const MAX_DEPTH: u32 = 4;

@@ -6,7 +6,7 @@ use super::intervals::MAX_EXITS;
 use super::plan::{Plan, ProductExits, State};
 use super::planner::Planner;
 use crate::query::{Cube, WordFunc};
-use callgate_proof::diagram::{DiagramError, Store};
+use callgate_core::diagram::{DiagramError, Store};
 
 /// The maximum number of products in a sum.
 const MAX_CUBES: usize = 64;

@@ -1,6 +1,6 @@
 //! Architectures: bionic's names for them, and those of a host.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The architectures of bionic, with its names for them. MIPS was removed after Android 10.
 const ARCHES: [(&str, Arch); 7] = [

@@ -9,7 +9,7 @@ use super::options::{ListKind, ListText, ReadOptions};
 use super::priority::{Priority, priorities};
 use crate::files::{At, Report};
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Names of syscalls, each with the place of its first entry.
 pub(super) type Names<'t> = BTreeMap<&'t str, At>;

@@ -7,9 +7,8 @@ use super::lists::{ArchLists, Lists};
 use super::names::{arm_name, kernel_name, number};
 use crate::files::{At, Report};
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Condition, Policy, PolicyError, Rule, Section};
+use callgate_core::policy::{Condition, Policy, PolicyError, Rule, Section};
+use callgate_core::{Arch, Verdict};
 
 /// What bionic's filters return for syscalls that they do not allow, and for other architectures.
 const OTHERS: Verdict = Verdict::trap(0);

@@ -20,7 +20,7 @@
 //! What genseccomp.py refuses is an error: syntax errors, syscalls that an architecture lacks, blocked syscalls that are not
 //! in `SYSCALLS.TXT`. Unknown names are errors even if they are blocked.
 //!
-//! Numbers are those of [`Arch`](callgate_bpf::syscalls::Arch), and not those of bionic's copy of the kernel's headers.
+//! Numbers are those of [`Arch`](callgate_core::Arch), and not those of bionic's copy of the kernel's headers.
 //! Names that only arm has begin with `__ARM_NR_`, as in these headers.
 
 mod arches;

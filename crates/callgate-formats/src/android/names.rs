@@ -2,8 +2,10 @@
 
 use crate::diagnostics::quote::shorten;
 use crate::files::{At, Report};
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::{Arch, is_known_name, known_name, nearest_name};
+use callgate_bpf::syscalls::{is_known_name, known_name, nearest_name};
+use callgate_core::Arch;
 
 /// The prefix of syscalls that only arm has. The headers have no other name for them.
 const OF_ARM: &str = "__ARM_NR_";

@@ -2,8 +2,8 @@
 
 use crate::files::FileMessage;
 use crate::statements::Statements;
-use callgate_bpf::syscalls::Arch;
-use callgate_proof::policy::Policy;
+use callgate_core::Arch;
+use callgate_core::policy::Policy;
 
 /// What lists are read for.
 #[derive(Clone, Debug)]

@@ -6,12 +6,12 @@ use super::lower::lower;
 use super::options::{AndroidPolicy, ListText, ReadOptions};
 use super::statements::statements;
 use crate::files::{At, FileErrors, Report};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Reads the lists of a filter. A list of allowed syscalls alone is the filter that allows only these.
 ///
 /// ```
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::android::{ListKind, ListText, ReadOptions, read};
 ///
 /// let lists = [

@@ -9,8 +9,8 @@ use super::options::ListText;
 use crate::capabilities::CapSet;
 use crate::files::{At, Report};
 use crate::statements::{Inactive, Inactivity, Site, Statement, Statements};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Condition;
+use callgate_core::Verdict;
+use callgate_core::policy::Condition;
 
 /// The entries that allow syscalls, and those that block lists remove.
 pub(super) fn statements(

@@ -4,7 +4,7 @@ use super::model::FilterAction;
 use crate::diagnostics::quote::shorten;
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::{Node, NodeKind};
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// The actions, and whether they take a number.
 const ACTIONS: [(&str, bool); 8] = [

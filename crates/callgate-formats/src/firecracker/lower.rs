@@ -5,9 +5,8 @@ use super::options::ReadOptions;
 use crate::diagnostics::quote::shorten;
 use crate::statements::{Statement, Statements};
 use crate::syntax::reader::Reader;
-use callgate_bpf::syscalls::{Arch, SyscallSet};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Arch, SyscallSet, Verdict};
 use std::collections::BTreeMap;
 
 /// The verdict for syscalls of other architectures.

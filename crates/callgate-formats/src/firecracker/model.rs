@@ -1,6 +1,6 @@
 //! The typed model of a document: every member has been checked by itself.
 
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// The filter of a thread.
 pub(super) struct ThreadFilter<'n> {

@@ -1,6 +1,6 @@
 //! What a document is read for.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// What a document is read for.
 #[derive(Clone, Debug)]

@@ -5,8 +5,10 @@ use super::model::{ArgCondition, Entry, FilterAction, Op, ThreadFilter};
 use crate::diagnostics::quote::shorten;
 use crate::syntax::reader::{Fields, Reader, key};
 use crate::syntax::tree::{Node, NodeKind};
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::{Arch, is_known_name};
+use callgate_bpf::syscalls::is_known_name;
+use callgate_core::Arch;
 use std::collections::HashMap;
 
 /// The operators, and whether they take a number.

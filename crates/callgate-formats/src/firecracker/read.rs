@@ -9,7 +9,7 @@ use crate::syntax::json;
 use crate::syntax::keys::KeyMatching;
 use crate::syntax::reader::Reader;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The architectures for which seccompiler compiles.
 const ARCHES: [Arch; 3] = [Arch::X86_64, Arch::Aarch64, Arch::Riscv64];
@@ -20,7 +20,7 @@ const MAX_LISTED: usize = 20;
 /// Reads the filter of a thread.
 ///
 /// ```
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::firecracker::{ReadOptions, read};
 ///
 /// let text = r#"{"vmm": {"mismatch_action": "trap", "match_action": "allow",

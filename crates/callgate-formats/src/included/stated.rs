@@ -3,9 +3,8 @@
 use super::report::sites;
 use super::sources::{Place, Sources, Span};
 use crate::statements::{Statement, Statements};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Condition;
+use callgate_core::policy::Condition;
+use callgate_core::{Arch, Verdict};
 
 /// A rule with its place.
 pub(crate) struct Stated {

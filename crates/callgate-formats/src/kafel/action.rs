@@ -2,7 +2,7 @@
 
 use super::lexer::{Keyword, TokenKind};
 use super::parse::{Parser, Syntax};
-use callgate_bpf::verdict::{Verdict, errno_number};
+use callgate_core::{Verdict, errno_number};
 
 /// The largest number that an action takes; the field has 16 bits.
 const MAX_DATA: u64 = 0xffff;

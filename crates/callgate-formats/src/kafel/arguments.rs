@@ -1,6 +1,8 @@
 //! Arguments by name: those that the policy names, and the syscall's own.
 
-use callgate_bpf::syscalls::{Arch, Argument, ArgumentError};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::{Argument, ArgumentError};
+use callgate_core::Arch;
 
 /// Names of arguments in the kernels from which Kafel's tables were made: the syscall, Kafel's name, today's name.
 const OLDER: &[(&str, &str, &str)] = &[

@@ -6,8 +6,8 @@
 
 use super::threshold::least;
 use super::word::{BitFn, Word, field, masked};
-use callgate_bpf::template::Symbol;
-use callgate_proof::policy::{Cmp, Condition, Test, VariableRelation, VariableTest};
+use callgate_core::policy::{Cmp, Condition, Test, VariableRelation, VariableTest};
+use callgate_core::template::Symbol;
 
 /// The maximum number of bits that may depend on several arguments.
 pub(super) const MAX_BITS: usize = 16;
@@ -221,7 +221,7 @@ fn is_one_argument(a: BitFn, b: BitFn) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::SeccompData;
+    use callgate_core::SeccompData;
 
     const ALL: [Cmp; 6] = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge];
 

@@ -4,8 +4,8 @@ use super::condition::{MAX_BITS, TooManyBits, compare, compare_with_variable, sw
 use super::model::{Item, ItemKind};
 use super::word::Word;
 use crate::included::Span;
-use callgate_bpf::template::Symbol;
-use callgate_proof::policy::{Cmp, Condition, VariableRelation};
+use callgate_core::policy::{Cmp, Condition, VariableRelation};
+use callgate_core::template::Symbol;
 
 /// The maximum depth of `&&` inside `||` inside `&&` and so on; operations on conditions recurse this deep.
 const MAX_DEPTH: usize = 200;
@@ -216,8 +216,8 @@ fn group(stack: &mut Vec<Value>) -> Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::SeccompData;
-    use callgate_proof::policy::{Field, Test};
+    use callgate_core::SeccompData;
+    use callgate_core::policy::{Field, Test};
 
     fn argument_is(value: u64) -> Condition {
         Condition::test(Test::eq(Field::arg(0).unwrap(), value))

@@ -6,7 +6,7 @@
 use super::lexer::{Token, TokenKind};
 use super::model::{Item, ItemKind};
 use crate::included::Span;
-use callgate_proof::policy::Cmp;
+use callgate_core::policy::Cmp;
 
 /// A mistake: where, what, and what to do.
 pub(super) struct Mistake {

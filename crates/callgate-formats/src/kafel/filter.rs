@@ -7,7 +7,7 @@ use super::parse::{MAX_RULES, Parser, Syntax, did_you_mean};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Place, Span};
 use callgate_bpf::suggest::nearest;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 impl Parser<'_, '_> {
     /// A syscall with its parameters, architectures and condition.

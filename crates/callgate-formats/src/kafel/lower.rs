@@ -9,11 +9,12 @@ use super::width::width_warning;
 use super::word::Word;
 use crate::diagnostics::quote::shorten;
 use crate::included::{Place, Reports, Sources, Span};
-use callgate_bpf::constants;
 use callgate_bpf::suggest::nearest;
-use callgate_bpf::syscalls::{Arch, Argument, facts, is_known_name, known_names};
-use callgate_bpf::template::Symbol;
-use callgate_proof::policy::{Cmp, Condition};
+use callgate_bpf::syscalls::{Argument, facts, is_known_name, known_names};
+use callgate_bpf::{SyscallTable, constants};
+use callgate_core::Arch;
+use callgate_core::policy::{Cmp, Condition};
+use callgate_core::template::Symbol;
 
 /// A rule for one architecture.
 pub(super) struct Lowered {

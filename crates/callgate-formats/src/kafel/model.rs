@@ -1,9 +1,8 @@
 //! A parsed policy, before names of syscalls and arguments are resolved.
 
 use crate::included::{Place, Span};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Cmp;
+use callgate_core::policy::Cmp;
+use callgate_core::{Arch, Verdict};
 
 /// All statements of a text with its included files.
 #[derive(Debug, Default)]

@@ -5,7 +5,8 @@
 //! but `stat` is `stat`. Elsewhere the names are those of the kernel's tables, except for a few functions such as
 //! `newuname`. A name that only the kernel's table has means what it means there.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
 
 /// A name of Kafel, and the name in the kernel's table of the syscalls; the first one that the architecture has counts.
 const INTERNAL: &[(&str, &str)] = &[
@@ -60,7 +61,7 @@ const IDS: &[&str] = &[
 /// meaning for it; the architecture may lack it.
 ///
 /// ```
-/// use callgate_bpf::Arch;
+/// use callgate_core::Arch;
 /// use callgate_formats::kafel::names::name_in_table;
 ///
 /// assert_eq!(name_in_table(Arch::X86_64, "newuname"), "uname");

@@ -1,6 +1,6 @@
 //! What a policy is read for.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// What a policy is read for.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use crate::diagnostics::quote::shorten;
 use crate::included::{OTHER, Place, Span};
 use callgate_bpf::constants;
 use callgate_bpf::suggest::nearest;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// The maximum number of rules.
 pub(super) const MAX_RULES: usize = 1_000_000;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::evaluate::Stop;
 use crate::included::{Place, Span};
-use callgate_bpf::template::VariableList;
-use callgate_proof::policy::Condition;
+use callgate_core::policy::Condition;
+use callgate_core::template::VariableList;
 
 /// The maximum number of tests in all conditions. A comparison of six arguments with each other has up to 2,000.
 const MAX_TESTS: usize = 1_000_000;

@@ -14,9 +14,8 @@ use crate::included::{
 use crate::profile::Profile;
 use crate::statements::Statements;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Topic};
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Policy, Rule, Section};
+use callgate_core::policy::{Policy, Rule, Section};
+use callgate_core::{Arch, Verdict, X32_SYSCALL_BIT};
 
 /// The verdict for syscalls of other architectures, and without `DEFAULT` for those that no rule matches.
 const KILL: Verdict = Verdict::KILL_THREAD;
@@ -27,7 +26,7 @@ const MAX_COMPARISONS: usize = 150_000;
 /// Reads a policy that includes no files.
 ///
 /// ```
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::kafel::{ReadOptions, read};
 ///
 /// let text = "POLICY p { ALLOW { write { fd == 1 } } } USE p DEFAULT ERRNO(1)";

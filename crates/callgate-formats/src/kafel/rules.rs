@@ -7,8 +7,8 @@ use super::model::{Filter, Model, Statement};
 use crate::diagnostics::quote::shorten;
 use crate::included::{OTHER, Place, Reports, Sources};
 use callgate_bpf::diagnostic::Topic;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Condition, Rule, SyscallSet};
+use callgate_core::policy::{Condition, Rule};
+use callgate_core::{SyscallSet, Verdict};
 
 /// The rules of the top level, with those of the used policies at the place of their first `USE`. The second result
 /// tells which policies are used. `stated` gets each rule, with its filter and its verdict.

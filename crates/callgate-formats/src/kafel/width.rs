@@ -8,8 +8,8 @@
 use std::cmp::Ordering;
 
 use super::word::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_proof::policy::Cmp;
+use callgate_core::Arch;
+use callgate_core::policy::Cmp;
 
 /// The message about a comparison and what to do; `None` if there is nothing to report.
 pub(super) fn width_warning(

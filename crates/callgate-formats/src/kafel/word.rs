@@ -3,7 +3,7 @@
 //! `&` and `|` work on bits, so bit i of an expression depends only on bit i of the six arguments. It is a table with
 //! 64 entries, one for each combination of these bits, and fits in a `u64`.
 
-use callgate_proof::policy::{Condition, Field, Test};
+use callgate_core::policy::{Condition, Field, Test};
 
 /// The number of arguments.
 const ARGS: u8 = 6;
@@ -196,7 +196,7 @@ impl Word {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::SeccompData;
+    use callgate_core::SeccompData;
 
     /// Every function of three arguments is true exactly where its condition holds.
     #[test]

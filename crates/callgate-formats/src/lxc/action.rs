@@ -3,7 +3,7 @@
 use super::scan::{Base, integer};
 use crate::diagnostics::quote::shorten;
 use crate::syntax::reader::Reader;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// The actions, in the order in which LXC compares them with the start of a text.
 const ACTIONS: [&str; 5] = ["kill", "errno", "allow", "trap", "notify"];

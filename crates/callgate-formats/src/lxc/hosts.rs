@@ -1,6 +1,6 @@
 //! The architectures of a filter, and the sections whose rules a host uses.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The architectures that LXC adds to that of a host.
 pub fn compat_arches(native: Arch) -> &'static [Arch] {

@@ -1,5 +1,6 @@
 //! The policy of a profile.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use super::hosts::compat_arches;
@@ -12,9 +13,9 @@ use crate::ruleset_statements::rules_of;
 use crate::statements::{Statements, other_abis};
 use crate::syntax::reader::Reader;
 use crate::unknown_syscall::report_unknown_syscall;
-use callgate_bpf::syscalls::{Arch, is_known_name};
-use callgate_bpf::verdict::{Action, Verdict};
-use callgate_proof::policy::Policy;
+use callgate_bpf::syscalls::is_known_name;
+use callgate_core::policy::Policy;
+use callgate_core::{Action, Arch, Verdict};
 
 /// The verdict for syscalls of other architectures: libseccomp's default.
 const BAD_ARCH: Verdict = Verdict::KILL_THREAD;

@@ -1,7 +1,7 @@
 //! A profile as LXC reads it.
 
 use crate::ruleset::Comparison;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// A profile.
 #[derive(Debug)]

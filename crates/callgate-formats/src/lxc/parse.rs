@@ -9,8 +9,7 @@ use crate::diagnostics::quote::shorten;
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::lines::lines;
 use crate::syntax::reader::Reader;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 /// The rule that rejects `umount2` with MNT_FORCE. LXC compares only these letters.
 const FORCED_UMOUNT: &str = "reject_force_umount";

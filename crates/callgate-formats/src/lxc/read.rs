@@ -12,7 +12,7 @@ use callgate_bpf::diagnostic::Diagnostics;
 /// Reads a profile.
 ///
 /// ```
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::lxc::{ReadOptions, read};
 ///
 /// let text = "2\ndenylist\n[all]\nkexec_load errno 1\nsocket errno 97 [0,10,==]\n";

@@ -6,7 +6,7 @@ use super::lexer::{Kind, Lexer, Line};
 use super::parse::{Parser, Said, Syntax};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Reports, Sources};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Counts by the name of the syscall.
 pub(super) type Frequencies = BTreeMap<&'static str, u64>;

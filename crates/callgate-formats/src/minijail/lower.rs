@@ -8,9 +8,8 @@ use super::parse::Parser;
 use crate::diagnostics::quote::shorten;
 use crate::included::{OTHER, Place, Reports, Sources, Span, Stated, statements};
 use crate::statements::Statements;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Condition, Policy, Rule, Section};
+use callgate_core::policy::{Condition, Policy, Rule, Section};
+use callgate_core::{Arch, Verdict};
 
 /// The maximum number of comparisons, counted for each syscall.
 const MAX_COMPARISONS: usize = 150_000;

@@ -1,8 +1,8 @@
 //! The typed model of a policy.
 
 use crate::included::{Place, Span};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Test;
+use callgate_core::Verdict;
+use callgate_core::policy::Test;
 
 /// A policy with its included files.
 #[derive(Default)]

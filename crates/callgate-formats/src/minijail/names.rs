@@ -1,8 +1,8 @@
 //! Names of syscalls, constants and architectures.
 
-use callgate_bpf::constants;
-use callgate_bpf::syscalls::{Arch, known_name};
-use callgate_bpf::verdict::errno_number;
+use callgate_bpf::syscalls::known_name;
+use callgate_bpf::{SyscallTable, constants};
+use callgate_core::{Arch, errno_number};
 
 /// The architectures of minijail, with its names for them.
 pub(super) const ARCHES: [(&str, Arch); 6] = [

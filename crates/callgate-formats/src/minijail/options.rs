@@ -1,7 +1,7 @@
 //! What a policy is read for, and what the reader returns.
 
 use crate::profile::Profile;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// What a policy is read for.
 #[derive(Clone, Debug)]

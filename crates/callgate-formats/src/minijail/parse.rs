@@ -5,9 +5,8 @@ use super::model::{Comparison, Filter, Statement};
 use crate::diagnostics::quote::shorten;
 use crate::included::{Reports, Sources};
 use callgate_bpf::suggest::nearest;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Cmp, Field, Test};
+use callgate_core::policy::{Cmp, Field, Test};
+use callgate_core::{Arch, Verdict};
 
 /// The largest errno that the kernel returns (`MAX_ERRNO`).
 const MAX_ERRNO: u64 = 4095;

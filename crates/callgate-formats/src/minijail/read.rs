@@ -11,7 +11,7 @@ use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 /// Reads a policy that includes no files.
 ///
 /// ```
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::minijail::{ReadOptions, read};
 ///
 /// let policy = read("write: arg0 == 1", &ReadOptions::new(Arch::X86_64))?.profile.policy;

@@ -6,7 +6,7 @@ use super::model::Model;
 use super::options::ReadOptions;
 use super::parse::{Parser, Said, Stop, Syntax};
 use crate::included::{Includes, Inclusions, Opened, Place, Reports, Sources};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// How deep inclusions may nest, as in minijail.
 const MAX_DEPTH: usize = 8;

@@ -1,7 +1,7 @@
 //! Names of architectures in Docker's and Podman's additions to the OCI format: Go's names, with exceptions.
 
 use super::dialect::Dialect;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The name of an architecture in `arches`; `None` if no name matches it. Docker has a table from Go's names
 /// to its own (`goToNative` in moby's `profiles/seccomp`); Podman uses libseccomp's Go binding.

@@ -3,7 +3,8 @@
 
 use super::options::ReadOptions;
 use crate::capabilities::CapSet;
-use callgate_bpf::syscalls::{Arch, KernelVersion};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::Arch;
 
 /// The content of `includes` or `excludes`; without any condition if the key is absent.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use crate::profile::Listener;
 use crate::ruleset::Comparison;
 use callgate_bpf::FilterFlags;
 use callgate_bpf::syscalls::{KnownSyscall, is_known_name};
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// A name of a syscall or an architecture, after its byte offset.
 pub(super) type Name<'n> = (usize, &'n str);

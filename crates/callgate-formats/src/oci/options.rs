@@ -3,7 +3,8 @@
 use super::dialect::{Dialect, EnosysAbove};
 use crate::arches::host_of;
 use crate::capabilities::CapSet;
-use callgate_bpf::syscalls::{Arch, KernelVersion};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::Arch;
 
 /// What a profile is read for.
 #[derive(Clone, Debug)]

@@ -17,7 +17,7 @@ use callgate_bpf::diagnostic::{Diagnostics, Severity};
 /// ```
 /// use callgate_formats::oci::{self, ReadOptions};
 /// use callgate_bpf::syscalls::KernelVersion;
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// let text = r#"{"defaultAction": "SCMP_ACT_ERRNO",
 ///                "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_ALLOW"}]}"#;
 /// let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
@@ -39,7 +39,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
 ///
 /// ```
 /// use callgate_bpf::syscalls::KernelVersion;
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::oci::{self, Included, ReadOptions};
 /// let app = r#"{"kind": "SeccompProfile", "spec": {
 ///     "defaultAction": "SCMP_ACT_ERRNO", "baseProfileName": "base",

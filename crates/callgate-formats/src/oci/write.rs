@@ -8,8 +8,7 @@ use crate::layout::{QuotedString, wrapped};
 use crate::profile::Listener;
 use crate::ruleset::{Comparison, Op};
 use callgate_bpf::FilterFlags;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict, errno_name};
+use callgate_core::{Action, Arch, Verdict, errno_name};
 
 /// The maximum width of a line of names.
 const WIDTH: usize = 72;
@@ -45,7 +44,7 @@ pub struct WriteEntry {
 /// The action and the errno of a verdict; `None` if no action has this verdict in a dialect.
 ///
 /// ```
-/// use callgate_bpf::Verdict;
+/// use callgate_core::Verdict;
 /// use callgate_formats::oci::{Dialect, action_of};
 /// let errno = Verdict::errno(38);
 /// assert_eq!(action_of(errno, Dialect::Docker), Some(("SCMP_ACT_ERRNO", Some(38))));
@@ -71,7 +70,8 @@ pub fn action_of(verdict: Verdict, dialect: Dialect) -> Option<(&'static str, Op
 /// verdict has no action.
 ///
 /// ```
-/// use callgate_bpf::{Arch, FilterFlags, Verdict};
+/// use callgate_bpf::FilterFlags;
+/// use callgate_core::{Arch, Verdict};
 /// use callgate_formats::oci::{Dialect, WriteEntry, WriteProfile, write};
 ///
 /// let entry = WriteEntry { comment: None, names: vec!["read"], verdict: Verdict::ALLOW, args: vec![] };

@@ -7,8 +7,7 @@ use super::write::{WriteEntry, WriteProfile, action_of};
 use crate::layout::QuotedString;
 use crate::ruleset::{Comparison, Op};
 use callgate_bpf::printable::visible;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 /// The API version of the resource.
 const API_VERSION: &str = "security-profiles-operator.x-k8s.io/v1";
@@ -30,7 +29,8 @@ pub fn has_resource_arch(arch: Arch) -> bool {
 /// Writes a profile as a `SeccompProfile` resource with this name, version `v1`. `None` if a verdict has no action there.
 ///
 /// ```
-/// use callgate_bpf::{Arch, FilterFlags, Verdict};
+/// use callgate_bpf::FilterFlags;
+/// use callgate_core::{Arch, Verdict};
 /// use callgate_formats::oci::{WriteEntry, WriteProfile, write_resource};
 ///
 /// let entry = WriteEntry { comment: None, names: vec!["read"], verdict: Verdict::ALLOW, args: vec![] };

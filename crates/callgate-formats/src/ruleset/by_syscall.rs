@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use callgate_bpf::syscalls::{Arch, KnownSyscall};
+use callgate_bpf::syscalls::KnownSyscall;
+use callgate_core::Arch;
 
 /// The syscall that a rule is for. libseccomp also keeps rules for syscalls that the architecture does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

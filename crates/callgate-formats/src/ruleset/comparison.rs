@@ -1,6 +1,6 @@
 //! Comparisons of arguments, and the precedence of the conditions that consist of them.
 
-use callgate_proof::policy::{Cmp, Condition, Field, Test};
+use callgate_core::policy::{Cmp, Condition, Field, Test};
 
 /// Unsigned comparison operators (`enum scmp_compare`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,8 +6,7 @@ use super::by_syscall::Target;
 use super::comparison::Comparison;
 use super::libseccomp::{ChainNode, InsertError, StepBudget, Tree};
 use super::rule_set::RuleSet;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 /// The largest number of nodes that are visited for one rule. After that, the rules of its syscall are not checked for
 /// contradictions any more: which verdict they have does not depend on it.
@@ -17,7 +16,7 @@ const MAX_STEPS: u64 = 1_000_000;
 ///
 /// ```
 /// use callgate_formats::ruleset::{Comparison, IncrementalRules, Op};
-/// use callgate_bpf::{Arch, Verdict};
+/// use callgate_core::{Arch, Verdict};
 ///
 /// let mut rules = IncrementalRules::new(Arch::X86_64);
 /// let five = [Comparison::new(0, Op::Eq, 5).ok_or("there are arguments 0 to 5")?];
@@ -200,8 +199,8 @@ mod tests {
     use super::super::libseccomp::ChainEnd;
     use super::super::rule_set::sections;
     use super::*;
-    use callgate_bpf::SeccompData;
-    use callgate_proof::policy::Policy;
+    use callgate_core::SeccompData;
+    use callgate_core::policy::Policy;
 
     const ERRNO: Verdict = Verdict::errno(1);
 

@@ -1,7 +1,7 @@
 //! libseccomp's rule set: how the rules of one syscall combine, in whatever order they were added.
 //!
 //! A [`RuleSet`] holds the rules for one architecture and turns them into the ordered rules of a
-//! [`Section`](callgate_proof::policy::Section). The container runtimes pass every entry of a profile to
+//! [`Section`](callgate_core::policy::Section). The container runtimes pass every entry of a profile to
 //! libseccomp, so this defines what a profile means. From `seccomp_rule_add(3)` and `src/db.c` of libseccomp 2.6:
 //!
 //! - The first unconditional rule of a syscall decides it: it replaces the conditional rules added before, and

@@ -141,7 +141,7 @@ mod tests {
     use super::super::by_syscall::Target;
     use super::super::comparison::{Comparison, Op};
     use super::*;
-    use callgate_bpf::{Arch, Verdict};
+    use callgate_core::{Arch, Verdict};
 
     #[test]
     fn of_rules_with_one_verdict_those_that_imply_or_repeat_another_have_no_effect() {

@@ -1,5 +1,6 @@
 //! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
+use callgate_bpf::SyscallTable;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +8,9 @@ use super::by_syscall::{BySyscall, Target};
 use super::comparison::{Comparison, Conjunction};
 use super::libseccomp::{InsertError, StepBudget, Tree};
 use super::unknown::UnknownSyscall;
-use callgate_bpf::syscalls::{Arch, KnownSyscall, is_known_name};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
+use callgate_bpf::syscalls::{KnownSyscall, is_known_name};
+use callgate_core::policy::{Condition, Rule, Section};
+use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// The number of syscalls for which there is memory at once. Most filters of programs name fewer; profiles of containers name
 /// 300 to 450.
@@ -19,7 +20,7 @@ const USUAL_SYSCALLS: usize = 64;
 ///
 /// ```
 /// use callgate_formats::ruleset::{Comparison, Op, RuleSet};
-/// use callgate_bpf::{Arch, Verdict};
+/// use callgate_core::{Arch, Verdict};
 /// let mut rules = RuleSet::new(Arch::X86_64);
 /// let five = Comparison::new(0, Op::Eq, 5).ok_or("there are arguments 0 to 5")?;
 /// rules.add(41, &[five], Verdict::ALLOW, "line 1");

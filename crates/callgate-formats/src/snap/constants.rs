@@ -1,12 +1,12 @@
 //! The constants that snap-seccomp knows (`seccompResolver` in `cmd/snap-seccomp/main.go`).
 
 use callgate_bpf::constants;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The value of a constant that snap-seccomp knows.
 ///
 /// ```
-/// use callgate_bpf::Arch;
+/// use callgate_core::Arch;
 /// use callgate_formats::snap::constant;
 /// assert_eq!(constant(Arch::X86_64, "AF_NETLINK"), Some(16));
 /// assert_eq!(constant(Arch::X86_64, "AF_VSOCKET"), None);

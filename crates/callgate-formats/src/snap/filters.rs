@@ -1,9 +1,8 @@
 //! The filters of a profile.
 
-use callgate_bpf::SeccompData;
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::{SeccompData, Verdict};
 
 use crate::statements::Statements;
 

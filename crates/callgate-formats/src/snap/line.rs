@@ -5,7 +5,7 @@ use super::options::{IdKind, Ids};
 use crate::diagnostics::quote::shorten;
 use crate::ruleset::{Comparison, Op};
 use crate::syntax::reader::Reader;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The number of arguments of a syscall.
 const MAX_ARGUMENTS: usize = 6;

@@ -15,9 +15,9 @@ use crate::syntax::lines::lines;
 use crate::syntax::reader::Reader;
 use crate::unknown_syscall::report_unknown_syscall;
 use callgate_bpf::diagnostic::Diagnostics;
-use callgate_bpf::syscalls::{Arch, is_known_name};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Policy;
+use callgate_bpf::syscalls::is_known_name;
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Verdict};
 
 /// The verdict for syscalls of other architectures: libseccomp's default.
 const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
@@ -32,7 +32,7 @@ const MAX_LINE: usize = 65_536;
 /// Reads a profile; `ids` finds the numbers of users and groups.
 ///
 /// ```
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::snap::{ReadOptions, read};
 ///
 /// let text = "read\nsocket AF_UNIX\n~mount\n";

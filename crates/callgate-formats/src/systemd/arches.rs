@@ -1,7 +1,7 @@
 //! Architectures as systemd names them, those of one build of systemd, and constants that depend on them.
 
 use super::version::SystemdVersion;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Names in `SystemCallArchitectures=` (`seccomp_arch_from_string` in `seccomp-util.c`), besides `native`.
 const NAMES: &[(&str, Arch)] = &[

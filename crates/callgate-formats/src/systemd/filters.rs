@@ -3,10 +3,8 @@
 use super::directive::Directive;
 use crate::files::FileMessage;
 use crate::statements::Statements;
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, SeccompData, Verdict};
 
 /// The filters that systemd installs for the processes of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]

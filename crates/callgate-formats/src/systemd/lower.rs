@@ -14,9 +14,10 @@ use super::settings::{Denial, Settings, SyscallKey, SyscallList};
 use crate::files::{At, Report};
 use crate::ruleset::{RuleSet, sections};
 use crate::statements::{Builtin, Site, Statement, Statements};
-use callgate_bpf::syscalls::{Arch, KernelVersion, known_name};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Condition, Policy, PolicyError, SyscallSet};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::{KernelVersion, known_name};
+use callgate_core::policy::{Condition, Policy, PolicyError};
+use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// The first kernel with `PR_SET_MDWE` (`prctl(2)`).
 const MDWE: KernelVersion = KernelVersion { major: 6, minor: 3 };

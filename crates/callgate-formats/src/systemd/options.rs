@@ -2,7 +2,8 @@
 
 use super::arches;
 use super::version::SystemdVersion;
-use callgate_bpf::syscalls::{Arch, KernelVersion};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::Arch;
 
 /// How directives are read.
 #[non_exhaustive]

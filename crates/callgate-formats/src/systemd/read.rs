@@ -11,7 +11,7 @@ use crate::files::{At, FileErrors};
 ///
 /// ```
 /// use callgate_bpf::syscalls::KernelVersion;
-/// use callgate_bpf::{Arch, SeccompData, Verdict};
+/// use callgate_core::{Arch, SeccompData, Verdict};
 /// use callgate_formats::systemd::{self, ReadOptions, UnitText};
 ///
 /// let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });

@@ -4,6 +4,7 @@
 //! then happens differs between directives: the rule is skipped, or the whole filter. The functions return whether the
 //! filter is installed.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use super::arches::{eafnosupport, o_creat};
@@ -13,8 +14,7 @@ use super::options::ReadOptions;
 use super::values::{FAMILY_END, NAMESPACES, all_namespaces};
 use super::version::SystemdVersion;
 use crate::ruleset::{Comparison, Op, RuleSet};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 const EPERM: Verdict = Verdict::errno(1);
 

@@ -1,11 +1,11 @@
 //! What the directives of a unit say, before it becomes filters.
 
+use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::directive::Directive;
 use crate::files::At;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 /// The settings of a unit.
 #[derive(Clone, Debug, Default)]

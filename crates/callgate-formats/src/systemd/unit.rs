@@ -10,7 +10,7 @@ use super::words::words;
 use crate::diagnostics::quote::shorten;
 use crate::files::{At, Report};
 use callgate_bpf::suggest::nearest;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

@@ -2,8 +2,7 @@
 
 use super::arches::{eafnosupport, has_own_numbers};
 use super::version::SystemdVersion;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::errno_number;
+use callgate_core::{Arch, errno_number};
 
 /// A boolean (`parse_boolean` in `parse-util.c`).
 pub(super) fn boolean(text: &str) -> Option<bool> {

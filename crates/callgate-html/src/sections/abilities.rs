@@ -99,7 +99,7 @@ mod tests {
     fn abilities_are_about_syscalls_of_the_tables() {
         for ability in ABILITIES {
             for name in ability.syscalls {
-                assert!(callgate::syscalls::known_name(name).is_some(), "{name}");
+                assert!(callgate_bpf::syscalls::known_name(name).is_some(), "{name}");
             }
         }
     }

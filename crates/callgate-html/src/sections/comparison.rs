@@ -1,8 +1,9 @@
 //! The comparison of two filters: what was added, removed and changed.
 
-use callgate::diagram::{Func, Store};
+use callgate::Arch;
 use callgate::explain::{ArchExplanation, Explanation, Outcome, Permission};
-use callgate::{Arch, Word};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, Store};
 
 use super::filter::{MAX_ARCHES, left_out};
 use crate::describe::{chip, counted, entries, lines};

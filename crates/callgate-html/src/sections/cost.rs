@@ -1,7 +1,8 @@
 //! What the filter costs: instructions, by the cost models of kernels, and as measured.
 
 use callgate::compile::{Basis, Execution, SyscallCost};
-use callgate::syscalls::Arch;
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
 
 use crate::describe::{counted, grouped};
 use crate::markup::Markup;

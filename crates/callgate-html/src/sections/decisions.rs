@@ -1,8 +1,8 @@
 //! The decision tree of the program as a picture that can be enlarged and scrolled.
 
-use callgate::bpf::LongProgram;
 use callgate::compile::Execution;
 use callgate::{Arch, Endian};
+use callgate_core::LongProgram;
 
 use super::cost::percent;
 use crate::class::Class;

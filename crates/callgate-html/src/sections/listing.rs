@@ -1,9 +1,9 @@
 //! The program as a listing, with its hot path.
 
-use callgate::bpf::LongProgram;
-use callgate::bpf::disasm::{Dialect, ListingOptions, disassemble};
 use callgate::compile::Execution;
 use callgate::{Arch, Endian};
+use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
+use callgate_core::LongProgram;
 
 use super::cost::percent;
 use crate::describe::counted;

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use callgate::bpf::cfg::Successors;
-use callgate::bpf::{LongProgram, Op};
 use callgate::compile::Execution;
 use callgate::{Arch, Endian, Verdict};
+use callgate_core::cfg::Successors;
+use callgate_core::{LongProgram, Op};
 
 use super::label::Path;
 

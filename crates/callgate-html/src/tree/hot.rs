@@ -1,8 +1,8 @@
 //! The hot path of a program.
 
-use callgate::bpf::LongProgram;
-use callgate::bpf::cfg::Successors;
 use callgate::compile::Execution;
+use callgate_core::LongProgram;
+use callgate_core::cfg::Successors;
 
 /// The instructions of the path that follows the more frequent side of each branch.
 pub(crate) fn hot_path(program: &LongProgram, weighted: &Execution) -> Vec<usize> {

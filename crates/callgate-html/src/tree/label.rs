@@ -1,9 +1,10 @@
 //! What a branch asks, in words: the facts that a path has established give names to numbers.
 
-use callgate::bpf::constants::Family;
-use callgate::bpf::{Insn, Op};
-use callgate::syscalls::facts;
-use callgate::{Arch, Endian, Word};
+use callgate::{Arch, Endian};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::constants::Family;
+use callgate_bpf::syscalls::facts;
+use callgate_core::{Insn, Op, Word};
 
 /// Facts about a path through a program.
 #[derive(Clone, Copy, Debug)]
@@ -35,10 +36,10 @@ impl Path {
             Op::Txa => self.a = self.x,
             op if op.is_return() || op == Op::Ja => {}
             _ => {
-                if insn.writes().intersects(callgate::bpf::cfg::Registers::A) {
+                if insn.writes().intersects(callgate_core::cfg::Registers::A) {
                     self.a = None;
                 }
-                if insn.writes().intersects(callgate::bpf::cfg::Registers::X) {
+                if insn.writes().intersects(callgate_core::cfg::Registers::X) {
                     self.x = None;
                 }
             }

@@ -5,7 +5,8 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::{FilterFlags, Program};
+use callgate_bpf::FilterFlags;
+use callgate_core::Program;
 
 use super::error::{DumpError, DumpErrorKind};
 #[cfg(target_arch = "x86_64")]

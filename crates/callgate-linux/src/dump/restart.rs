@@ -12,8 +12,8 @@
 //! Sources: `arch/x86/kernel/signal.c`, `arch_do_signal_or_restart`, `handle_signal` and
 //! `get_nr_restart_syscall`; `include/linux/errno.h`.
 
-use callgate::bpf::Program;
 use callgate::{Arch, Endian, SeccompData};
+use callgate_core::Program;
 use libc::user_regs_struct as Registers;
 
 /// The syscall continues as `restart_syscall`.
@@ -122,7 +122,7 @@ fn seccomp_data(registers: &Registers) -> SeccompData {
 #[cfg(test)]
 mod tests {
     use callgate::Verdict;
-    use callgate::bpf::{Insn, Op};
+    use callgate_core::{Insn, Op};
 
     use super::*;
 

@@ -50,7 +50,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::Program;
+use callgate_core::Program;
 
 use super::error::DumpErrorKind;
 use super::restart::{self, Restart};

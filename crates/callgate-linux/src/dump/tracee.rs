@@ -5,7 +5,8 @@ use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::{FilterFlags, MAX_INSNS, RawInsn};
+use callgate_bpf::FilterFlags;
+use callgate_core::{MAX_INSNS, RawInsn};
 use libc::{c_int, c_void, pid_t, sock_filter};
 
 use super::error::DumpErrorKind;

@@ -4,8 +4,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use callgate::bpf::Program;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_core::Program;
 
 use super::child::{self, ChildError};
 use super::error::{ProbeError, ProbeErrorKind};
@@ -29,7 +29,7 @@ pub enum ProbeAnswer {
 /// order of the syscalls.
 ///
 /// ```no_run
-/// use callgate::bpf::{Insn, Op, Program};
+/// use callgate_core::{Insn, Op, Program};
 /// use callgate::{Arch, SeccompData, Verdict};
 /// use callgate_linux::{ProbeAnswer, probe};
 ///

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use callgate::SeccompData;
-use callgate::bpf::MAX_INSNS;
+use callgate_core::MAX_INSNS;
 
 use crate::install::InstallError;
 

@@ -13,8 +13,9 @@
 //! Sources: `kernel/seccomp.c`, `__seccomp_filter` (an errno above 4,095 is cut down to it);
 //! `arch/s390/kernel/syscall.c`, `do_syscall`.
 
-use callgate::bpf::{Insn, Op, Program, Step};
-use callgate::{Arch, Endian, SeccompData, Verdict, Word};
+use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_core::{Insn, Op, Program, Step, Word};
 
 use super::error::ProbeError;
 
@@ -27,7 +28,7 @@ pub(crate) const MAX_VALUES: usize = UNEXPECTED as usize - 1;
 /// A marked program, and the meaning of its errnos.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
+/// use callgate_core::{Insn, Op, Program};
 /// use callgate::{Arch, SeccompData, Verdict};
 /// use callgate_linux::Marked;
 ///

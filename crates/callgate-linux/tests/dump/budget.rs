@@ -1,7 +1,7 @@
 //! The kernel's limit for the filters of a process.
 
 use callgate::Verdict;
-use callgate::bpf::{Insn, Op, Program};
+use callgate_core::{Insn, Op, Program};
 use callgate_linux::{FilterFlags, budget_used, install_unproved, kernel_insns};
 use callgate_testing::TestResult;
 

@@ -1,7 +1,7 @@
 //! The filters of the other process.
 
 use callgate::Verdict;
-use callgate::bpf::{Insn, Op, Program};
+use callgate_core::{Insn, Op, Program};
 
 /// The errno that the filters of the other process give.
 pub(super) const DENIED: u16 = 7;

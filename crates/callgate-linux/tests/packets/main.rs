@@ -3,10 +3,11 @@
 
 mod socket;
 
-use callgate::bpf::{
-    Ancillary, AncillaryWord, Insn, NoAncillary, Op, Operand, SocketProgram, Step, asm,
+use callgate_bpf::asm;
+use callgate_bpf::random::Rng;
+use callgate_core::{
+    Ancillary, AncillaryWord, Insn, NoAncillary, Op, Operand, SocketProgram, Step,
 };
-use callgate::random::Rng;
 use callgate_testing::TestResult;
 use callgate_vm::{EngineKind, differential};
 use socket::Sockets;

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use callgate::bpf::{Insn, Op, SocketProgram};
+use callgate_core::{Insn, Op, SocketProgram};
 use callgate_testing::{Need, Skip};
 use libc::{sock_filter, sock_fprog};
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use callgate::SeccompData;
-use callgate::bpf::NoAncillary;
+use callgate_core::NoAncillary;
 
 use callgate_vm::{EngineError, EngineKind, PacketEngine, SeccompEngine, UsePacket, UseSeccomp};
 

@@ -5,12 +5,13 @@
 //! internal BPF interpreter's instruction set`), and so are libseccomp's lists of 2 and 200 rules. The others are an
 //! allowlist of ten syscalls and the project's own profile for containers.
 
-use callgate::bpf::{Insn, Op, Program, SocketProgram, asm};
 use callgate::compile::{self, Options};
 use callgate::formats::{container_default, oci};
-use callgate::random::Rng;
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, SeccompData};
+use callgate_bpf::asm;
+use callgate_bpf::random::Rng;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::{Insn, Op, Program, SocketProgram};
 
 /// The number of cold syscalls of a workload. A processor learns the branches of a sequence that is repeated: with 10,000
 /// syscalls, code of gcc for 400 instructions takes a fifth of the time that it takes with 20,000 and more.
@@ -222,7 +223,7 @@ fn packet(v6: bool, protocol: u8, source: u16, destination: u16, data: usize) ->
 #[cfg(test)]
 mod tests {
     use callgate::Verdict;
-    use callgate::bpf::NoAncillary;
+    use callgate_core::NoAncillary;
 
     use super::*;
 

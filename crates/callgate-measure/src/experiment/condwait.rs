@@ -11,7 +11,9 @@
 //! rules with a test of an argument of futex are measured too, and a futex syscall that wakes no thread is measured alone.
 
 use callgate::Verdict;
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, SyscallSet, Test};
+use callgate_bpf::SyscallTable;
+use callgate_core::SyscallSet;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};

@@ -1,8 +1,8 @@
 //! Why an experiment is not possible.
 
 use callgate::compile::CompileError;
-use callgate::policy::PolicyError;
 use callgate::stack::StackError;
+use callgate_core::policy::PolicyError;
 
 use crate::libseccomp::ShapeError;
 use crate::subject::SubjectError;

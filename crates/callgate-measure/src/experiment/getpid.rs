@@ -5,8 +5,8 @@
 //! hardened. The filters here load an argument, so that they always run. Since Linux 5.11 the kernel's cache answers a
 //! filter that is one `ret ALLOW`: that is an allow without BPF.
 
-use callgate::bpf::{Insn, Op, Program};
-use callgate::{Endian, Verdict, Word};
+use callgate::{Endian, Verdict};
+use callgate_core::{Insn, Op, Program, Word};
 
 use super::error::ExperimentError;
 use super::runs::{Extra, Runs};

@@ -11,7 +11,8 @@
 use std::ops::RangeInclusive;
 
 use callgate::Verdict;
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, SyscallSet, Test};
+use callgate_core::SyscallSet;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};

@@ -5,8 +5,9 @@
 //! hand with a macro per syscall: a test that jumps over `ret ALLOW`. Since Linux 5.11 the kernel's cache answers it, so it
 //! is measured twice: unchanged, and with tests of an argument of the three syscalls.
 
-use callgate::bpf::{Insn, Op, Program};
-use callgate::{Endian, Verdict, Word};
+use callgate::{Endian, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_core::{Insn, Op, Program, Word};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};
@@ -14,13 +15,12 @@ use super::setup::{
     NOT_PASSED, Options, Setup, allowing, compiled, known, missing, native, overhead,
 };
 use crate::body::Body;
-use crate::libseccomp;
 use crate::measure::{Plan, Samples};
 use crate::published::{BoxPlot, Published, PublishedTable};
 use crate::report::{Finding, Shown};
-use crate::stats;
 use crate::subject::Subject;
 use crate::worker::Batches;
+use crate::{libseccomp, stats};
 
 /// The published allowlist, in its order. It was made on a 32-bit machine.
 const LIST: [&str; 23] = [

@@ -1,12 +1,12 @@
 //! Options and parts that experiments share.
 
+use callgate_bpf::SyscallTable;
 use std::time::Duration;
 
-use callgate::bpf::Program;
 use callgate::compile;
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
-use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Program, SyscallSet, X32_SYSCALL_BIT};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};

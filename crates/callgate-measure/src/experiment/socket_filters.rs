@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use callgate::bpf::SocketProgram;
+use callgate_core::SocketProgram;
 use callgate_vm::EngineKind;
 
 use super::error::ExperimentError;

@@ -11,9 +11,9 @@
 //! overhead of BPF here is that of the instructions after the first load.
 
 use callgate::Description;
-use callgate::bpf::Program;
 use callgate::compile;
 use callgate::stack::{self, Stack};
+use callgate_core::Program;
 
 use super::error::ExperimentError;
 use super::getpid;

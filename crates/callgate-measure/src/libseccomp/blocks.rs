@@ -6,10 +6,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use callgate::bpf::{Insn, Op};
-use callgate::policy::Policy;
-use callgate::syscalls::X32_SYSCALL_BIT;
-use callgate::{Endian, Verdict, Word};
+use callgate::{Endian, Verdict};
+use callgate_core::policy::Policy;
+use callgate_core::{Insn, Op, Word, X32_SYSCALL_BIT};
 
 use super::comparisons::{Comparisons, Edge, Relation};
 use super::error::{ShapeError, ShapeErrorKind};

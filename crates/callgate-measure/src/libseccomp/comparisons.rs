@@ -4,8 +4,9 @@
 //! after the other form a *level*; one that decides leads to an action or to another level. Rules are added one by one:
 //! equal comparisons are shared, others are inserted into the level, in the order of argument, operator and value.
 
-use callgate::policy::{Cmp, Test};
-use callgate::{Endian, Verdict, Word};
+use callgate::{Endian, Verdict};
+use callgate_core::Word;
+use callgate_core::policy::{Cmp, Test};
 
 use super::rules::{argument, is_masked};
 

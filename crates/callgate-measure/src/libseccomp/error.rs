@@ -1,6 +1,6 @@
 //! Errors of the programs in libseccomp's shape.
 
-use callgate::bpf::MAX_INSNS;
+use callgate_core::MAX_INSNS;
 
 /// libseccomp cannot compile a policy, or its program is not modelled here.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! again from the end, a target that is out of reach gets a trampoline (a copy of the return, or a `ja`) after the block
 //! with the jump; other jumps to the same target use it, too.
 
-use callgate::bpf::{Insn, Op};
+use callgate_core::{Insn, Op};
 
 use super::blocks::{Accumulator, Block, Blocks, Id, Step};
 

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callgate::policy::{Cmp, Field, Policy, Section, Test};
-use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
+use callgate_core::X32_SYSCALL_BIT;
+use callgate_core::policy::{Cmp, Field, Policy, Section, Test};
 
 use super::error::{ShapeError, ShapeErrorKind};
 

@@ -1,8 +1,8 @@
 //! The programs of a policy in both shapes, proved.
 
-use callgate::bpf::{Insn, Program};
-use callgate::diagram::Store;
-use callgate::policy::Policy;
+use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
+use callgate_core::{Insn, Program};
 
 use super::blocks::Order;
 use super::error::{ShapeError, ShapeErrorKind};
@@ -40,10 +40,11 @@ fn program(policy: &Policy, order: Order) -> Result<Program, ShapeError> {
 
 #[cfg(test)]
 mod tests {
-    use callgate::bpf::text;
     use callgate::formats::{container_default, oci};
-    use callgate::policy::{Condition, Field, Rule, Section, SyscallSet, Test};
     use callgate::{Arch, Endian, Verdict};
+    use callgate_bpf::{SyscallTable, text};
+    use callgate_core::SyscallSet;
+    use callgate_core::policy::{Condition, Field, Rule, Section, Test};
 
     use super::*;
 

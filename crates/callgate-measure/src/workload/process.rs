@@ -15,13 +15,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::Program;
+use callgate_core::Program;
 
 use super::error::{Run, WorkloadError};
 use super::place::Place;
 use super::recipe::Step;
-use crate::interrupt;
-use crate::raw;
+use crate::{interrupt, raw};
 
 /// The interval at which the state of a process is polled.
 const PAUSE: Duration = Duration::from_millis(5);

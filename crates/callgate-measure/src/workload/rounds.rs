@@ -9,8 +9,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::Program;
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
+use callgate_core::Program;
 
 use super::definition::Workload;
 use super::error::{Run, WorkloadError};

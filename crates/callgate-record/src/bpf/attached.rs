@@ -12,14 +12,13 @@ use super::namespace::in_first_namespace;
 use super::recorder::Recorder;
 use super::seed::{SeedError, Seeded, seed};
 use super::session::Adopted;
-use crate::Note;
 use crate::error::RecordErrorKind;
 use crate::outcome::Outcome;
 use crate::running::{AttachTarget, Population};
 use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::time_of_a_syscall;
-use crate::wake_event;
+use crate::{Note, wake_event};
 
 /// How often the recorder checks whether the last thread has ended.
 const PAUSE: Duration = Duration::from_millis(50);

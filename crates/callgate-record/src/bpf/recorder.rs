@@ -20,9 +20,8 @@ use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::{Mark, Started, time_of_a_syscall};
 use crate::tally::Tallies;
-use crate::tracer;
 use crate::wait_timer::WaitTimer;
-use crate::{Note, RecordError};
+use crate::{Note, RecordError, tracer};
 
 /// Programs and maps for one recording.
 pub(crate) struct Recorder {

@@ -14,8 +14,7 @@ use crate::save::Parts;
 use crate::signals::Signals;
 use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_syscall};
 use crate::tally::Tallies;
-use crate::tracer;
-use crate::{Note, RecordError};
+use crate::{Note, RecordError, tracer};
 
 /// How the recorder learns of syscalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

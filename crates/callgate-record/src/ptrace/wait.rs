@@ -8,12 +8,11 @@ use super::affinity::TracerAffinity;
 use super::listener::Listener;
 use super::session::{Session, gone_or};
 use super::sigchld_waker::{SigchldWaker, Wakeup};
-use crate::RecordError;
 use crate::error::RecordErrorKind;
 use crate::save::Parts;
 use crate::signals::Signals;
-use crate::tracer;
 use crate::wait_timer::WaitTimer;
+use crate::{RecordError, tracer};
 
 impl Session {
     /// Runs until all tracees have ended.

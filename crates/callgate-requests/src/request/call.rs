@@ -1,7 +1,7 @@
 //! The syscall of a simulation.
 
-use callgate::diagnostic::Diagnostic;
 use callgate::{Arch, SeccompData};
+use callgate_bpf::diagnostic::Diagnostic;
 
 use super::model::Call;
 use crate::syscall;

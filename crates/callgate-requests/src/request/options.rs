@@ -1,9 +1,9 @@
 //! The options of the compiler in a request.
 
 use callgate::codegen::{Aim, Instructions, Model};
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::syntax::reader::{KnownKey, Reader, key};
 use callgate::formats::syntax::tree::Node;
+use callgate_bpf::diagnostic::Diagnostic;
 
 use super::model::Compiling;
 use super::values::of_text;

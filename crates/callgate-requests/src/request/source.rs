@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::bpf::RawInsn;
 use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
+use callgate_core::RawInsn;
 
 use super::values::{arch, boolean, of_text, word};
 use crate::source::{Format, Reading, SourceContent, SourceText};

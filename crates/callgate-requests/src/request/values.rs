@@ -1,8 +1,9 @@
 //! Values of keys in requests.
 
+use callgate::Arch;
 use callgate::formats::syntax::reader::Reader;
 use callgate::formats::syntax::tree::{Node, NodeKind};
-use callgate::{Arch, diagnostic::Diagnostic};
+use callgate_bpf::diagnostic::Diagnostic;
 
 use crate::source::settings;
 

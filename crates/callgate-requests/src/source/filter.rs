@@ -1,17 +1,18 @@
 //! Filters that were read, and stacks of them.
 
-use callgate::bpf::{FilterFlags, LongProgram};
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, Options};
 use callgate::convert;
-use callgate::diagnostic::Diagnostic;
-use callgate::diagram::{DiagramError, Func, Store};
 use callgate::formats::statements::Statements;
 use callgate::formats::{Listener, Profile};
 use callgate::lint::Subject;
-use callgate::policy::Policy;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Arch, Description, Endian, Verdict};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::LongProgram;
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::policy::Policy;
 
 use super::arches::sort_arches_of_unit;
 use super::message::{Message, Messages};

@@ -1,9 +1,9 @@
 //! Programs as text, in any notation, and as bytes.
 
-use callgate::bpf::text::{self, Definition, TextOptions, TextProgram};
-use callgate::bpf::{LongProgram, RawInsn};
-use callgate::diagnostic::Diagnostic;
 use callgate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::text::{self, Definition, TextOptions, TextProgram};
+use callgate_core::{LongProgram, RawInsn};
 
 use super::arches::arches_in;
 

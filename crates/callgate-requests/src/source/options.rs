@@ -1,13 +1,13 @@
 //! How sources are read: the options of each reader.
 
-use callgate::bpf::text::Definition;
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, SystemdVersion};
 use callgate::formats::{
     CapSet, android, firecracker, host_of, kafel, lxc, minijail, oci, only_arch, snap,
 };
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_bpf::text::Definition;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use callgate::bpf::template::values_by_name;
-use callgate::bpf::{LongProgram, RawInsn, SocketProgram};
 use callgate::counts::weights_of_frequencies;
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::systemd::{self, FileMessage, UnitText};
 use callgate::formats::{
     self, PRESETS, Profile, abis, android, firecracker, kafel, lxc, minijail, oci, preset, snap,
 };
 use callgate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::template::values_by_name;
+use callgate_core::{LongProgram, RawInsn, SocketProgram};
 
 use super::arches::arches_in;
 use super::detect::{ambiguous, check_list_name, detect, is_unit};

@@ -1,10 +1,10 @@
 //! Recognizes inputs that are not filters, to say in one line what they are.
 
 use callgate::Arch;
-use callgate::bpf::text::has_marks;
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::hidden_characters;
 use callgate::read::{ReadOptions, RecordingReader};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::text::has_marks;
 
 use super::unread::unread;
 

@@ -1,10 +1,10 @@
 //! How sources are read, as settings with a key and a text. Requests and typed interfaces share them.
 
-use callgate::bpf::suggest::nearest;
-use callgate::bpf::text::Definition;
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::oci::EnosysAbove;
 use callgate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::text::Definition;
 
 use super::format::FORMATS;
 use super::options::Reading;

@@ -1,7 +1,7 @@
 //! Values of the variables of policies.
 
-use callgate::bpf::template::{ValueError, values_by_name};
-use callgate::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::template::{ValueError, values_by_name};
 
 use crate::value::Value;
 

@@ -2,8 +2,9 @@
 
 use callgate::codegen::{Count, Instructions, Weights};
 use callgate::formats::ruleset::sections;
-use callgate::proof::policy::Policy;
 use callgate::{Options, compile};
+use callgate_bpf::SyscallTable;
+use callgate_core::policy::Policy;
 
 use super::arch_filter::ArchFilter;
 use super::attributes::Attributes;

@@ -2,6 +2,7 @@
 
 use callgate::formats::ruleset::{Comparison, IncrementalRules, Op};
 use callgate::{Arch, Verdict};
+use callgate_bpf::SyscallTable;
 
 use crate::arch::native;
 use crate::error::{Error, Result};

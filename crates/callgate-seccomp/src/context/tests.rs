@@ -2,6 +2,7 @@
 
 use callgate::formats::ruleset::{Comparison, Op};
 use callgate::{Arch, Endian, Program, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
 
 use super::*;
 use crate::error::Error;

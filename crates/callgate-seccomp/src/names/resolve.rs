@@ -1,15 +1,16 @@
 //! Looks up numbers by name, and names by number.
 //!
-//! Numbers of syscalls that exist are those of [`callgate::bpf::syscalls`]. libseccomp 2.6.1 deviates from them:
+//! Numbers of syscalls that exist are those of [`callgate_bpf::syscalls`]. libseccomp 2.6.1 deviates from them:
 //! - it lacks `memfd_secret` on loongarch64;
 //! - on arm it does not know `sync_file_range2`, the second name of `arm_sync_file_range`.
 //!
 //! `cargo xtask libseccomp-names` compares all names and numbers with those of libseccomp itself.
 
+use callgate_bpf::SyscallTable;
 use std::ops::RangeInclusive;
 
-use callgate::bpf::Arch;
-use callgate::bpf::syscalls::{X32_SYSCALL_BIT, known_name};
+use callgate_bpf::syscalls::known_name;
+use callgate_core::{Arch, X32_SYSCALL_BIT};
 
 use super::pseudo::PSEUDO_NUMBERS;
 
@@ -105,7 +106,7 @@ fn names_of_pseudo_number(number: i32) -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use callgate::bpf::syscalls::known_names;
+    use callgate_bpf::syscalls::known_names;
 
     use super::*;
 

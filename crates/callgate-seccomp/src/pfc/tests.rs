@@ -2,6 +2,7 @@
 
 use callgate::formats::ruleset::{Comparison, Op};
 use callgate::{Arch, Verdict};
+use callgate_bpf::SyscallTable;
 
 use super::text;
 use crate::context::{Attribute, Context, NewRule};

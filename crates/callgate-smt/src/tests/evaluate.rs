@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use callgate_bpf::SeccompData;
+use callgate_core::SeccompData;
 
 /// A value of the logic.
 #[derive(Clone, Copy, Debug, PartialEq)]

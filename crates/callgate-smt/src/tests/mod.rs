@@ -3,10 +3,12 @@
 mod evaluate;
 mod variables;
 
-use callgate_bpf::arbitrary;
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Arch, Endian, Insn, LongProgram, MAX_READ_INSNS, Op, SeccompData, Verdict};
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{
+    Arch, Endian, Insn, LongProgram, MAX_READ_INSNS, Op, SeccompData, SyscallSet, Verdict,
+    arbitrary,
+};
 use proptest::prelude::*;
 
 use super::*;

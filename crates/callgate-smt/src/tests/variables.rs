@@ -1,8 +1,8 @@
 //! Filters with variables.
 
 use super::*;
-use callgate_bpf::template::{Half, Patch, Symbol, Template, Variable};
-use callgate_proof::policy::{VariableRelation, VariableTest};
+use callgate_core::policy::{VariableRelation, VariableTest};
+use callgate_core::template::{Half, Patch, Symbol, Template, Variable};
 
 fn variable(wide: bool) -> Variable {
     if wide { Variable::u64("x") } else { Variable::u32("x") }.unwrap()
@@ -30,7 +30,7 @@ fn template(wide: bool) -> Template {
         Insn::new(Op::RetK, Verdict::errno(1).0),
     ];
     let patch = Patch { insn: 1, symbol: Symbol::new(0), half: Half::Low };
-    let program = callgate_bpf::Program::new(insns).unwrap();
+    let program = callgate_core::Program::new(insns).unwrap();
     Template::new(program, vec![variable(wide)], vec![patch]).unwrap()
 }
 

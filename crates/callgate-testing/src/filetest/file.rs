@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use callgate_bpf::{Arch, Endian, RawInsn, text};
+use callgate_bpf::text;
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Endian, RawInsn};
 use callgate_formats::oci::{self, Dialect, EnosysAbove};
-use callgate_proof::policy::Policy;
 
 use super::rules;
 

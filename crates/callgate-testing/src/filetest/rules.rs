@@ -10,9 +10,9 @@
 //! `any(…)`, `all(…)`, `not(…)`, or a comparison of an argument `a0` to `a5` (32 bits on a 32-bit architecture), of
 //! its low or high half (`a0.low`, `a0.high`), or of some of its bits (`a0 & 7`).
 
-use callgate_bpf::verdict::errno_number;
-use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate_bpf::SyscallTable;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Arch, SyscallSet, Verdict, errno_number};
 
 /// A policy with the same rules for each of these architectures. It kills processes of other architectures.
 pub(super) fn policy(text: &str, arches: &[Arch]) -> Policy {

@@ -1,8 +1,9 @@
 //! Random policies about syscalls with names, as people write them: the same rules for several architectures, few verdicts,
 //! and comparisons of 32 bits on 32-bit ABIs. Many of them can be expressed in the languages of other programs.
 
-use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{Condition, Policy, Rule, Section, Shape, SyscallSet, Test};
+use callgate_bpf::SyscallTable;
+use callgate_core::policy::{Condition, Policy, Rule, Section, Shape, Test};
+use callgate_core::{Arch, SyscallSet, Verdict};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 

@@ -1,8 +1,8 @@
 //! Random syscalls near the constants of a filter, where a mistake of a compiler shows.
 
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Program, SeccompData};
-use callgate_proof::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::{Program, SeccompData};
 
 /// A value near another one: itself, one more or less, a bit flipped, the halves swapped.
 pub(super) fn near(value: u64, rng: &mut Rng) -> u64 {

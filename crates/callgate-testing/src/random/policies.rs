@@ -1,7 +1,7 @@
 //! Random policies whose rules overlap.
 
-use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Arch, SyscallSet, Verdict};
 use proptest::prelude::*;
 use proptest::sample::select;
 

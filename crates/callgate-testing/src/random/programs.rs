@@ -1,6 +1,6 @@
 //! Random programs that the kernel accepts.
 
-use callgate_bpf::{Endian, Insn, Op, Program, Word};
+use callgate_core::{Endian, Insn, Op, Program, Word};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -1,9 +1,9 @@
 //! Random policies about io_uring requests, and random requests near their constants.
 
-use callgate_bpf::io_uring::{Decision, IoUringRequest, Member};
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Endian, FilterInput, Insn, Op, Program};
-use callgate_proof::policy::{Cmp, Condition, Field, RequestPolicy, RequestRule, SyscallSet, Test};
+use callgate_core::io_uring::{Decision, IoUringRequest, Member};
+use callgate_core::policy::{Cmp, Condition, Field, RequestPolicy, RequestRule, Test};
+use callgate_core::{Endian, FilterInput, Insn, Op, Program, SyscallSet};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -1,11 +1,11 @@
 //! Random policies with variables, values, and syscalls near them.
 
 use callgate_bpf::random::Rng;
-use callgate_bpf::template::{Symbol, Variable};
-use callgate_bpf::{Arch, SeccompData, Verdict};
-use callgate_proof::policy::{
-    Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test, VariableRelation, VariableTest,
+use callgate_core::policy::{
+    Cmp, Condition, Field, Policy, Rule, Section, Test, VariableRelation, VariableTest,
 };
+use callgate_core::template::{Symbol, Variable};
+use callgate_core::{Arch, SeccompData, SyscallSet, Verdict};
 
 /// Constants of policies and values of variables: zeros, ones, neighbours, and halves that differ.
 const VALUES: [u64; 12] = [

@@ -21,7 +21,7 @@
 //! have disappeared.
 //!
 //! ```
-//! use callgate_bpf::Arch;
+//! use callgate_core::Arch;
 //! use callgate_trace::changes::changes;
 //! use callgate_trace::recording::{Recording, Run, SyscallId};
 //!

@@ -1,6 +1,6 @@
 use super::{Changed, changes};
 use crate::recording::{ArgValues, MAX_VALUES, Recording, Run, SyscallId};
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 
 const READ: u32 = 0;
 const SOCKET: u32 = 41;

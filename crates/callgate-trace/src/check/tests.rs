@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::recording::Bounds;
-use callgate_bpf::syscalls::Arch;
-use callgate_proof::policy::{Policy, Rule, Section, SyscallSet};
+use callgate_core::policy::{Policy, Rule, Section};
+use callgate_core::{Arch, SyscallSet};
 
 const SYSCALL: u32 = 9999;
 

@@ -1,7 +1,7 @@
 //! Frequencies in policies of minijail.
 
-use callgate_bpf::syscalls::Arch;
 use callgate_codegen::{Count, WeightError, Weights};
+use callgate_core::Arch;
 use callgate_formats::minijail::Frequency;
 
 /// The weights of a policy of minijail; `None` if it has no frequencies.

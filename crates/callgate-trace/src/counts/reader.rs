@@ -7,9 +7,10 @@ use crate::read::checked::{ReadRecording, checked};
 use crate::read::detect::{DetectedFormat, FormatDetector};
 use crate::recording::Recording;
 use crate::recording::json::{entry, header};
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
-use callgate_bpf::syscalls::Arch;
 use callgate_codegen::Count;
+use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::Messages;
 use callgate_formats::syntax::keys::KeyMatching;
 use callgate_formats::syntax::reader::Reader;
@@ -27,7 +28,7 @@ pub struct ReadCounts {
 /// use that of the filter.
 ///
 /// ```
-/// use callgate_bpf::Arch;
+/// use callgate_core::Arch;
 /// use callgate_codegen::Weights;
 /// use callgate_trace::counts;
 ///

@@ -2,8 +2,8 @@ use super::*;
 use crate::logs::lines::MAX_REJECTED_LINES;
 use crate::read::{ReadOptions, read as read_recording};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
-use callgate_bpf::syscalls::Arch;
 use callgate_codegen::{Count, Weights};
+use callgate_core::Arch;
 
 fn counts(text: &str) -> Vec<(String, f64)> {
     let read = read(text, Arch::X86_64, false).unwrap();

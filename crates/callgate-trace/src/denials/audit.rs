@@ -1,6 +1,6 @@
 //! Audit records of denials.
 
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 use callgate_formats::diagnostics::quote::shorten;
 
 use super::line::{Found, Parsed};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 use super::model::LoggedCall;
 use super::tally::Origin;

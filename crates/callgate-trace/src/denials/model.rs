@@ -1,6 +1,6 @@
 //! Denials, and what else a log contains.
 
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 use crate::recording::{Caveat, SyscallId};
 

@@ -219,7 +219,7 @@ fn field(record: &str, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use crate::denials::{DenialLog, DenialReader};
-    use callgate_bpf::syscalls::Arch;
+    use callgate_core::Arch;
 
     fn read(log: &str) -> DenialLog {
         let mut reader = DenialReader::new(Arch::X86_64, |_| Some(0));

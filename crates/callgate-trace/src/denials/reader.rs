@@ -1,6 +1,6 @@
 //! Reads the denials of a log.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 use memchr::memmem::Finder;
 
 use super::deaths::{Death, Deaths, Denied};
@@ -29,7 +29,7 @@ type Relevant<'a> = dyn FnMut(&LoggedCall) -> Option<u8> + 'a;
 /// Reads the denials of a log that arrives in pieces.
 ///
 /// ```
-/// use callgate_bpf::Arch;
+/// use callgate_core::Arch;
 /// use callgate_trace::denials::DenialReader;
 ///
 /// let log = "type=SECCOMP msg=audit(1.2:3): auid=0 uid=0 comm=\"app\" exe=\"/app\" sig=0 arch=c000003e syscall=165 \

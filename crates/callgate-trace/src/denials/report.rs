@@ -1,6 +1,7 @@
 //! Reports of `SIGSYS`, by debuggers and by programs.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
 use super::line::{self, Parsed};

@@ -1,7 +1,8 @@
 //! Syscalls in logs of strace that failed or did not return.
 
-use callgate_bpf::constants;
-use callgate_bpf::syscalls::{Arch, facts};
+use callgate_bpf::syscalls::facts;
+use callgate_bpf::{SyscallTable, constants};
+use callgate_core::Arch;
 
 use super::line::{Found, Parsed};
 use super::model::{Evidence, LoggedCall};

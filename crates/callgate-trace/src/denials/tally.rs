@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 use super::model::{Denial, LoggedCall, MAX_DENIALS, MAX_PROGRAMS};
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::logs::lines::MAX_LINE;
 use crate::recording::SyscallId;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::SyscallTable;
+use callgate_core::{Arch, Verdict};
 
 fn read(log: &[u8], size: usize) -> DenialLog {
     let mut reader = DenialReader::new(Arch::X86_64, |_| Some(0x3f));

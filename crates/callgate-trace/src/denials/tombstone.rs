@@ -5,7 +5,8 @@
 //! it sends the signal (`syscall_rollback` in `__seccomp_filter`, `kernel/seccomp.c`), so the register has the number on
 //! all architectures.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
 use callgate_formats::diagnostics::quote::shorten;
 
 use super::model::kept;

@@ -20,7 +20,7 @@ use super::options::{GenerateOptions, LimitedArgs};
 use super::recorded_limits::{limit_args, limit_to};
 use super::runtime::{MADE_BY_KERNEL, NeededSyscall};
 use crate::recording::{ArgValues, Effect, Merger, Recording, SyscallId};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Generates a profile that allows everything that was recorded, and as little else as the options permit.
 ///

@@ -1,6 +1,7 @@
 //! Syscalls that the code of a program can make, whether or not they were recorded.
 
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
 
 /// A syscall that the code of a program can make.
 #[derive(Clone, Debug, PartialEq, Eq)]

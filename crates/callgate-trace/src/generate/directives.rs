@@ -15,10 +15,10 @@ use super::namespaces::NAMESPACES;
 use super::options::{DenyAction, LimitedArgs};
 use crate::check::check;
 use crate::recording::{Recording, SyscallId};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{DiagramError, Store};
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{DiagramError, Store};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// A line of a unit, and the syscalls that it denies.
 #[derive(Clone, Debug)]

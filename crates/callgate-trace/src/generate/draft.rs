@@ -1,5 +1,6 @@
 //! A profile before it is written in a format.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use super::format::ProfileFormat;
@@ -10,8 +11,7 @@ use super::options::{DenyAction, LimitedArgs};
 use super::runtime::Runtime;
 use super::systemd_versions;
 use crate::recording::{Recording, SyscallId};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 const EPERM: u16 = 1;
 

@@ -6,10 +6,10 @@ use super::text::times;
 use crate::check::Finding;
 use crate::recording::{Caveat, MergeError};
 use callgate_bpf::diagnostic::Diagnostics;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
+use callgate_core::diagram::DiagramError;
+use callgate_core::policy::PolicyError;
 use callgate_formats::ruleset::UnknownSyscall;
-use callgate_proof::diagram::DiagramError;
-use callgate_proof::policy::PolicyError;
 
 /// Why no profile is generated.
 #[derive(Clone, Debug, PartialEq)]

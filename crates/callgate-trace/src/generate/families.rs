@@ -243,7 +243,9 @@ static COMPANIONS: &[Companions] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::syscalls::{Arch, is_known_name};
+    use callgate_bpf::SyscallTable;
+    use callgate_bpf::syscalls::is_known_name;
+    use callgate_core::Arch;
 
     #[test]
     fn companions_are_syscalls() {

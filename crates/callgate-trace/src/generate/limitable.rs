@@ -15,7 +15,8 @@
 //!
 //! Source of the values: the uapi headers of Linux 6.18.
 
-use callgate_bpf::syscalls::{Arch, facts};
+use callgate_bpf::syscalls::facts;
+use callgate_core::Arch;
 
 /// An argument that may be limited.
 #[derive(Debug)]

@@ -13,7 +13,7 @@
 //! every combination of recorded values.
 //!
 //! ```
-//! use callgate_bpf::Arch;
+//! use callgate_core::Arch;
 //! use callgate_trace::generate::{GenerateOptions, ProfileFormat, generate};
 //! use callgate_trace::recording::{Recording, SyscallId};
 //!

@@ -2,7 +2,7 @@
 //!
 //! Source: `include/uapi/linux/sched.h` of Linux 6.18.
 
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 
 /// Flags of a new namespace, with the name of the namespace as in `RestrictNamespaces=` of systemd.
 pub const NAMESPACES: [(u64, &str); 8] = [

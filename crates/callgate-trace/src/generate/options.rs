@@ -3,8 +3,7 @@
 use super::namespaces::AllowedNamespaces;
 use super::runtime::Runtime;
 use super::systemd_versions::NEWEST;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 /// How a profile is generated.
 #[derive(Clone, Debug, PartialEq, Eq)]

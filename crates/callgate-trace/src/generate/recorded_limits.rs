@@ -6,7 +6,7 @@ use super::limitable::{self, Evidence, LimitableArg};
 use super::options::LimitedArgs;
 use super::text::times;
 use crate::recording::{ArgValues, Bounds, MAX_VALUES, Recording};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// How often an argument must have been observed per distinct value, on average, to count as stable if there is only one
 /// recording. The count of each value is not recorded.

@@ -6,7 +6,7 @@ use super::grant::{Grant, GrantReason};
 use super::text::times;
 use crate::recording::{Effect, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Warnings about a profile in a format. `recordings` are those from which it was generated.
 pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -> Vec<Diagnostic> {

@@ -10,7 +10,7 @@ use crate::logs::lines::{Line, MAX_REJECTED_LINES};
 use crate::logs::strace::{ParsedLine, StraceLog};
 use crate::names::unknown_severity;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Reads a text and detects its format.
 pub(crate) struct FormatDetector {

@@ -7,8 +7,9 @@ use crate::counts::table::CountTable;
 use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::Messages;
 use callgate_formats::diagnostics::quote::shorten;
 use callgate_formats::syntax::keys::KeyMatching;
@@ -30,7 +31,7 @@ pub struct ReadOptions {
 /// Reads a recording.
 ///
 /// ```
-/// use callgate_bpf::Arch;
+/// use callgate_core::Arch;
 /// use callgate_trace::read::{self, ReadOptions};
 /// use callgate_trace::recording::SyscallId;
 ///
@@ -53,7 +54,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Diagnost
 /// kept, up to 64 MiB.
 ///
 /// ```
-/// use callgate_bpf::Arch;
+/// use callgate_core::Arch;
 /// use callgate_trace::read::{ReadOptions, RecordingReader};
 ///
 /// let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };

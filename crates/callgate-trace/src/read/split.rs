@@ -6,7 +6,7 @@
 //! makes it.
 //!
 //! ```
-//! use callgate_bpf::Arch;
+//! use callgate_core::Arch;
 //! use callgate_trace::read::{ReadOptions, RecordingReader, TextPart, TextSplitter};
 //! use std::{sync::mpsc, thread};
 //!

@@ -19,7 +19,7 @@ use super::selection::{Contents, select};
 /// added a second time: [`Merging::Again`].
 ///
 /// ```
-/// use callgate_bpf::Arch;
+/// use callgate_core::Arch;
 /// use callgate_trace::recording::{Merger, Merging, Recording, Run, RunId, SyscallId};
 ///
 /// let mut recording = Recording::of(Run { id: Some(RunId::Assigned(7)), ..Run::default() });

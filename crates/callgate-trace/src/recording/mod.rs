@@ -13,7 +13,7 @@
 //! differ from one without a recorder.
 //!
 //! ```
-//! use callgate_bpf::Arch;
+//! use callgate_core::Arch;
 //! use callgate_trace::recording::{Recording, SyscallId};
 //!
 //! let mut recording = Recording::default();
@@ -57,7 +57,7 @@
 //!
 //! | key of an item of `calls` | value |
 //! |---|---|
-//! | `arch` | the ABI, in any spelling that [`Arch::from_name`](callgate_bpf::Arch::from_name) accepts |
+//! | `arch` | the ABI, in any spelling that [`Arch::from_name`](callgate_core::Arch::from_name) accepts |
 //! | `name` | the name of the syscall on this architecture; optional if `nr` is given |
 //! | `nr` | the number as a filter sees it (with x32's bit); optional if `name` is given |
 //! | `count` | how often the syscall was made, an integer from 0 to 2⁶³ − 1 |

@@ -1,6 +1,7 @@
 //! The identity of a syscall: architecture and number.
 
-use callgate_bpf::syscalls::{self, Arch};
+use callgate_bpf::{SyscallTable, syscalls};
+use callgate_core::Arch;
 
 /// A syscall as a filter sees it: the ABI and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

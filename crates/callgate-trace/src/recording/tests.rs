@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::read::{ReadOptions, read};
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 use proptest::prelude::*;
 
 #[test]

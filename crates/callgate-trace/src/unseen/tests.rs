@@ -4,7 +4,7 @@ use super::*;
 use crate::generate::{GenerateOptions, LimitedArgs, Runtime, generate};
 use crate::recording::{Evidence, Merger, Recording, Run, RunId, SyscallId};
 use callgate_bpf::random::Rng;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// A program that does some things in some runs: each with its probability, and the syscalls that it makes.
 struct Program(Vec<(f64, Vec<u32>)>);

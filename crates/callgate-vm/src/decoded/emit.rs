@@ -9,8 +9,8 @@
 //! comparisons are emitted one by one. Each instruction becomes at most a few operations, so their
 //! places fit into a [`Target`].
 
-use callgate_bpf::cfg::{Registers, Successors};
-use callgate_bpf::{Insn, Op as Bpf, Relation, Source};
+use callgate_core::cfg::{Registers, Successors};
+use callgate_core::{Insn, Op as Bpf, Relation, Source};
 
 use super::op::{Code, Field, Op, Test};
 use super::step::Slow;

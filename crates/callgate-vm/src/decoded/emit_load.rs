@@ -1,6 +1,6 @@
 //! Emits loads, fused with the operations on the loaded value.
 
-use callgate_bpf::{Insn, Op as Bpf, Width, Word};
+use callgate_core::{Insn, Op as Bpf, Width, Word};
 
 use super::emit::Emitter;
 use super::load::Load;

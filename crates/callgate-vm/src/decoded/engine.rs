@@ -2,8 +2,7 @@
 
 use std::marker::PhantomData;
 
-use callgate_bpf::{Ancillary, Program, SocketProgram};
-use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
+use callgate_core::{Ancillary, Arch, Endian, Program, SeccompData, SocketProgram, Verdict};
 
 use super::op::Code;
 use super::partial::OfArch;
@@ -14,8 +13,8 @@ use crate::flow::{Flow, Input};
 /// An interpreter of fused operations. The type parameter distinguishes seccomp and socket filters.
 ///
 /// ```
-/// use callgate_bpf::{Insn, Op, Program};
-/// use callgate_bpf::{Endian, SeccompData, Verdict};
+/// use callgate_core::{Insn, Op, Program};
+/// use callgate_core::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Decoded, SeccompEngine};
 ///
 /// let program = vec![
@@ -28,7 +27,7 @@ use crate::flow::{Flow, Input};
 /// let call = |value| SeccompData { args: [value, 0, 0, 0, 0, 0], ..SeccompData::default() };
 /// assert_eq!(engine.verdict(&call(9)), Verdict::ALLOW);
 /// assert_eq!(engine.verdict(&call(10)), Verdict::errno(22));
-/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// # Ok::<(), callgate_core::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Decoded<P = Program> {

@@ -1,6 +1,6 @@
 //! Resolved loads.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::op::Op;
 

@@ -2,11 +2,11 @@
 
 use std::hint::cold_path;
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::probe::Probe;
 use super::target::Target;
-use callgate_bpf::{Alu, Relation};
+use callgate_core::{Alu, Relation};
 
 /// A comparison with constants: `lo <= (value & mask) <= lo + span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The interpreter loop for socket filters.
 
-use callgate_bpf::{Ancillary, Width, load_absolute, load_indexed};
+use callgate_core::{Ancillary, Width, load_absolute, load_indexed};
 
 use super::op::{Code, Op};
 use super::registers::{Registers, execute};

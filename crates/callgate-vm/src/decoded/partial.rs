@@ -8,13 +8,13 @@
 //! most numbers lead through the jump table directly to a return, and an evaluation counts for all following numbers
 //! with the same outcome of each test.
 //!
-//! The decision diagram (`callgate-proof`) is exact, but takes 100 times as long: 260 to 1,460
+//! The decision diagram (`callgate-core`) is exact, but takes 100 times as long: 260 to 1,460
 //! microseconds for the 512 numbers of an arch, with filters for containers and services, where this
 //! takes 3 to 4. For these filters both find the same verdicts; a test in `callgate-measure` compares them.
 
 use super::op::{Code, Dense, Op, Test};
 use super::target::Target;
-use callgate_bpf::{Alu, Verdict};
+use callgate_core::{Alu, Verdict};
 
 struct Registers {
     a: Option<u32>,

@@ -2,7 +2,7 @@
 
 use std::hint::cold_path;
 
-use callgate_bpf::SeccompData;
+use callgate_core::SeccompData;
 
 use super::op::{Code, Dense, Op};
 use super::registers::{Registers, execute};

@@ -16,8 +16,8 @@
 //! enough for the window, except for loads from the first four bytes. For shorter packets the loads are
 //! executed one by one.
 
-use callgate_bpf::cfg::{Registers, Successors};
-use callgate_bpf::{Insn, Op as Bpf, Relation, Width};
+use callgate_core::cfg::{Registers, Successors};
+use callgate_core::{Insn, Op as Bpf, Relation, Width};
 
 use super::emit::Emitter;
 use super::load::Load;

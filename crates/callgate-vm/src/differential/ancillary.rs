@@ -1,7 +1,7 @@
 //! Random ancillary data of packets.
 
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Ancillary, AncillaryWord};
+use callgate_core::{Ancillary, AncillaryWord};
 
 /// Ancillary data for tests: a word depends on its offset, A, X and the length of the packet.
 #[derive(Clone, Copy, Debug)]

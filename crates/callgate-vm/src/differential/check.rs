@@ -1,7 +1,7 @@
 //! Runs random programs on all engines.
 
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Endian, Program, SeccompData, SocketProgram};
+use callgate_core::{Endian, Program, SeccompData, SocketProgram};
 
 use super::ancillary::RandomAncillary;
 use super::difference::{Difference, listing};

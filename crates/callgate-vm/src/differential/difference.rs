@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use callgate_bpf::Insn;
+use callgate_core::Insn;
 
 use crate::engine::EngineError;
 use crate::kind::EngineKind;

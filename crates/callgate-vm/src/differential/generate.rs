@@ -1,11 +1,10 @@
 //! Random programs that the kernel accepts, and inputs made of their constants.
 
 use callgate_bpf::random::Rng;
-use callgate_bpf::{
-    AncillaryWord, Insn, MAX_INSNS, Op, Operand, Program, ProgramError, SKF_LL_OFF, SKF_NET_OFF,
-    SocketProgram,
+use callgate_core::{
+    AncillaryWord, Arch, Insn, MAX_INSNS, Op, Operand, Program, ProgramError, SKF_LL_OFF,
+    SKF_NET_OFF, SeccompData, SocketProgram, Verdict, Word,
 };
-use callgate_bpf::{Arch, SeccompData, Verdict, Word};
 
 /// Boundary values: of signs, widths, shifts and short encodings of constants.
 pub(crate) const EDGES: [u32; 26] = [

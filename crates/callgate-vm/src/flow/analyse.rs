@@ -1,6 +1,6 @@
 //! Both passes over a program.
 
-use callgate_bpf::Insn;
+use callgate_core::Insn;
 
 use super::simplified::{Flow, Input};
 use super::{facts, live};

@@ -5,9 +5,10 @@
 //! of values that a register holds, turns branches with one possible outcome into jumps, and marks loads
 //! that cannot fail.
 
-use callgate_bpf::cfg::{Facts, Forward, Successors};
-use callgate_bpf::data::SECCOMP_DATA_SIZE;
-use callgate_bpf::{Alu, AncillaryWord, Insn, Op, Relation, Source, Width, Word};
+use callgate_core::cfg::{Facts, Forward, Successors};
+use callgate_core::{
+    Alu, AncillaryWord, Insn, Op, Relation, SECCOMP_DATA_SIZE, Source, Width, Word,
+};
 
 use super::load::{LoadName, end, is_special};
 use super::simplified::{Flow, Input, NOTHING, Step};
@@ -539,7 +540,7 @@ fn is_identity(alu: Alu, k: u32) -> bool {
 mod tests {
     use super::*;
     use callgate_bpf::random::Rng;
-    use callgate_bpf::{Endian, Program};
+    use callgate_core::{Endian, Program};
 
     /// Loads, comparisons with few constants, some arithmetic, and returns.
     fn program(rng: &mut Rng) -> Program {

@@ -1,7 +1,7 @@
 //! The backward pass: liveness, dead code, and branches that decide nothing.
 
-use callgate_bpf::cfg::{Registers, Successors};
-use callgate_bpf::{Alu, Insn, Op, Source};
+use callgate_core::cfg::{Registers, Successors};
+use callgate_core::{Alu, Insn, Op, Source};
 
 use super::simplified::{Flow, NOTHING, Step};
 

@@ -1,6 +1,6 @@
 //! Loads of the input, identified by what they load.
 
-use callgate_bpf::{Insn, Op, Width};
+use callgate_core::{Insn, Op, Width};
 
 /// Whether an offset is relative to a header or that of an ancillary word: those of 2^31 and more.
 pub(crate) fn is_special(offset: u32) -> bool {

@@ -1,7 +1,7 @@
 //! A simplified program, with the facts about it that engines use.
 
-use callgate_bpf::cfg::{Registers, live_after};
-use callgate_bpf::{Arch, Endian, Insn, Op, Source, Word};
+use callgate_core::cfg::{Registers, live_after};
+use callgate_core::{Arch, Endian, Insn, Op, Source, Word};
 
 use super::load::LoadName;
 

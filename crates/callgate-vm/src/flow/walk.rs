@@ -8,8 +8,8 @@
 //!
 //! Each value follows one path, whose points are found in order, also where paths meet.
 
-use callgate_bpf::cfg::Successors;
-use callgate_bpf::{Insn, Op, Relation, Source};
+use callgate_core::cfg::Successors;
+use callgate_core::{Insn, Op, Relation, Source};
 
 use super::simplified::Flow;
 
@@ -309,7 +309,7 @@ mod tests {
     use super::super::simplified::{Input, compares_constant};
     use super::*;
     use callgate_bpf::random::Rng;
-    use callgate_bpf::{Endian, Program};
+    use callgate_core::{Endian, Program};
 
     const CONSTANTS: [u32; 12] =
         [0, 1, 2, 3, 7, 8, 500, 1023, 0x4000_0000, 0x7fff_ffff, 0x8000_0000, u32::MAX];

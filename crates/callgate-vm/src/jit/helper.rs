@@ -3,7 +3,7 @@
 //! The code gets a pointer to a [`Context`], whose first field is the address of the helper, so the code
 //! itself contains no absolute address.
 
-use callgate_bpf::{Ancillary, Width, load_absolute, load_indexed};
+use callgate_core::{Ancillary, Width, load_absolute, load_indexed};
 
 use super::node::Request;
 

@@ -4,14 +4,14 @@
 //! selects the value without a jump, and so does a short list of groups that return constants. A load is
 //! fused with the comparison after it if nothing else reads the value.
 
-use callgate_bpf::{Insn, Width};
+use callgate_core::{Insn, Width};
 
 use super::buffer::Pos;
 use super::node::{Graph, Node, Reg};
 use super::switch::{self, Group, LIST, OTHER, Shape, Switch};
 use super::target::{Cond, Needs, Target};
-use callgate_bpf::cfg::Registers;
-use callgate_bpf::{Alu, Relation, Source};
+use callgate_core::cfg::Registers;
+use callgate_core::{Alu, Relation, Source};
 
 use crate::flow::{Flow, Input, end};
 

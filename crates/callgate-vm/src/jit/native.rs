@@ -1,7 +1,6 @@
 //! The engine that runs native code.
 
-use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
-use callgate_bpf::{Endian, SeccompData, Verdict};
+use callgate_core::{Ancillary, Endian, Insn, Program, SeccompData, SocketProgram, Verdict};
 
 #[cfg(target_arch = "aarch64")]
 use super::aarch64;
@@ -28,8 +27,8 @@ const MAX_PACKET: usize = i32::MAX as usize;
 /// The reference interpreter handles packets of 2 GiB and more.
 ///
 /// ```
-/// use callgate_bpf::{Insn, Op, Program};
-/// use callgate_bpf::{Endian, SeccompData, Verdict};
+/// use callgate_core::{Insn, Op, Program};
+/// use callgate_core::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Jit, SeccompEngine};
 ///
 /// let program = Program::new(vec![
@@ -42,7 +41,7 @@ const MAX_PACKET: usize = i32::MAX as usize;
 ///     let execve = SeccompData { nr: 59, ..SeccompData::default() };
 ///     assert_eq!(jit.verdict(&execve), Verdict::errno(1));
 /// }
-/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// # Ok::<(), callgate_core::ProgramError>(())
 /// ```
 #[derive(Debug)]
 pub struct Jit<P = Program> {

@@ -1,9 +1,10 @@
 //! The intermediate representation: one [`Node`] per instruction, in the order of the program, with
 //! absolute targets. All jumps go forward.
 
-use callgate_bpf::cfg::{Registers, Successors};
-use callgate_bpf::data::SECCOMP_DATA_SIZE;
-use callgate_bpf::{Alu, AncillaryWord, Endian, Insn, Op, Relation, Source, Width, Word};
+use callgate_core::cfg::{Registers, Successors};
+use callgate_core::{
+    Alu, AncillaryWord, Endian, Insn, Op, Relation, SECCOMP_DATA_SIZE, Source, Width, Word,
+};
 
 use crate::flow::{Flow, Input, end, is_special};
 

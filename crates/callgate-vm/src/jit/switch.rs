@@ -13,7 +13,7 @@
 //! A table holds verdicts to return or displacements to jump by. The tables of a switch span at most
 //! [`SPARSE`] values per range, so the size of all tables is linear in the length of the program.
 
-use callgate_bpf::{Op, Source};
+use callgate_core::{Op, Source};
 
 use super::node::{Graph, Node};
 use crate::flow::Flow;

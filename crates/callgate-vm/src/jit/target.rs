@@ -4,11 +4,11 @@
 //! Code is prepended to the code generated so far (see [`super::buffer`]). A method emits the machine
 //! instructions of one operation, in execution order.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::buffer::{Buffer, Pos};
 use super::node::{Reg, Request};
-use callgate_bpf::{Alu, Relation, Source};
+use callgate_core::{Alu, Relation, Source};
 
 /// A condition, after a comparison ([`Compare::compare`], [`Compare::compare_load`],
 /// [`Compare::check_index`]) or after [`Compare::bit`].

@@ -1,10 +1,10 @@
 //! The comparison with another filter.
 
 use callgate::Arch;
-use callgate::diagnostic::Diagnostic;
-use callgate::diagram::{DiagramError, Func, Store};
 use callgate::explain::explain;
 use callgate::sets;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_html::Section;
 use callgate_html::sections::{Comparison, Subject, comparison, map};
 use callgate_requests::source::{Message, Messages, SourceText, read};

@@ -1,10 +1,10 @@
 //! The filter in another language, or as source code.
 
-use callgate::bpf::disasm::{Dialect, ListingOptions, disassemble};
 use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, Target, convert_diagram};
-use callgate::diagnostic::Diagnostic;
 use callgate::emit::{self, SourceOptions};
 use callgate::formats::systemd::SystemdVersion;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
 use callgate_html::{Markup, Section, counted};
 use callgate_requests::source::{Message, Messages};
 use callgate_requests::syscall;

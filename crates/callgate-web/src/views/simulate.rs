@@ -1,10 +1,11 @@
 //! What happens to one syscall, and why.
 
-use callgate::bpf::is_constant_allow;
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::statements::{Site, Statement};
 use callgate::why::{Cause, Why, why};
 use callgate::{Arch, SeccompData};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::is_constant_allow;
 use callgate_html::{Markup, Section, chip, counted, grouped};
 use callgate_requests::Call;
 use callgate_requests::source::{Filter, FilterContent, Message, Messages};

@@ -1,14 +1,14 @@
 //! The syscall that a change is to allow.
 
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{DiagramError, Func, Pred, Split, Store};
-use callgate_proof::policy::{Cmp, Field, Test};
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{DiagramError, Func, Pred, Split, Store};
+use callgate_core::policy::{Cmp, Field, Test};
+use callgate_core::{Arch, Verdict};
 
 use callgate_bpf::constants::Family;
 
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
-use callgate_bpf::Word;
+use callgate_core::Word;
 
 /// A syscall, with all arguments or with some values.
 #[derive(Clone, Debug, PartialEq, Eq)]

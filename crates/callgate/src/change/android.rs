@@ -1,6 +1,6 @@
 //! Changes of lists of Android: an entry in a list of allowed syscalls.
 
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 
 use super::edit::Edit;
 use super::input::Input;

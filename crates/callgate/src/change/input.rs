@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::{Action, Verdict};
 use callgate_formats::statements::{Site, Statement, Statements};
 
 use super::allowed::Allowed;

@@ -1,5 +1,6 @@
 //! Changes of profiles of LXC.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use super::allowed::Compared;

@@ -12,9 +12,9 @@
 //!
 //! ```
 //! use callgate::change::{Allowed, Candidates, Language, apply, candidates, unified_diff, verify};
-//! use callgate::diagram::Store;
+//! use callgate_core::diagram::Store;
 //! use callgate::formats::oci::{self, ReadOptions};
-//! use callgate::syscalls::KernelVersion;
+//! use callgate_bpf::syscalls::KernelVersion;
 //! use callgate::why::why;
 //! use callgate::{Arch, compile, SeccompData};
 //!

@@ -186,7 +186,7 @@ fn joined(steps: Vec<Step>, prefix: usize) -> Vec<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Rng;
+    use callgate_bpf::random::Rng;
 
     #[test]
     fn a_change_has_its_context() {

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::{SeccompData, Verdict};
 
 use super::allowed::Allowed;
 

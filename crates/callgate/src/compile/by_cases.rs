@@ -1,11 +1,9 @@
 //! Compilation by cases: without MTBDD, in a fraction of its time.
 
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{MAX_INSNS, Program};
+use callgate_bpf::SyscallTable;
 use callgate_codegen::{Aim, generate_by_cases};
-use callgate_proof::policy::Policy;
-use callgate_proof::{Cases, Meaning, NumberInterval};
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Cases, MAX_INSNS, Meaning, NumberInterval, Program, Verdict};
 
 use super::expected::expected_insns;
 use super::options::{Compiled, Options, Phase, Stats};

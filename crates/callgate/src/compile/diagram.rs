@@ -2,9 +2,9 @@
 
 use super::error::{CompileError, CompileErrorKind};
 use super::too_complex::TooComplex;
-use callgate_proof::Created;
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::policy::Policy;
+use callgate_core::Created;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::Policy;
 
 /// The function that a policy describes, as [`Store::policy`]; but the error names the syscalls that need most nodes.
 ///
@@ -26,7 +26,7 @@ impl Parts {
         store.policy_by_syscall(policy, &mut created).map_err(CompileError::from)
     }
 
-    /// Takes what [`Meaning`](callgate_proof::Meaning) tells.
+    /// Takes what [`Meaning`](callgate_core::Meaning) tells.
     pub(crate) fn add(&mut self, created: Created) {
         self.0.push((created.token, created.nr, created.nodes));
     }
@@ -45,12 +45,11 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use crate::compile::{Options, compile, compile_template};
-    use callgate_bpf::template::{Symbol, Variable};
-    use callgate_bpf::{Arch, Verdict};
-    use callgate_proof::policy::{
-        Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test, VariableRelation,
-        VariableTest,
+    use callgate_core::policy::{
+        Cmp, Condition, Field, Policy, Rule, Section, Test, VariableRelation, VariableTest,
     };
+    use callgate_core::template::{Symbol, Variable};
+    use callgate_core::{Arch, SyscallSet, Verdict};
 
     /// Unrelated conditions on two arguments: the diagram has a case for each pair of values.
     fn pairs(nr: u32, count: u64) -> impl Iterator<Item = Rule> {

@@ -2,11 +2,9 @@
 
 use super::too_complex::TooComplex;
 use super::too_long::TooLong;
-use callgate_bpf::ProgramError;
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::template::TemplateError;
-use callgate_proof::diagram::DiagramError;
-use callgate_proof::{MeaningErrorKind, NotProved};
+use callgate_core::diagram::DiagramError;
+use callgate_core::template::TemplateError;
+use callgate_core::{MeaningErrorKind, NotProved, ProgramError, SeccompData};
 
 /// The error of a compilation.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,8 @@
 //! What a program executes under weights: which instructions, and how many for each syscall.
 
-use callgate_bpf::data::{Endian, Word};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::{Emulator, LongProgram, Program};
 use callgate_codegen::{WeightedSyscall, query};
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, Emulator, Endian, LongProgram, Program, Word};
 
 use super::expected::{Basis, counted, samples};
 
@@ -138,6 +136,7 @@ mod tests {
     use super::*;
     use crate::compile::{Options, compile, diagram, expected_insns};
     use crate::{Arch, Filter, Verdict, arg};
+    use callgate_bpf::SyscallTable;
     use callgate_codegen::Weights;
 
     #[test]

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use callgate_bpf::data::{Endian, SeccompData, Word};
-use callgate_bpf::{Emulator, LongProgram, Op};
 use callgate_codegen::{WeightedSyscall, query};
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Emulator, Endian, LongProgram, Op, SeccompData, Word};
 
 /// The mean number of instructions that a program executes under weights. Without weights, it is the mean over the
 /// syscalls that are permitted for some arguments; `None` if there are none.

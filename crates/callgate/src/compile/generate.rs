@@ -7,15 +7,13 @@ use super::expected::expected_insns;
 use super::options::{Compiled, CompiledTemplate, Options, Phase, Stats};
 use super::too_long::too_long;
 use crate::plain_program::plain_program;
-use callgate_bpf::data::{Endian, Word};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::template::{Template, Variable};
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program};
 use callgate_codegen::{Aim, Effort, Program as Unproved, WeightedSyscall};
-use callgate_proof::diagram::{Comparison, DiagramError, Func, Store};
-use callgate_proof::policy::Policy;
-use callgate_proof::{Meaning, Proved};
+use callgate_core::diagram::{Comparison, DiagramError, Func, Store};
+use callgate_core::policy::Policy;
+use callgate_core::template::{Template, Variable};
+use callgate_core::{
+    Arch, Endian, Insn, LongProgram, MAX_INSNS, Meaning, Program, Proved, Verdict, Word,
+};
 use rustc_hash::FxHashSet;
 
 /// Compiles a policy to a proved program.
@@ -368,11 +366,10 @@ fn always_allowed(syscalls: &[WeightedSyscall]) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Op;
-    use callgate_bpf::data::SeccompData;
     use callgate_codegen::Weights;
-    use callgate_proof::diagram::Budget;
-    use callgate_proof::policy::{Cmp, Condition, Field, Rule, Section, SyscallSet, Test};
+    use callgate_core::diagram::Budget;
+    use callgate_core::policy::{Cmp, Condition, Field, Rule, Section, Test};
+    use callgate_core::{Op, SeccompData, SyscallSet};
 
     const TOKEN: u32 = Arch::X86_64.token();
 

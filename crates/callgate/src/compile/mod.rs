@@ -1,14 +1,15 @@
 //! Compilation with a proof of each program.
 //!
-//! A program is returned only as [`Proved`](callgate_proof::Proved), a type that only the proofs can make: the kernel accepts it
+//! A program is returned only as [`Proved`](callgate_core::Proved), a type that only the proofs can make: the kernel accepts it
 //! (by the type [`Program`](crate::Program)), and symbolic execution of the program yields the same node as its description, or,
-//! with [`Aim::Quick`](callgate_codegen::Aim::Quick), it is [proved by cases](callgate_proof::Cases). A compilation also asks
+//! with [`Aim::Quick`](callgate_codegen::Aim::Quick), it is [proved by cases](callgate_core::Cases). A compilation also asks
 //! for a proof that the kernel's own emulator finds each always-allowed syscall constant allow.
 //!
 //! ```
 //! use callgate::compile::{Options, compile};
-//! use callgate::proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
-//! use callgate::proof::{FilterSpec, Spec};
+//! use callgate_core::SyscallSet;
+//! use callgate_core::policy::{Condition, Policy, Rule, Section};
+//! use callgate_core::{FilterSpec, Spec};
 //! use callgate::{Arch, Verdict};
 //!
 //! let read = SyscallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);

@@ -1,9 +1,9 @@
 //! Options of a compilation, its phases, and its result.
 
-use callgate_bpf::template::Template;
 use callgate_codegen::{Aim, Instructions, Model, Weights};
-use callgate_proof::Proved;
-use callgate_proof::diagram::Budget;
+use callgate_core::Proved;
+use callgate_core::diagram::Budget;
+use callgate_core::template::Template;
 
 /// Options of a compilation.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub struct Stats {
     pub expected_insns: Option<f64>,
     /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
-    /// The number of nodes of the diagram; 0 if the program was made and [proved by cases](callgate_proof::Cases).
+    /// The number of nodes of the diagram; 0 if the program was made and [proved by cases](callgate_core::Cases).
     pub nodes: usize,
 }
 

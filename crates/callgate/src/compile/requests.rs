@@ -3,12 +3,11 @@
 //! The steps are those of seccomp filters, without constant allow and weights: no cache of the kernel answers requests, and
 //! there are no recordings of them, so all opcodes that are not always denied count as equally frequent.
 
-use callgate_bpf::io_uring::{IoUringRequest, Member, OPCODES};
-use callgate_bpf::{MAX_INSNS, Program, ProgramError};
 use callgate_codegen::{Aim, Effort, Instructions, Model, Program as Unproved, WeightedSyscall};
-use callgate_proof::diagram::{Budget, DiagramError, Func, Store};
-use callgate_proof::policy::RequestPolicy;
-use callgate_proof::{Meaning, NotProved, Proved};
+use callgate_core::diagram::{Budget, DiagramError, Func, Store};
+use callgate_core::io_uring::{IoUringRequest, Member, OPCODES};
+use callgate_core::policy::RequestPolicy;
+use callgate_core::{MAX_INSNS, Meaning, NotProved, Program, ProgramError, Proved};
 
 /// Options of a compilation of a policy about io_uring requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,9 +26,10 @@ pub struct RequestOptions {
 /// [`RequestPolicy::for_opcode`]. Callgate does not register programs.
 ///
 /// ```
-/// use callgate::bpf::io_uring::{Decision, IoUringRequest, Member, SocketPayload};
+/// use callgate_core::io_uring::{Decision, IoUringRequest, Member, SocketPayload};
 /// use callgate::compile::{RequestOptions, compile_requests};
-/// use callgate::policy::{Condition, Field, RequestPolicy, RequestRule, SyscallSet, Test};
+/// use callgate_core::SyscallSet;
+/// use callgate_core::policy::{Condition, Field, RequestPolicy, RequestRule, Test};
 /// use callgate::Endian;
 ///
 /// let family = Field::of_request(Member::SocketFamily, Endian::Little);
@@ -181,9 +181,9 @@ impl std::error::Error for RequestError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::io_uring::Decision;
-    use callgate_bpf::{Endian, Insn, Op};
-    use callgate_proof::policy::{Condition, Field, RequestRule, SyscallSet, Test};
+    use callgate_core::io_uring::Decision;
+    use callgate_core::policy::{Condition, Field, RequestRule, Test};
+    use callgate_core::{Endian, Insn, Op, SyscallSet};
 
     fn policy() -> RequestPolicy {
         let flags = Field::of_request(Member::OpenFlags, Endian::Little);

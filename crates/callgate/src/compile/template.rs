@@ -4,10 +4,8 @@ use super::diagram::Parts;
 use super::error::{CompileError, CompileErrorKind};
 use super::generate::generate_template;
 use super::options::{CompiledTemplate, Options, Phase};
-use callgate_bpf::Op;
-use callgate_bpf::syscalls::Arch;
-use callgate_proof::Meaning;
-use callgate_proof::policy::{Policy, VariableRelation};
+use callgate_core::policy::{Policy, VariableRelation};
+use callgate_core::{Arch, Meaning, Op};
 
 /// Compiles a policy with variables to a program, proved equal for all values of all variables.
 ///
@@ -15,10 +13,11 @@ use callgate_proof::policy::{Policy, VariableRelation};
 /// constant of the policy.
 ///
 /// ```
-/// use callgate::bpf::template::{Symbol, Variable};
+/// use callgate_core::template::{Symbol, Variable};
 /// use callgate::compile::{Options, compile_template};
-/// use callgate::proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet};
-/// use callgate::proof::policy::{VariableRelation, VariableTest};
+/// use callgate_core::SyscallSet;
+/// use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section};
+/// use callgate_core::policy::{VariableRelation, VariableTest};
 /// use callgate::{Arch, Verdict};
 ///
 /// let fd = Variable::u32("fd")?;
@@ -37,7 +36,7 @@ use callgate_proof::policy::{Policy, VariableRelation};
 ///
 /// # Errors
 /// As [`compile`](super::compile()); and if there are more than
-/// [`MAX_COMPARISONS`](callgate_proof::diagram::MAX_COMPARISONS) different comparisons with variables.
+/// [`MAX_COMPARISONS`](callgate_core::diagram::MAX_COMPARISONS) different comparisons with variables.
 pub fn compile_template(
     policy: &Policy,
     options: &Options,

@@ -1,8 +1,8 @@
 //! Policies whose diagram exceeds the budget, and the syscalls that need most nodes.
 
 use super::too_long::with_arch;
-use callgate_proof::diagram::DiagramError;
-use callgate_proof::policy::SyscallSet;
+use callgate_core::SyscallSet;
+use callgate_core::diagram::DiagramError;
 
 /// The maximum number of listed syscalls.
 const LISTED: usize = 5;

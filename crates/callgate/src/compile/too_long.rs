@@ -6,12 +6,10 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
-use callgate_bpf::data::{Endian, Word};
-use callgate_bpf::syscalls::{Arch, list_syscalls};
-use callgate_bpf::{Emulator, Insn, MAX_INSNS, Op};
+use callgate_bpf::syscalls::list_syscalls;
 use callgate_codegen::WeightedSyscall;
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::policy::SyscallSet;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, Emulator, Endian, Insn, MAX_INSNS, Op, SyscallSet, Word};
 
 /// The maximum number of listed parts.
 const LISTED: usize = 5;
@@ -221,8 +219,8 @@ impl Reach<'_> {
 #[cfg(test)]
 mod tests {
     use crate::compile::{CompileError, Options, compile};
-    use callgate_bpf::{Arch, Verdict};
-    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+    use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+    use callgate_core::{Arch, SyscallSet, Verdict};
 
     fn too_long(values: &[(u32, u64)], numbers: impl Iterator<Item = u32>) -> CompileError {
         let mut rules: Vec<Rule> = numbers

@@ -1,8 +1,9 @@
 //! The warning about syscalls that the kernel's cache does not know because of variables.
 
 use super::options::CompiledTemplate;
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 impl CompiledTemplate {
     /// A warning if there are [`uncached`](CompiledTemplate::uncached) syscalls.

@@ -9,11 +9,10 @@ use rustc_hash::FxHashMap as HashMap;
 use super::error::Stop;
 use super::limits::MAX_ALTERNATIVES;
 use crate::explain::{ArgPart, ValueCondition, ValueSet, branches};
-use callgate_bpf::data::Word;
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query;
-use callgate_proof::diagram::{Func, NodeSet, Pred, Store};
-use callgate_proof::policy::{Cmp, Condition, Field, Test};
+use callgate_core::diagram::{Func, NodeSet, Pred, Store};
+use callgate_core::policy::{Cmp, Condition, Field, Test};
+use callgate_core::{Verdict, Word};
 
 /// Conditions that must all hold, at most one for each part of an argument, in order.
 pub(super) type Conjunction = Vec<ValueCondition>;

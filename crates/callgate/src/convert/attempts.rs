@@ -2,8 +2,8 @@
 
 use super::options::ConvertOptions;
 use super::source::Source;
+use callgate_core::diagram::Func;
 use callgate_formats::oci::EnosysAbove;
-use callgate_proof::diagram::Func;
 
 use super::target::Target;
 

@@ -13,10 +13,10 @@ use super::strictness::laxer;
 use super::target::Target;
 use crate::Description;
 use crate::error::Result;
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, SeccompData, Word};
 use callgate_formats::oci::{BAD_ARCH, EnosysAbove};
-use callgate_proof::diagram::{Func, Store};
 
 /// A policy in another language.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt;
 use super::limits::MAX_ALTERNATIVES;
 use super::loss::Loss;
 use super::target::Target;
-use callgate_proof::diagram::DiagramError;
+use callgate_core::diagram::DiagramError;
 
 /// Why there is no conversion.
 #[derive(Clone, Debug, PartialEq)]

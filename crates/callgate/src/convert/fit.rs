@@ -1,16 +1,15 @@
 //! A filter that is fitted to a target: where the target cannot express it, it becomes stricter, and the loss is noted.
 
+use callgate_bpf::SyscallTable;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::alternatives::{Conjunction, alternatives};
 use super::error::{ConvertError, Stop};
 use super::loss::{Example, Loss, Losses};
 use super::strictness::{is_as_strict, laxer, strictest};
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query::{self, Interval};
-use callgate_proof::diagram::{Func, Split, Store};
+use callgate_core::diagram::{Func, Split, Store};
+use callgate_core::{Arch, SeccompData, Verdict, Word, X32_SYSCALL_BIT};
 
 /// The maximum number of intervals of arch tokens and of syscall numbers.
 const MAX_INTERVALS: usize = 1 << 14;

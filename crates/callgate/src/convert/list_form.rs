@@ -1,10 +1,10 @@
 //! The two forms of a list: of what is allowed, and of what is denied.
 
-use callgate_bpf::syscalls::{Arch, SyscallSet};
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::SyscallTable;
 use callgate_codegen::query::has_verdict;
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::policy::{Condition, Policy, PolicyError, Rule, Section};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::{Condition, Policy, PolicyError, Rule, Section};
+use callgate_core::{Arch, SyscallSet, Verdict};
 
 use super::error::ConvertError;
 use crate::explain::{ArchExplanation, Outcome, Permission};
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::explain::explain;
     use crate::{Description, Filter, arg};
-    use callgate_bpf::SeccompData;
+    use callgate_core::SeccompData;
 
     fn of(names: &[&str]) -> Filter {
         let builder = Filter::builder(Arch::X86_64).default(Verdict::ALLOW);

@@ -1,11 +1,10 @@
 //! What a target cannot express.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, SeccompData, Verdict};
 
 /// A property of a filter that a target cannot express, with the syscalls that it concerns.
 #[derive(Clone, Debug, PartialEq)]

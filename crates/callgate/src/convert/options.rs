@@ -2,7 +2,8 @@
 
 use super::target::Target;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::syscalls::{Arch, KernelVersion};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::Arch;
 use callgate_formats::Listener;
 use callgate_formats::oci::EnosysAbove;
 use callgate_formats::systemd::SystemdVersion;

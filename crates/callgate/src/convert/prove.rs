@@ -4,12 +4,11 @@ use super::error::{ConvertError, ConvertErrorKind};
 use super::options::ConvertOptions;
 use super::target::Target;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Verdict};
 use callgate_formats::systemd::UnitText;
 use callgate_formats::{firecracker, kafel, lxc, minijail, oci, snap, systemd};
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::policy::Policy;
 
 /// The function of a text in the target language, read for these architectures.
 pub(super) fn read_back(

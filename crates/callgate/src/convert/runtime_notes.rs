@@ -8,11 +8,10 @@ use super::prove::read_back;
 use super::source::Source;
 use super::strictness::is_as_strict;
 use super::target::Target;
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, SeccompData, Verdict};
 use callgate_formats::oci::EnosysAbove;
-use callgate_proof::diagram::{Func, Store};
 
 const ADDED: &str = "runc makes numbers above the largest named one fail with ENOSYS; that is a rule of the runtime, not of \
                      the profile";

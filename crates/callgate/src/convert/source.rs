@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::{Description, compile};
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
 
 /// A filter that is converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Which of two verdicts is stricter.
 
 use super::error::ConvertError;
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::verdict::{Action, Verdict};
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Action, SeccompData, Verdict};
 
 /// How much a verdict permits: less with a larger number. The order is that of the kernel's precedence, except that all
 /// actions that do not run the syscall are equal.

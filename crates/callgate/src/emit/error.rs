@@ -1,8 +1,8 @@
 //! The error for source code that would not compile, or whose installer could not work.
 
 use super::language::Language;
-use callgate_bpf::Arch;
 use callgate_bpf::printable::visible;
+use callgate_core::Arch;
 
 /// Why there is no source code.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::error::{EmitError, EmitErrorKind};
 use super::language::Language;
 use super::reserved::{LOCALS, is_keyword_of_go, is_taken, may_be_macro, reserved};
-use callgate_bpf::template::Variable;
+use callgate_core::template::Variable;
 
 /// The names of an array and of the functions around it.
 pub(super) struct Names {

@@ -1,7 +1,7 @@
 //! Words that are not names in emitted source code.
 
 use super::language::Language;
-use callgate_bpf::verdict::errno_number;
+use callgate_core::errno_number;
 
 /// Words that are neither names of items nor of parameters: keywords, and names that the emitted functions use.
 pub(super) fn reserved(language: Language) -> &'static [&'static str] {

@@ -6,9 +6,10 @@ use super::language::Language;
 use super::names::{Names, check_package, check_word};
 use super::variables::{Parameters, function};
 use crate::listener::needs_listener;
+use callgate_bpf::FilterFlags;
 use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
-use callgate_bpf::template::Template;
-use callgate_bpf::{Arch, Endian, FilterFlags, LongProgram};
+use callgate_core::template::Template;
+use callgate_core::{Arch, Endian, LongProgram};
 
 /// How a program becomes source code.
 #[derive(Clone, Debug, PartialEq)]

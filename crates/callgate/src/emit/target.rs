@@ -1,7 +1,7 @@
 //! How C, Rust and Go name the architectures for which they are compiled.
 
 use super::language::Language;
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 
 /// The names of an architecture.
 struct Target {
@@ -92,7 +92,7 @@ pub fn target_condition(language: Language, arch: Arch) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::Endian;
+    use callgate_core::Endian;
 
     #[test]
     fn every_architecture_has_a_target_in_c() {

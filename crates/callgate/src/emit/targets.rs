@@ -11,8 +11,8 @@ use super::source::SourceOptions;
 use super::target::target_condition;
 use super::variables::{Parameters, function};
 use callgate_bpf::disasm::{ListingOptions, disassemble, disassemble_template};
-use callgate_bpf::template::{Template, Variable};
-use callgate_bpf::{Arch, LongProgram};
+use callgate_core::template::{Template, Variable};
+use callgate_core::{Arch, LongProgram};
 
 /// A program for a target.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::language::Language;
 use super::names::{Names, parameters};
-use callgate_bpf::template::{Half, Patch, Template, Variable};
+use callgate_core::template::{Half, Patch, Template, Variable};
 
 /// The parameters of a function, and the arguments with which another function passes them on.
 pub(super) struct Parameters {

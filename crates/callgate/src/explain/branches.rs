@@ -1,9 +1,9 @@
 //! Branches: the values of the first argument that a function tests, grouped by exit.
 
 use super::condition::{ArgPart, ValueCondition, ValueSet};
-use callgate_bpf::data::Word;
 use callgate_codegen::query::{self, Bounds, Interval};
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, Store};
 
 /// The maximum number of exits of a word that are distinguished if it has too many intervals.
 pub(super) const MAX_EXITS: usize = 64;

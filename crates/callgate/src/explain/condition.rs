@@ -3,8 +3,8 @@
 use std::fmt;
 
 use callgate_bpf::constants::Family;
-use callgate_bpf::syscalls::{Arch, facts};
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::syscalls::facts;
+use callgate_core::{Arch, Verdict};
 
 /// Arguments for which a verdict holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ pub struct ValueCondition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArgPart {
     /// All bits: 64, or 32 where registers have 32 bits
-    /// ([`has_wide_registers`](callgate_bpf::Arch::has_wide_registers)).
+    /// ([`has_wide_registers`](callgate_core::Arch::has_wide_registers)).
     Whole,
     /// The low 32 bits.
     Low,

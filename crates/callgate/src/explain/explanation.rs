@@ -1,9 +1,7 @@
 //! Explanations: syscalls grouped by outcome.
 
 use super::condition::{ArgPart, Clause};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::SyscallSet;
+use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// What a filter does.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How far an outcome permits a syscall.
 
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::{Action, Verdict};
 
 use super::explanation::{ArchExplanation, Outcome};
 

@@ -1,5 +1,6 @@
 //! Derives an explanation from the diagram.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap as HashMap;
@@ -8,12 +9,9 @@ use super::branches::{MAX_EXITS, MAX_INTERVALS, branches};
 use super::condition::{Clause, ValueCondition};
 use super::explanation::{ArchExplanation, Explanation, Group, Outcome};
 use crate::purposes::danger;
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query;
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::policy::SyscallSet;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, SyscallSet, Verdict, Word};
 
 /// The maximum number of clauses; beyond, an outcome is [`Outcome::Complex`].
 const MAX_CLAUSES: usize = MAX_EXITS;
@@ -200,7 +198,7 @@ fn without_redundant(clauses: Vec<Clause>, otherwise: Verdict) -> Vec<Clause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+    use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 
     fn outcome_of(when: Condition) -> Outcome {
         outcome_on(Arch::X86_64, 41, when)

@@ -1,5 +1,6 @@
 //! The builder of filters: ordered rules, each resolved for every architecture when it is added.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use super::definition::Filter;
@@ -7,10 +8,10 @@ use super::error::{Cause, RuleError, too_large_errno};
 use super::expr::Expr;
 use super::syscall::{Key, Syscall};
 use crate::error::{BuildError, Error, Result};
-use callgate_bpf::syscalls::{X32_SYSCALL_BIT, is_known_name};
-use callgate_bpf::template::VariableList;
-use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+use callgate_bpf::syscalls::is_known_name;
+use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::template::VariableList;
+use callgate_core::{Arch, SyscallSet, Verdict, X32_SYSCALL_BIT};
 
 /// The architectures of a builder: one, or a list; both convert into it.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::expr::Expr;
 use super::matcher::Matcher;
 use super::value::ArgValue;
 use super::variable::Comparand;
-use callgate_proof::policy::Cmp;
+use callgate_core::policy::Cmp;
 
 impl Arg {
     /// Holds for any value. It requires only that the argument exists.

@@ -3,10 +3,9 @@
 use crate::compile::{Compiled, Options, compile, compile_template};
 use crate::error::Result;
 use crate::explain::Explanation;
-use callgate_bpf::template::{Template, ValueError};
-use callgate_bpf::{Arch, SeccompData, Verdict};
-use callgate_proof::policy::Policy;
-use callgate_proof::{Meaning, Proved};
+use callgate_core::policy::Policy;
+use callgate_core::template::{Template, ValueError};
+use callgate_core::{Arch, Meaning, Proved, SeccompData, Verdict};
 
 /// A seccomp filter as rules, ready to be compiled.
 ///

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::value::ArgValue;
 use callgate_bpf::syscalls::{ArgumentError, nearest_name};
-use callgate_bpf::template::VariableError;
-use callgate_bpf::{Action, Arch, Verdict};
+use callgate_core::template::VariableError;
+use callgate_core::{Action, Arch, Verdict};
 
 /// The largest errno that the kernel returns (`MAX_ERRNO` in `include/linux/err.h`; `__seccomp_filter` in kernel/seccomp.c).
 const MAX_ERRNO: u16 = 4095;

@@ -6,9 +6,9 @@ use super::arg::Arg;
 use super::error::Cause;
 use super::matcher::Matcher;
 use super::operand::Operand;
-use callgate_bpf::Arch;
-use callgate_bpf::template::VariableList;
-use callgate_proof::policy::Condition;
+use callgate_core::Arch;
+use callgate_core::policy::Condition;
+use callgate_core::template::VariableList;
 
 /// The maximum depth of an expression: operations on conditions recurse once per level.
 const MAX_DEPTH: usize = 64;

@@ -2,7 +2,7 @@
 
 use super::value::ArgValue;
 use super::variable::Comparand;
-use callgate_proof::policy::Cmp;
+use callgate_core::policy::Cmp;
 
 /// The comparison of an argument.
 #[derive(Clone, Debug)]

@@ -8,9 +8,10 @@ use super::error::Cause;
 use super::matcher::Matcher;
 use super::value::ArgValue;
 use super::variable::{Comparand, Kind, Var};
-use callgate_bpf::Arch;
-use callgate_bpf::template::VariableList;
-use callgate_proof::policy::{Cmp, Condition, Field, Test, VariableRelation, VariableTest};
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
+use callgate_core::policy::{Cmp, Condition, Field, Test, VariableRelation, VariableTest};
+use callgate_core::template::VariableList;
 
 /// The bits of an argument that are compared.
 pub(super) struct Operand<'a> {

@@ -1,6 +1,6 @@
 //! Syscalls by name or by number.
 
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 
 /// A syscall of a rule: a name or a number.
 ///

@@ -3,7 +3,7 @@
 use std::ops::{Add, Not};
 
 use super::value::ArgValue;
-use callgate_bpf::template::{Symbol, VariableError, VariableList};
+use callgate_core::template::{Symbol, VariableError, VariableList};
 
 /// A value that is set when the filter is installed, such as the number of a file descriptor. [`var`] creates one.
 #[derive(Clone, Debug)]

@@ -5,14 +5,15 @@
 //! complements, the halves of an argument exchanged; in `arch` all known tokens, in `nr` all known numbers, also
 //! with the bit of x32.
 
+use callgate_bpf::SyscallTable;
 use rustc_hash::FxHashSet as HashSet;
 
-use callgate_bpf::cfg::{Facts, Forward};
-use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_bpf::random::Rng;
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
-use callgate_bpf::{Insn, Op, Program, SCRATCH_WORDS, Source};
-use callgate_proof::policy::{Policy, Rule};
+use callgate_core::cfg::{Facts, Forward};
+use callgate_core::policy::{Policy, Rule};
+use callgate_core::{
+    Arch, Endian, Insn, Op, Program, SCRATCH_WORDS, SeccompData, Source, Word, X32_SYSCALL_BIT,
+};
 
 /// Boundary values that are tried for every filter.
 const SPECIAL: [u32; 8] =

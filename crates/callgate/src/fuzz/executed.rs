@@ -1,8 +1,6 @@
 //! Coverage of a program: executed instructions and taken edges.
 
-use callgate_bpf::Program;
-use callgate_bpf::data::{Endian, SeccompData};
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Endian, Program, SeccompData, Verdict};
 
 /// An edge of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

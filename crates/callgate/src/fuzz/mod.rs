@@ -18,7 +18,7 @@
 //! the edge that it should.
 //!
 //! ```
-//! use callgate::bpf::{Insn, Op, Program};
+//! use callgate_core::{Insn, Op, Program};
 //! use callgate::fuzz::{Input, Options, Subject, fuzz};
 //! use callgate::{Arch, Endian, Verdict};
 //!
@@ -35,7 +35,7 @@
 //! let first = report.comparisons[0].first.unwrap();
 //! assert_eq!(first.data.nr, 41);
 //! assert!(report.coverage.iter().all(|program| program.is_complete()));
-//! # Ok::<(), callgate::bpf::ProgramError>(())
+//! # Ok::<(), callgate_core::ProgramError>(())
 //! ```
 
 mod candidates;

@@ -1,10 +1,8 @@
 //! The input of the fuzzer, and its options.
 
-use callgate_bpf::Program;
-use callgate_bpf::data::Endian;
-use callgate_bpf::syscalls::Arch;
-use callgate_proof::diagram::Budget;
-use callgate_proof::policy::Policy;
+use callgate_core::diagram::Budget;
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Endian, Program};
 
 /// A program to be compared, with its name in the report.
 #[derive(Clone, Debug, PartialEq, Eq)]

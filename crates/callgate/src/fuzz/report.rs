@@ -1,9 +1,8 @@
 //! The report of the fuzzer.
 
 use super::executed::Edge;
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::DiagramError;
+use callgate_core::diagram::DiagramError;
+use callgate_core::{SeccompData, Verdict};
 
 /// The result of a search.
 #[derive(Clone, Debug)]

@@ -6,11 +6,10 @@ use super::candidates::{Candidates, around, origins};
 use super::executed::{Edge, Executed, edges};
 use super::options::{Input, Options, Subject};
 use super::report::{Comparison, Contradiction, Coverage, Mismatch, Report};
-use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::random::Rng;
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query::{self, Reach, Reachable};
-use callgate_proof::diagram::Store;
+use callgate_core::diagram::Store;
+use callgate_core::{SeccompData, Verdict, Word};
 
 /// The maximum number of syscalls that are kept, to avoid repetition and as a basis for random ones.
 const KEPT: usize = 1 << 18;

@@ -2,14 +2,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::compile;
-use callgate_bpf::Verdict;
-use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Arch, Endian, Program};
-use callgate_bpf::{Insn, Op, arbitrary};
-use callgate_proof::diagram::Budget;
-use callgate_proof::policy::Policy;
-use callgate_proof::policy::{Cmp, Condition, Field, Rule, Section, SyscallSet, Test};
+use callgate_core::diagram::Budget;
+use callgate_core::policy::Policy;
+use callgate_core::policy::{Cmp, Condition, Field, Rule, Section, Test};
+use callgate_core::{
+    Arch, Endian, Insn, Op, Program, SeccompData, SyscallSet, Verdict, Word, arbitrary,
+};
 
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
     let input = Input { policy, programs, arches: &[Arch::X86_64], endian };
@@ -57,7 +56,7 @@ fn forms_of_a_policy_agree_and_are_executed_everywhere() {
     assert!(report.is_complete(), "{:?}", report.coverage);
     // The rule that never applies is dead code in the plain program only.
     assert_eq!(report.coverage[0].dead_insns.len(), 1, "{:?}", report.coverage);
-    assert_eq!(report.coverage[1].dead_insns, []);
+    assert_eq!(report.coverage[1].dead_insns, [0; 0]);
     assert!(report.comparisons.iter().all(|one| one.syscalls == report.syscalls));
     assert!(report.syscalls > Options::default().runs);
 }
@@ -67,7 +66,7 @@ fn forms_of_a_policy_agree_and_are_executed_everywhere() {
 fn every_broken_instruction_is_found() {
     let policy = policy();
     let good = compiled(&policy);
-    let mut store = callgate_proof::diagram::Store::default();
+    let mut store = callgate_core::diagram::Store::default();
     let meaning = store.program(&good, policy.endian()).unwrap();
     let mut found = 0;
     for at in 0..good.len() {
@@ -182,7 +181,7 @@ fn edges_beyond_the_budget_are_reported_as_missed() {
     let coverage = &report.coverage[0];
     assert!(coverage.why.is_some() && !report.is_complete() && report.agrees());
     assert_eq!(coverage.missed_edges, [Edge { index: 4, holds: true }]);
-    assert_eq!(coverage.dead_insns, []);
+    assert_eq!(coverage.dead_insns, [0; 0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Findings.
 
-use callgate_bpf::{Arch, SeccompData, Verdict};
+use callgate_core::{Arch, SeccompData, Verdict};
 use callgate_formats::statements::Site;
 
 use super::check::Check;

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 use callgate_formats::statements::Site;
 
 use super::check::Check;

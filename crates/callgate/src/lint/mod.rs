@@ -7,7 +7,7 @@
 //! ```
 //! use callgate::formats::oci::{self, ReadOptions};
 //! use callgate::lint::{Check, Subject, lint};
-//! use callgate::syscalls::KernelVersion;
+//! use callgate_bpf::syscalls::KernelVersion;
 //! use callgate::Arch;
 //!
 //! // The kernel reads 32 bits of the address family, but the runtime compares 64.

@@ -1,7 +1,7 @@
 //! Runs all checks.
 
-use callgate_bpf::{Arch, Verdict};
-use callgate_proof::diagram::DiagramError;
+use callgate_core::diagram::DiagramError;
+use callgate_core::{Arch, Verdict};
 
 use super::check::Check;
 use super::checks::{self, Group};

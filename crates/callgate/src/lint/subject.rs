@@ -1,8 +1,7 @@
 //! What is checked: a filter, with its text if it has one.
 
-use callgate_bpf::LongProgram;
-use callgate_bpf::data::Endian;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::{Endian, LongProgram};
 use callgate_formats::Profile;
 use callgate_formats::statements::Statements;
 

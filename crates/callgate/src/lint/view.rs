@@ -1,13 +1,12 @@
 //! What a stack of filters does, as the checks ask for it.
 
+use callgate_bpf::SyscallTable;
 use rustc_hash::FxHashMap as HashMap;
 
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::verdict::Action;
-use callgate_bpf::{Arch, Verdict};
 use callgate_codegen::query;
+use callgate_core::diagram::{DiagramError, Func, Pred, Store};
+use callgate_core::{Action, Arch, SeccompData, Verdict, Word};
 use callgate_formats::statements::{Site, Statement, Statements};
-use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
 
 use super::finding::Example;
 use super::subject::Subject;

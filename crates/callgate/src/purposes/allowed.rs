@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use callgate_bpf::Arch;
+use callgate_core::Arch;
 
 use super::danger::{Severity, danger};
 use crate::explain::{Explanation, Permission};

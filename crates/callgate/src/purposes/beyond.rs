@@ -1,7 +1,8 @@
 //! Dangerous syscalls that one filter allows and another one denies.
 
-use callgate_bpf::{Arch, Word};
-use callgate_proof::diagram::{Func, Store};
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, Word};
 
 use super::danger::{DANGERS, Danger, DangerousValue};
 
@@ -67,8 +68,8 @@ pub fn further_dangers(
 
 #[cfg(test)]
 mod tests {
-    use callgate_bpf::Verdict;
-    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+    use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+    use callgate_core::{SyscallSet, Verdict};
 
     use super::*;
 

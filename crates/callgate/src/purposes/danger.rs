@@ -4,8 +4,8 @@
 //! changes other processes, changes the machine, or reaches parts of the kernel that had many vulnerabilities. Most
 //! also need a capability; a filter does not know whether the process will have it.
 
-use callgate_bpf::{Arch, Verdict, Word};
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, Verdict, Word};
 
 use Severity::{Critical, High, Moderate};
 

@@ -138,7 +138,7 @@ impl Purpose {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syscalls::known_names;
+    use callgate_bpf::syscalls::known_names;
 
     #[test]
     fn every_syscall_has_exactly_one_purpose() {

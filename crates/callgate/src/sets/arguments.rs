@@ -9,13 +9,12 @@
 //! Widths are those of the kernel's definitions ([`Arch::argument_at`]). Where one is not known, all 64 bits count. This is
 //! safe: a filter that permits no more than another one with more bits also permits no more with fewer.
 
+use callgate_bpf::SyscallTable;
 use rustc_hash::FxHashMap;
 
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query::permitted;
-use callgate_proof::diagram::{DiagramError, Func, Split, Store};
+use callgate_core::diagram::{DiagramError, Func, Split, Store};
+use callgate_core::{Arch, SeccompData, Verdict, Word};
 
 /// Which bits of arguments count in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +51,7 @@ impl Arguments {
 ///
 /// ```
 /// use callgate::sets::{as_the_kernel_reads, not_in_func};
-/// use callgate::diagram::Store;
+/// use callgate_core::diagram::Store;
 /// use callgate::{Arch, Filter, Verdict, arg};
 ///
 /// // One compares 32 bits of the family, the other one 64.

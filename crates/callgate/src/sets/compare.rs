@@ -2,9 +2,9 @@
 
 use crate::description::Description;
 use crate::error::{BuildError, Result};
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query::{Difference, differences};
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_core::Verdict;
+use callgate_core::diagram::{DiagramError, Func, Store};
 
 /// The syscalls for which the first filter has a looser verdict than the second one: at most `limit` groups, each with a
 /// witness. If there are none, the first filter permits nothing that the second one does not.

@@ -5,13 +5,12 @@
 //! numbers *above* them. Runtimes and libraries may deny those above with another error than the gaps (ENOSYS), and a filter
 //! may name a few of both, such as a syscall that is newer than our tables. So the majority of each decides.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query::partition;
-use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::{Arch, Verdict, Word, X32_SYSCALL_BIT};
 
 /// Numbers from the first syscall of an ABI on that are searched for gaps; a few ABIs have further syscalls far above.
 const GAPS_WITHIN: u32 = 1024;

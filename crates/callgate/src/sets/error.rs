@@ -2,8 +2,8 @@
 
 use super::operation::Operation;
 use crate::compile::CompileError;
-use callgate_bpf::Arch;
-use callgate_proof::diagram::DiagramError;
+use callgate_core::Arch;
+use callgate_core::diagram::DiagramError;
 
 /// The error of an [`Expression`](super::Expression).
 #[derive(Clone, Debug, PartialEq)]

@@ -5,11 +5,8 @@ use super::error::{Kind, SetError};
 use super::operation::Operation;
 use crate::compile::{self, CompileError, Compiled, Options, Phase};
 use crate::description::Description;
-use callgate_bpf::data::Endian;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::{Denial, Meaning, SetOperation, SetStep};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, Denial, Endian, Meaning, SetOperation, SetStep, Verdict};
 
 /// EPERM, the verdict for what is removed from a filter that allows by default.
 const DENIED: Verdict = Verdict::errno(1);

@@ -1,6 +1,6 @@
 //! The operations on two filters.
 
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// An operation on two filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,9 @@
 
 use super::*;
 use crate::compile::Options;
-use callgate_bpf::Program;
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::Store;
-use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
-use callgate_proof::{FilterSpec, Spec};
+use callgate_core::diagram::Store;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Arch, FilterSpec, Program, SeccompData, Spec, SyscallSet, Verdict};
 
 const DENIED: Verdict = Verdict::errno(13);
 
@@ -72,7 +68,7 @@ fn the_verdict_is_that_of_the_table() {
         let union = result(Operation::Union);
         let rest = result(Operation::Subtract { denied: Some(DENIED) });
         for data in points() {
-            let of = |program: &callgate_bpf::Program| program.run(&data, a.endian()).verdict;
+            let of = |program: &callgate_core::Program| program.run(&data, a.endian()).verdict;
             let (one, other) = (a.evaluate(&data), b.evaluate(&data));
             let is_looser = one.precedence() < other.precedence();
             let is_stricter = one.precedence() > other.precedence();

@@ -3,8 +3,7 @@
 use super::error::{StackError, StackErrorKind};
 use crate::description::Description;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::data::{Endian, SeccompData};
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Endian, SeccompData, Verdict};
 
 /// Filters installed on top of each other. There is at least one, all have the same byte order, and a single set of flags
 /// fits all of them.
@@ -76,10 +75,10 @@ impl<'a> Stack<'a> {
 
     /// The kernel's verdict for a syscall: it runs every filter, the newest first, and keeps the first verdict with the
     /// highest precedence. The proof of a merged program has the same
-    /// definition ([`Spec::run`](callgate_proof::Spec::run)).
+    /// definition ([`Spec::run`](callgate_core::Spec::run)).
     ///
     /// ```
-    /// use callgate::bpf::{Insn, Op, Program};
+    /// use callgate_core::{Insn, Op, Program};
     /// use callgate::stack::Stack;
     /// use callgate::{Description, Endian, SeccompData, Verdict};
     ///

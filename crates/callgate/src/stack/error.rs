@@ -1,8 +1,7 @@
 //! The error for a stack that cannot be merged.
 
 use crate::compile::CompileError;
-use callgate_bpf::data::Endian;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Endian, Verdict};
 
 /// The error for a stack that cannot be merged.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,7 @@ use super::definition::Stack;
 use super::error::{StackError, StackErrorKind};
 use crate::compile::{self, CompileError, Compiled, Options, Parts, Phase};
 use crate::description::Description;
-use callgate_bpf::syscalls::Arch;
-use callgate_proof::{Created, Meaning, MeaningError, MeaningErrorKind};
+use callgate_core::{Arch, Created, Meaning, MeaningError, MeaningErrorKind};
 
 /// A stack merged into one program.
 #[derive(Clone, Debug, PartialEq)]

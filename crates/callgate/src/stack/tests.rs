@@ -3,10 +3,7 @@ use super::{Stack, merge};
 use crate::compile::Options;
 use crate::description::Description;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::Program;
-use callgate_bpf::data::Endian;
-use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, Op};
+use callgate_core::{Endian, Insn, Op, Program, Verdict};
 
 fn constant(verdict: Verdict) -> Program {
     Program::new(vec![Insn::new(Op::RetK, verdict.0)]).unwrap()

@@ -1,12 +1,14 @@
 //! The nearest stricter policy.
 
 use callgate::convert::{ConvertOptions, ListForm, Target, convert, convert_diagram};
-use callgate::diagram::Store;
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, Dialect};
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::SyscallSet;
+use callgate_core::diagram::Store;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 
 use super::support::{closest, closest_options, policy};
 

@@ -1,11 +1,11 @@
 //! Identity conversions: a text in the language in which it is written means the same, and nothing is lost.
 
 use callgate::convert::{ConvertOptions, Source, Target, convert, convert_diagram};
-use callgate::diagram::Store;
 use callgate::formats::oci::EnosysAbove;
 use callgate::formats::{container_default, oci};
-use callgate::policy::Policy;
 use callgate::{Arch, Description};
+use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
 use callgate_testing::languages::{self, KERNEL};
 use callgate_testing::random::{named_policies, samples};
 

@@ -2,8 +2,10 @@
 
 use callgate::convert::{ConvertOptions, Target, convert};
 use callgate::formats::oci;
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, ErrorKind, SeccompData, Verdict, arg, instruction_pointer};
+use callgate_bpf::SyscallTable;
+use callgate_core::SyscallSet;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 
 use super::support::losses;
 
@@ -222,7 +224,8 @@ fn an_example_has_the_verdict_of_the_filter() {
 /// runc's bound for x32 is above a name of the bound for x86_64.
 #[test]
 fn a_name_bounds_the_numbers_of_all_architectures() {
-    use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
+    use callgate_core::SyscallSet;
+    use callgate_core::policy::{Condition, Policy, Rule, Section};
     let unknown = SyscallSet::from_ranges(vec![(0, 0), (0x4000_0001, 0x7fff_ffff)]);
     let rule = Rule { syscalls: unknown, when: Condition::always(), verdict: Verdict::errno(38) };
     let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
@@ -235,7 +238,8 @@ fn a_name_bounds_the_numbers_of_all_architectures() {
 /// On x32, only low halves are compared, so both conditions hold, and the first entry decides.
 #[test]
 fn conditions_that_overlap_on_x32_have_the_order_of_the_entries() {
-    use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+    use callgate_core::SyscallSet;
+    use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
     let when = Condition::test(Test::new(Field::arg(0).unwrap(), Cmp::Ge, 1 << 32));
     let rules = vec![
         Rule {
@@ -253,7 +257,7 @@ fn conditions_that_overlap_on_x32_have_the_order_of_the_entries() {
     let why = "an entry is for all architectures of the profile";
     let loss = converted.losses.iter().find(|loss| loss.why == why).unwrap();
     assert!(loss.syscalls.contains(&(Arch::X86_64, "read")), "{loss}");
-    let kernel = callgate::syscalls::KernelVersion { major: 6, minor: 18 };
+    let kernel = callgate_bpf::syscalls::KernelVersion { major: 6, minor: 18 };
     let mut reading = oci::ReadOptions::new(Arch::X86_64, kernel);
     reading.dialect = Some(oci::Dialect::Oci);
     let written = oci::read(&converted.text, &reading).unwrap().policy;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use callgate::bpf::{Insn, LongProgram, Op, Program};
 use callgate::convert::{ConvertOptions, Target, convert};
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Description, Endian, ErrorKind, Verdict};
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_core::{Insn, LongProgram, Op, Program, SyscallSet};
 use callgate_testing::processor_time::within;
 
 use super::support::{closest_options, is_too_complex};

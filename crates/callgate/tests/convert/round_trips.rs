@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate::bpf::{LongProgram, Program};
 use callgate::convert::{ConvertOptions, Converted, Source, Target, convert};
-use callgate::diagram::{Func, Store};
 use callgate::formats::oci::EnosysAbove;
 use callgate::formats::systemd::{self, UnitText};
 use callgate::formats::{container_default, oci};
 use callgate::{Arch, Description, ErrorKind};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{LongProgram, Program};
 use callgate_testing::filetest::{FileTest, Filter};
 use callgate_testing::languages::{self, KERNEL};
 

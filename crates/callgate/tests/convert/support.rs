@@ -2,8 +2,8 @@
 
 use callgate::convert::{ConvertOptions, Converted, Loss, Target, convert};
 use callgate::formats::kafel;
-use callgate::policy::Policy;
 use callgate::{Arch, ErrorKind};
+use callgate_core::policy::Policy;
 
 /// A policy in Kafel's language for these architectures.
 pub(crate) fn policy(text: &str, arches: &[Arch]) -> Policy {

@@ -132,7 +132,7 @@ fn a_new_syscall_changes_one_line() {
 fn flags_and_the_listener_are_part_of_a_profile_only() {
     let policy = policy("ALLOW { read } DEFAULT KILL", &[Arch::X86_64]);
     let mut options = ConvertOptions::new(Target::Oci);
-    options.flags = callgate::bpf::FilterFlags::LOG;
+    options.flags = callgate_bpf::FilterFlags::LOG;
     let path = "/run/agent.sock".to_owned();
     options.listener = Some(Listener { path, metadata: Some("a: b".to_owned()) });
     let text = convert(&policy, &options).unwrap().text;

@@ -1,6 +1,7 @@
 //! Every matcher at every width, and random expressions, against a plain reading of their definition.
 
 use callgate::{Arch, Expr, Filter, SeccompData, Verdict, arg, instruction_pointer};
+use callgate_bpf::SyscallTable;
 use proptest::prelude::*;
 
 /// Whether a condition on the syscall holds for these arguments; the compiled program must agree.

@@ -1,8 +1,8 @@
 //! Every message of the builder, and what an error can be asked.
 
+use callgate_bpf::SyscallTable;
 use std::error::Error as _;
 
-use callgate::bpf::diagnostic::Position;
 use callgate::codegen::Weights;
 use callgate::trace::generate::{self, Draft, GenerateOptions};
 use callgate::trace::recording::Recording;
@@ -11,6 +11,7 @@ use callgate::{
     Arch, BuildError, Endian, Error, ErrorKind, Expr, Filter, FilterBuilder, Result, Syscall,
     Verdict, arg, instruction_pointer,
 };
+use callgate_bpf::diagnostic::Position;
 
 fn x86_64() -> FilterBuilder {
     Filter::builder(Arch::X86_64)
@@ -42,7 +43,7 @@ fn unknown_names() {
         ),
     );
     let alpha = "osf_getsysinfo";
-    if callgate::bpf::syscalls::is_known_name(alpha) {
+    if callgate_bpf::syscalls::is_known_name(alpha) {
         says(
             x86_64().deny([alpha]),
             r#"rule 1: x86_64 has no syscall "osf_getsysinfo"; no architecture with a table has it"#,
@@ -165,7 +166,7 @@ fn arguments_that_do_not_exist() {
     assert!(x86_64().allow_if(9999, arg(0).low32().eq(1) & arg(1).u64().eq(2)).is_ok());
     let error = write(arg("x").eq(1)).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Rule(_)));
-    assert!(error.source().unwrap().is::<callgate::bpf::syscalls::ArgumentError>());
+    assert!(error.source().unwrap().is::<callgate_bpf::syscalls::ArgumentError>());
 }
 
 #[test]
@@ -278,7 +279,7 @@ fn one_error_for_all_that_can_fail() {
         use callgate::formats::oci::{ReadOptions, read};
         let options = ReadOptions::new(
             Arch::X86_64,
-            callgate::bpf::syscalls::KernelVersion { major: 6, minor: 1 },
+            callgate_bpf::syscalls::KernelVersion { major: 6, minor: 1 },
         );
         let entry = r#"{"names": ["read"], "action": "SCMP_ACT_NONE"}"#;
         let text =
@@ -309,8 +310,8 @@ fn one_error_for_all_that_can_fail() {
     let error = read_recording().unwrap_err();
     assert_eq!(error.position(), Some(Position { line: 1, column: 1 }), "{error}");
 
-    fn read_program() -> Result<Vec<callgate::bpf::RawInsn>> {
-        Ok(callgate::bpf::text::parse("ld [0]\njeq 1\nret ALOW\n", Endian::Little)?)
+    fn read_program() -> Result<Vec<callgate_core::RawInsn>> {
+        Ok(callgate_bpf::text::parse("ld [0]\njeq 1\nret ALOW\n", Endian::Little)?)
     }
     let error = read_program().unwrap_err();
     assert_eq!(error.position().map(|position| position.line), Some(2), "{error}");

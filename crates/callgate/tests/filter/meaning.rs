@@ -1,6 +1,7 @@
 //! What rules mean, on one architecture and on several.
 
 use callgate::{Arch, Expr, Filter, SeccompData, Syscall, Verdict, arg};
+use callgate_bpf::SyscallTable;
 
 const X32: u32 = 0x4000_0000;
 const NONE: [u64; 6] = [0; 6];

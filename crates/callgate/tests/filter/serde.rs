@@ -1,8 +1,8 @@
 //! Public data types with `serde`: what is read is checked as by the constructors.
 
-use callgate::bpf::{Insn, LongProgram};
-use callgate::proof::policy::Policy;
 use callgate::{Arch, Filter, Program, SeccompData, Verdict, arg, instruction_pointer};
+use callgate_core::policy::Policy;
+use callgate_core::{Insn, LongProgram};
 use serde_json::{from_str, json, to_string, to_value};
 
 fn filter() -> Filter {
@@ -30,7 +30,7 @@ fn what_is_written_is_read_back() {
 
 #[test]
 fn forms_are_those_of_the_field() {
-    let ret = Program::new(vec![Insn::new(callgate::bpf::Op::RetK, Verdict::ALLOW.0)]).unwrap();
+    let ret = Program::new(vec![Insn::new(callgate_core::Op::RetK, Verdict::ALLOW.0)]).unwrap();
     assert_eq!(to_value(&ret).unwrap(), json!([[6, 0, 0, 0x7fff_0000]]));
     assert_eq!(to_value(Verdict::errno(1)).unwrap(), json!(0x5_0001));
     assert_eq!(to_value(Arch::X86_64).unwrap(), json!("x86_64"));

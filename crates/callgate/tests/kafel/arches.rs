@@ -1,6 +1,7 @@
 //! Architectures: names of syscalls, guards, several architectures at once.
 
 use callgate::Arch;
+use callgate_bpf::SyscallTable;
 
 use crate::support::{errors_for, lines, on, read_for};
 

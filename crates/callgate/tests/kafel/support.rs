@@ -3,6 +3,7 @@
 use callgate::formats::Profile;
 use callgate::formats::kafel::{self, ReadOptions};
 use callgate::{Arch, SeccompData};
+use callgate_bpf::SyscallTable;
 use callgate_testing::reader::error_lines;
 pub(crate) use callgate_testing::reader::lines;
 

@@ -2,7 +2,7 @@
 
 use callgate::Arch;
 use callgate::formats::minijail::{self, Included, MinijailPolicy, ReadOptions};
-use callgate::policy::Policy;
+use callgate_core::policy::Policy;
 pub(crate) use callgate_testing::reader::lines;
 use callgate_testing::reader::{call, error_lines};
 

@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use callgate::diagnostic::Diagnostics;
 use callgate::formats::Profile;
 use callgate::formats::oci::{self, Dialect, Included, ReadOptions};
+use callgate_bpf::diagnostic::Diagnostics;
 
 use crate::support::{lines, options, syscall, warnings};
 

@@ -1,13 +1,15 @@
 //! The project's own profile.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use callgate::Arch;
-use callgate::diagram::Store;
 use callgate::formats::oci::{self, Dialect, ReadOptions};
 use callgate::formats::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
-use callgate::policy::{Cmp, Condition, Field, Policy, Rule, SyscallSet, Test};
-use callgate::syscalls::{KernelVersion, facts, known_names};
+use callgate_bpf::syscalls::{KernelVersion, facts, known_names};
+use callgate_core::SyscallSet;
+use callgate_core::diagram::Store;
+use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
 
 use crate::support::{lines, on, syscall, verdict_of};
 

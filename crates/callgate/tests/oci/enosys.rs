@@ -4,7 +4,8 @@
 
 use callgate::Arch;
 use callgate::formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::SyscallTable;
+use callgate_bpf::syscalls::KernelVersion;
 
 use crate::support::{args, entry, options, read, text, verdict_of};
 

@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::CapSet;
 use callgate::formats::oci::{self, Dialect};
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::syscalls::KernelVersion;
 
 use crate::support::{entry, on, options, read, syscall, text, warnings};
 

@@ -3,6 +3,7 @@
 //! The tests assert the answer. Each of these profiles took minutes or more while the work was quadratic in its size.
 //! `cargo xtask hostile` measures the time for 16 MiB.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write as _;
 
 use callgate::formats::oci::{self, Dialect, ReadOptions};
@@ -160,8 +161,8 @@ fn answer(text: &str, dialect: Dialect) -> String {
         }
         Err(messages) => {
             assert!(messages.len() < 1100, "{}", messages.len());
-            let is_error = |message: &&callgate::diagnostic::Diagnostic| {
-                message.severity == callgate::diagnostic::Severity::Error
+            let is_error = |message: &&callgate_bpf::diagnostic::Diagnostic| {
+                message.severity == callgate_bpf::diagnostic::Severity::Error
             };
             messages.iter().find(is_error).map(|first| first.message.clone()).unwrap_or_default()
         }

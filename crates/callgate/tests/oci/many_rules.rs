@@ -2,9 +2,10 @@
 
 use callgate::Arch;
 use callgate::compile::{Options, compile};
-use callgate::diagram::Budget;
 use callgate::formats::oci::{self, Dialect};
-use callgate::random::Rng;
+use callgate_bpf::SyscallTable;
+use callgate_bpf::random::Rng;
+use callgate_core::diagram::Budget;
 
 use crate::support::{args, entry, options, text};
 

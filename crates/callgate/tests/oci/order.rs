@@ -2,9 +2,9 @@
 
 use callgate::formats::oci::Dialect;
 use callgate::formats::ruleset::{Comparison, Op, RuleSet, sections};
-use callgate::policy::Policy;
-use callgate::random::Rng;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_bpf::random::Rng;
+use callgate_core::policy::Policy;
 
 use crate::support::{args, entry, options, read, syscall};
 

@@ -1,11 +1,12 @@
 //! Helpers: short profiles, and the verdicts and messages that they give.
 
-use callgate::diagnostic::{Diagnostic, Severity};
 use callgate::formats::Profile;
 use callgate::formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
-use callgate::policy::Policy;
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData};
+use callgate_bpf::SyscallTable;
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::policy::Policy;
 
 /// Every way to read a profile: without a dialect, and each dialect.
 pub(crate) const READERS: [Option<Dialect>; 6] = [

@@ -1,8 +1,8 @@
 //! The exact text of messages about directives.
 
 use callgate::formats::systemd::UnitText;
-use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Verdict};
+use callgate_bpf::syscalls::KernelVersion;
 
 use crate::support::{messages, messages_of, messages_with, options, read, verdict, version};
 

@@ -2,7 +2,7 @@
 
 use callgate::Verdict;
 use callgate::formats::systemd::{SystemdVersion, group_members, group_names};
-use callgate::syscalls::is_known_name;
+use callgate_bpf::syscalls::is_known_name;
 
 use crate::support::{ENOSYS, EPERM, messages_with, options, read_with, verdict, version};
 

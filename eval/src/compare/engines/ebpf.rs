@@ -19,8 +19,8 @@
 //!
 //! Source: RFC 9669, the instruction set.
 
-use callgate::bpf::cfg::Successors;
-use callgate::bpf::{AncillaryWord, Insn, Op, SCRATCH_WORDS};
+use callgate_core::cfg::Successors;
+use callgate_core::{AncillaryWord, Insn, Op, SCRATCH_WORDS};
 
 use crate::task::Result;
 

@@ -50,7 +50,7 @@ pub(in super::super) struct Engines {
 }
 
 /// The instructions of a workload.
-pub(super) fn insns(workload: &Workload) -> &[callgate::bpf::Insn] {
+pub(super) fn insns(workload: &Workload) -> &[callgate_core::Insn] {
     match &workload.inputs {
         EngineInputs::Syscalls { program, .. } => program.insns(),
         EngineInputs::Packets { program, .. } => program.insns(),

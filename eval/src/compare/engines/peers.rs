@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate::Endian;
-use callgate::bpf::NoAncillary;
+use callgate_core::NoAncillary;
 use callgate_measure::engines::workloads::{EngineInputs, Workload};
 use callgate_vm::Jit;
 

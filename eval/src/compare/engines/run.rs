@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use callgate::bpf::{Program, is_constant_allow};
 use callgate::compile::{Options, compile};
 use callgate::{Arch, Endian, SeccompData};
+use callgate_core::{Program, is_constant_allow};
 use callgate_measure::engines as measure;
 use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
 use callgate_vm::EngineKind;

@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use callgate::bpf::cfg::Successors;
-use callgate::bpf::{Insn, Op};
+use callgate_core::cfg::Successors;
+use callgate_core::{Insn, Op};
 
 /// The C function `filter()` for a program on packets, or on syscalls in native byte order.
 pub(super) fn to_c(insns: &[Insn], packets: bool) -> String {

@@ -2,6 +2,7 @@
 
 use super::input::{Input, Reader, input, unit};
 use callgate::Arch;
+use callgate_bpf::SyscallTable;
 use std::io::Write;
 
 const ALL: &str = "read() all\nio_setup() all\nrestart_syscall() all\n";

@@ -1,6 +1,7 @@
 //! The tables are sorted, unique and inverse, and agree with independent sources.
 
 use super::*;
+use crate::SyscallTable;
 use crate::syscalls::{ArgFacts, KernelVersion};
 use std::collections::BTreeSet;
 
@@ -91,7 +92,7 @@ fn names_and_numbers_are_inverse() {
             assert_eq!(arch.number(name), Some(*nr), "{arch} {name}");
             assert_eq!(arch.syscall_name(*nr), Some(*name), "{arch} {nr}");
         }
-        let in_column = NUMBERS.iter().filter(|(_, row)| row[arch.column()] != __).count();
+        let in_column = NUMBERS.iter().filter(|(_, row)| row[column(*arch)] != __).count();
         assert_eq!(in_column, syscalls.len(), "{arch}");
         let numbers: BTreeSet<_> = syscalls.iter().map(|(nr, _)| *nr).collect();
         for nr in (0..10_000).chain(0x4000_0000..0x4000_1000).chain(0xf0000 - 9..0xf0100) {
@@ -105,7 +106,7 @@ fn names_and_numbers_are_inverse() {
 fn every_alias_has_the_number_of_its_name() {
     let mut seen = 0;
     for arch in Arch::ALL {
-        for (_, second, first) in ALIASES.iter().filter(|(column, ..)| *column == arch.column()) {
+        for (_, second, first) in ALIASES.iter().filter(|(at, ..)| *at == column(*arch)) {
             assert_eq!(arch.number(second), arch.number(first), "{arch} {second}");
             assert!(arch.number(first).is_some_and(|nr| arch.syscall_name(nr) == Some(first)));
             seen += 1;
@@ -310,4 +311,26 @@ fn known_syscalls_have_the_order_of_their_names() {
     assert!(all.is_sorted());
     assert!(all.iter().map(|syscall| syscall.name()).eq(known_names()));
     assert_eq!(KnownSyscall::named("frobnicate"), None);
+}
+
+#[test]
+fn first_numbers_are_near_the_lowest_syscall_numbers() {
+    for arch in Arch::ALL.iter().copied() {
+        let first = arch.syscalls().map(|(nr, _)| nr).min().unwrap();
+        assert!((0..8).contains(&(first - arch.first_number())), "{arch}: {first}");
+    }
+}
+
+#[test]
+fn every_architecture_has_a_column() {
+    assert!(Arch::ALL.iter().all(|arch| column(*arch) < COLUMNS));
+}
+
+#[test]
+fn token_and_number_of_a_syscall_determine_its_architecture() {
+    for arch in Arch::ALL {
+        for (nr, _) in arch.syscalls() {
+            assert_eq!(Arch::of_syscall(arch.token(), nr), Some(*arch));
+        }
+    }
 }

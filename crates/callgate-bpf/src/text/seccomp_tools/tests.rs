@@ -1,7 +1,5 @@
-use crate::data::Endian;
-use crate::insn::RawInsn;
-use crate::syscalls::Arch;
 use crate::text::{TextOptions, parse_with};
+use callgate_core::{Arch, Endian, RawInsn};
 
 fn read(text: &str) -> Result<Vec<RawInsn>, String> {
     let options = TextOptions::new(Endian::Little).with_usual_arch(Arch::X86_64);

@@ -11,10 +11,10 @@ use super::literal::Literals;
 use super::parameters::{Parameter, Parameters};
 use super::predefined::{Defined, defined};
 use super::types::Types;
-use crate::data::Endian;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Token, TokenKind, quote};
 use crate::symbols::{Missing, Names};
+use callgate_core::Endian;
 
 /// The values of the enumerators and constants that a text declares; `None` for what else it declares.
 pub(super) type Constants<'a> = HashMap<&'a str, Option<Value>>;

@@ -3,10 +3,9 @@
 use super::super::error::error;
 use super::cursor::{Cursor, Result};
 use super::field::Fields;
-use crate::ancillary::SKF_AD_OFF;
 use crate::diagnostic::Position;
-use crate::insn::RawInsn;
 use crate::lexer::quote;
+use callgate_core::{RawInsn, SKF_AD_OFF};
 
 /// The types of instructions and their fields.
 const TYPES: &[(&str, &[&str])] = &[

@@ -3,7 +3,7 @@
 //! A name of a header is defined where the text includes the header. Without the line, it is known to be defined only if the
 //! code uses a name of the same headers, because no compiler would accept the text otherwise.
 
-use crate::verdict::errno_number;
+use callgate_core::errno_number;
 
 /// Names that the same headers define.
 struct Family {

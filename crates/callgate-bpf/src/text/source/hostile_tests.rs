@@ -1,8 +1,7 @@
 //! Texts that a compiler of C reads as another array than they seem to have: each is refused.
 
-use crate::data::Endian;
-use crate::syscalls::Arch;
 use crate::text::{Definition, TextOptions, parse_program};
+use callgate_core::{Arch, Endian};
 
 fn read(text: &str) -> Result<Vec<u32>, String> {
     let options = TextOptions::new(Endian::Little).with_usual_arch(Arch::X86_64);

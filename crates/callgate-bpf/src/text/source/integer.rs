@@ -2,7 +2,7 @@
 //!
 //! In Rust and Go, numbers without a type have any value here, and what does not fit is refused.
 
-use crate::syscalls::Arch;
+use callgate_core::Arch;
 
 /// A type of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -185,7 +185,7 @@ fn escaped(text: &str) -> Option<(u8, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syscalls::Arch;
+    use callgate_core::Arch;
 
     /// The types are those of C17, 6.4.4.1, for a `long` of 64 and of 32 bits.
     #[test]

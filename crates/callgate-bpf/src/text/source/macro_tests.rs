@@ -1,10 +1,8 @@
 //! Macros, conditionals, parameters, and the instructions of `golang.org/x/net/bpf`.
 
 use crate::asm::AsmError;
-use crate::data::Endian;
-use crate::insn::RawInsn;
-use crate::syscalls::Arch;
 use crate::text::{TextOptions, source};
+use callgate_core::{Arch, Endian, RawInsn};
 
 fn read_for(arch: Arch, text: &str) -> Result<Vec<RawInsn>, AsmError> {
     let options = TextOptions::new(arch.endian()).with_usual_arch(arch);

@@ -5,12 +5,10 @@
 //! or builds is open: it is decided by an option, never by a guess.
 
 use super::integer::{Model, Type};
-use crate::constants;
-use crate::data::Endian;
 use crate::disasm::CODE_PARTS;
 use crate::symbols::Names;
-use crate::syscalls::Arch;
-use crate::verdict::errno_number;
+use crate::{SyscallTable, constants};
+use callgate_core::{Arch, Endian, errno_number};
 
 /// What is known about a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,10 +23,9 @@ use super::types::Types;
 use super::uses::{Origin, changing_use};
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position, Severity};
-use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind};
 use crate::symbols::{Names, only_arch_in};
-use crate::syscalls::Arch;
+use callgate_core::{Arch, RawInsn};
 
 /// How often a text is read with other answers to what is not known.
 const MAX_READINGS: usize = 64;

@@ -13,9 +13,8 @@ use super::shape::{field_index, last_of, macro_call, starts_other_struct, starts
 use super::size::size_before;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
-use crate::insn::RawInsn;
 use crate::lexer::{Token, TokenKind, quote};
-use crate::limits::MAX_READ_INSNS;
+use callgate_core::{MAX_READ_INSNS, RawInsn};
 
 /// The instructions of a text, and warnings about them.
 #[derive(Clone, Debug, PartialEq, Eq)]

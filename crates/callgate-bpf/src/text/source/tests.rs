@@ -1,9 +1,8 @@
 //! Rows among the code of C, Rust and Go.
 
 use crate::asm::AsmError;
-use crate::data::Endian;
-use crate::insn::RawInsn;
 use crate::text::{TextOptions, source};
+use callgate_core::{Endian, RawInsn};
 
 fn read(text: &str) -> Result<Vec<RawInsn>, AsmError> {
     let options = TextOptions::new(Endian::Little);

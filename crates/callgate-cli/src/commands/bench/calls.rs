@@ -1,10 +1,11 @@
 //! The syscalls of `--calls` and `--calls-from`, with their arguments.
 
+use callgate_bpf::SyscallTable;
 use std::path::Path;
 
-use callgate::diagnostic::{Diagnostic, Position};
 use callgate::recording::SyscallStats;
-use callgate::syscalls::nearest_name;
+use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_bpf::syscalls::nearest_name;
 use callgate_measure::MeasurableSyscall;
 use callgate_requests::syscall;
 

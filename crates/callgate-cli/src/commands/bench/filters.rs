@@ -223,7 +223,7 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Meas
 }
 
 /// The rules of the built-in profile.
-fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> {
+fn built_in_policy(reading: &SourceOptions) -> Result<callgate_core::policy::Policy> {
     let stack = Source::parse(BUILT_IN.as_ref())?.read(reading)?;
     match stack.filters.into_iter().next().map(|filter| filter.content) {
         Some(FilterContent::Profile(profile)) => Ok(profile.policy),

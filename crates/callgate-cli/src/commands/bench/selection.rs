@@ -1,6 +1,6 @@
 //! The syscalls that are measured, and their weights.
 
-use callgate::diagram::Store;
+use callgate_core::diagram::Store;
 use callgate_measure::{Body, Mean, MeasurableSyscall, Subject, choose_syscalls};
 
 use super::calls::{self, MOST_CALLS};

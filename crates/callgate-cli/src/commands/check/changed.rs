@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use callgate::bpf::constants::Family;
 use callgate::changes::{Change, Changed, Changes, Side};
 use callgate::recording::Recording;
+use callgate_bpf::constants::Family;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 

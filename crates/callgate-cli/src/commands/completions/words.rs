@@ -1,7 +1,7 @@
 //! What is completed besides files: sources and syscalls, and where.
 
 use callgate::formats::PRESETS;
-use callgate::syscalls::known_names;
+use callgate_bpf::syscalls::known_names;
 use callgate_requests::source::FORMATS;
 use clap::{Arg, Command};
 

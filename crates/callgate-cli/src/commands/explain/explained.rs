@@ -1,9 +1,10 @@
 //! A filter with everything that its explanation shows.
 
-use callgate::diagram::Store;
+use callgate::Verdict;
 use callgate::explain::{self, Explanation};
 use callgate::lint::{self, Finding, Subject};
-use callgate::{Verdict, Word};
+use callgate_core::Word;
+use callgate_core::diagram::Store;
 use callgate_requests::explanation::keep_only;
 
 use super::args::{By, ExplainArgs};

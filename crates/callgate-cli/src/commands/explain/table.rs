@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use callgate::explain::{ArchExplanation, Group, Outcome};
-use callgate::policy::SyscallSet;
 use callgate::{Action, Arch, Verdict};
+use callgate_core::SyscallSet;
 
 use super::args::By;
 use super::explained::{Explained, OtherArches};

@@ -1,8 +1,8 @@
 //! The forms of a filter that must agree.
 
-use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
 use callgate::fuzz::{Subject, plain_program};
+use callgate_core::Program;
 
 use super::outcome::{FilterForm, Omission, Reproduction};
 use crate::commands::simulate::EvaluatedForm;

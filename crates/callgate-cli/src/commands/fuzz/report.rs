@@ -267,9 +267,9 @@ fn first_json(outcome: &FuzzOutcome, form: &FilterForm, first: &Mismatch) -> Jso
 mod tests {
     use std::time::Duration;
 
-    use callgate::bpf::{Insn, Op, Program};
     use callgate::fuzz::{Input, Options, Subject, fuzz};
     use callgate::{Arch, Endian};
+    use callgate_core::{Insn, Op, Program};
 
     use super::*;
 

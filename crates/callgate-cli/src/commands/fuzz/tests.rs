@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate::SeccompData;
-use callgate::bpf::{Insn, Op, Program};
 use callgate::{Arch, Endian, Verdict};
+use callgate_core::{Insn, Op, Program};
 use clap::{Args, Parser};
 
 use super::args::FuzzArgs;

@@ -1,5 +1,6 @@
 //! The syscalls that the code of programs can make, beside those that were recorded.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -6,16 +6,16 @@
 
 use callgate::Arch;
 use callgate::change::Allowed;
-use callgate::diagram::{Func, Store};
 use callgate::formats::{self, oci};
 use callgate::generate::{DenyAction, Draft, NAMESPACES, ProfileFormat, created_namespaces};
 use callgate::lint::{Check, Finding, Level, Subject, lint};
-use callgate::policy::Policy;
 use callgate::purposes::{
     Danger, DangerousValue, FurtherDanger, Severity, danger, further_dangers,
 };
 use callgate::recording::Recording;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::policy::Policy;
 use callgate_requests::json::Json;
 
 use super::evidence::Evidence;

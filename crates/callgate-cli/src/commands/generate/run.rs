@@ -1,10 +1,10 @@
 //! Generates a profile, and prints its summary.
 
-use callgate::diagram::Store;
 use callgate::formats::oci;
 use callgate::generate::{self, Draft, GenerateError, ProfileFormat, WrittenProfile};
 use callgate::recording::Recording;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::diagram::Store;
 
 use super::args::GenerateArgs;
 use super::classes::Classes;

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use callgate::codegen::{Count, Weights};
 use callgate::compile::{self, Compiled, Stats};
-use callgate::diagram::Store;
 use callgate::explain::{Outcome, explain};
 use callgate::generate::{
     DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, ProfileFormat, WrittenProfile,
 };
-use callgate::policy::Policy;
 use callgate::trace::unseen::Unseen;
 use callgate::{Arch, Verdict};
+use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
 
 use super::classes::Classes;
 use super::dangers::Dangers;

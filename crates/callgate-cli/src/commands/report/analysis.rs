@@ -1,8 +1,9 @@
 //! What the sections of a page are made of.
 
-use callgate::diagram::{Func, Store};
+use callgate::Arch;
 use callgate::explain::{self, Explanation};
-use callgate::{Arch, Word};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, Store};
 use callgate_html::sections::{Comparison, Subject};
 
 use crate::report::Result;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use callgate::Arch;
-use callgate::bpf::{LongProgram, Program};
 use callgate::compile::{self, Compiled, Execution};
-use callgate::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{LongProgram, Program};
 use callgate_html::Section;
 use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program};
 

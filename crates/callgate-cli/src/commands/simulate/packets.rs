@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use callgate::bpf::{NoAncillary, Step};
+use callgate_core::{NoAncillary, Step};
 use callgate_vm::PacketEngine;
 
 use super::args::SimulateArgs;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Instant;
 
-use callgate::bpf::{LongProgram, is_constant_allow};
 use callgate::fuzz::plain_program;
-use callgate::policy::Policy;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_core::policy::Policy;
+use callgate_core::{LongProgram, is_constant_allow};
 use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 
 use super::args::{EvaluatedForm, SimulateArgs};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::bpf::Step;
+use callgate_core::Step;
 
 use callgate_requests::json::Json;
 

@@ -1,6 +1,7 @@
 //! The reasons of all filters of a source.
 
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_bpf::SyscallTable;
 
 use super::reason::FilterReason;
 use crate::source::Stack;

@@ -9,6 +9,7 @@ use callgate::change::{
 };
 use callgate::formats::CapSet;
 use callgate::{Arch, SeccompData};
+use callgate_bpf::SyscallTable;
 
 use super::answer::Answer;
 use super::read::Read;

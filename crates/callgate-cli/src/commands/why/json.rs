@@ -3,6 +3,7 @@
 use callgate::change::SideEffect;
 use callgate::formats::statements::{Inactive, Site, Statement};
 use callgate::why::{Cause, Why};
+use callgate_bpf::SyscallTable;
 
 use super::answer::Answer;
 use super::change::Advice;

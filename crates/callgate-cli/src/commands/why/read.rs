@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use callgate::diagram::{Func, Store};
+use callgate_core::diagram::{Func, Store};
 
 use crate::options::{PROMPT, SourceOptions};
 use crate::report::{Failure, Result, muted};

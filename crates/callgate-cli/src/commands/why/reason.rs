@@ -1,11 +1,11 @@
 //! The reason for the verdict of one filter.
 
-use callgate::bpf::LongProgram;
 use callgate::formats::statements::{Statement, Statements};
 use callgate::formats::systemd::Directive;
-use callgate::policy::{Policy, Rule, Section, SyscallSet};
 use callgate::why::{Cause, Why, why};
-use callgate::{Arch, Endian, SeccompData, Verdict, compile, diagram, explain};
+use callgate::{Arch, Endian, SeccompData, Verdict, compile, explain};
+use callgate_core::policy::{Policy, Rule, Section};
+use callgate_core::{LongProgram, SyscallSet, diagram};
 
 use crate::source::{Filter, FilterContent};
 

@@ -1,5 +1,6 @@
 //! Reasons as text.
 
+use callgate_bpf::SyscallTable;
 use std::collections::HashMap;
 use std::fmt::Write;
 

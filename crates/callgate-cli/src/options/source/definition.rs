@@ -1,6 +1,6 @@
 //! `--define NAME[=VALUE]` and `--undefine NAME`: macros of C.
 
-use callgate::bpf::text::Definition;
+use callgate_bpf::text::Definition;
 
 /// Macros with which C as text is read.
 #[derive(Clone, Debug, Default, clap::Args)]

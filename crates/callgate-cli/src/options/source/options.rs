@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::bpf::template::ValueError;
-use callgate::bpf::text::Definition;
 use callgate::convert::Target;
 use callgate::formats::CapSet;
 use callgate::formats::Profile;
 use callgate::formats::systemd::SystemdVersion;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_bpf::text::Definition;
+use callgate_core::template::ValueError;
 use clap::ValueHint;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use callgate::Endian;
 use callgate::formats::oci;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::syscalls::KernelVersion;
 use clap::ValueEnum;
 
 /// A kernel on the command line.

@@ -6,8 +6,8 @@ use super::super::bits::{Bounds, memo};
 use super::func::WordFunc;
 use super::known::Known;
 use super::length::Length;
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, Store};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, Store};
 
 #[derive(Clone, Copy)]
 pub(super) struct Node {

@@ -2,10 +2,9 @@
 
 use super::super::partition::Interval;
 use super::*;
-use callgate_bpf::Verdict;
-use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, Store};
-use callgate_proof::diagram::{Split, var_of};
+use callgate_core::diagram::{Func, Store};
+use callgate_core::diagram::{Split, var_of};
+use callgate_core::{Verdict, Word};
 
 const WORD: fn() -> Word = || Word::arg_low(0).unwrap();
 

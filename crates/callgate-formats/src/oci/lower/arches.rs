@@ -7,7 +7,7 @@ use crate::oci::model::{ArchMapEntry, Model, Name, ProfileArches};
 use crate::oci::options::ReadOptions;
 use crate::syntax::reader::Reader;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The architectures of the filter, the native one first.
 pub(super) fn choose_arches(

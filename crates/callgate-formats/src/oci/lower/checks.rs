@@ -5,8 +5,7 @@ use crate::oci::model::{Entry, Model, SyscallName};
 use crate::syntax::reader::Reader;
 use crate::unknown_syscall::report_unknown_syscall;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Action;
+use callgate_core::{Action, Arch};
 
 /// Reports syscall names that no architecture has.
 pub(super) fn check_names(reader: &mut Reader<'_>, model: &Model<'_>, strict: bool) {

@@ -1,9 +1,9 @@
 //! The ENOSYS check that runc adds in front of a filter.
 
 use crate::statements::Builtin;
-use callgate_bpf::syscalls::{Arch, KnownSyscall, X32_SYSCALL_BIT};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
+use callgate_bpf::syscalls::KnownSyscall;
+use callgate_core::policy::{Condition, Rule, Section};
+use callgate_core::{Arch, SyscallSet, Verdict, X32_SYSCALL_BIT};
 
 /// Adds runc's rule at the front of a section: numbers above the largest one of the syscalls that the entries name get
 /// ENOSYS, so that programs can fall back from syscalls newer than the profile.

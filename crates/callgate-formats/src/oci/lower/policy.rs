@@ -14,9 +14,9 @@ use crate::ruleset::{RuleSet, sections};
 use crate::statements::{Builtin, Statements, other_abis};
 use crate::syntax::reader::Reader;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::syscalls::{Arch, KnownSyscall};
-use callgate_bpf::verdict::{Action, Verdict};
-use callgate_proof::policy::Policy;
+use callgate_bpf::syscalls::KnownSyscall;
+use callgate_core::policy::Policy;
+use callgate_core::{Action, Arch, Verdict};
 
 /// What a profile means, and how it asks to be installed.
 pub(in crate::oci) struct Lowered {

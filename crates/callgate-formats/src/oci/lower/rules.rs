@@ -5,8 +5,8 @@ use crate::oci::model::{Entry, Name};
 use crate::ruleset::RuleSet;
 use crate::ruleset_reports::{report_hidden, report_overridden};
 use crate::syntax::reader::Reader;
-use callgate_bpf::syscalls::{Arch, KnownSyscall};
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::syscalls::KnownSyscall;
+use callgate_core::{Arch, Verdict};
 
 /// Maximum number of comparisons in the rules of a profile. Each name of an entry gets all conditions of the entry, on
 /// each architecture; a rule without conditions counts as one comparison. The runtimes' own profiles have a few

@@ -7,7 +7,7 @@ use crate::ruleset::RuleSet;
 use crate::ruleset_statements::rules_of;
 use crate::statements::{Gated, Inactive, Inactivity, Statements};
 use crate::syntax::reader::Reader;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// What a profile states, whose rules for each architecture are `sets`.
 pub(super) fn statements(

@@ -5,8 +5,7 @@ use crate::oci::dialect::Dialect;
 use crate::oci::model::ProfileAction;
 use crate::syntax::reader::{Fields, Reader};
 use crate::syntax::tree::Node;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Verdict, errno_number};
+use callgate_core::{Arch, Verdict, errno_number};
 
 #[rustfmt::skip]
 const ACTIONS: [&str; 9] = [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::oci::model::{Entry, Name};
 use crate::ruleset::Comparison;
 use crate::syntax::reader::Reader;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// What an entry means for each of its names, in a size that does not depend on its conditions: a profile can have many
 /// names and many conditions.

@@ -8,7 +8,7 @@ use crate::oci::gate::Gate;
 use crate::oci::model::{Entry, SyscallName};
 use crate::syntax::reader::{Fields, Reader, foreign_key, key};
 use crate::syntax::tree::Node;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// An entry of `syscalls`. `None` only after an error was reported.
 pub(super) fn entry<'n>(

@@ -8,7 +8,8 @@ use crate::oci::gate::Gate;
 use crate::syntax::reader::{Reader, foreign_key, key};
 use crate::syntax::tree::Node;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::{Arch, KernelVersion};
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::Arch;
 
 /// The largest number in `minKernel`: Docker reads each into 8 bits.
 const MAX_VERSION: u16 = 255;

@@ -11,7 +11,7 @@ use crate::syntax::reader::{Fields, KnownKey, Reader, foreign_key, key};
 use crate::syntax::tree::{Node, NodeKind};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Reads a profile. `None` only after an error was reported.
 pub(in crate::oci) fn profile<'n>(

@@ -12,7 +12,7 @@ use crate::oci::dialect::Dialect;
 use crate::oci::model::Model;
 use crate::syntax::reader::{Fields, KnownKey, Reader, foreign_key, key};
 use crate::syntax::tree::{Node, NodeKind};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// Reads the `spec` of a resource. `None` only after an error was reported.
 pub(in crate::oci) fn resource<'n>(

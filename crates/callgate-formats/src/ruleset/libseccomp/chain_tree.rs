@@ -2,7 +2,7 @@
 
 use super::node::{Edge, Id, NodeOp};
 use super::tree::Tree;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::Verdict;
 
 /// A comparison of one 32-bit word with a constant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 use callgate::Verdict;
-use callgate::bpf::{Insn, Op};
+use callgate_core::{Insn, Op};
 
 use super::*;
 use crate::workload::recipe::{Done, number_behind};

@@ -1,10 +1,10 @@
 //! Texts that the readers of two formats accept, with different meanings.
 
 use callgate::Arch;
-use callgate::bpf::text::has_marks;
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::oci;
-use callgate::syscalls::KernelVersion;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_bpf::text::has_marks;
 
 use crate::source::format::{ProgramForm, SourceFormat};
 

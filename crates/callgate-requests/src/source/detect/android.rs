@@ -1,7 +1,7 @@
 //! Detection of lists of Android.
 
-use callgate::diagnostic::Diagnostic;
 use callgate::formats::android;
+use callgate_bpf::diagnostic::Diagnostic;
 
 /// Whether a text begins as a list: with an entry such as `close(int) all`.
 pub(super) fn is_list(text: &[u8]) -> bool {

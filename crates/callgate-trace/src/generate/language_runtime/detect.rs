@@ -15,7 +15,7 @@
 
 use super::LanguageRuntime;
 use crate::recording::{ArgValues, Recording, Run};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The runtimes in a recording, in the order of [`LanguageRuntime::ALL`]. The C library is always one of them.
 pub(in crate::generate) fn detect(recording: &Recording) -> Vec<LanguageRuntime> {
@@ -151,6 +151,7 @@ impl Seen<'_> {
 mod tests {
     use super::*;
     use crate::recording::SyscallId;
+    use callgate_bpf::SyscallTable;
 
     fn recording(calls: &[(&str, &[u64])]) -> Recording {
         let mut recording = Recording::of(Run::default());

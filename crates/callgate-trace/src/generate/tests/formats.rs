@@ -1,13 +1,14 @@
 //! Random recordings in every format: recorded syscalls are allowed, and the text has the meaning of the policy according
 //! to readers that were written for these tests.
 
+use callgate_bpf::SyscallTable;
 use proptest::prelude::*;
 
 use super::kafel::read_kafel;
 use super::systemd::{is_denied_by_directives, systemd_names};
 use super::*;
-use callgate_bpf::data::SeccompData;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::SeccompData;
 use callgate_formats::oci;
 
 /// Syscalls with limitable arguments, which are chosen more often than others.

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{SeccompData, Verdict};
 
 /// Tests of arguments, each with a mask and a value, in alternatives.
 type Alternatives = Vec<Vec<(usize, u64, u64)>>;

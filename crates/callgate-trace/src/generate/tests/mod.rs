@@ -6,9 +6,8 @@ mod systemd;
 
 use super::*;
 use crate::recording::{ArgValues, Bounds, Caveat, Effect, Recording, Run, SyscallId};
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::SyscallTable;
+use callgate_core::{Arch, SeccompData, Verdict};
 
 const X86_64: Arch = Arch::X86_64;
 

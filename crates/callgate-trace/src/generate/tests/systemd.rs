@@ -1,9 +1,9 @@
 //! An independent reader of systemd units.
 
+use callgate_bpf::SyscallTable;
 use std::collections::HashSet;
 
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::{Arch, SeccompData};
 
 /// The names in lists of systemd.
 pub(super) fn systemd_names(text: &str) -> HashSet<&str> {

@@ -4,6 +4,7 @@
 //! existed at its release. Therefore each name is first defined as a number; definitions take precedence over Kafel's own
 //! names. Kafel then has no information about the arguments: they have 64 bits and the names that the policy gives them.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin};

@@ -1,6 +1,7 @@
 //! Profiles for Docker, Podman and OCI runtimes, in JSON: `linux.seccomp` of the OCI runtime specification, with
 //! Docker's key `comment` for each entry, which runtimes ignore.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use super::comments::{MADE_BY_KERNEL_WHY, all_in_code, dangerous, is_dangerous, limits, origin};
@@ -10,8 +11,7 @@ use crate::generate::format::ProfileFormat;
 use crate::generate::grant::{Grant, GrantReason};
 use crate::generate::language_runtime::LanguageRuntime;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 use callgate_formats::oci::{self, Dialect, WriteEntry, WriteProfile};
 use callgate_formats::ruleset::{Comparison, Op};
 

@@ -1,9 +1,10 @@
 //! The meaning of a draft in a format, as a policy.
 
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::SyscallTable;
+use callgate_core::Verdict;
+use callgate_core::policy::Policy;
 use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{Comparison, RuleSet, sections};
-use callgate_proof::policy::Policy;
 
 use crate::generate::arg_limit::{ArgLimit, Cube};
 use crate::generate::directives::Directive;

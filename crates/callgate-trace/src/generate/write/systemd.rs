@@ -12,7 +12,7 @@ use crate::generate::grant::{Grant, GrantReason};
 use crate::generate::language_runtime::LanguageRuntime;
 use crate::generate::options::DenyAction;
 use crate::generate::runtime;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 use callgate_formats::layout::wrapped;
 
 /// The maximum width of a line.

@@ -9,9 +9,9 @@ use crate::generate::error::{GenerateError, GenerateErrorKind};
 use crate::generate::format::ProfileFormat;
 use crate::recording::Recording;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_core::diagram::Store;
+use callgate_core::policy::Policy;
 use callgate_formats::oci as reader;
-use callgate_proof::diagram::Store;
-use callgate_proof::policy::Policy;
 
 /// A profile as text.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! Parses the arguments of a syscall as strace prints them.
 
 use super::text::split_once;
-use callgate_bpf::syscalls::{Arch, Args};
+use callgate_bpf::syscalls::Args;
+use callgate_core::Arch;
 use memchr::memchr2;
 
 /// Whether an argument is printed with its name, as in `flags=CLONE_VM`.

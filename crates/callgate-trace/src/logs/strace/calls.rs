@@ -7,7 +7,7 @@ use super::processes::Processes;
 use super::text::split_once;
 use super::unfinished::{UnfinishedSyscall, UnfinishedSyscalls};
 use callgate_bpf::diagnostic::Position;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// A syscall of a log.
 pub(crate) struct LoggedSyscall<'t> {

@@ -13,8 +13,10 @@ use super::unfinished::{
 };
 use crate::names::{not_on_arch, unknown_name};
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::{Position, Severity};
-use callgate_bpf::syscalls::{self, Arch, Args};
+use callgate_bpf::syscalls::{self, Args};
+use callgate_core::Arch;
 use callgate_formats::diagnostics::messages::Messages;
 use memchr::memchr;
 use memchr::memmem::Finder;

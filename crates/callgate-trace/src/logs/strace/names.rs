@@ -1,7 +1,8 @@
 //! Names of syscalls in a log: resolved once, then found by one look-up.
 
 use super::super::syscalls::SyscallIndex;
-use callgate_bpf::syscalls::{Arch, Args};
+use callgate_bpf::syscalls::Args;
+use callgate_core::Arch;
 use rustc_hash::FxHashMap;
 
 /// How many bytes of a name are kept. The longest name in the kernel is `sched_rr_get_interval_time64`.

@@ -6,7 +6,7 @@
 //! Sources: `update_personality`, `alloctcb` and `printleader` of strace 6.1, and its output.
 
 use super::line::{MAX_PROCESS, Mode};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The processes so far.
 pub(super) struct Processes {

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 use rustc_hash::FxHasher;
 
 /// The names that were reported, of which a log may contain each a million times.

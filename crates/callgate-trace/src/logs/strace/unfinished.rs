@@ -3,7 +3,7 @@
 use super::line::MAX_PROCESS;
 use super::names::shortened;
 use callgate_bpf::diagnostic::Position;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// How many syscalls may be unfinished at the same time. Each belongs to another thread.
 pub(super) const MAX_UNFINISHED: usize = 100_000;

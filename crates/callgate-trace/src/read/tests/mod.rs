@@ -9,8 +9,9 @@ use crate::recording::{
     ArgValues, Bounds, Caveat, Effect, Recording, RecordingMethod, Run, RunId, SyscallId,
     SyscallStats,
 };
+use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 const OPTIONS: ReadOptions = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
 

@@ -1,7 +1,8 @@
 //! Items of `calls`: the syscall and its count. Weights use only these.
 
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::syscalls::{self, Arch};
+use callgate_bpf::{SyscallTable, syscalls};
+use callgate_core::Arch;
 use callgate_formats::syntax::reader::Reader;
 use callgate_formats::syntax::tree::Node;
 

@@ -2,7 +2,7 @@
 
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::suggest::nearest;
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 use callgate_formats::syntax::reader::Reader;
 use callgate_formats::syntax::tree::{Node, NodeKind};
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::differential::seccomp_program;
 use crate::flow::{Flow, Input};
 use callgate_bpf::random::Rng;
-use callgate_bpf::{Arch, Endian};
+use callgate_core::{Arch, Endian};
 
 #[test]
 fn an_evaluation_counts_for_all_numbers_with_the_same_path() {

@@ -1,6 +1,6 @@
 //! Short sequences of machine instructions.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::encode as e;
 use super::registers::T2;

@@ -1,12 +1,12 @@
 //! Comparisons.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::encode as e;
 use super::registers::{A, T0, T1, X, number};
 use super::target::Aarch64;
 use crate::jit::target::{Compare, Cond, Load};
-use callgate_bpf::{Relation, Source};
+use callgate_core::{Relation, Source};
 
 impl Compare for Aarch64 {
     fn compare(&mut self, test: Relation, operand: Source) {

@@ -7,7 +7,7 @@ use super::target::Aarch64;
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::Compute;
-use callgate_bpf::{Alu, Source};
+use callgate_core::{Alu, Source};
 
 impl Compute for Aarch64 {
     fn constant(&mut self, reg: Reg, k: u32) {

@@ -1,6 +1,6 @@
 //! Loads from the input, and calls of the helper.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::code::Code;
 use super::encode as e;

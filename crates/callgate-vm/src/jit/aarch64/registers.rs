@@ -1,6 +1,6 @@
 //! What the registers hold, and the numbers of registers, widths and conditions in instructions.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::encode as e;
 use crate::jit::node::Reg;

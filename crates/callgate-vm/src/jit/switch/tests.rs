@@ -1,6 +1,6 @@
 //! Which chains and trees become switches, and in which groups.
 
-use callgate_bpf::{Endian, Insn, Program, Verdict};
+use callgate_core::{Endian, Insn, Program, Verdict};
 
 use super::*;
 use crate::flow::Input;

@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use callgate_bpf::{Endian, SeccompData};
-use callgate_bpf::{Insn, Program, SocketProgram};
+use callgate_core::{Endian, Insn, Program, SeccompData, SocketProgram};
 
 use super::{Judge, Part, RandomAncillary, listing};
 use crate::flow::Input;

@@ -1,8 +1,7 @@
 //! Every instruction with every pair of boundary values, with constant and with unknown operands, so that
 //! each form of generated code is covered.
 
-use callgate_bpf::SeccompData;
-use callgate_bpf::{Insn, Op, Operand, Program, SocketProgram};
+use callgate_core::{Insn, Op, Operand, Program, SeccompData, SocketProgram};
 
 use super::{Judge, RandomAncillary};
 use crate::differential::EDGES;

@@ -1,7 +1,6 @@
 //! Elimination of redundant computations: values that a register holds are not computed again.
 
-use callgate_bpf::{Endian, SeccompData};
-use callgate_bpf::{Insn, Op, Program, SocketProgram};
+use callgate_core::{Endian, Insn, Op, Program, SeccompData, SocketProgram};
 
 use super::{Judge, RandomAncillary};
 use crate::engine::{PacketEngine, SeccompEngine};

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use callgate_bpf::{
-    AncillaryWord, Insn, MAX_INSNS, NoAncillary, Op, Program, SKF_LL_OFF, SKF_NET_OFF,
-    SocketProgram,
+use callgate_core::{
+    AncillaryWord, Endian, Insn, MAX_INSNS, NoAncillary, Op, Program, SKF_LL_OFF, SKF_NET_OFF,
+    SeccompData, SocketProgram,
 };
-use callgate_bpf::{Endian, SeccompData};
 
 use super::{Judge, RandomAncillary};
 use crate::engine::{PacketEngine, SeccompEngine};

@@ -7,8 +7,7 @@ mod known;
 mod layout;
 mod random;
 
-use callgate_bpf::{Endian, SeccompData};
-use callgate_bpf::{Program, SocketProgram};
+use callgate_core::{Endian, Program, SeccompData, SocketProgram};
 
 use super::Jit;
 use crate::differential::{RandomAncillary, listing};

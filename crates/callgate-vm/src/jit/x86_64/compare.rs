@@ -1,12 +1,12 @@
 //! Comparisons.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::encode::{CMP, Code, Mem, R8, R11, RDI, RDX};
 use super::registers::{A, X};
 use super::target::X86_64;
 use crate::jit::target::Compare;
-use callgate_bpf::{Relation, Source};
+use callgate_core::{Relation, Source};
 
 impl Compare for X86_64 {
     fn compare(&mut self, test: Relation, operand: Source) {

@@ -6,7 +6,7 @@ use super::target::X86_64;
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::{Compute, Cond, Control};
-use callgate_bpf::{Alu, Source};
+use callgate_core::{Alu, Source};
 
 impl Compute for X86_64 {
     fn constant(&mut self, reg: Reg, k: u32) {

@@ -1,6 +1,6 @@
 //! Loads from the input, and calls of the helper.
 
-use callgate_bpf::Width;
+use callgate_core::Width;
 
 use super::encode::{ADD, AND, CMP, Gpr, Mem, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SUB};
 use super::registers::{A, CONTEXT, FRAME, SAVED_A, X, register};

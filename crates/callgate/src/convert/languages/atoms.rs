@@ -6,7 +6,7 @@ use crate::convert::alternatives::Conjunction;
 use crate::convert::error::Stop;
 use crate::convert::limits::MAX_ALTERNATIVES;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
-use callgate_bpf::syscalls::Arch;
+use callgate_core::Arch;
 
 /// The low half of an argument.
 const LOW: u64 = 0xffff_ffff;

@@ -5,8 +5,7 @@ use crate::convert::alternatives::Conjunction;
 use crate::convert::error::Stop;
 use crate::convert::limits::MAX_ALTERNATIVES;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 use callgate_formats::ruleset::{Comparison, Op};
 
 /// The rules of a syscall: verdicts, and the comparisons that must all hold.

@@ -1,5 +1,6 @@
 //! Filters of Firecracker and of the crate `seccompiler`.
 
+use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -11,8 +12,7 @@ use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
 use crate::convert::strictness::{is_as_strict, strictest};
 use crate::convert::target::Target;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::{Action, Arch, Verdict};
 use callgate_formats::layout::QuotedString;
 
 /// The architectures of `seccompiler`.

@@ -1,5 +1,6 @@
 //! Kafel policies.
 
+use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -8,11 +9,10 @@ use crate::convert::alternatives::Conjunction;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::strictness::{is_as_strict, strictest};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::diagram::Func;
+use callgate_core::{Action, Arch, Verdict};
 use callgate_formats::kafel::names::{name_in_table, names_in_kafel};
 use callgate_formats::layout::wrapped;
-use callgate_proof::diagram::Func;
 
 /// The verdict of other architectures in Kafel.
 const BAD_ARCH: Verdict = Verdict::KILL_THREAD;

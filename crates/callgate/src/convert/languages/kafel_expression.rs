@@ -1,11 +1,13 @@
 //! Expressions of Kafel for alternatives of conditions.
 
+use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::convert::alternatives::Conjunction;
 use crate::explain::{ArgPart, ValueCondition, ValueSet};
 use callgate_bpf::constants::{self, Family};
-use callgate_bpf::syscalls::{Arch, facts};
+use callgate_bpf::syscalls::facts;
+use callgate_core::Arch;
 use callgate_formats::kafel::has_argument;
 
 /// An expression: alternatives, one of which must hold.

@@ -9,7 +9,7 @@ use super::oci::{MAX_EXACT, fit_verdicts, has_enosys, profile};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::{Action, Verdict};
 use callgate_formats::oci::{Dialect, has_resource_arch, write_resource};
 use callgate_formats::ruleset::{Comparison, Op};
 

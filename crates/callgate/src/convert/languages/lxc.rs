@@ -1,5 +1,6 @@
 //! Profiles of LXC.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -9,8 +10,7 @@ use super::named_rules::{NamedLanguage, named_rules};
 use super::numbering::{DENIAL, Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::{Action, Arch, Verdict};
 use callgate_formats::lxc::{compat_arches, host_of};
 use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{Comparison, Op};

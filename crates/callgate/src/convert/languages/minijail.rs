@@ -11,8 +11,7 @@ use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::target::Target;
 use callgate_bpf::constants::{self, Family};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict, errno_name};
+use callgate_core::{Action, Arch, Verdict, errno_name};
 
 /// The architectures of minijail. Those without 64-bit registers have no words for the high half of an argument.
 const ARCHES: &[Arch] =

@@ -3,13 +3,12 @@
 use super::comparisons::Rules;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::Func;
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Verdict, Word};
 use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{RuleSet, sections};
-use callgate_proof::diagram::Func;
-use callgate_proof::policy::Policy;
 
 /// The multiplexers.
 pub(in crate::convert) const MULTIPLEXERS: [&str; 2] = ["socketcall", "ipc"];

@@ -1,6 +1,7 @@
 //! Rules for named syscalls with comparisons, as libseccomp combines them: container profiles, and profiles of LXC and of
 //! snaps. A rule is for all architectures of a policy.
 
+use callgate_bpf::SyscallTable;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +12,11 @@ use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::loss::{A_RULE_IS_FOR_ALL, AN_ENTRY_IS_FOR_ALL, MULTIPLEXED};
 use crate::convert::strictness::{is_as_strict, laxer, strictest};
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::diagram::Func;
+use callgate_core::policy::Policy;
+use callgate_core::{Arch, Verdict, Word};
 use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{Comparison, Conflict, LibseccompVersion, RuleSet, sections};
-use callgate_proof::diagram::Func;
-use callgate_proof::policy::Policy;
 
 /// What a language can say about syscalls by name.
 #[derive(Clone, Copy, Debug)]

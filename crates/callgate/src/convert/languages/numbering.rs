@@ -1,14 +1,14 @@
 //! Syscall numbers without an entry: the default action, and the ENOSYS check of runc.
 
+use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::strictness::{is_as_strict, strictest};
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::diagram::Func;
+use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT};
 use callgate_formats::oci::BAD_ARCH;
-use callgate_proof::diagram::Func;
 
 /// A denial that all languages with errnos can say.
 pub(super) const DENIAL: Verdict = Verdict::errno(1);

@@ -1,5 +1,6 @@
 //! Container profiles: OCI, Docker, Podman.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use super::comparisons;
@@ -9,9 +10,8 @@ use super::numbering::{DENIAL, Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict};
 use callgate_codegen::query;
+use callgate_core::{Action, Arch, Verdict};
 use callgate_formats::oci::{
     self, BAD_ARCH, Dialect, EnosysAbove, WriteEntry, WriteProfile, action_of,
 };

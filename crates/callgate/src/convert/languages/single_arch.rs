@@ -1,13 +1,13 @@
 //! What the languages for one architecture have in common: syscalls by name, each with alternatives of comparisons.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use super::atoms::{Atom, LowHalf, atoms};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
 use crate::convert::target::Target;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_core::{Arch, Verdict};
 
 /// Restricts a filter to its main architecture, which is returned.
 pub(super) fn fit_arch(

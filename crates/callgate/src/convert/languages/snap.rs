@@ -3,6 +3,7 @@
 //! A profile is two filters: lines with `~` deny with EACCES in the first one, and the other lines permit in the second. A
 //! syscall that fails with EACCES is therefore permitted by a line without `~`, too.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -12,14 +13,12 @@ use super::numbering::{Numbering, Unlisted};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use callgate_bpf::constants::Family;
-use callgate_bpf::data::Word;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query;
+use callgate_core::diagram::Split;
+use callgate_core::{Arch, Verdict, Word};
 use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{Comparison, Op};
 use callgate_formats::snap::{compat_arch, constant, takes_ids};
-use callgate_proof::diagram::Split;
 
 /// The verdict of lines with `~`.
 const EXPLICIT: Verdict = Verdict::errno(13);

@@ -1,5 +1,6 @@
 //! Units of systemd: a drop-in with `SystemCallFilter=`, and the directives that belong to it.
 
+use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -12,9 +13,8 @@ use super::systemd_words::{Words, words};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
 use crate::convert::options::ConvertOptions;
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
-use callgate_bpf::verdict::{Action, Verdict, errno_name};
 use callgate_codegen::query::Interval;
+use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT, errno_name};
 use callgate_formats::layout::wrapped;
 use callgate_formats::systemd::{SystemdVersion, arch_name, build_arches, known_names};
 

@@ -1,12 +1,12 @@
 //! Lists of `SystemCallFilter=`, and the verdicts that they can give.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::strictness::strictest;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::{Action, Verdict};
+use callgate_core::{Action, Arch, Verdict};
 
 /// The largest errno that libseccomp accepts.
 const MAX_ERRNO: u16 = 4094;

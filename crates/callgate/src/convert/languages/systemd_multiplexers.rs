@@ -1,6 +1,7 @@
 //! `socketcall` and `ipc` in lists of systemd. libseccomp adds the rules for the syscalls behind them to both, unless they are
 //! in the list themselves.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use super::comparisons::Rules;
@@ -10,10 +11,9 @@ use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::loss::MULTIPLEXED;
 use crate::convert::strictness::{laxer, strictest};
-use callgate_bpf::data::SeccompData;
-use callgate_bpf::syscalls::{Arch, known_names};
-use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::Func;
+use callgate_bpf::syscalls::known_names;
+use callgate_core::diagram::Func;
+use callgate_core::{Arch, SeccompData, Verdict};
 
 /// The verdicts of names.
 type Verdicts = BTreeMap<&'static str, Verdict>;

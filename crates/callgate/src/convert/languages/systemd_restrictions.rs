@@ -3,11 +3,10 @@
 //!
 //! Directives that also do something without a filter, such as `ProtectClock=`, are never written.
 
-use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{Func, Split};
+use callgate_core::{Arch, SeccompData, Verdict, Word};
 use callgate_formats::systemd::{FAMILIES, FAMILY_END, NAMESPACES};
-use callgate_proof::diagram::{Func, Split};
 
 use super::systemd_list::List;
 use crate::convert::error::ConvertError;

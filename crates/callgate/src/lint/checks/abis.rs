@@ -1,7 +1,8 @@
 //! Other ABIs of the same kernel, through which a program reaches what the filter denies.
 
-use callgate_bpf::{Arch, Word};
-use callgate_proof::diagram::{DiagramError, Func, Pred};
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{DiagramError, Func, Pred};
+use callgate_core::{Arch, Word};
 
 use crate::error::Result;
 use crate::lint::check::Check;
@@ -74,7 +75,7 @@ fn abi(
             let permitted = view.example(other, nr, arguments)?;
             let denied = match permitted {
                 Some(found) if has_same_arguments([native, other], name) => {
-                    let data = callgate_bpf::SeccompData {
+                    let data = callgate_core::SeccompData {
                         arch: native.token(),
                         nr: native_nr,
                         ..found.data

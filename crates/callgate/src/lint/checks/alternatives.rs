@@ -1,6 +1,6 @@
 //! Alternatives for one syscall that test different arguments.
 
-use callgate_bpf::{Arch, SeccompData};
+use callgate_core::{Arch, SeccompData};
 
 use crate::error::Result;
 use crate::explain::{ArgPart, Clause, Outcome, ValueSet, explain};

@@ -1,10 +1,11 @@
 //! Arguments of which the filter compares more or fewer bits than the kernel reads, and pointers.
 
+use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::{ArgFacts, facts};
-use callgate_bpf::{Arch, Word};
 use callgate_codegen::query;
-use callgate_proof::diagram::Func;
-use callgate_proof::policy::{Field, Test};
+use callgate_core::diagram::Func;
+use callgate_core::policy::{Field, Test};
+use callgate_core::{Arch, Word};
 
 use crate::error::Result;
 use crate::lint::check::Check;
@@ -183,7 +184,7 @@ fn pointer(view: &mut View<'_>, findings: &mut Findings, place: Place) -> Result
     if func == only_null {
         return Ok(());
     }
-    let start = callgate_bpf::SeccompData { arch: arch.token(), nr, ..Default::default() };
+    let start = callgate_core::SeccompData { arch: arch.token(), nr, ..Default::default() };
     let Some(data) = view.store.witness(func, only_null, start)? else { return Ok(()) };
     let mut moved = data;
     moved.set_word(high, 0x7fff);

@@ -1,6 +1,7 @@
 //! Filters that cost more than necessary, with figures.
 
-use callgate_bpf::{Arch, Emulator, Verdict};
+use callgate_bpf::SyscallTable;
+use callgate_core::{Arch, Emulator, Verdict};
 
 use crate::compile::Options;
 use crate::error::Result;
@@ -41,7 +42,7 @@ fn not_cached(view: &mut View<'_>, findings: &mut Findings, filter: usize) -> Re
             listed(&names)
         );
         let help = "compare arch and number before anything else; `callgate optimize` does";
-        let data = callgate_bpf::SeccompData { arch: arch.token(), nr: *nr, ..Default::default() };
+        let data = callgate_core::SeccompData { arch: arch.token(), nr: *nr, ..Default::default() };
         let example: Option<Example> = Some(view.run(arch, data)?);
         let finding = Finding::new(Check::NotCached, message).help(help).on(arch);
         findings.add(Finding { filter, ..finding.about(names).examples([example]) });

@@ -1,6 +1,6 @@
 //! Newer syscalls that fail with an error for which the C library does not fall back to the older one.
 
-use callgate_bpf::verdict::Action;
+use callgate_core::Action;
 
 use crate::error::Result;
 use crate::lint::check::Check;
@@ -50,7 +50,7 @@ pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> 
             let message = format!(
                 "`{newer}` gets {verdict}; the C library uses `{older}`, which is allowed, only after ENOSYS"
             );
-            let data = callgate_bpf::SeccompData { arch: arch.token(), nr, ..Default::default() };
+            let data = callgate_core::SeccompData { arch: arch.token(), nr, ..Default::default() };
             let examples = [Some(view.run(arch, data)?), view.permitted_example(arch, older)?];
             let named = view.place(arch, newer, |_| true);
             let at = match named.1 {

@@ -1,8 +1,9 @@
 //! `socketcall` and `ipc`, through which a program reaches what the filter denies as a direct syscall.
 
+use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::known_names;
-use callgate_bpf::{SeccompData, Word};
-use callgate_proof::diagram::Pred;
+use callgate_core::diagram::Pred;
+use callgate_core::{SeccompData, Word};
 
 use crate::error::Result;
 use crate::lint::check::Check;

@@ -1,7 +1,8 @@
 //! Syscalls that every program makes, although it does not ask for them.
 
-use callgate_bpf::Arch;
-use callgate_proof::diagram::Pred;
+use callgate_bpf::SyscallTable;
+use callgate_core::Arch;
+use callgate_core::diagram::Pred;
 
 use crate::error::Result;
 use crate::lint::check::Check;

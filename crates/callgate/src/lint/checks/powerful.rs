@@ -1,7 +1,7 @@
 //! Allowed syscalls that make the denial of others pointless.
 
-use callgate_bpf::Arch;
-use callgate_proof::diagram::{DiagramError, Pred};
+use callgate_core::Arch;
+use callgate_core::diagram::{DiagramError, Pred};
 
 use crate::error::Result;
 use crate::lint::check::Check;
@@ -11,7 +11,7 @@ use crate::lint::view::{View, denies};
 
 pub(super) fn check(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     for arch in view.arches.iter().copied() {
-        let numbers = view.store.follow(view.whole, callgate_bpf::Word::ARCH, arch.token());
+        let numbers = view.store.follow(view.whole, callgate_core::Word::ARCH, arch.token());
         if view.permits(numbers)? == Pred::ALWAYS {
             continue;
         }

@@ -1,14 +1,15 @@
 //! Rules of the text without effect.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet as HashSet;
 
-use callgate_bpf::Arch;
 use callgate_bpf::syscalls::known_name;
 use callgate_codegen::query;
+use callgate_core::Arch;
+use callgate_core::diagram::Pred;
 use callgate_formats::statements::{Inactivity, Site, Statement, Statements};
-use callgate_proof::diagram::Pred;
 
 use crate::error::Result;
 use crate::lint::check::Check;

@@ -1,8 +1,8 @@
 //! Verdicts of the filter as a whole: it denies nothing, it asks a listener, it decides about syscalls that no kernel has yet.
 
-use callgate_bpf::verdict::Action;
-use callgate_bpf::{SeccompData, Word};
-use callgate_proof::diagram::Pred;
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::Pred;
+use callgate_core::{Action, SeccompData, Word};
 
 use crate::error::Result;
 use crate::lint::check::Check;
@@ -64,7 +64,7 @@ fn notify(view: &mut View<'_>, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-fn asks_listener(verdict: callgate_bpf::Verdict) -> bool {
+fn asks_listener(verdict: callgate_core::Verdict) -> bool {
     matches!(verdict.action(), Action::UserNotif(_))
 }
 

@@ -1,8 +1,9 @@
 //! Compares a small eBPF interpreter, written from RFC 9669, with the reference interpreter.
 
-use callgate::bpf::{NoAncillary, Operand, SocketProgram, Step, asm};
-use callgate::random::Rng;
-use callgate::{Endian, SeccompData, Word};
+use callgate::{Endian, SeccompData};
+use callgate_bpf::asm;
+use callgate_bpf::random::Rng;
+use callgate_core::{NoAncillary, Operand, SocketProgram, Step, Word};
 use callgate_vm::differential;
 
 use super::*;

@@ -12,7 +12,7 @@ use crate::output;
 use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
 use crate::source::Source;
-use callgate::syscalls;
+use callgate_bpf::syscalls;
 
 pub(in super::super) fn run(args: &GenerateArgs, source: &OsStr) -> Result<u8> {
     if args.names_namespaces() {

@@ -8,9 +8,11 @@ use callgate::check::{Finding, check};
 use callgate::generate::{
     Draft, GenerateError, GenerateOptions, Runtime, clone_fallbacks, generate,
 };
-use callgate::policy::Field;
 use callgate::recording::{MAX_VALUES, Recording, SyscallId, SyscallStats};
-use callgate::{Arch, SeccompData, Word};
+use callgate::{Arch, SeccompData};
+use callgate_bpf::SyscallTable;
+use callgate_core::Word;
+use callgate_core::policy::Field;
 
 use super::super::dangers::Dangers;
 use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};

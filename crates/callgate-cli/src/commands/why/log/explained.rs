@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use callgate::change::Allowed;
 use callgate::denials::{Denial, DenialLog};
-use callgate::diagram::{Func, Store};
 use callgate::formats::CapSet;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_core::diagram::{Func, Store};
 
 use super::super::answer::Answer;
 use super::super::change::{Advice, advise, change, patch, prove};

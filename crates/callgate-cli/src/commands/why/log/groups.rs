@@ -4,6 +4,7 @@
 //! other rules there: other architectures, other numbers, other syscalls. Without --arch, the source is read for the machine of
 //! each architecture in the log.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use callgate::change::Language;

@@ -1,12 +1,14 @@
 //! Which calls of a log the filters deny: a search in their MTBDD with the arguments that the log contains.
 
+use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use callgate::denials::{Evidence, LoggedCall};
-use callgate::diagram::{Func, NodeSet, Store};
-use callgate::policy::Field;
 use callgate::recording::SyscallId;
-use callgate::{Action, SeccompData, Verdict, Word};
+use callgate::{Action, SeccompData, Verdict};
+use callgate_core::Word;
+use callgate_core::diagram::{Func, NodeSet, Store};
+use callgate_core::policy::Field;
 
 /// How many calls are remembered.
 const MAX_REMEMBERED: usize = 4096;

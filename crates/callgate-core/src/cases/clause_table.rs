@@ -1,0 +1,68 @@
+//! The clauses of a policy.
+
+use crate::Verdict;
+
+use super::distinct::Indexes;
+use super::word_comparison::Literal;
+
+/// A conjunction, and the verdict of the syscalls for which it is the first to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Clause<'c> {
+    /// All of these must hold.
+    pub literals: &'c [Literal],
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// Distinct clauses with consecutive indexes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ClauseTable {
+    /// The literals of all clauses, those of each in order.
+    pub(super) literals: Vec<Literal>,
+    clauses: Vec<Entry>,
+    indexes: Indexes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Entry {
+    /// Where its literals start.
+    start: usize,
+    end: usize,
+    verdict: Verdict,
+}
+
+impl ClauseTable {
+    /// Prepares for this number of further clauses.
+    pub(super) fn reserve(&mut self, clauses: usize) {
+        /// The two halves of an argument.
+        const LITERALS: usize = 2;
+        self.literals.reserve(LITERALS * clauses);
+        self.clauses.reserve(clauses);
+        self.indexes.reserve(clauses);
+    }
+
+    pub(super) fn get(&self, clause: usize) -> Option<Clause<'_>> {
+        let Entry { start, end, verdict } = *self.clauses.get(clause)?;
+        Some(Clause { literals: self.literals.get(start..end)?, verdict })
+    }
+
+    pub(super) fn is_always(&self, clause: usize) -> bool {
+        self.get(clause).is_some_and(|clause| clause.literals.is_empty())
+    }
+
+    pub(super) fn verdict(&self, clause: usize) -> Option<Verdict> {
+        self.get(clause).map(|clause| clause.verdict)
+    }
+
+    /// The index of the clause with the literals from `start` on, which are in order. If it is known, they are removed.
+    pub(super) fn index_of(&mut self, start: usize, verdict: Verdict) -> usize {
+        let literals = self.literals.get(start..).unwrap_or_default();
+        let clause = Clause { literals, verdict };
+        if let Some(index) = self.indexes.find(&clause, |index| self.get(index) == Some(clause)) {
+            self.literals.truncate(start);
+            return index;
+        }
+        self.clauses.push(Entry { start, end: self.literals.len(), verdict });
+        self.indexes.add(&clause)
+    }
+}

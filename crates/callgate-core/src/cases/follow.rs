@@ -1,0 +1,426 @@
+//! The paths of a program, and what its returns must be.
+
+use std::sync::Arc;
+
+use crate::{Emulator, Endian, Insn, Op, Program, Source, Verdict, Word};
+
+use super::knowledge::{Knowledge, Mark};
+use super::word_comparison::{Literal, Simplified, WordTest};
+use super::{Cases, NumberInterval};
+use crate::proved::Proved;
+use crate::spec::{FilterSpec, Spec};
+
+/// The maximum number of steps of a proof: executed instructions, intervals at returns, evaluated clauses and literals, and
+/// comparisons with what is excluded.
+const MAX_STEPS: u32 = 400_000;
+
+/// The maximum number of those steps in which all numbers of an arch are followed together.
+const MAX_TOGETHER: u32 = MAX_STEPS / 4;
+
+/// How many clauses are not worth reducing to those that may still hold.
+const FEW_CLAUSES: usize = 3;
+
+/// How many comparisons with what is excluded take as long as a step.
+const COMPARED_IN_STEP: u32 = 16;
+
+impl Cases {
+    /// The program, if it is proved to compute the function of the policy, and the kernel recognizes those of the `known`
+    /// syscalls (arch tokens and numbers) as constant allow that are always allowed.
+    pub fn prove_with_cache(&self, program: &Program, known: &[(u32, u32)]) -> Option<Proved> {
+        let mut emulator = Emulator::new(program.insns());
+        let is_recognized = |(token, nr): &(u32, u32)| {
+            self.verdict_of(*token, *nr) != Some(Verdict::ALLOW)
+                || emulator.is_constant_allow(*token, *nr)
+        };
+        let is_proved = self.proves(program) && known.iter().all(is_recognized);
+        let spec = || Spec::Filter(FilterSpec::Policy(self.policy.clone()));
+        is_proved.then(|| Proved::new(program.clone(), Arc::new(spec())))
+    }
+
+    /// Whether the program is proved to compute the function of the policy. `false` says nothing about the program: it may
+    /// contain instructions that this proof does not know, or need too many cases.
+    pub fn proves(&self, program: &Program) -> bool {
+        let mut paths = Paths {
+            cases: self,
+            insns: program.insns(),
+            endian: self.endian,
+            knowledge: Knowledge::nothing(),
+            live: Vec::new(),
+            pending: Vec::new(),
+            steps: 0,
+            limit: MAX_STEPS,
+        };
+        let is_arch = |token, holds| {
+            let test = WordTest::equal(Word::ARCH, u32::MAX, token);
+            Literal { test, holds }
+        };
+        let others: Vec<Literal> =
+            self.sections.iter().map(|section| is_arch(section.token, false)).collect();
+        let mut sections = self.sections.iter();
+        (!paths.begins(&others, None, &[]) || paths.are_proved())
+            && sections.all(|section| {
+                let arch = [is_arch(section.token, true)];
+                let is_decided = paths.decided(&arch, &section.intervals);
+                section.intervals.iter().zip(is_decided).all(|(interval, is_decided)| {
+                    let Some(list) = self.lists.get(interval.list) else { return false };
+                    let numbers = (interval.first, interval.last);
+                    is_decided || !paths.begins(&arch, Some(numbers), list) || paths.are_proved()
+                })
+            })
+    }
+}
+
+/// What is known about a register.
+#[derive(Clone, Copy)]
+enum Value {
+    Unknown,
+    /// Some bits of a word.
+    Bits {
+        word: Word,
+        mask: u32,
+    },
+    /// A word minus a constant.
+    Difference {
+        word: Word,
+        base: u32,
+    },
+    Constant(u32),
+    /// A constant, shifted right by the difference of a word and another constant: a *bitset test* compares it.
+    Shifted {
+        bits: u32,
+        word: Word,
+        base: u32,
+    },
+}
+
+/// A path up to an instruction.
+#[derive(Clone, Copy)]
+struct Path {
+    /// The index of the next instruction.
+    at: usize,
+    a: Value,
+    x: Value,
+    /// Where the clauses that may hold start in [`Paths::live`].
+    live: usize,
+}
+
+impl Path {
+    const START: Path = Path { at: 0, a: Value::Unknown, x: Value::Unknown, live: 0 };
+}
+
+/// What an instruction does to a path.
+enum Step {
+    /// The path continues.
+    Next,
+    /// The path ends with the right verdict.
+    Returned,
+    /// The path continues at these instructions, depending on a test: the first one if it holds.
+    Split(WordTest, [usize; 2]),
+    /// The path cannot be followed, or ends with another verdict.
+    Failed,
+}
+
+/// A path that is followed later.
+struct Pending {
+    path: Path,
+    /// What distinguishes it.
+    fact: Literal,
+    /// What was known before.
+    mark: Mark,
+    /// Where its clauses end.
+    live_end: usize,
+}
+
+/// The depth-first traversal of the paths of a program, for all numbers of an arch or for an interval of them.
+struct Paths<'c> {
+    cases: &'c Cases,
+    insns: &'c [Insn],
+    endian: Endian,
+    knowledge: Knowledge,
+    /// The clauses of the current path that may hold, after those of pending paths; indexes.
+    live: Vec<usize>,
+    pending: Vec<Pending>,
+    steps: u32,
+    /// The maximum number of steps.
+    limit: u32,
+}
+
+/// What the clauses say about a verdict.
+enum Answer {
+    Agree,
+    /// That depends on this test.
+    Depends(WordTest),
+    Differ,
+}
+
+impl Paths<'_> {
+    /// Prepares for the paths of the syscalls with these facts and numbers, to which these clauses apply. Returns whether there
+    /// are such syscalls.
+    fn begins(&mut self, facts: &[Literal], numbers: Option<(u32, u32)>, list: &[usize]) -> bool {
+        self.knowledge.return_to(Mark::START);
+        self.live.clear();
+        self.live.extend_from_slice(list);
+        self.pending.clear();
+        let (first, last) = numbers.unwrap_or((0, u32::MAX));
+        self.knowledge.learn_interval(Word::NR, first, last)
+            && facts.iter().all(|fact| self.knowledge.learn(*fact))
+    }
+
+    /// Whether every path returns what the clauses demand.
+    fn are_proved(&mut self) -> bool {
+        let mut path = Path::START;
+        loop {
+            let Some(insn) = self.next_insn(path.at) else { return false };
+            let next = match self.step(insn, &mut path) {
+                Step::Next => continue,
+                Step::Failed => return false,
+                Step::Returned => self.resumed(),
+                Step::Split(test, targets) => self.split(path, test, targets),
+            };
+            match next {
+                Some(next) => path = next,
+                None => return true,
+            }
+        }
+    }
+
+    /// Per interval, whether it is known that every path of a syscall with these facts and one of its numbers returns its
+    /// verdict, which does not depend on arguments. All numbers are followed together, up to the first other word.
+    fn decided(&mut self, facts: &[Literal], intervals: &[NumberInterval]) -> Vec<bool> {
+        let verdicts = intervals.iter().map(|interval| self.cases.verdict(interval.list));
+        let verdicts: Vec<Option<Verdict>> = verdicts.collect();
+        let mut decided: Vec<bool> = verdicts.iter().map(Option::is_some).collect();
+        self.limit = self.used().saturating_add(MAX_TOGETHER).min(MAX_STEPS);
+        let mut next = self.begins(facts, None, &[]).then_some(Path::START);
+        while let Some(mut path) = next {
+            let Some(insn) = self.next_insn(path.at) else {
+                decided.fill(false);
+                break;
+            };
+            let returned = match insn.op {
+                Op::RetK => Some(Verdict(insn.k)),
+                Op::LdWordAbs if Word::from_offset(insn.k, self.endian) > Some(Word::NR) => None,
+                _ => match self.step(insn, &mut path) {
+                    Step::Next => {
+                        next = Some(path);
+                        continue;
+                    }
+                    Step::Split(test, targets) => {
+                        next = self.split(path, test, targets);
+                        continue;
+                    }
+                    Step::Returned | Step::Failed => None,
+                },
+            };
+            // The numbers that may take this path are between these.
+            let (min, max) = self.knowledge.interval(Word::NR);
+            let from = intervals.partition_point(|interval| interval.last < min);
+            let here = intervals.iter().zip(&verdicts).zip(&mut decided).skip(from);
+            for ((one, verdict), is_decided) in here.take_while(|((one, _), _)| one.first <= max) {
+                self.steps = self.steps.saturating_add(1);
+                if *is_decided && *verdict != returned {
+                    let mark = self.knowledge.mark();
+                    *is_decided = !self.knowledge.learn_interval(Word::NR, one.first, one.last);
+                    self.knowledge.return_to(mark);
+                }
+            }
+            next = self.resumed();
+        }
+        self.limit = MAX_STEPS;
+        decided
+    }
+
+    /// The number of steps until now.
+    fn used(&self) -> u32 {
+        self.steps.saturating_add(self.knowledge.compared() / COMPARED_IN_STEP)
+    }
+
+    /// The next instruction; `None` behind the last one, and after too many steps.
+    fn next_insn(&mut self, at: usize) -> Option<Insn> {
+        self.steps = self.steps.saturating_add(1);
+        self.insns.get(at).copied().filter(|_| self.used() <= self.limit)
+    }
+
+    /// Continues a path at the first instruction if a test holds, and later at the other one if not. Returns the next path.
+    fn split(&mut self, path: Path, test: WordTest, [holds, fails]: [usize; 2]) -> Option<Path> {
+        self.assume(Path { at: fails, ..path }, Literal { test, holds: false });
+        let fact = Literal { test, holds: true };
+        if !self.knowledge.learn(fact) {
+            return self.resumed();
+        }
+        Some(Path { at: holds, live: self.still_live(fact, path.live), ..path })
+    }
+
+    /// Executes an instruction, the next one of a path.
+    fn step(&mut self, insn: Insn, path: &mut Path) -> Step {
+        let (here, k) = (path.at, insn.k);
+        path.at += 1;
+        match insn.op {
+            Op::LdWordAbs => {
+                let word = Word::from_offset(k, self.endian);
+                path.a = word.map_or(Value::Unknown, |word| Value::Bits { word, mask: u32::MAX });
+            }
+            Op::AndK => {
+                path.a = match path.a {
+                    Value::Bits { word, mask } => Value::Bits { word, mask: mask & k },
+                    _ => Value::Unknown,
+                };
+            }
+            Op::Ja => path.at = path.at.saturating_add(k as usize),
+            Op::SubK => {
+                path.a = match path.a {
+                    Value::Bits { word, mask: u32::MAX } => Value::Difference { word, base: k },
+                    _ => Value::Unknown,
+                };
+            }
+            Op::Tax => path.x = path.a,
+            Op::LdImm => path.a = Value::Constant(k),
+            Op::RshX => {
+                path.a = match (path.a, path.x) {
+                    (Value::Constant(bits), Value::Bits { word, mask: u32::MAX }) => {
+                        Value::Shifted { bits, word, base: 0 }
+                    }
+                    (Value::Constant(bits), Value::Difference { word, base }) => {
+                        Value::Shifted { bits, word, base }
+                    }
+                    _ => Value::Unknown,
+                };
+            }
+            Op::RetK => {
+                return match self.answer(path.live, Verdict(k)) {
+                    Answer::Agree => Step::Returned,
+                    Answer::Depends(test) => Step::Split(test, [here, here]),
+                    Answer::Differ => Step::Failed,
+                };
+            }
+            _ => return self.branch(insn, here, path),
+        }
+        Step::Next
+    }
+
+    /// Executes a branch.
+    fn branch(&self, insn: Insn, here: usize, path: &mut Path) -> Step {
+        let targets = [insn.jt, insn.jf].map(|skipped| path.at + usize::from(skipped));
+        let Some((relation, Source::K(k))) = insn.comparison() else { return Step::Failed };
+        let result = match path.a {
+            Value::Bits { word, mask } => match WordTest::of_branch(word, mask, relation, k) {
+                Simplified::Constant(taken) => taken,
+                Simplified::Literal(literal) => match self.knowledge.decide_literal(literal) {
+                    Some(taken) => taken,
+                    None => {
+                        let [then, otherwise] = targets;
+                        let targets = if literal.holds { targets } else { [otherwise, then] };
+                        return Step::Split(literal.test, targets);
+                    }
+                },
+            },
+            Value::Shifted { bits, word, base } => {
+                let (min, max) = self.knowledge.interval(word);
+                let is_within = min >= base && max.wrapping_sub(base) < u32::BITS;
+                let taken = |value: u32| relation.holds(bits >> (value.wrapping_sub(base) % 32), k);
+                let first = taken(min);
+                match (min..=max).take(32).find(|value| taken(*value) != first) {
+                    _ if !is_within => return Step::Failed,
+                    None => first,
+                    // Where the result changes, the interval is split; then this branch follows again.
+                    Some(at) => {
+                        let test = WordTest::at_least(word, u32::MAX, at);
+                        return Step::Split(test, [here, here]);
+                    }
+                }
+            }
+            Value::Unknown | Value::Constant(_) | Value::Difference { .. } => return Step::Failed,
+        };
+        let [then, otherwise] = targets;
+        path.at = if result { then } else { otherwise };
+        Step::Next
+    }
+
+    /// Adds a path that is followed later, on which a test has this result.
+    fn assume(&mut self, path: Path, fact: Literal) {
+        let (mark, live_end) = (self.knowledge.mark(), self.live.len());
+        self.pending.push(Pending { path, fact, mark, live_end });
+    }
+
+    /// The next path that a syscall may take.
+    fn resumed(&mut self) -> Option<Path> {
+        while let Some(Pending { mut path, fact, mark, live_end }) = self.pending.pop() {
+            self.knowledge.return_to(mark);
+            self.live.truncate(live_end);
+            if self.knowledge.learn(fact) {
+                path.live = self.still_live(fact, path.live);
+                return Some(path);
+            }
+        }
+        None
+    }
+
+    /// Where the clauses start that may still hold after a fact was learnt.
+    fn still_live(&mut self, fact: Literal, live: usize) -> usize {
+        let WordTest { word, mask, is_order, value } = fact.test;
+        let end = self.live.len();
+        // The clauses are those of this arch and number. Few clauses are evaluated in less time at returns.
+        if word == Word::ARCH || word == Word::NR || end - live <= FEW_CLAUSES {
+            return live;
+        }
+        let (min, max) = self.knowledge.interval(word);
+        let may_hold = |literal: &Literal| {
+            let test = literal.test;
+            match fact.holds {
+                _ if test.word != word => true,
+                // Most literals are of this form.
+                _ if test.mask == u32::MAX && !test.is_order && literal.holds => {
+                    let is_excluded = !fact.holds && fact.test == test;
+                    (min..=max).contains(&test.value) && !is_excluded
+                }
+                true if !is_order && mask == u32::MAX => literal.is_true_for(value),
+                // Hardly anything follows from the inequality of two values.
+                false if !is_order => test != fact.test || !literal.holds,
+                _ => self.knowledge.decide_literal(*literal) != Some(false),
+            }
+        };
+        for at in live..end {
+            let Some(index) = self.live.get(at).copied() else { continue };
+            let literals = self.cases.clauses.get(index).map_or(&[][..], |clause| clause.literals);
+            if literals.iter().all(may_hold) {
+                self.live.push(index);
+            }
+        }
+        self.steps = self.steps.saturating_add((end - live) as u32);
+        end
+    }
+
+    /// Whether the verdict is that of every clause that may be the first to hold.
+    fn answer(&mut self, live: usize, verdict: Verdict) -> Answer {
+        let mut open = None;
+        let of_path = self.live.get(live..).unwrap_or_default();
+        for clause in of_path.iter().filter_map(|index| self.cases.clauses.get(*index)) {
+            self.steps = self.steps.saturating_add(1 + clause.literals.len() as u32);
+            let mut unknown = None;
+            let mut is_possible = true;
+            for literal in clause.literals {
+                match self.knowledge.decide_literal(*literal) {
+                    Some(true) => {}
+                    Some(false) => {
+                        is_possible = false;
+                        break;
+                    }
+                    None => unknown = unknown.or(Some(literal.test)),
+                }
+            }
+            let agrees = clause.verdict == verdict;
+            match unknown {
+                _ if !is_possible => {}
+                None if agrees => return Answer::Agree,
+                None => return open.map_or(Answer::Differ, Answer::Depends),
+                Some(_) if agrees => open = open.or(unknown),
+                Some(test) => return Answer::Depends(test),
+            }
+        }
+        match open {
+            _ if self.cases.bad_arch == verdict => Answer::Agree,
+            None => Answer::Differ,
+            Some(test) => Answer::Depends(test),
+        }
+    }
+}

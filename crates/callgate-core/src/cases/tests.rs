@@ -1,0 +1,421 @@
+//! The proof by cases beside that by MTBDD.
+
+use crate::{Arch, Endian, Insn, Op, Program, SeccompData, SyscallSet, Verdict, Word};
+
+use super::Cases;
+use crate::Meaning;
+use crate::diagram::Budget;
+use crate::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+
+const TOKEN: u32 = Arch::X86_64.token();
+const CMPS: [Cmp; 6] = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge];
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len())]
+    }
+}
+
+const VALUES: [u64; 8] =
+    [0, 1, 2, 5, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0005, 0xffff_ffff_ffff_ffff];
+
+fn test(rng: &mut Rng) -> Test {
+    let index = rng.below(2) as u8;
+    let field = rng.of(&[Field::arg(index), Field::arg_low(index)]).unwrap();
+    let test = Test::new(field, rng.of(&CMPS), rng.of(&VALUES));
+    let is_masked = rng.below(2) == 0;
+    let mask = rng.of(&[6, 1, 0xffff_ffff, 0x1_0000_0005]);
+    if is_masked { Test { mask: mask & field.full_mask(), ..test } } else { test }
+}
+
+fn policy(rng: &mut Rng) -> Policy {
+    let verdicts = [Verdict::ALLOW, Verdict::errno(1), Verdict::LOG];
+    let rule = |rng: &mut Rng| {
+        let all = |rng: &mut Rng| {
+            let tests = 1 + rng.below(3);
+            Condition::all((0..tests).map(|_| Condition::test(test(rng))))
+        };
+        let when = match rng.below(5) {
+            0 => Condition::always(),
+            1 => Condition::any((0..2).map(|_| all(rng))),
+            2 => {
+                let either = Condition::any((0..2).map(|_| all(rng)));
+                Condition::all([Condition::test(test(rng)), either])
+            }
+            _ => all(rng),
+        };
+        let first = rng.below(6) as u32;
+        let last = first + rng.below(3) as u32;
+        Rule { syscalls: SyscallSet::range(first, last), when, verdict: rng.of(&verdicts) }
+    };
+    let rules = (0..4).map(|_| rule(rng)).collect();
+    let section = Section::new(Arch::X86_64, rules, rng.of(&verdicts));
+    Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+}
+
+/// A program that tests one literal after the other: arch, number, and the clauses of its list.
+fn program(cases: &Cases) -> Program {
+    let mut insns: Vec<Insn> = Vec::new();
+    // From the last instruction to the first; distances are those to the end.
+    let push = |insns: &mut Vec<Insn>, insn: Insn| insns.push(insn);
+    let word = |insns: &mut Vec<Insn>, word: Word| {
+        push(insns, Insn::new(Op::LdWordAbs, word.offset(Endian::Little)));
+    };
+    let jump = |insns: &mut Vec<Insn>, op, k, then: usize, otherwise: usize| {
+        let here = insns.len();
+        // A `ja` for each side, because displacements are small.
+        push(insns, Insn::new(Op::Ja, (here - otherwise) as u32));
+        push(insns, Insn::new(Op::Ja, (here + 1 - then) as u32));
+        push(insns, Insn::branch(op, k, 0, 1));
+    };
+    push(&mut insns, Insn::new(Op::RetK, cases.bad_arch().0));
+    let mut other_arch = insns.len();
+    for section in cases.sections() {
+        // Numbers from the last interval to the first, each with its clauses.
+        let mut next_interval = other_arch;
+        for interval in section.intervals.iter().rev() {
+            let clauses: Vec<_> = cases.list(interval.list).collect();
+            let mut next = other_arch;
+            for clause in clauses.iter().rev() {
+                push(&mut insns, Insn::new(Op::RetK, clause.verdict.0));
+                let mut holds = insns.len();
+                for literal in clause.literals.iter().rev() {
+                    let op = if literal.test.is_order { Op::JgeK } else { Op::JeqK };
+                    let [then, otherwise] =
+                        if literal.holds { [holds, next] } else { [next, holds] };
+                    jump(&mut insns, op, literal.test.value, then, otherwise);
+                    push(&mut insns, Insn::new(Op::AndK, literal.test.mask));
+                    word(&mut insns, literal.test.word);
+                    holds = insns.len();
+                }
+                next = holds;
+            }
+            jump(&mut insns, Op::JgtK, interval.last, next_interval, next);
+            word(&mut insns, Word::NR);
+            next_interval = insns.len();
+        }
+        jump(&mut insns, Op::JeqK, section.token, next_interval, other_arch);
+        word(&mut insns, Word::ARCH);
+        other_arch = insns.len();
+    }
+    insns.reverse();
+    Program::new(insns).unwrap()
+}
+
+/// Nearly all programs that are right are proved, and programs with a changed instruction only if the MTBDD agrees.
+#[test]
+fn what_is_proved_by_cases_is_proved_by_mtbdd() {
+    let mut rng = Rng(3);
+    let (mut proved, mut refused, mut equal) = (0, 0, 0);
+    for _ in 0..400 {
+        let policy = policy(&mut rng);
+        let cases = Cases::of_policy(&policy).unwrap();
+        let program = program(&cases);
+        let mut meaning = Meaning::of_policy(&policy, Budget::default()).unwrap();
+        assert!(meaning.prove(&program).is_ok(), "{policy:?}");
+        proved += usize::from(cases.proves(&program));
+        for _ in 0..20 {
+            let mut insns = program.insns().to_vec();
+            let at = rng.below(insns.len());
+            match rng.below(4) {
+                0 => insns[at].k ^= 1 << rng.below(32),
+                1 => insns[at].k = insns[at].k.wrapping_add(1),
+                2 => (insns[at].jt, insns[at].jf) = (insns[at].jf, insns[at].jt),
+                _ if insns[at].op.is_branch() => insns[at].op = Op::JsetK,
+                _ => insns[at].k = 0,
+            }
+            let Ok(changed) = Program::new(insns) else { continue };
+            match (cases.proves(&changed), meaning.prove(&changed).is_ok()) {
+                (true, true) => equal += 1,
+                (false, false) => refused += 1,
+                (true, false) => panic!("{policy:?}\n{:?}", changed.insns()),
+                (false, true) => {}
+            }
+        }
+    }
+    println!("{proved} proved, {equal} of the changed ones, {refused} refused");
+    // Contradictory order tests of some bits are not recognized.
+    assert!(proved > 380, "{proved} of 400");
+    assert!(equal > 500 && refused > 3000, "{equal} {refused}");
+}
+
+/// The clauses of the number of a syscall have its verdict.
+#[test]
+fn clauses_have_the_verdicts_of_the_rules() {
+    let mut rng = Rng(8);
+    for _ in 0..2000 {
+        let policy = policy(&mut rng);
+        let cases = Cases::of_policy(&policy).unwrap();
+        let [section] = cases.sections() else { panic!("one section") };
+        for _ in 0..50 {
+            let args = [rng.of(&VALUES), rng.of(&VALUES), 0, 0, 0, 0];
+            let nr = rng.below(10) as u32;
+            let data = SeccompData { arch: TOKEN, nr, args, ..SeccompData::default() };
+            let interval = section.intervals.iter().find(|interval| nr <= interval.last).unwrap();
+            let holds = |literals: &[super::Literal]| {
+                literals.iter().all(|literal| literal.is_true_for(data.word(literal.test.word)))
+            };
+            let clause = cases.list(interval.list).find(|clause| holds(clause.literals));
+            assert_eq!(clause.unwrap().verdict, policy.evaluate(&data), "{data:?} {policy:?}");
+        }
+    }
+}
+
+/// A program may decide a number before it looks at the arch, or test something that does not matter.
+#[test]
+fn the_order_of_tests_does_not_matter() {
+    let deny = Rule {
+        syscalls: SyscallSet::one(59),
+        when: Condition::test(Test::eq(Field::arg(0).unwrap(), 7)),
+        verdict: Verdict::KILL_PROCESS,
+    };
+    let section = Section::new(Arch::X86_64, vec![deny], Verdict::ALLOW);
+    let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+    let cases = Cases::of_policy(&policy).unwrap();
+    let program = |low: u32| {
+        Program::new(vec![
+            Insn::new(Op::LdWordAbs, 24), // A = the low half of argument 1
+            Insn::branch(Op::JeqK, low, 0, 0),
+            Insn::new(Op::LdWordAbs, 20),
+            Insn::branch(Op::JsetK, 0xffff_ffff, 4, 0),
+            Insn::new(Op::LdWordAbs, 16),
+            Insn::branch(Op::JeqK, low, 0, 2),
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, 59, 2, 0),
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, TOKEN, 1, 0),
+            Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+        ])
+        .unwrap()
+    };
+    assert!(cases.proves(&program(7)));
+    assert!(!cases.proves(&program(8)));
+}
+
+/// A condition with 2^13 alternatives.
+#[test]
+fn what_has_no_cases_is_not_proved_by_them() {
+    let arg = Field::arg(0).unwrap();
+    let either = |value: u64| {
+        Condition::any([1, 2].map(|more| Condition::test(Test::eq(arg, value + more))))
+    };
+    for (when, has_cases) in [
+        (Condition::all((0..12).map(|value| either(10 * value))), true),
+        (Condition::all((0..13).map(|value| either(10 * value))), false),
+    ] {
+        let rule = Rule { syscalls: SyscallSet::one(1), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        assert_eq!(Cases::of_policy(&policy).is_some(), has_cases);
+    }
+}
+
+/// A bitset test, as the code generator makes it: the values 40, 42, 45 and 71 of 40 to 71, each bit changed in turn.
+/// Allows the values from 40 to `last` of the word at an offset whose bits are set.
+fn bitset_test(offset: u32, bits: u32, last: u32) -> Program {
+    Program::new(vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 0, 9),
+        Insn::new(Op::LdWordAbs, offset),
+        Insn::branch(Op::JgeK, 40, 0, 7),
+        Insn::branch(Op::JgtK, last, 6, 0),
+        Insn::new(Op::SubK, 40),
+        Insn::new(Op::Tax, 0),
+        Insn::new(Op::LdImm, bits),
+        Insn::new(Op::RshX, 0),
+        Insn::branch(Op::JsetK, 1, 0, 1),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn bitset_tests_are_proved_for_each_value() {
+    let arg = Field::arg_low(0).unwrap();
+    let values = [40, 42, 45, 71].map(|value| Condition::test(Test::eq(arg, value)));
+    let (syscalls, when) = (SyscallSet::range(0, u32::MAX), Condition::any(values));
+    let rule = Rule { syscalls, when, verdict: Verdict::ALLOW };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+    let cases = Cases::of_policy(&Policy::new(vec![section], Verdict::errno(1)).unwrap()).unwrap();
+    let program = |bits: u32, last: u32| bitset_test(16, bits, last);
+    let bits = 1 | 1 << 2 | 1 << 5 | 1 << 31;
+    assert!(cases.proves(&program(bits, 71)));
+    for bit in 0..32 {
+        assert!(!cases.proves(&program(bits ^ 1 << bit, 71)), "{bit}");
+    }
+    // A shift by more than 31 is not followed.
+    assert!(!cases.proves(&program(bits, 72)));
+}
+
+/// The cases of a filter that allows these numbers.
+fn allowing(numbers: &[u32]) -> Cases {
+    let rule = |nr: &u32| {
+        let syscalls = SyscallSet::one(*nr);
+        Rule { syscalls, when: Condition::always(), verdict: Verdict::ALLOW }
+    };
+    let rules = numbers.iter().map(rule).collect();
+    let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
+    Cases::of_policy(&Policy::new(vec![section], Verdict::errno(1)).unwrap()).unwrap()
+}
+
+/// The program is proved for these numbers, and for no set with one number less or more.
+fn is_proved_for_exactly(program: &Program, numbers: &[u32], others: &[u32]) {
+    assert!(allowing(numbers).proves(program));
+    for at in 0..numbers.len() {
+        let without = [&numbers[..at], &numbers[at + 1..]].concat();
+        assert!(!allowing(&without).proves(program), "without {}", numbers[at]);
+    }
+    for other in others {
+        assert!(!allowing(&[numbers, &[*other]].concat()).proves(program), "with {other}");
+    }
+}
+
+/// All numbers are followed together, also through the `and` with which x32 shares the tests of x86-64.
+#[test]
+fn numbers_are_proved_after_a_mask() {
+    const X32: u32 = 1 << 30;
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 0, 10),
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JgeK, X32, 0, 3),
+        Insn::branch(Op::JgeK, X32 << 1, 7, 0),
+        Insn::branch(Op::JeqK, X32 + 200, 5, 0),
+        Insn::new(Op::AndK, !X32),
+        Insn::branch(Op::JgeK, 40, 0, 4),
+        Insn::branch(Op::JgtK, 71, 3, 0),
+        Insn::branch(Op::JeqK, 42, 1, 0),
+        Insn::branch(Op::JgeK, 70, 0, 1),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+    ]);
+    let numbers = [42, 70, 71, X32 + 42, X32 + 70, X32 + 71, X32 + 200];
+    let others =
+        [0, 39, 40, 41, 43, 69, 72, X32, X32 + 41, X32 + 72, X32 + 201, X32 << 1, u32::MAX];
+    is_proved_for_exactly(&program.unwrap(), &numbers, &others);
+}
+
+/// A path that cannot be followed proves nothing about its numbers.
+#[test]
+fn numbers_with_an_unknown_verdict_are_not_proved() {
+    let program = |end: Insn| {
+        Program::new(vec![
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, TOKEN, 0, 3),
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, 42, 0, 1),
+            end,
+            Insn::new(Op::RetK, Verdict::errno(1).0),
+        ])
+        .unwrap()
+    };
+    assert!(allowing(&[42]).proves(&program(Insn::new(Op::RetK, Verdict::ALLOW.0))));
+    assert!(!allowing(&[42]).proves(&program(Insn::new(Op::RetA, 0))));
+}
+
+/// A known syscall that is always allowed must be constant allow; others need not be.
+#[test]
+fn known_syscalls_are_constant_allow() {
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 4),
+        Insn::branch(Op::JeqK, TOKEN, 0, 4),
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, 42, 0, 2),
+        Insn::new(Op::LdWordAbs, 16),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+    ])
+    .unwrap();
+    let cases = allowing(&[42]);
+    assert!(cases.proves(&program));
+    assert!(cases.prove_with_cache(&program, &[(TOKEN, 42)]).is_none());
+    let proved = cases.prove_with_cache(&program, &[(TOKEN, 41), (TOKEN ^ 1, 42)]).unwrap();
+    assert_eq!(&*proved, &program);
+}
+
+#[test]
+fn numbers_are_proved_after_a_bitset_test() {
+    let program = |bits: u32| bitset_test(0, bits, 71);
+    let (numbers, bits) = ([40, 42, 45, 71], 1 | 1 << 2 | 1 << 5 | 1 << 31);
+    is_proved_for_exactly(&program(bits), &numbers, &[0, 39, 41, 43, 70, 72, u32::MAX]);
+    for bit in 0..32 {
+        assert!(!allowing(&numbers).proves(&program(bits ^ 1 << bit)), "{bit}");
+    }
+}
+
+/// What a bitset test shifts by must be the whole word minus the constant, with its value at that time.
+#[test]
+fn a_bitset_test_of_another_value_is_not_proved() {
+    let arg = Field::arg_low(0).unwrap();
+    let values = [8, 10, 13].map(|value| Condition::test(Test::eq(arg, value)));
+    let (syscalls, when) = (SyscallSet::range(0, u32::MAX), Condition::any(values));
+    let rule = Rule { syscalls, when, verdict: Verdict::ALLOW };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+    let cases = Cases::of_policy(&Policy::new(vec![section], Verdict::errno(1)).unwrap()).unwrap();
+    let program = |least: u32, between: &[Insn]| {
+        let rest = [
+            Insn::new(Op::Tax, 0),
+            Insn::new(Op::LdImm, 1 | 1 << 2 | 1 << 5),
+            Insn::new(Op::RshX, 0),
+            Insn::branch(Op::JsetK, 1, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+            Insn::new(Op::RetK, Verdict::errno(1).0),
+        ];
+        let len = 2 + between.len() + 5;
+        let start = [
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, TOKEN, 0, len as u8 + 1),
+            Insn::new(Op::LdWordAbs, 16),
+            Insn::branch(Op::JgeK, least, 0, len as u8 - 1),
+            Insn::branch(Op::JgtK, 20, len as u8 - 2, 0),
+        ];
+        Program::new([&start[..], between, &rest].concat()).unwrap()
+    };
+    let sub = |k| Insn::new(Op::SubK, k);
+    assert!(cases.proves(&program(8, &[sub(8)])));
+    assert!(!cases.proves(&program(8, &[sub(7)])), "another base");
+    assert!(!cases.proves(&program(0, &[sub(8)])), "less than the base");
+    assert!(!cases.proves(&program(8, &[Insn::new(Op::AndK, 12), sub(8)])), "some bits");
+    assert!(!cases.proves(&program(8, &[sub(8), sub(8)])), "twice");
+    let before = [sub(8), Insn::new(Op::Tax, 0), Insn::new(Op::LdWordAbs, 20)];
+    assert!(!cases.proves(&program(8, &before)), "X is replaced by another word");
+}
+
+/// What takes long is left to the MTBDD: very many tests in a rule, and many paths with many excluded values.
+#[test]
+fn expensive_policies_and_programs_are_given_up() {
+    let ne =
+        |field: Option<Field>, value| Condition::test(Test::new(field.unwrap(), Cmp::Ne, value));
+    let many = Condition::all((0..60_000).map(|value| ne(Field::arg_low(0), value)));
+    let wide = (0..11).map(|value| ne(Field::arg(value as u8 % 6), value << 33 | 1));
+    let wide = Condition::all(wide.chain((0..1000).map(|value| ne(Field::arg_low(0), value))));
+    for when in [many, wide] {
+        let rule = Rule { syscalls: SyscallSet::one(1), when, verdict: Verdict::ALLOW };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        assert_eq!(Cases::of_policy(&policy), None);
+    }
+    // 320 values are excluded for each word, then each of twelve words is compared again.
+    let section = Section::new(Arch::X86_64, vec![], Verdict::ALLOW);
+    let policy = Policy::new(vec![section], Verdict::ALLOW).unwrap();
+    let mut insns = Vec::new();
+    for word in (16..64).step_by(4) {
+        insns.push(Insn::new(Op::LdWordAbs, word));
+        insns.extend((0..320).map(|value| Insn::branch(Op::JeqK, 2 * value, 0, 0)));
+    }
+    for word in (16..64).step_by(4) {
+        insns.push(Insn::new(Op::LdWordAbs, word));
+        insns.push(Insn::branch(Op::JgeK, 0x8000, 0, 0));
+    }
+    insns.push(Insn::new(Op::RetK, Verdict::ALLOW.0));
+    assert!(!Cases::of_policy(&policy).unwrap().proves(&Program::new(insns).unwrap()));
+}

@@ -1,0 +1,113 @@
+//! Comparisons of words.
+
+use crate::{Relation, Word};
+
+/// A comparison of some bits of a word with a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WordTest {
+    /// The word.
+    pub word: Word,
+    /// The compared bits.
+    pub mask: u32,
+    /// Whether the bits must be at least the value; otherwise they must be equal to it.
+    pub is_order: bool,
+    /// The value.
+    pub value: u32,
+}
+
+/// A comparison, or its negation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Literal {
+    /// The comparison.
+    pub test: WordTest,
+    /// Whether it must hold.
+    pub holds: bool,
+}
+
+/// A literal, or one that does not depend on the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Simplified {
+    Constant(bool),
+    Literal(Literal),
+}
+
+impl WordTest {
+    pub(super) const fn equal(word: Word, mask: u32, value: u32) -> WordTest {
+        WordTest { word, mask, is_order: false, value }
+    }
+
+    pub(super) const fn at_least(word: Word, mask: u32, value: u32) -> WordTest {
+        WordTest { word, mask, is_order: true, value }
+    }
+
+    /// Whether the test holds for a value of the word.
+    pub fn holds(self, word: u32) -> bool {
+        let compared = word & self.mask;
+        if self.is_order { compared >= self.value } else { compared == self.value }
+    }
+
+    /// The test, if it depends on the word. The value has no other bits than the compared ones.
+    pub(super) fn simplified(self) -> Simplified {
+        let WordTest { mask, is_order, value, .. } = self;
+        let value = match is_order {
+            // Bits that are at least a value are at least the next one that they can have.
+            true => at_least(value, !mask, 0),
+            false => Some(value).filter(|value| value & !mask == 0),
+        };
+        match value {
+            None => Simplified::Constant(false),
+            Some(0) if is_order || mask == 0 => Simplified::Constant(true),
+            Some(value) => {
+                Simplified::Literal(Literal { test: WordTest { value, ..self }, holds: true })
+            }
+        }
+    }
+
+    /// The result of a branch, where A holds the bits `mask` of a word.
+    pub(super) fn of_branch(word: Word, mask: u32, relation: Relation, k: u32) -> Simplified {
+        match relation {
+            Relation::Equal => WordTest::equal(word, mask, k).simplified(),
+            Relation::AtLeast => WordTest::at_least(word, mask, k).simplified(),
+            Relation::Greater => match k.checked_add(1) {
+                Some(next) => WordTest::at_least(word, mask, next).simplified(),
+                None => Simplified::Constant(false),
+            },
+            Relation::Shares => WordTest::equal(word, mask & k, 0).simplified().negated(),
+        }
+    }
+}
+
+impl Simplified {
+    pub(super) fn negated(self) -> Simplified {
+        match self {
+            Simplified::Constant(holds) => Simplified::Constant(!holds),
+            Simplified::Literal(Literal { test, holds }) => {
+                Simplified::Literal(Literal { test, holds: !holds })
+            }
+        }
+    }
+}
+
+impl Literal {
+    /// Whether the literal holds for a value of the word.
+    pub fn is_true_for(self, word: u32) -> bool {
+        self.test.holds(word) == self.holds
+    }
+}
+
+/// The least value of at least `min` whose bits `mask` are `bits`.
+pub(super) fn at_least(min: u32, mask: u32, bits: u32) -> Option<u32> {
+    let differing = (min ^ bits) & mask;
+    let Some(first) = differing.checked_ilog2() else { return Some(min) };
+    // The leading bits up to one that is raised from 0 to 1, then the least that is possible.
+    let raised = match bits >> first & 1 {
+        1 => first,
+        _ => {
+            let above = u32::MAX.checked_shl(first + 1).unwrap_or(0);
+            let free = !mask & !min & above;
+            (free != 0).then(|| free.trailing_zeros())?
+        }
+    };
+    let leading = u32::MAX.checked_shl(raised + 1).unwrap_or(0);
+    Some(min & leading | 1 << raised | bits & !leading)
+}
