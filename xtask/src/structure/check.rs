@@ -5,7 +5,7 @@ use std::path::Path;
 use callgate_eval::{Result, workspace};
 
 use super::files::Crate;
-use super::{declarations, documents, graph, layers, paths};
+use super::{code_lines, declarations, documents, graph, layers, paths};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask structure
@@ -13,8 +13,9 @@ usage: cargo xtask structure
 Reads the source files of all packages of the workspace, without their tests, and
 the dependencies between packages. Fails if files of a package import from each
 other in a circle, if a mod.rs or lib.rs defines something, if a package has a
-dependency that ARCHITECTURE.md does not permit, or if a document names a missing
-file.
+dependency that ARCHITECTURE.md does not permit, if a document names a missing
+file, or if the crate that must be believed has more lines of code than its limit, a
+dependency more, or unsafe code.
 ";
 
 /// Checks the workspace.
@@ -26,6 +27,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut errors = layers::check(&root)?;
     let packages = layers::packages(&root)?;
     errors.extend(documents::check(&root, &packages)?);
+    let (trusted, found) = code_lines::check_trusted(&root)?;
+    errors.extend(found);
     let (mut files, mut imports) = (0, 0);
     for package in &packages {
         let (counted, found) = check(&root, package)?;
@@ -37,7 +40,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return Err(format!("{} errors\n\n{}", errors.len(), errors.join("\n\n")));
     }
     println!(
-        "{} packages, {files} files, {imports} imports between files: no circle, no dependency upwards",
+        "{} packages, {files} files, {imports} imports between files: no circle, no dependency upwards; {trusted} lines of code must be \
+         believed",
         packages.len()
     );
     Ok(())

@@ -3,6 +3,7 @@
 //! files.
 
 mod check;
+mod code_lines;
 mod declarations;
 mod documents;
 mod files;

@@ -22,7 +22,7 @@ pub fn check_values(variables: &[Variable], values: &[u64]) -> Result<(), ValueE
 /// let variables = [Variable::u32("fd")?, Variable::u64("limit")?];
 /// assert_eq!(values_by_name(&variables, [("limit", 4096), ("fd", 3)])?, [3, 4096]);
 /// let unknown = values_by_name(&variables, [("limits", 4096), ("fd", 3)]).unwrap_err();
-/// assert!(unknown.to_string().contains("did you mean `limit`"));
+/// assert!(unknown.to_string().contains("the filter has `fd`, `limit`"));
 /// assert!(values_by_name(&variables, [("fd", 3)]).is_err(), "limit has no value");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
