@@ -4,6 +4,7 @@
 mod constants;
 mod generator_options;
 mod install;
+mod proofs;
 mod seccomp_names;
 mod structure;
 mod syscalls;
@@ -27,6 +28,12 @@ const OWN: &[Task] = &[
         summary: "build and install the C library libseccomp.so.2 with its headers",
         help: install::HELP,
         run: install::run,
+    },
+    Task {
+        name: "proofs",
+        summary: "prove programs by diagrams and by cases, and compare the proofs",
+        help: proofs::HELP,
+        run: proofs::run,
     },
     Task {
         name: "seccomp-names",

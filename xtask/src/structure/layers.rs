@@ -85,7 +85,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "callgate-vm",
         ],
     ),
-    ("xtask", &["callgate", "callgate-eval", "callgate-seccomp"]),
+    ("xtask", &["callgate", "callgate-eval", "callgate-seccomp", "callgate-testing"]),
 ];
 
 /// The crates whose types are in the interface of `callgate`.

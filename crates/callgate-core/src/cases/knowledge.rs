@@ -62,6 +62,8 @@ pub(super) struct Knowledge {
     words: [Known; Word::COUNT],
     /// The bits `mask` of a word do not have this value.
     excluded: Vec<(Word, u32, u32)>,
+    /// Those of `excluded` whose mask has not all bits: they may become false, or tell a bit, when other bits become known.
+    parts: Vec<(Word, u32, u32)>,
     /// Results of order tests of some bits of a word, from which nothing else follows.
     ordered: Vec<Literal>,
     /// What was known before each change.
@@ -74,31 +76,42 @@ pub(super) struct Knowledge {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     excluded: usize,
+    parts: usize,
     ordered: usize,
     before: usize,
 }
 
 impl Mark {
     /// Nothing was known.
-    pub(super) const START: Mark = Mark { excluded: 0, ordered: 0, before: 0 };
+    pub(super) const START: Mark = Mark { excluded: 0, parts: 0, ordered: 0, before: 0 };
 }
 
 impl Knowledge {
     /// Nothing is known.
     pub(super) fn nothing() -> Knowledge {
-        let (excluded, ordered, before) = (Vec::new(), Vec::new(), Vec::new());
-        let compared = Cell::new(0);
-        Knowledge { words: [NOTHING; Word::COUNT], excluded, ordered, before, compared }
+        Knowledge {
+            words: [NOTHING; Word::COUNT],
+            excluded: Vec::new(),
+            parts: Vec::new(),
+            ordered: Vec::new(),
+            before: Vec::new(),
+            compared: Cell::new(0),
+        }
     }
 
     pub(super) fn mark(&self) -> Mark {
-        let (excluded, ordered) = (self.excluded.len(), self.ordered.len());
-        Mark { excluded, ordered, before: self.before.len() }
+        Mark {
+            excluded: self.excluded.len(),
+            parts: self.parts.len(),
+            ordered: self.ordered.len(),
+            before: self.before.len(),
+        }
     }
 
     /// Forgets what was learnt since the mark.
     pub(super) fn return_to(&mut self, mark: Mark) {
         self.excluded.truncate(mark.excluded);
+        self.parts.truncate(mark.parts);
         self.ordered.truncate(mark.ordered);
         while self.before.len() > mark.before {
             let Some((word, known)) = self.before.pop() else { return };
@@ -215,6 +228,9 @@ impl Knowledge {
                     _ => {}
                 }
                 self.excluded.push((word, mask, value));
+                if mask != u32::MAX {
+                    self.parts.push((word, mask, value));
+                }
                 true
             }
         }
@@ -222,12 +238,68 @@ impl Knowledge {
 
     /// Replaces what is known about a word; returns whether it has a value.
     fn change(&mut self, word: Word, to: Known) -> bool {
-        let Some(to) = self.without_excluded_ends(word, to) else { return false };
+        let to = self.with_excluded_bits(word, to);
+        let to = to.and_then(|to| self.without_excluded_ends(word, to));
+        let Some(to) = to.filter(|to| self.agrees_with_order_tests(word, *to)) else {
+            return false;
+        };
         if let Some(known) = self.words.get_mut(word.index()) {
             self.before.push((word.index(), *known));
             *known = to;
         }
         true
+    }
+
+    /// What is known, with the bits that follow from excluded values of which all other bits are known; `None` if there is no
+    /// value.
+    fn with_excluded_bits(&self, word: Word, known: Known) -> Option<Known> {
+        let mut known = known;
+        loop {
+            self.count(self.parts.len());
+            let before = known.mask;
+            for (_, mask, not) in self.parts.iter().filter(|(of, ..)| *of == word) {
+                let unknown = mask & !known.mask;
+                if (known.bits ^ not) & mask & known.mask != 0 {
+                    continue;
+                }
+                match unknown {
+                    0 => return None,
+                    bit if bit.is_power_of_two() => {
+                        known.mask |= bit;
+                        known.bits |= bit & !not;
+                    }
+                    _ => {}
+                }
+            }
+            if known.mask == before {
+                return Some(known);
+            }
+        }
+    }
+
+    /// Whether a word with these bits may have the results of the order tests.
+    fn agrees_with_order_tests(&self, word: Word, known: Known) -> bool {
+        self.count(self.ordered.len());
+        self.ordered.iter().filter(|one| one.test.word == word).all(|Literal { test, holds }| {
+            let (least, most) = known.bounds(test.mask);
+            if *holds { most >= test.value } else { least < test.value }
+        })
+    }
+
+    /// A test of a bit on which it depends whether the words have values at all: more may follow from its result. `None` if nothing
+    /// can follow.
+    pub(super) fn open_bit(&self) -> Option<WordTest> {
+        let of_order = self.ordered.iter().map(|one| (one.test.word, one.test.mask, None));
+        let of_parts = self.parts.iter().map(|(word, mask, not)| (*word, *mask, Some(*not)));
+        self.count(self.ordered.len() + self.parts.len());
+        of_order.chain(of_parts).find_map(|(word, mask, not)| {
+            let known = self.known(word);
+            let is_met = |not: u32| (known.bits ^ not) & mask & known.mask != 0;
+            let unknown =
+                (mask & !known.mask).checked_ilog2().filter(|_| !not.is_some_and(is_met))?;
+            let test = WordTest::equal(word, 1 << unknown, 1 << unknown);
+            self.decide(test).is_none().then_some(test)
+        })
     }
 
     /// What is known, with an interval that is shorter if its ends are excluded; `None` if there is no value.
@@ -348,6 +420,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// `word & 7` is not 0, and bits 0 and 1 are: so bit 2 is set.
+    #[test]
+    fn the_last_open_bit_of_an_excluded_value_is_known() {
+        let word = Word::NR;
+        let bit = |bit, holds| Literal { test: WordTest::equal(word, bit, bit), holds };
+        let mut knowledge = Knowledge::nothing();
+        assert!(knowledge.learn(Literal { test: WordTest::equal(word, 7, 0), holds: false }));
+        assert_eq!(knowledge.open_bit(), Some(bit(4, true).test));
+        assert!(knowledge.learn(bit(1, false)) && knowledge.learn(bit(2, false)));
+        assert_eq!(knowledge.decide_literal(bit(4, true)), Some(true));
+        assert_eq!(knowledge.open_bit(), None);
+    }
+
+    /// `word & 5` is at least 2, so bit 2 is set; without it, there is no value.
+    #[test]
+    fn bits_that_contradict_an_order_test_leave_no_value() {
+        let order = Literal { test: WordTest::at_least(Word::NR, 5, 2), holds: true };
+        let mut knowledge = Knowledge::nothing();
+        assert!(knowledge.learn(order));
+        let bit = knowledge.open_bit().unwrap();
+        assert_eq!(bit, WordTest::equal(Word::NR, 4, 4));
+        assert!(!knowledge.learn(Literal { test: bit, holds: false }));
     }
 
     /// The least value with some bits, beside a search.
