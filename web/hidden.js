@@ -3,7 +3,7 @@
 /** A class of characters from hexadecimal numbers and intervals of them. */
 const classOf = (text) => new RegExp(`[${text.trim().replace(/([0-9a-f]+)\s*/g, "\\u{$1}")}]`, "u");
 
-// A test of callgate-web demands that both lists are those of crates/callgate-bpf/src/printable.rs.
+// A test of callgate-html demands that both lists are those of crates/callgate-bpf/src/printable.rs.
 
 /** Shown as nothing or as a blank, or moving what is around them. */
 const HIDDEN = classOf(`

@@ -5,7 +5,7 @@
 //! text of an input escapes it, and `--strict` refuses it in sources. The escapes cannot be told from a text that contains
 //! a backslash; they are for people, not for parsers.
 //!
-//! [`HIDDEN`] is the only list. The web page, in JavaScript, has a copy that a test of `callgate-web` compares with it.
+//! [`HIDDEN`] is the only list. The web page, in JavaScript, has a copy that a test of `callgate-html` compares with it.
 
 use std::fmt;
 

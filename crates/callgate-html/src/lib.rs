@@ -13,6 +13,8 @@
 //! - Everything that a picture shows is also in the text beside it; colours are never the only difference.
 //! - Each section has limits for large filters, and says what it leaves out.
 //!
+//! With the feature `web`, the module [`web`] answers what the web page asks, with the same sections.
+//!
 //! This crate does no I/O and reads no clock.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -24,6 +26,8 @@ mod markup;
 mod page;
 pub mod sections;
 mod tree;
+#[cfg(feature = "web")]
+pub mod web;
 
 pub use describe::{chip, counted, grouped};
 pub use markup::Markup;

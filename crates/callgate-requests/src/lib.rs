@@ -64,6 +64,10 @@
 //! A program in the same process need not write and parse JSON: [`run`] takes a [`Request`], and [`programs`] returns
 //! programs.
 //!
+//! # As a WebAssembly module
+//!
+//! [`export_module!`] makes a module without imports from a function such as [`answer`]; `cargo xtask wasm` builds it.
+//!
 //! # Limits
 //!
 //! A request has at most 32 MiB and 512 levels of nesting, `merge` takes at most 64 sources, and each reader and diagram
@@ -78,6 +82,7 @@ pub mod explanation;
 pub mod ignored;
 pub mod json;
 pub mod lint;
+mod module;
 mod operations;
 pub mod programs;
 mod recording;

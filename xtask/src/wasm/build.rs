@@ -8,8 +8,10 @@ use callgate_eval::{Result, workspace};
 
 /// A module.
 pub(crate) struct Module {
-    /// The features of `callgate-wasm`, separated by commas.
-    pub(crate) features: &'static str,
+    /// The package that has it as an example, with the feature `module`.
+    pub(crate) package: &'static str,
+    /// The name of the example.
+    pub(crate) example: &'static str,
     /// The profile of cargo.
     pub(crate) profile: &'static str,
     /// The maximum size in bytes.
@@ -17,7 +19,12 @@ pub(crate) struct Module {
 }
 
 /// The module of the bindings, at most 2.5 MiB.
-pub(super) const BINDINGS: Module = Module { features: "", profile: "wasm", max_size: 5 << 19 };
+pub(super) const BINDINGS: Module = Module {
+    package: "callgate-requests",
+    example: "bindings_module",
+    profile: "wasm",
+    max_size: 5 << 19,
+};
 /// The same for tests, which need no small module.
 pub(super) const QUICK: Module = Module { profile: "wasm-quick", max_size: 8 << 20, ..BINDINGS };
 
@@ -39,8 +46,8 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(&root)
-        .args(["build", "--locked", "--package", "callgate-wasm", "--profile", wanted.profile])
-        .args(["--features", wanted.features])
+        .args(["build", "--locked", "--package", wanted.package, "--example", wanted.example])
+        .args(["--features", "module", "--profile", wanted.profile])
         .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
         .arg(&directory)
         // Separated by 0x1f, so that paths may have blanks.
@@ -48,12 +55,13 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
     let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
         return Err(format!(
-            "cargo build --package callgate-wasm: {status}; the target is installed by \
-             `rustup target add wasm32-unknown-unknown`"
+            "cargo build --package {} --example {}: {status}; the target is installed by \
+             `rustup target add wasm32-unknown-unknown`",
+            wanted.package, wanted.example
         ));
     }
     let built = directory.join("wasm32-unknown-unknown").join(wanted.profile);
-    let module = read(&built.join("callgate_wasm.wasm"))?;
+    let module = read(&built.join(format!("examples/{}.wasm", wanted.example)))?;
     if module.len() > wanted.max_size {
         let (size, max) = (module.len(), wanted.max_size);
         return Err(format!("the module has {size} bytes, the maximum is {max}"));

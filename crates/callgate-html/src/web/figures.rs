@@ -1,13 +1,13 @@
 //! The figures of a filter in a few words, which stay in view.
 
+use crate::sections::Finding;
+use crate::{Markup, counted, grouped};
 use callgate::explain::Permission;
 use callgate::lint::Level;
-use callgate_html::sections::Finding;
-use callgate_html::{Markup, counted, grouped};
 use callgate_requests::source::{FORMATS, Format, Messages};
 
-use crate::analysis::Analysis;
-use crate::findings::findings;
+use crate::web::analysis::Analysis;
+use crate::web::findings::findings;
 
 /// The figures.
 pub(crate) struct Figures {

@@ -1,16 +1,16 @@
 //! The answer to a request.
 
+use crate::Markup;
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_html::Markup;
 use callgate_requests::json::Json;
 use callgate_requests::source::{Message, Messages};
 
-use crate::about::about;
-use crate::analysis::Analysis;
-use crate::figures::Figures;
-use crate::messages;
-use crate::request::{Asked, View, parse};
-use crate::views::{self, Shown};
+use crate::web::about::about;
+use crate::web::analysis::Analysis;
+use crate::web::figures::Figures;
+use crate::web::messages;
+use crate::web::request::{Asked, View, parse};
+use crate::web::views::{self, Shown};
 
 /// The maximum size of a request in bytes.
 pub const MAX_REQUEST: usize = 8 << 20;

@@ -1,7 +1,7 @@
 //! The findings of lint, for the section about them.
 
+use crate::sections::Finding;
 use callgate::lint::Level;
-use callgate_html::sections::Finding;
 use callgate_requests::lint::{Choice, Report};
 use callgate_requests::source::{Messages, SourceText, Stack};
 

@@ -3,8 +3,8 @@
 use callgate::formats::syntax::json::parse;
 use callgate::formats::syntax::tree::Node;
 use callgate_bpf::printable::is_printable;
+use callgate_html::web::{MAX_REQUEST, answer};
 use callgate_requests::json::Json;
-use callgate_web::{MAX_REQUEST, answer};
 
 const VIEWS: [&str; 3] = ["explanation", "findings", "program"];
 

@@ -1,5 +1,6 @@
 //! A filter, and what sections show of it.
 
+use crate::sections::Subject;
 use callgate::codegen::Weights;
 use callgate::compile::{Compiled, Options};
 use callgate::explain::{self, Explanation};
@@ -7,7 +8,6 @@ use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
-use callgate_html::sections::Subject;
 use callgate_requests::source::{
     FilterContent, Message, Messages, SourceContent, SourceText, Stack, read,
 };

@@ -1,9 +1,9 @@
 //! What the filter does.
 
-use callgate_html::sections::{arguments, map, summary};
+use crate::sections::{arguments, map, summary};
 
 use super::shown::Shown;
-use crate::analysis::Analysis;
+use crate::web::analysis::Analysis;
 
 /// The summary, the map and the conditions.
 pub(crate) fn explanation(analysis: &Analysis<'_>) -> Shown {

@@ -1,7 +1,7 @@
 //! Errors and warnings.
 
+use crate::Markup;
 use callgate_bpf::diagnostic::Severity;
-use callgate_html::Markup;
 use callgate_requests::source::Message;
 
 /// The maximum number of messages that are shown.

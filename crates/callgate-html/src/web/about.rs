@@ -7,7 +7,7 @@ use callgate_core::Arch;
 use callgate_requests::json::Json;
 use callgate_requests::source::FORMATS;
 
-use crate::request::Written;
+use crate::web::request::Written;
 
 /// The fields of the answer: `version`; `arches`, `formats` and `targets`, lists of names; `code`, a list of objects with
 /// `name` and `title`; `syscalls`, the names of all syscalls of x86-64; `example`, the text of the built-in profile.

@@ -1,14 +1,14 @@
 //! The program: tree, listing and cost.
 
+use crate::Section;
+use crate::sections::{Cost, ProgramCost, cost, decisions, program as listing};
 use callgate::codegen::Weights;
 use callgate::compile::Execution;
-use callgate_html::Section;
-use callgate_html::sections::{Cost, ProgramCost, cost, decisions, program as listing};
 use callgate_requests::source::FilterContent;
 
 use super::shown::Shown;
-use crate::analysis::Analysis;
-use crate::messages;
+use crate::web::analysis::Analysis;
+use crate::web::messages;
 
 /// The compiled program, beside the given one if the source is a program.
 pub(crate) fn program(analysis: &Analysis<'_>) -> Shown {

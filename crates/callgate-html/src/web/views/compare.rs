@@ -1,16 +1,16 @@
 //! The comparison with another filter.
 
+use crate::Section;
+use crate::sections::{Comparison, Subject, comparison, map};
 use callgate::Arch;
 use callgate::explain::explain;
 use callgate::sets;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::diagram::{DiagramError, Func, Store};
-use callgate_html::Section;
-use callgate_html::sections::{Comparison, Subject, comparison, map};
 use callgate_requests::source::{Message, Messages, SourceText, read};
 
 use super::shown::Shown;
-use crate::analysis::Analysis;
+use crate::web::analysis::Analysis;
 
 /// What changed from `before` to the filter; adds warnings.
 ///

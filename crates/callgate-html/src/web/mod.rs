@@ -1,7 +1,7 @@
 //! What the web page of Callgate asks: one pure function from JSON to JSON, whose answers are fragments of HTML.
 //!
-//! [`answer`] takes a request and returns an answer. It does no I/O and reads no clock. `callgate-wasm` with the feature
-//! `web` exports it as a WebAssembly module; the files of the page are in `web`.
+//! [`answer`] takes a request and returns an answer. It does no I/O and reads no clock. The example
+//! `page_module` exports it as a WebAssembly module; the files of the page are in `web` at the top of the repository.
 //!
 //! # Requests
 //!
@@ -30,9 +30,7 @@
 //!
 //! The answer to `about` has lists of names instead, and the text of the built-in profile.
 //!
-//! All HTML is written by [`callgate_html::Markup`], which escapes every text. It has no scripts and no inline styles.
-#![forbid(unsafe_code)]
-#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+//! All HTML is written by [`crate::Markup`], which escapes every text. It has no scripts and no inline styles.
 
 mod about;
 mod analysis;

@@ -1,6 +1,6 @@
 //! What a view shows.
 
-use callgate_html::Section;
+use crate::Section;
 
 /// The result of a view.
 #[derive(Default)]

@@ -1,18 +1,18 @@
 //! The filter in another language, or as source code.
 
+use crate::{Markup, Section, counted};
 use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, Target, convert_diagram};
 use callgate::emit::{self, SourceOptions};
 use callgate::formats::systemd::SystemdVersion;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
-use callgate_html::{Markup, Section, counted};
 use callgate_requests::source::{Message, Messages};
 use callgate_requests::syscall;
 
 use super::shown::Shown;
-use crate::analysis::Analysis;
-use crate::code::code;
-use crate::request::Written;
+use crate::web::analysis::Analysis;
+use crate::web::code::code;
+use crate::web::request::Written;
 
 /// Writes the filter.
 ///

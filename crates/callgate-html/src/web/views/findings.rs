@@ -1,11 +1,11 @@
 //! What lint found.
 
-use callgate_html::Section;
-use callgate_html::sections::findings as section;
+use crate::Section;
+use crate::sections::findings as section;
 
 use super::shown::Shown;
-use crate::figures::Figures;
-use crate::messages;
+use crate::web::figures::Figures;
+use crate::web::messages;
 
 /// The findings, which are among the figures of the filter, or why it cannot be checked.
 pub(crate) fn findings(figures: &Figures) -> Shown {

@@ -1,6 +1,6 @@
 //! Text of several lines as HTML.
 
-use callgate_html::Markup;
+use crate::Markup;
 
 /// The maximum number of lines that are shown.
 const MAX_LINES: usize = 2000;
