@@ -40,9 +40,13 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+extern crate proc_macro;
+
 mod cargo;
 mod excerpt;
 mod files;
+#[doc(hidden)]
+pub mod filter_macro;
 mod format;
 mod generate;
 mod message;

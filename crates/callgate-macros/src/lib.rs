@@ -12,13 +12,8 @@
 //! }
 //! ```
 #![forbid(unsafe_code)]
-#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod arguments;
-mod expand;
-mod literal;
-mod tokens;
-
+use callgate_build::filter_macro;
 use proc_macro::TokenStream;
 
 /// Compiles a policy to a filter. Expands to items.
@@ -49,12 +44,12 @@ use proc_macro::TokenStream;
 /// one expands to an invocation of a second macro for each target, of which the compiler removes all but one.
 #[proc_macro]
 pub fn filter(input: TokenStream) -> TokenStream {
-    expand::for_all_targets(input)
+    filter_macro::for_all_targets(input)
 }
 
 /// The policy for a target, whose name comes first. Only [`filter!`] calls it.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __filter_for_target(input: TokenStream) -> TokenStream {
-    expand::for_target(input)
+    filter_macro::for_target(input)
 }

@@ -1,14 +1,14 @@
 //! Expansions of the macros.
 
-use crate::arguments::{Wrong, parse, text};
-use crate::tokens::{Kind, tokens};
-use callgate_build::{Arch, Error, Generated, Policy, rust_condition};
+use super::arguments::{Wrong, parse, text};
+use super::tokens::{Kind, tokens};
+use crate::{Arch, Error, Generated, Policy, rust_condition};
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use std::path::PathBuf;
 
 /// For each target that has the architecture: `#[cfg(…)] ::callgate_macros::__filter_for_target! { "ARCH", INPUT }`. A macro
 /// does not know the target, but the compiler removes the other invocations before it expands them.
-pub(crate) fn for_all_targets(input: TokenStream) -> TokenStream {
+pub fn for_all_targets(input: TokenStream) -> TokenStream {
     // So that a wrong option is reported for an unknown target, too.
     if let Err(wrong) = parse(&tokens(input.clone())) {
         return wrong_arguments(&wrong);
@@ -32,7 +32,7 @@ pub(crate) fn for_all_targets(input: TokenStream) -> TokenStream {
 }
 
 /// The items for a target.
-pub(crate) fn for_target(input: TokenStream) -> TokenStream {
+pub fn for_target(input: TokenStream) -> TokenStream {
     let tokens = tokens(input);
     let mut parts = tokens.splitn(2, |token| token.kind == Kind::Punct(','));
     let target = match parts.next() {
@@ -126,7 +126,7 @@ mod tests {
     fn warnings_among_errors_say_so() {
         let text = "POLICY p { ALLOW { read, read { fd == 1 }, nonesuch } } USE p DEFAULT KILL";
         let directory =
-            std::env::temp_dir().join(format!("callgate-macros-{}", std::process::id()));
+            std::env::temp_dir().join(format!("callgate-filter-macro-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("p.kafel"), text).unwrap();
         let policy = Policy::new("p.kafel").directory(directory.clone());

@@ -1,8 +1,8 @@
 //! Arguments of the macro.
 
-use crate::literal::string;
-use crate::tokens::{Kind, Token};
-use callgate_build::{Aim, Arch, Format, Policy};
+use super::literal::string;
+use super::tokens::{Kind, Token};
+use crate::{Aim, Arch, Format, Policy};
 
 /// An error in the arguments, and where it is; `None` for the end of the input.
 #[derive(Debug, PartialEq, Eq)]
