@@ -1,14 +1,12 @@
 //! What `callgate check --baseline --format json` prints is what `docs/schemas/check-baseline.json` describes.
 
-mod schema;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use callgate_testing::TestResult;
 use serde_json::{Value, json};
 
-use schema::must_match;
+use crate::schema::must_match;
 
 /// A recording of one run with these syscalls.
 fn recording(syscalls: &Value) -> Value {
@@ -63,4 +61,7 @@ fn comparisons_match_the_schema() -> TestResult {
     Ok(())
 }
 
-callgate_testing::tests![comparisons_match_the_schema];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![comparisons_match_the_schema]
+}

@@ -1,13 +1,11 @@
 //! What `callgate bench --format json` prints is what `docs/schemas/bench.json` describes.
 
-mod schema;
-
 use std::process::Command;
 
 use callgate_testing::{Need, Skip, TestResult};
 use serde_json::{Value, json};
 
-use schema::{difference, must_match};
+use crate::schema::{difference, must_match};
 
 const SCHEMA: &str = "bench.json";
 
@@ -120,10 +118,13 @@ fn other_documents_do_not_match() -> TestResult {
     Ok(())
 }
 
-callgate_testing::tests![
-    measurements_match_the_schema,
-    weighted_means_match_the_schema,
-    published_tables_and_box_plots_match_the_schema,
-    engines_match_the_schema,
-    other_documents_do_not_match,
-];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
+        measurements_match_the_schema,
+        weighted_means_match_the_schema,
+        published_tables_and_box_plots_match_the_schema,
+        engines_match_the_schema,
+        other_documents_do_not_match,
+    ]
+}

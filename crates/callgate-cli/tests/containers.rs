@@ -185,10 +185,13 @@ fn try_tool(tool: &Tool) -> TestResult {
     Ok(())
 }
 
-callgate_testing::tests![
-    runc_starts_containers_under_generated_profiles,
-    crun_starts_containers_under_generated_profiles,
-];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
+        runc_starts_containers_under_generated_profiles,
+        crun_starts_containers_under_generated_profiles,
+    ]
+}
 
 fn runc_starts_containers_under_generated_profiles() -> TestResult {
     try_tool(&TOOLS[0])

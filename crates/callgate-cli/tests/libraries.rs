@@ -91,7 +91,10 @@ fn build_and_record(ground: &Ground, builds: &[(&str, &str)]) -> TestResult {
     Ok(())
 }
 
-callgate_testing::tests![programs_run_with_the_other_library_under_their_profile];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![programs_run_with_the_other_library_under_their_profile]
+}
 
 fn programs_run_with_the_other_library_under_their_profile() -> TestResult {
     let path =

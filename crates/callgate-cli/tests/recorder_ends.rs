@@ -3,15 +3,16 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use callgate_testing::{Need, Skip, TestResult};
+use callgate_testing::{Need, Skip, TestResult, name_in};
 
 const METHODS: [&str; 3] = ["tracepoint", "ptrace", "stops"];
 
-fn main() -> ExitCode {
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
     type Test = fn(&str) -> TestResult;
     let tests: [(&str, Test); 4] = [
         ("no_signal_loses_a_recording", no_signal_loses_a_recording),
@@ -25,10 +26,11 @@ fn main() -> ExitCode {
     let mut trials = callgate_testing::trials![a_recorder_that_is_killed_does_not_affect_others];
     for (name, test) in tests {
         for method in METHODS {
-            trials.push(callgate_testing::test(format!("{name}::{method}"), move || test(method)));
+            let name = name_in(module_path!(), &format!("{name}::{method}"));
+            trials.push(callgate_testing::test(name, move || test(method)));
         }
     }
-    callgate_testing::run(trials)
+    trials
 }
 
 /// How long each wait may take.

@@ -7,19 +7,22 @@ use std::process::Command;
 
 use callgate_testing::{Need, TestResult, needs_program};
 
-callgate_testing::tests![
-    a_pull_request_gets_one_comment,
-    filters_without_changes_get_no_comment,
-    a_long_comment_is_shortened,
-    a_filter_that_cannot_be_read_is_an_error,
-    a_filter_that_could_not_be_read_before_is_not_an_error,
-    a_token_that_cannot_comment_is_a_warning,
-    an_included_file_that_cannot_be_read_is_an_error,
-    all_lines_of_the_options_count,
-    a_base_that_does_not_exist_is_an_error,
-    directories_and_links_out_of_the_tree_are_no_filters,
-    a_filter_that_reads_as_another_one_is_an_error,
-];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
+        a_pull_request_gets_one_comment,
+        filters_without_changes_get_no_comment,
+        a_long_comment_is_shortened,
+        a_filter_that_cannot_be_read_is_an_error,
+        a_filter_that_could_not_be_read_before_is_not_an_error,
+        a_token_that_cannot_comment_is_a_warning,
+        an_included_file_that_cannot_be_read_is_an_error,
+        all_lines_of_the_options_count,
+        a_base_that_does_not_exist_is_an_error,
+        directories_and_links_out_of_the_tree_are_no_filters,
+        a_filter_that_reads_as_another_one_is_an_error,
+    ]
+}
 
 const OLD: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
   {"names": ["read", "write"], "action": "SCMP_ACT_ALLOW"}]}"#;

@@ -2,6 +2,15 @@
 //! say about numbers. Each case is the code at the entry point of a program of its own.
 
 use callgate_elf::{Analysis, File, Image, Role, analyze};
+use callgate_testing::{TestResult, Trial};
+
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<Trial> {
+    callgate_testing::trials![
+        numbers_are_those_of_the_bytes,
+        numbers_are_those_of_the_bytes_of_aarch64
+    ]
+}
 
 /// A static program of these bytes for a machine (`e_machine`), without sections and symbols.
 fn program(machine: u16, code: &[u8]) -> Vec<u8> {
@@ -199,14 +208,14 @@ const AARCH64: &[Case] = &[
     ("slot_beside_comparisons", "ff8300d1090880d2e90300f9e00300911f0003eb200844fae80340f9010000d4000020d4", &[64], 0),
 ];
 
-#[test]
-fn numbers_are_those_of_the_bytes() {
+fn numbers_are_those_of_the_bytes() -> TestResult {
     check(62, CASES);
+    Ok(())
 }
 
-#[test]
-fn numbers_are_those_of_the_bytes_of_aarch64() {
+fn numbers_are_those_of_the_bytes_of_aarch64() -> TestResult {
     check(183, AARCH64);
+    Ok(())
 }
 
 fn check(machine: u16, cases: &[Case]) {

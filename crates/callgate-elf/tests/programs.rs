@@ -1,15 +1,16 @@
 //! Small programs, compiled by gcc for both architectures, with the syscalls that their code can make.
 
-mod compiled;
+use callgate_testing::{TestResult, Trial, name_in, test};
 
-use callgate_testing::{TestResult, test};
-use compiled::{Compiler, START, analyze, numbers};
+use crate::compiled::{self, Compiler, START, analyze, numbers};
 
-fn main() -> std::process::ExitCode {
+/// The tests of this module, for each compiler.
+pub(crate) fn trials() -> Vec<Trial> {
     let mut tests = Vec::new();
     for compiler in Compiler::ALL {
         let mut add = |name: &str, run: fn(Compiler) -> TestResult| {
-            tests.push(test(format!("{name}_{}", compiler.name()), move || run(compiler)));
+            let name = format!("{name}_{}", compiler.name());
+            tests.push(test(name_in(module_path!(), &name), move || run(compiler)));
         };
         add("numbers_are_those_of_the_code", numbers_are_those_of_the_code);
         add("unreachable_functions_do_not_count", unreachable_functions_do_not_count);
@@ -37,7 +38,7 @@ fn main() -> std::process::ExitCode {
         add("lookups_by_name_use_strings", lookups_by_name_use_strings);
         add("executable_memory_is_remarked", executable_memory_is_remarked);
     }
-    callgate_testing::run(tests)
+    tests
 }
 
 fn numbers_are_those_of_the_code(gcc: Compiler) -> TestResult {

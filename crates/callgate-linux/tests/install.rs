@@ -8,14 +8,17 @@ use callgate_core::{Insn, Op, Program, Word};
 use callgate_linux::{FilterFlags, install_unproved, kernel};
 use callgate_testing::{Need, Skip, TestResult};
 
-callgate_testing::tests![
-    a_denied_syscall_gets_its_errno,
-    flags_are_accepted,
-    a_flag_for_listeners_is_refused_without_one,
-    a_filter_that_notifies_is_refused_without_a_listener,
-    the_budget_of_a_task_is_explained,
-    a_64_bit_process_reaches_the_32_bit_abi_with_64_bits,
-];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
+        a_denied_syscall_gets_its_errno,
+        flags_are_accepted,
+        a_flag_for_listeners_is_refused_without_one,
+        a_filter_that_notifies_is_refused_without_a_listener,
+        the_budget_of_a_task_is_explained,
+        a_64_bit_process_reaches_the_32_bit_abi_with_64_bits,
+    ]
+}
 
 /// `getppid` gets this verdict, everything else is allowed. The program ignores the architecture.
 fn deny_getppid(verdict: Verdict) -> Program {

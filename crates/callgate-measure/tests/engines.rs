@@ -6,7 +6,17 @@ use callgate_bpf::random::Rng;
 use callgate_core::diagram::Store;
 use callgate_core::{Program, Word};
 use callgate_measure::engines::workloads::{self, EngineInputs};
+use callgate_testing::{TestResult, Trial};
 use callgate_vm::{CACHED_NUMBERS, Cached, Decoded, EngineKind, SeccompEngine, Stack};
+
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<Trial> {
+    callgate_testing::trials![
+        stacked_engines_return_the_kernels_verdict,
+        threads_share_an_engine,
+        the_table_knows_every_verdict_that_the_diagram_knows
+    ]
+}
 
 const X86_64: u32 = Arch::X86_64.token();
 
@@ -36,8 +46,7 @@ impl SeccompEngine for Refusing {
     }
 }
 
-#[test]
-fn stacked_engines_return_the_kernels_verdict() {
+fn stacked_engines_return_the_kernels_verdict() -> TestResult {
     let filters = filters();
     let programs: Vec<&Program> = filters.iter().map(|(_, program, ..)| program).collect();
     let mut rng = Rng::new(1);
@@ -66,10 +75,10 @@ fn stacked_engines_return_the_kernels_verdict() {
             assert_eq!(merged.compiled.program.run(data, endian).verdict, expected, "{data:x?}");
         }
     }
+    Ok(())
 }
 
-#[test]
-fn threads_share_an_engine() {
+fn threads_share_an_engine() -> TestResult {
     for (_, program, endian, cold) in filters() {
         let decoded = Decoded::new(&program, endian);
         let engine = Cached::new(decoded, &program, endian, &[Arch::X86_64]);
@@ -84,12 +93,12 @@ fn threads_share_an_engine() {
             }
         });
     }
+    Ok(())
 }
 
 /// For filters in common use the table is exact: what it leaves to the engine does depend on an
 /// argument.
-#[test]
-fn the_table_knows_every_verdict_that_the_diagram_knows() {
+fn the_table_knows_every_verdict_that_the_diagram_knows() -> TestResult {
     for (name, program, endian, _) in filters() {
         let engine = Cached::new(Refusing, &program, endian, &[Arch::X86_64]);
         let mut store = Store::default();
@@ -102,4 +111,5 @@ fn the_table_knows_every_verdict_that_the_diagram_knows() {
             assert_eq!(engine.verdict(&data), always, "{name}: {nr}");
         }
     }
+    Ok(())
 }

@@ -370,14 +370,17 @@ fn the_document_lists_the_syscalls() -> TestResult {
     Ok(())
 }
 
-callgate_testing::tests![
-    a_measurement_has_a_row_per_subject_and_the_noise_floor,
-    a_cold_call_is_measured,
-    nothing_dies_whatever_a_filter_says,
-    what_cannot_be_measured_says_why,
-    syscalls_are_chosen_that_show_what_filters_do,
-    every_experiment_can_be_set_up_and_measured,
-    threads_wait_under_a_filter_that_denies_starting_them,
-    runs_are_in_the_box_plot_with_their_samples,
-    the_document_lists_the_syscalls,
-];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
+        a_measurement_has_a_row_per_subject_and_the_noise_floor,
+        a_cold_call_is_measured,
+        nothing_dies_whatever_a_filter_says,
+        what_cannot_be_measured_says_why,
+        syscalls_are_chosen_that_show_what_filters_do,
+        every_experiment_can_be_set_up_and_measured,
+        threads_wait_under_a_filter_that_denies_starting_them,
+        runs_are_in_the_box_plot_with_their_samples,
+        the_document_lists_the_syscalls,
+    ]
+}

@@ -1,17 +1,13 @@
 //! Running processes are recorded from the moment of attaching on, and do not notice it.
 
-mod common {
-    pub(crate) mod skip;
-}
-
-use callgate_bpf::SyscallTable;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
+use callgate_bpf::SyscallTable;
 use callgate::Arch;
 use callgate::recording::{Effect, Recording, SyscallId};
 use callgate_record::{
@@ -25,8 +21,9 @@ const SUBJECT: &str = env!("CARGO_BIN_EXE_attach-subject");
 /// How long each wait may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn main() -> ExitCode {
-    callgate_testing::run(callgate_testing::trials![
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
         every_syscall_after_attaching_is_counted,
         syscalls_in_which_threads_wait_are_counted,
         the_target_continues_and_can_be_recorded_again,
@@ -39,7 +36,7 @@ fn main() -> ExitCode {
         an_empty_cgroup_is_waited_for_where_a_container_starts,
         processes_that_ran_where_a_container_starts_are_a_caveat,
         an_empty_cgroup_is_an_error,
-    ])
+    ]
 }
 
 /// A running subject.
@@ -115,7 +112,7 @@ impl Save for ReportsAttaching {
 }
 
 fn skip(why: RecordError) -> Skip {
-    common::skip::impossible(RecordMethod::Tracepoint, &why)
+    crate::skip::impossible(RecordMethod::Tracepoint, &why)
 }
 
 /// Attaches, does something, and returns the recording, which the end of the target or a signal must end.

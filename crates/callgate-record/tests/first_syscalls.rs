@@ -1,21 +1,16 @@
-//! A recording does not contain syscalls of the recorder: a program that only ends makes two. Signal dispositions
-//! belong to the whole process, so this test has one of its own.
-
-mod common {
-    pub(crate) mod alone;
-    pub(crate) mod skip;
-}
+//! A recording does not contain syscalls of the recorder: a program that only ends makes two.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::ExitCode;
 
 use callgate_linux::{Command, Disposition};
 use callgate_record::{RecordMethod, exit_status, record};
 use callgate_testing::{Need, Skip, TestResult};
 
-fn main() -> ExitCode {
-    common::alone::run_alone(
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    crate::alone(
+        module_path!(),
         "a_program_that_only_ends_makes_two_syscalls",
         a_program_that_only_ends_makes_two_syscalls,
     )
@@ -62,7 +57,7 @@ fn a_program_that_only_ends_makes_two_syscalls(method: RecordMethod) -> TestResu
     let command = command.with_signals(vec![(libc::SIGPIPE, Disposition::Default)]);
     let recorded = record(&command, vec!["ends".to_owned()], &[method]);
     std::fs::remove_file(&path).unwrap();
-    let recorded = recorded.map_err(|why| common::skip::impossible(method, &why))?;
+    let recorded = recorded.map_err(|why| crate::skip::impossible(method, &why))?;
     let syscalls: Vec<_> = recorded
         .recording
         .syscalls()

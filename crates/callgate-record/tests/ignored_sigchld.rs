@@ -1,11 +1,4 @@
-//! The disposition of SIGCHLD belongs to the whole process, so this test has one of its own.
-
-mod common {
-    pub(crate) mod alone;
-    pub(crate) mod skip;
-}
-
-use std::process::ExitCode;
+//! A recorder whose process ignores SIGCHLD still learns the status of the command.
 
 use callgate_linux::Command;
 use callgate_record::{RecordMethod, exit_status, record};
@@ -13,8 +6,10 @@ use callgate_testing::TestResult;
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 
-fn main() -> ExitCode {
-    common::alone::run_alone(
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    crate::alone(
+        module_path!(),
         "the_status_of_the_command_is_kept_if_sigchld_is_ignored",
         the_status_of_the_command_is_kept_if_sigchld_is_ignored,
     )
@@ -28,7 +23,7 @@ fn the_status_of_the_command_is_kept_if_sigchld_is_ignored(method: RecordMethod)
     ignore();
     let recorded = record(&command, words.map(str::to_owned).to_vec(), &[method]);
     assert_eq!(ignore(), libc::SIG_IGN, "the disposition is restored");
-    let recorded = recorded.map_err(|why| common::skip::impossible(method, &why))?;
+    let recorded = recorded.map_err(|why| crate::skip::impossible(method, &why))?;
     assert_eq!(exit_status(recorded.status), 3);
     Ok(())
 }

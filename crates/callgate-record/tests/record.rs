@@ -1,14 +1,9 @@
 //! Every method of recording counts every syscall of a program that makes them in all kinds of situations, and so does
 //! strace. Each test runs once per method.
 
-mod common {
-    pub(crate) mod skip;
-}
+use std::ffi::OsString;
 
 use callgate_bpf::SyscallTable;
-use std::ffi::OsString;
-use std::process::ExitCode;
-
 use callgate::recording::{Bounds, MAX_VALUES, Recording, RecordingMethod, SyscallId};
 use callgate::{Arch, Verdict};
 use callgate_core::{Insn, Op, Program};
@@ -16,11 +11,12 @@ use callgate_linux::Command;
 use callgate_record::{
     MAX_SYSCALLS, Note, RecordError, RecordMethod, Recorded, exit_status, record,
 };
-use callgate_testing::{Need, Skip, TestResult, needs_program};
+use callgate_testing::{Need, Skip, TestResult, name_in, needs_program};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 
-fn main() -> ExitCode {
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
     type Test = fn(RecordMethod) -> TestResult;
     let tests: [(&str, Test); 14] = [
         ("no_syscall_is_missed", no_syscall_is_missed),
@@ -60,11 +56,11 @@ fn main() -> ExitCode {
             if name.ends_with("tracing_fails") && method == RecordMethod::Tracepoint {
                 continue;
             }
-            let name = format!("{name}::{method:?}");
+            let name = name_in(module_path!(), &format!("{name}::{method:?}"));
             trials.push(callgate_testing::test(name, move || test(method)));
         }
     }
-    callgate_testing::run_waiting(trials)
+    trials
 }
 
 fn try_record(method: RecordMethod, words: &[&str]) -> Result<Recorded, RecordError> {
@@ -75,7 +71,7 @@ fn try_record(method: RecordMethod, words: &[&str]) -> Result<Recorded, RecordEr
 }
 
 fn record_by(method: RecordMethod, words: &[&str]) -> Result<Recorded, Skip> {
-    try_record(method, words).map_err(|why| common::skip::impossible(method, &why))
+    try_record(method, words).map_err(|why| crate::skip::impossible(method, &why))
 }
 
 fn native(name: &str) -> SyscallId {
@@ -321,7 +317,7 @@ fn methods_are_tried_in_order() -> TestResult {
     };
     assert!(recorded(&[]).unwrap_err().to_string().contains("list of methods is empty"));
     for method in RecordMethod::PTRACE {
-        let recorded = recorded(&[method]).map_err(|why| common::skip::impossible(method, &why))?;
+        let recorded = recorded(&[method]).map_err(|why| crate::skip::impossible(method, &why))?;
         assert_eq!(recorded.method, method);
     }
     assert_eq!(recorded(&RecordMethod::PTRACE).unwrap().method, RecordMethod::Listener);
@@ -347,7 +343,7 @@ fn a_program_whose_interpreter_is_missing_is_not_recorded(method: RecordMethod) 
     if error.to_string().contains("interpreter does not exist") {
         return Ok(());
     }
-    Err(common::skip::impossible(method, &error))
+    Err(crate::skip::impossible(method, &error))
 }
 
 fn the_recording_names_the_method(method: RecordMethod) -> TestResult {

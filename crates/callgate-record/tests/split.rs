@@ -1,18 +1,14 @@
 //! Executables are counted apart on demand, by every method and when attached.
 
-mod common {
-    pub(crate) mod skip;
-}
-
-use callgate_bpf::SyscallTable;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
+use callgate_bpf::SyscallTable;
 use callgate::Arch;
 use callgate::recording::{Recording, SyscallId};
 use callgate_linux::Command;
@@ -20,12 +16,13 @@ use callgate_record::{
     AttachTarget, ExecutableRecording, MAX_EXECUTABLES, RecordMethod, Recorded, RunningProcess,
     Save, attach_to, record_to,
 };
-use callgate_testing::{Skip, TestResult, needs_root};
+use callgate_testing::{Skip, TestResult, name_in, needs_root};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 const SERVER: &str = env!("CARGO_BIN_EXE_attach-subject");
 
-fn main() -> ExitCode {
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
     type Test = fn(RecordMethod) -> TestResult;
     let tests: [(&str, Test); 3] = [
         (
@@ -42,11 +39,11 @@ fn main() -> ExitCode {
     ];
     for (name, test) in tests {
         for method in RecordMethod::ALL {
-            let name = format!("{name}::{method:?}");
+            let name = name_in(module_path!(), &format!("{name}::{method:?}"));
             trials.push(callgate_testing::test(name, move || test(method)));
         }
     }
-    callgate_testing::run(trials)
+    trials
 }
 
 /// Wants recordings of executables; reports that a recorder has attached.
@@ -68,7 +65,7 @@ fn record_shell(method: RecordMethod, commands: &str) -> Result<Recorded, Skip> 
     let words: [OsString; 3] = ["/bin/sh".into(), "-c".into(), commands.into()];
     let command = Command::find(&words).unwrap();
     record_to(&command, vec!["sh".to_owned()], &[method], &mut Split(None))
-        .map_err(|why| common::skip::impossible(method, &why))
+        .map_err(|why| crate::skip::impossible(method, &why))
 }
 
 fn paths(recorded: &Recorded) -> Vec<&str> {
@@ -175,7 +172,7 @@ fn a_process_that_changes_its_path_is_attached_to() -> TestResult {
     let _ = subject.kill();
     let _ = subject.wait();
     let recorded =
-        recorded.map_err(|why| common::skip::impossible(RecordMethod::Tracepoint, &why))?;
+        recorded.map_err(|why| crate::skip::impossible(RecordMethod::Tracepoint, &why))?;
     assert!(time < Duration::from_secs(8), "{time:?}");
     let run = &recorded.recording.runs()[0];
     assert_eq!((run.threads, run.lost), (Some(4), 0));
@@ -268,7 +265,7 @@ fn running_processes_are_split() -> TestResult {
     let _ = server.kill();
     let _ = server.wait();
     let recorded =
-        recorded.map_err(|why| common::skip::impossible(RecordMethod::Tracepoint, &why))?;
+        recorded.map_err(|why| crate::skip::impossible(RecordMethod::Tracepoint, &why))?;
     let mut expected = vec!["/proc/self/exe", SERVER];
     expected.sort_unstable();
     assert_eq!(paths(&recorded), expected);

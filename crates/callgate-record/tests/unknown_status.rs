@@ -1,21 +1,16 @@
-//! A command whose exit status is lost is still recorded. The test changes the disposition of SIGCHLD, which belongs to
-//! the whole process, so it has one of its own.
-
-mod common {
-    pub(crate) mod alone;
-    pub(crate) mod skip;
-}
+//! A command whose exit status is lost is still recorded.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use callgate_linux::Command;
 use callgate_record::{Note, RecordError, RecordMethod, Recorded, record};
 use callgate_testing::TestResult;
 
-fn main() -> ExitCode {
-    common::alone::run_alone(
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    crate::alone(
+        module_path!(),
         "a_recording_does_not_need_the_status_of_the_command",
         a_recording_does_not_need_the_status_of_the_command,
     )
@@ -52,7 +47,7 @@ fn a_recording_does_not_need_the_status_of_the_command(method: RecordMethod) -> 
     std::fs::write(&gate, "").unwrap();
     let recorded = recorder.join().unwrap();
     let _ = (std::fs::remove_file(&gate), std::fs::remove_file(&runs));
-    let recorded = recorded.map_err(|why| common::skip::impossible(method, &why))?;
+    let recorded = recorded.map_err(|why| crate::skip::impossible(method, &why))?;
     // The kernel reports every end to a tracer.
     let (notes, status) = match method {
         RecordMethod::Listener | RecordMethod::Stops => (vec![], Some(0)),

@@ -47,6 +47,15 @@ fn within(
     }
 }
 
+/// The name of a test in a module of its program, as the built-in harness would call it; `module` is `module_path!()`.
+#[must_use]
+pub fn name_in(module: &str, name: &str) -> String {
+    match module.split_once("::") {
+        Some((_, inside)) => format!("{inside}::{name}"),
+        None => name.to_owned(),
+    }
+}
+
 /// Runs tests as the arguments of this process say, which are those of the built-in harness.
 pub fn run(tests: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
@@ -73,7 +82,7 @@ macro_rules! tests {
 #[macro_export]
 macro_rules! trials {
     ($($name:ident),+ $(,)?) => {
-        vec![$($crate::test(stringify!($name), $name)),+]
+        vec![$($crate::test($crate::name_in(module_path!(), stringify!($name)), $name)),+]
     };
 }
 
@@ -95,6 +104,12 @@ mod tests {
         assert!(within(LIMIT, || Ok(())).unwrap().is_ok());
         let skipped = within(LIMIT, || Err(Skip::new(Need::Root, "no"))).unwrap();
         assert!(skipped.is_err());
+    }
+
+    #[test]
+    fn names_are_those_of_the_built_in_harness() {
+        assert_eq!(name_in("integration::attach", "ends"), "attach::ends");
+        assert_eq!(name_in("integration", "ends"), "ends");
     }
 
     #[test]

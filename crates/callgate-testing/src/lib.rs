@@ -35,6 +35,6 @@ pub mod processor_time;
 pub mod random;
 pub mod reader;
 
-pub use harness::{run, run_waiting, test};
+pub use harness::{name_in, run, run_waiting, test};
 pub use libtest_mimic::Trial;
 pub use need::{Need, Skip, TestResult, needs_program, needs_root};

@@ -236,8 +236,11 @@ fn words_as_variables_compile() -> TestResult {
     LANGUAGES.into_iter().try_for_each(|language| check(language, Use::Variable))
 }
 
-callgate_testing::tests!(
-    words_as_names_are_refused_or_compile,
-    words_as_names_of_filters_with_variables_are_refused_or_compile,
-    words_as_variables_compile,
-);
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
+        words_as_names_are_refused_or_compile,
+        words_as_names_of_filters_with_variables_are_refused_or_compile,
+        words_as_variables_compile,
+    ]
+}

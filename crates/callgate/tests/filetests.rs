@@ -1,5 +1,6 @@
 //! Runs the files in `filetests/`: a filter, and below it what the compiler makes of it. Each file is a test of
 //! its own; `cargo test -p callgate --test filetests -- NAME` runs those whose path contains `NAME`.
+//! The tests of [`emitted_names`] are in this program because they also report why they cannot run.
 //!
 //! `callgate_testing::filetest` documents the filters and the settings of how to read them. After the filter come
 //! `facts` about the result and its `listing`, or the `error` message if there is no result.
@@ -13,6 +14,8 @@
 //! | `require` | `insns`, `expected_insns`, `constant_allow` or a mnemonic, `=`, `<=` or `>=`, a number |
 //! | `same-program-as` | another file of this directory that must give the same bytes |
 //! | `show` | `facts` omits the listing |
+
+mod emitted_names;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -175,7 +178,7 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    callgate_testing::run(tests.collect())
+    callgate_testing::run(tests.chain(emitted_names::trials()).collect())
 }
 
 fn compiles_to_what_is_below(path: &Path) {

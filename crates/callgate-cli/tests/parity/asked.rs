@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use callgate_bpf::printable::visible;
 use serde_json::{Value, json};
 
-use crate::inputs::Input;
+use crate::parity::inputs::Input;
 
 /// What the command and the bindings are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,7 +172,7 @@ fn request(input: &Input, asked: Asked) -> Value {
         Asked::Recording => json!({ "text": input.text(), "name": input.argument }),
     };
     request["request"] = asked.name().into();
-    request["machine"] = crate::inputs::machine().into();
+    request["machine"] = crate::parity::inputs::machine().into();
     request
 }
 

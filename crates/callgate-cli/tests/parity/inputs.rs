@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use callgate::Arch;
 use serde_json::{Map, Value, json};
 
-use crate::tables;
+use crate::parity::tables;
 
 /// A filter, or what is taken for one.
 pub(crate) struct Input {

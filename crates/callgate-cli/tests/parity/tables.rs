@@ -6,7 +6,7 @@ use callgate::formats::PRESETS;
 use callgate_bpf::SyscallTable;
 use serde_json::{Map, Value, json};
 
-use crate::inputs::Options;
+use crate::parity::inputs::Options;
 
 /// A file with its name and options.
 type File = (String, Vec<u8>, Options);

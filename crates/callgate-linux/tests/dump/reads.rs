@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use callgate_linux::{FilterFlags, SeccompMode, ThreadStatus, dump};
 use callgate_testing::{Need, Skip, TestResult};
 
-use crate::filters::{newer, older};
-use crate::other::{LIMIT, Other, send};
+use crate::dump::filters::{newer, older};
+use crate::dump::other::{LIMIT, Other, send};
 
 /// Skips the test unless this process may read filters.
 pub(super) fn may_read_filters() -> TestResult {

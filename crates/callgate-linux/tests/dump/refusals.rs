@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use callgate_linux::{FilterFlags, ThreadStatus, dump, install_unproved};
 use callgate_testing::{Need, Skip, TestResult};
 
-use crate::filters::newer;
-use crate::other::{LIMIT, Other};
-use crate::reads::may_read_filters;
-use crate::tracer::seize;
+use crate::dump::filters::newer;
+use crate::dump::other::{LIMIT, Other};
+use crate::dump::reads::may_read_filters;
+use crate::dump::tracer::seize;
 
 fn message(tid: u32) -> String {
     dump(tid).unwrap_err().to_string()

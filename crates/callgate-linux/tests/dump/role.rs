@@ -10,10 +10,10 @@ use callgate::Verdict;
 use callgate_linux::{FilterFlags, install_unproved};
 
 #[cfg(target_arch = "x86_64")]
-use crate::filters::{DENIED, except};
-use crate::filters::{newer, older};
+use crate::dump::filters::{DENIED, except};
+use crate::dump::filters::{newer, older};
 #[cfg(target_arch = "x86_64")]
-use crate::other::LIMIT;
+use crate::dump::other::LIMIT;
 
 /// How long the other process sleeps.
 #[cfg(target_arch = "x86_64")]

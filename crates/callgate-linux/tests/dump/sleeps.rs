@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use callgate_linux::dump;
 use callgate_testing::TestResult;
 
-use crate::filters::DENIED;
-use crate::other::{LIMIT, Other};
-use crate::reads::may_read_filters;
-use crate::role::{SLEEP, WAKES};
+use crate::dump::filters::DENIED;
+use crate::dump::other::{LIMIT, Other};
+use crate::dump::reads::may_read_filters;
+use crate::dump::role::{SLEEP, WAKES};
 
 /// Reads filters of a thread again and again while it sleeps. Returns the errno of the sleep.
 fn dump_while_asleep(role: &str, also: impl Fn(&Other)) -> i32 {

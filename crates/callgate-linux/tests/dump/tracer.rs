@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use callgate_testing::{Need, Skip, TestResult};
 
-use crate::other::{LIMIT, Other};
+use crate::dump::other::{LIMIT, Other};
 
 /// Traces a thread until the calling thread ends.
 pub(super) fn seize(thread: u32) -> TestResult {

@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::android::{ReadOptions, arches};
 
-use crate::support::{allowed, base, read, read_for};
+use crate::android::support::{allowed, base, read, read_for};
 
 /// Entries, and what they allow on arm64 and on arm. `read` belongs to no other entry.
 const ENTRIES: &[(&str, &[&str], &[&str])] = &[

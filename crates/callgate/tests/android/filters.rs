@@ -3,7 +3,7 @@
 use callgate::formats::android::{AndroidPolicy, FilterKind, ListKind, ReadOptions};
 use callgate::{Arch, SeccompData, Verdict};
 
-use crate::support::{TRAP, allowed, base, list, options, read, read_for};
+use crate::android::support::{TRAP, allowed, base, list, options, read, read_for};
 
 fn of_app(base_text: &str, block: &str, allow: &str) -> AndroidPolicy {
     let lists = [base(base_text), list(ListKind::Allow, allow), list(ListKind::Block, block)];

@@ -4,7 +4,7 @@ use callgate::formats::android::{self, ListKind};
 use callgate_testing::hostile::{Expensive, damage, expect_answers};
 use callgate_testing::reader::repeated_lines;
 
-use crate::support::{base, list, options};
+use crate::android::support::{base, list, options};
 
 const LISTS: &[Expensive] = &[
     ("one entry", |size| repeated_lines(size, |_| "read() all".to_owned()), "read"),

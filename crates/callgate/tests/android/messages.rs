@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::android::{self, ListKind, ReadOptions};
 
-use crate::support::{base, errors, list, options};
+use crate::android::support::{base, errors, list, options};
 
 /// The second entry of a list, and the errors about it.
 const MESSAGES: &[(&str, &str)] = &[

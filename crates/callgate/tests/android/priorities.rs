@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::android::{AndroidPolicy, ListKind};
 
-use crate::support::{allowed, base, list, options, read_for, warnings};
+use crate::android::support::{allowed, base, list, options, read_for, warnings};
 
 fn with(base_text: &str, priorities: &str) -> AndroidPolicy {
     read_for(&[base(base_text), list(ListKind::Priority, priorities)], &options())

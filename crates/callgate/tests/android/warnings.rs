@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::android::{ListKind, ReadOptions};
 
-use crate::support::{base, list, options, warnings};
+use crate::android::support::{base, list, options, warnings};
 
 #[test]
 fn a_blocked_syscall_that_is_allowed_is_a_warning() {

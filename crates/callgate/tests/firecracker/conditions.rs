@@ -1,6 +1,6 @@
 //! `args`: widths, operators, and how conditions and entries combine.
 
-use crate::support::{filter, lines, syscall};
+use crate::firecracker::support::{filter, lines, syscall};
 
 const HIGH: u64 = 1 << 32;
 

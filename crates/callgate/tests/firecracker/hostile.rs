@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate::formats::firecracker::{self, ReadOptions};
 use callgate_testing::hostile::{self, damage, fill};
 
-use crate::support::document;
+use crate::firecracker::support::document;
 
 fn answer(text: &str) -> String {
     hostile::answer(firecracker::read(text, &ReadOptions::new(Arch::X86_64)))

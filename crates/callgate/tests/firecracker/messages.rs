@@ -1,6 +1,6 @@
 //! Invalid documents: the exact messages and positions.
 
-use crate::support::{document, errors};
+use crate::firecracker::support::{document, errors};
 
 #[test]
 fn every_error_about_an_entry_has_a_position_and_help() {

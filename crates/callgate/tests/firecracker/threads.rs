@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::firecracker::{self, ReadOptions};
 
-use crate::support::{errors, errors_for, syscall};
+use crate::firecracker::support::{errors, errors_for, syscall};
 
 const THREE: &str = r#"{
 "vmm": {"mismatch_action": "trap", "match_action": "allow", "filter": [{"syscall": "read"}]},

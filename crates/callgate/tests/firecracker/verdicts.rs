@@ -3,7 +3,7 @@
 use callgate::formats::firecracker::{self, ReadOptions};
 use callgate::{Arch, SeccompData, Verdict};
 
-use crate::support::{errors_for, filter, lines, read, syscall};
+use crate::firecracker::support::{errors_for, filter, lines, read, syscall};
 
 #[test]
 fn every_action_has_its_verdict() {

@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate_bpf::SyscallTable;
 
-use crate::support::{errors_for, lines, on, read_for};
+use crate::kafel::support::{errors_for, lines, on, read_for};
 
 #[test]
 fn names_are_those_of_the_kernel_functions() {

@@ -1,6 +1,6 @@
 //! Expressions: operators, precedence, width, arguments by name.
 
-use crate::support::{allowed, errors, read, syscall};
+use crate::kafel::support::{allowed, errors, read, syscall};
 
 const VALUES: &[u64] =
     &[0, 1, 2, 3, 4, 5, 7, 8, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0001, u64::MAX];

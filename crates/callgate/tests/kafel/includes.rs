@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate::formats::Profile;
 use callgate::formats::kafel::{self, Included, ReadOptions};
 
-use crate::support::{errors, lines, syscall};
+use crate::kafel::support::{errors, lines, syscall};
 
 /// Reads a policy with these files.
 fn read(text: &str, files: &[(&str, &str)]) -> Result<Profile, String> {

@@ -1,6 +1,6 @@
 //! Invalid policies: the exact messages and positions.
 
-use crate::support::errors;
+use crate::kafel::support::errors;
 
 #[test]
 fn every_error_has_a_position_and_help() {

@@ -2,7 +2,7 @@
 
 use callgate::compile::{self, Options};
 
-use crate::support::{read, syscall};
+use crate::kafel::support::{read, syscall};
 
 /// A program that only computes and writes its result.
 const CALCULATOR: &str = r#"

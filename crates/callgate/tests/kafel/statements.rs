@@ -2,7 +2,7 @@
 
 use callgate::{Arch, Verdict};
 
-use crate::support::{lines, on, read, syscall};
+use crate::kafel::support::{lines, on, read, syscall};
 
 #[test]
 fn actions_are_verdicts() {

@@ -2,7 +2,7 @@
 
 use callgate::Arch;
 
-use crate::support::{lines, on, read_for, warnings};
+use crate::kafel::support::{lines, on, read_for, warnings};
 
 #[test]
 fn a_policy_without_mistakes_has_no_warnings() {

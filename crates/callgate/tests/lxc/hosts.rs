@@ -2,7 +2,7 @@
 
 use callgate::Arch;
 
-use crate::support::{on, read, read_for};
+use crate::lxc::support::{on, read, read_for};
 
 #[test]
 fn the_filter_has_the_compat_architectures_of_the_host() {

@@ -5,7 +5,7 @@ use callgate::formats::lxc::{self, ReadOptions};
 
 use callgate_testing::reader::expect_messages;
 
-use crate::support::{errors, lines};
+use crate::lxc::support::{errors, lines};
 
 /// A profile, and the errors about it.
 const MESSAGES: &[(&str, &str)] = &[

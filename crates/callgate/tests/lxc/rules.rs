@@ -1,6 +1,6 @@
 //! What policies, actions and comparisons mean.
 
-use crate::support::{read, syscall};
+use crate::lxc::support::{read, syscall};
 
 #[test]
 fn a_deny_list_allows_the_rest_and_kills_by_default() {

@@ -2,7 +2,7 @@
 
 use callgate::{Arch, SeccompData};
 
-use crate::support::{on, read, read_for, syscall, warnings};
+use crate::lxc::support::{on, read, read_for, syscall, warnings};
 
 #[test]
 fn numbers_are_allowed_and_all_others_kill_the_thread() {

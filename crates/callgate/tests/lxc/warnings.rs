@@ -2,7 +2,7 @@
 
 use callgate_testing::reader::expect_messages;
 
-use crate::support::warnings;
+use crate::lxc::support::warnings;
 
 /// Lines after `2`, and the warnings about them.
 const WARNINGS: &[(&str, &str)] = &[

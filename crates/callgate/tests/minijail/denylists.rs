@@ -2,7 +2,7 @@
 
 use callgate::{Arch, SeccompData, Verdict};
 
-use crate::support::{errors, read, read_with, syscall, warnings};
+use crate::minijail::support::{errors, read, read_with, syscall, warnings};
 
 #[test]
 fn a_denylist_allows_what_it_does_not_name() {

@@ -2,7 +2,7 @@
 
 use callgate::{Arch, SeccompData, Verdict};
 
-use crate::support::{on, read, read_for, syscall};
+use crate::minijail::support::{on, read, read_for, syscall};
 
 #[test]
 fn every_action_has_its_verdict() {

@@ -1,6 +1,6 @@
 //! `@frequency`: counts of syscalls.
 
-use crate::support::{lines, read_with};
+use crate::minijail::support::{lines, read_with};
 
 #[test]
 fn counts_of_all_files_are_added() {

@@ -1,6 +1,6 @@
 //! `@include`: files come from a function; messages name the file.
 
-use crate::support::{errors, lines, read_with, syscall};
+use crate::minijail::support::{errors, lines, read_with, syscall};
 
 #[test]
 fn included_statements_stand_at_the_place_of_the_directive() {

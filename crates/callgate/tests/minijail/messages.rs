@@ -2,7 +2,7 @@
 
 use callgate::Arch;
 
-use crate::support::{errors, errors_for};
+use crate::minijail::support::{errors, errors_for};
 
 #[test]
 fn every_error_has_a_position_and_help() {

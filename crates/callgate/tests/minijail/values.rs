@@ -1,6 +1,6 @@
 //! Operators and values.
 
-use crate::support::{read, syscall};
+use crate::minijail::support::{read, syscall};
 
 /// The values of the first argument for which a condition on it holds.
 fn holds(condition: &str, given: &[u64]) -> Vec<u64> {

@@ -1,6 +1,6 @@
 //! Warnings: what has no effect, or another one than it seems.
 
-use crate::support::{read, syscall, warnings};
+use crate::minijail::support::{read, syscall, warnings};
 
 #[test]
 fn valid_policies_have_no_warnings() {

@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::oci::{self, Dialect};
 
-use crate::support::{entry, lines, options, text};
+use crate::oci::support::{entry, lines, options, text};
 
 /// Asserts that a text is rejected with these messages (`line:column: what (help)`).
 fn rejected(dialect: Dialect, text: &str, expected: &[&str]) {

@@ -7,7 +7,7 @@ use callgate::formats::Profile;
 use callgate::formats::oci::{self, Dialect, Included, ReadOptions};
 use callgate_bpf::diagnostic::Diagnostics;
 
-use crate::support::{lines, options, syscall, warnings};
+use crate::oci::support::{lines, options, syscall, warnings};
 
 /// A resource: its name, further members of `spec`, and entries in YAML, indented by two.
 fn resource(name: &str, spec: &str, entries: &str) -> String {

@@ -3,7 +3,9 @@
 use callgate::Arch;
 use callgate::formats::oci::Dialect;
 
-use crate::support::{args, entry, errors, on, options, read, syscall, text, verdict_of, warnings};
+use crate::oci::support::{
+    args, entry, errors, on, options, read, syscall, text, verdict_of, warnings,
+};
 
 #[test]
 fn every_action_has_its_verdict() {

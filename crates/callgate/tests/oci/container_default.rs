@@ -11,7 +11,7 @@ use callgate_core::SyscallSet;
 use callgate_core::diagram::Store;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
 
-use crate::support::{lines, on, syscall, verdict_of};
+use crate::oci::support::{lines, on, syscall, verdict_of};
 
 const LINUX: KernelVersion = KernelVersion { major: 6, minor: 18 };
 

@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::oci::{self, Dialect};
 
-use crate::support::{args, entry, errors, lines, options, read, syscall, text, warnings};
+use crate::oci::support::{args, entry, errors, lines, options, read, syscall, text, warnings};
 
 #[test]
 fn a_repeated_index_means_all_in_the_specification_and_any_in_the_runtimes() {

@@ -3,7 +3,7 @@
 use callgate::formats::oci::{self, Dialect, Included, ReadOptions};
 use callgate::{Arch, SeccompData, Verdict};
 
-use crate::support::{lines, options, warnings};
+use crate::oci::support::{lines, options, warnings};
 
 const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {spec: x}\n";
 const POD: &str = "kind: Pod\nspec: {securityContext: {seccompProfile: {type: RuntimeDefault}}}\n";

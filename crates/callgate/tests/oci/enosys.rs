@@ -7,7 +7,7 @@ use callgate::formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
 
-use crate::support::{args, entry, options, read, text, verdict_of};
+use crate::oci::support::{args, entry, options, read, text, verdict_of};
 
 fn with_enosys(arches: &[Arch]) -> ReadOptions {
     let mut options = options(Dialect::Runc);

@@ -5,7 +5,7 @@ use callgate::formats::CapSet;
 use callgate::formats::oci::{self, Dialect};
 use callgate_bpf::syscalls::KernelVersion;
 
-use crate::support::{entry, on, options, read, syscall, text, warnings};
+use crate::oci::support::{entry, on, options, read, syscall, text, warnings};
 
 /// Whether the gated entry applies on x86_64 with these capabilities and that kernel.
 fn applies(gate: &str, caps: &str, kernel: &str) -> bool {

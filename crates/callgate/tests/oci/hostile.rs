@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use callgate::formats::oci::{self, Dialect, ReadOptions};
 use callgate::{Arch, SeccompData};
 
-use crate::support::options;
+use crate::oci::support::options;
 
 /// Creates a profile of about this number of bytes.
 type Make = fn(usize) -> String;

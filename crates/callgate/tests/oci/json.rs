@@ -5,7 +5,7 @@
 
 use callgate::formats::oci::{self, Dialect, ReadOptions};
 
-use crate::support::{READERS, entry, lines, options, syscall, text};
+use crate::oci::support::{READERS, entry, lines, options, syscall, text};
 
 const GO: [Dialect; 3] = [Dialect::Docker, Dialect::Podman, Dialect::Runc];
 

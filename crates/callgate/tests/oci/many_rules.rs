@@ -7,7 +7,7 @@ use callgate_bpf::SyscallTable;
 use callgate_bpf::random::Rng;
 use callgate_core::diagram::Budget;
 
-use crate::support::{args, entry, options, text};
+use crate::oci::support::{args, entry, options, text};
 
 const RULES: usize = 10_000;
 

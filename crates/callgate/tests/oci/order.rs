@@ -6,7 +6,7 @@ use callgate::{Arch, SeccompData, Verdict};
 use callgate_bpf::random::Rng;
 use callgate_core::policy::Policy;
 
-use crate::support::{args, entry, options, read, syscall};
+use crate::oci::support::{args, entry, options, read, syscall};
 
 /// A comparison that never has the same rank as another one of the same round, because then the order of entries
 /// would decide.

@@ -2,7 +2,7 @@
 
 use callgate::formats::oci::{self, Dialect, ReadOptions};
 
-use crate::support::{READERS, entry, lines, options, syscall, text};
+use crate::oci::support::{READERS, entry, lines, options, syscall, text};
 
 /// Allows only `dup`.
 fn outer() -> String {

@@ -2,7 +2,7 @@
 
 use callgate::formats::oci::{self, Dialect};
 
-use crate::support::{args, entry, lines, options, read, syscall, text};
+use crate::oci::support::{args, entry, lines, options, read, syscall, text};
 
 /// The messages, with position and help, about one entry beside a valid one.
 fn warnings_about(dialect: Dialect, names: &str, more: &str) -> String {

@@ -3,7 +3,7 @@
 use callgate::formats::CONTAINER_DEFAULT;
 use callgate::formats::oci::{self, Dialect};
 
-use crate::support::{args, entry, lines, options, syscall, text, warnings};
+use crate::oci::support::{args, entry, lines, options, syscall, text, warnings};
 
 /// A resource of the Security Profiles Operator.
 const RESOURCE: &str = "\

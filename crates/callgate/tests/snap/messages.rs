@@ -5,7 +5,7 @@ use callgate::formats::snap::{self, ReadOptions};
 
 use callgate_testing::reader::expect_messages;
 
-use crate::support::{errors, lines};
+use crate::snap::support::{errors, lines};
 
 /// A profile, and the errors about it.
 const MESSAGES: &[(&str, &str)] = &[

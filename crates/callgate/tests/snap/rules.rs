@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::formats::snap::{self, IdKind, ReadOptions};
 
-use crate::support::{on, read, read_for, syscall};
+use crate::snap::support::{on, read, read_for, syscall};
 
 const ALLOW: &str = "ALLOW";
 const EPERM: &str = "ERRNO(EPERM)";

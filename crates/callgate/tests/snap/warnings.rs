@@ -2,7 +2,7 @@
 
 use callgate_testing::reader::expect_messages;
 
-use crate::support::warnings;
+use crate::snap::support::warnings;
 
 /// A profile, and the warnings about it.
 const WARNINGS: &[(&str, &str)] = &[

@@ -3,7 +3,7 @@
 use callgate::Verdict;
 use callgate::formats::systemd::{self, ExecSection, UnitText};
 
-use crate::support::{EPERM, assert_verdicts, messages_of, options, shown};
+use crate::systemd::support::{EPERM, assert_verdicts, messages_of, options, shown};
 
 #[test]
 fn drop_ins_change_the_unit_in_order() {

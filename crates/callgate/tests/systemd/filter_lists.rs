@@ -3,7 +3,7 @@
 use callgate::formats::systemd::{self, UnitText};
 use callgate::{Arch, SeccompData, Verdict};
 
-use crate::support::{
+use crate::systemd::support::{
     ENOSYS, EPERM, assert_verdicts, call, messages_with, options, read, read_with, verdict, version,
 };
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use callgate::formats::systemd::{self, UnitText};
 
-use crate::support::{messages_of, options};
+use crate::systemd::support::{messages_of, options};
 
 /// The largest number of messages about a text in any form.
 fn count(text: &str) -> usize {

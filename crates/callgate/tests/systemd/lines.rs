@@ -2,7 +2,7 @@
 
 use callgate::formats::systemd::UnitText;
 
-use crate::support::{messages, messages_of, options, read};
+use crate::systemd::support::{messages, messages_of, options, read};
 
 #[test]
 fn blanks_comments_and_continuations_change_nothing() {

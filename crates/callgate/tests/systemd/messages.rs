@@ -4,7 +4,9 @@ use callgate::formats::systemd::UnitText;
 use callgate::{Arch, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
 
-use crate::support::{messages, messages_of, messages_with, options, read, verdict, version};
+use crate::systemd::support::{
+    messages, messages_of, messages_with, options, read, verdict, version,
+};
 
 /// A message for each line of directives.
 #[test]

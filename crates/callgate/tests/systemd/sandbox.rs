@@ -4,7 +4,7 @@ use callgate::formats::systemd::{Directive, ReadOptions, UnitFilters};
 use callgate::{Arch, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
 
-use crate::support::{
+use crate::systemd::support::{
     ENOSYS, EPERM, assert_verdicts, call, messages, options, read, read_with, verdict, version,
 };
 

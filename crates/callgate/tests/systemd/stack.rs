@@ -4,7 +4,7 @@ use callgate::formats::systemd::{Directive, ReadOptions};
 use callgate::{Arch, Description, SeccompData, Verdict, stack};
 use callgate_bpf::syscalls::KernelVersion;
 
-use crate::support::{EPERM, call, options, read, read_with, verdict};
+use crate::systemd::support::{EPERM, call, options, read, read_with, verdict};
 
 /// Every directive, in an order other than that of installation.
 const ALL: &str = "

@@ -4,13 +4,13 @@ use callgate::Verdict;
 use callgate::formats::systemd::{SystemdVersion, group_members, group_names};
 use callgate_bpf::syscalls::is_known_name;
 
-use crate::support::{ENOSYS, EPERM, messages_with, options, read_with, verdict, version};
+use crate::systemd::support::{ENOSYS, EPERM, messages_with, options, read_with, verdict, version};
 
 #[test]
 fn unknown_syscalls_fail_with_enosys_from_255_on() {
     for number in 252..=258 {
         let unit = read_with("SystemCallFilter=mount", &version(number));
-        let mut data = crate::support::call(callgate::Arch::X86_64, "read", &[]);
+        let mut data = crate::systemd::support::call(callgate::Arch::X86_64, "read", &[]);
         assert_eq!(unit.evaluate(&data), Verdict::KILL_PROCESS, "{number}");
         data.nr = 900;
         let expected = if number < 255 { Verdict::KILL_PROCESS } else { ENOSYS };

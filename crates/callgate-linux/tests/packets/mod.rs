@@ -12,21 +12,24 @@ use callgate_testing::TestResult;
 use callgate_vm::{EngineKind, differential};
 use socket::Sockets;
 
-callgate_testing::tests![
-    registers_start_as_zero,
-    shifts_by_x_use_five_bits,
-    division_by_a_zero_x_drops_the_packet,
-    arithmetic_wraps_at_32_bits,
-    comparisons_are_unsigned,
-    loads_outside_of_a_packet_drop_it,
-    loads_are_in_network_order,
-    the_length_is_that_of_the_packet,
-    random_programs_mean_the_same,
-    words_beside_a_packet_are_zero_where_nothing_is_known,
-    netlink_attributes_are_found_in_the_packet,
-    the_processor_is_one_and_random_numbers_differ,
-    a_packet_from_a_device_has_an_interface_and_headers,
-];
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![
+        registers_start_as_zero,
+        shifts_by_x_use_five_bits,
+        division_by_a_zero_x_drops_the_packet,
+        arithmetic_wraps_at_32_bits,
+        comparisons_are_unsigned,
+        loads_outside_of_a_packet_drop_it,
+        loads_are_in_network_order,
+        the_length_is_that_of_the_packet,
+        random_programs_mean_the_same,
+        words_beside_a_packet_are_zero_where_nothing_is_known,
+        netlink_attributes_are_found_in_the_packet,
+        the_processor_is_one_and_random_numbers_differ,
+        a_packet_from_a_device_has_an_interface_and_headers,
+    ]
+}
 
 fn program(text: &str) -> SocketProgram {
     SocketProgram::new(asm::assemble(text).unwrap()).unwrap()

@@ -1,6 +1,6 @@
 //! Runs the commands in the files of `sessions/` and in the examples of `README.md` and of some pages in `docs/`, and compares their output. Each
-//! file and each example is a test; `cargo test -p callgate-cli --test cli -- NAME` runs those whose name contains
-//! `NAME`.
+//! file and each example is a test; `cargo test -p callgate-cli --test integration -- sessions::NAME` runs those whose name begins
+//! with `NAME`, and `-- readme`, `-- docs` the examples.
 //!
 //! A file is a session, read from top to bottom in an empty directory:
 //!
@@ -20,15 +20,15 @@
 //! commands into the files, except for lines that match with `[..]`; read the difference before you commit it.
 //! `session/readme.rs` and `session/page.rs` describe how examples in `README.md` and in pages are compared.
 
-mod session;
-
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use callgate_testing::{TestResult, test};
+use callgate_testing::{TestResult, Trial, name_in, test};
 
-fn main() -> ExitCode {
+use crate::session;
+
+/// The tests of this module: one per session, and those of the examples in documents.
+pub(crate) fn trials() -> Vec<Trial> {
     let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
     let mut paths: Vec<PathBuf> = fs::read_dir(&sessions)
         .unwrap()
@@ -38,14 +38,17 @@ fn main() -> ExitCode {
     paths.sort();
     assert!(!paths.is_empty(), "no session in {}", sessions.display());
 
-    let mut tests = vec![test("patterns_match_whole_lines", session::patterns_match_whole_lines)];
+    let mut tests = vec![test(
+        name_in(module_path!(), "patterns_match_whole_lines"),
+        session::patterns_match_whole_lines,
+    )];
     tests.extend(paths.into_iter().map(|path| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        test(name, move || matches_its_output(&path))
+        test(name_in(module_path!(), &name), move || matches_its_output(&path))
     }));
     tests.extend(session::readme::tests());
     tests.extend(session::page::tests());
-    callgate_testing::run(tests)
+    tests
 }
 
 fn matches_its_output(path: &Path) -> TestResult {

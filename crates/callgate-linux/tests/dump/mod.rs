@@ -31,10 +31,13 @@ use sleeps::{
 };
 use tracer::a_tracer_that_ends_at_a_syscall_stop_delivers_no_signal;
 
-fn main() -> ExitCode {
-    if let Ok(role) = std::env::var(other::ROLE) {
-        return role::other_process(&role);
-    }
+/// What this process does if a test started it as the other process.
+pub(crate) fn other_process() -> Option<ExitCode> {
+    std::env::var(other::ROLE).ok().map(|role| role::other_process(&role))
+}
+
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
     let mut tests = callgate_testing::trials![
         filters_are_read_byte_for_byte_and_the_thread_continues,
         a_thread_is_found_under_any_name,
@@ -55,5 +58,5 @@ fn main() -> ExitCode {
         a_sleep_keeps_its_time_while_ignored_signals_arrive,
         a_signal_ends_a_sleep_while_filters_are_read,
     ]);
-    callgate_testing::run(tests)
+    tests
 }

@@ -3,7 +3,7 @@
 //! must the warnings and errors with their places; only what they advise differs, because it names options or settings.
 //!
 //! The inputs ([`inputs`]) are the files of `sessions/`, and tables of programs, presets and policies with damaged ones.
-//! `CALLGATE_PARITY=WORD cargo test -p callgate-cli --test parity` asks all questions about those whose title contains a word;
+//! `CALLGATE_PARITY=WORD cargo test -p callgate-cli --test integration -- parity` asks all questions about those whose title contains a word;
 //! with an empty word, about all inputs.
 
 mod asked;
@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use callgate_testing::TestResult;
+
 use asked::{Asked, differences};
 use inputs::{Input, inputs};
 
@@ -23,8 +25,12 @@ const LEAST: usize = 500;
 /// How many differences are shown.
 const SHOWN: usize = 40;
 
-#[test]
-fn the_command_and_the_bindings_answer_alike() {
+/// The tests of this module.
+pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
+    callgate_testing::trials![the_command_and_the_bindings_answer_alike]
+}
+
+fn the_command_and_the_bindings_answer_alike() -> TestResult {
     let only = std::env::var("CALLGATE_PARITY").ok();
     let mut all = inputs();
     match &only {
@@ -52,7 +58,13 @@ fn the_command_and_the_bindings_answer_alike() {
             scope.spawn(compare);
         }
     });
-    println!("{} inputs; errors and answers by request: {:?}", all.len(), asked.lock().unwrap());
+    if only.is_some() {
+        println!(
+            "{} inputs; errors and answers by request: {:?}",
+            all.len(),
+            asked.lock().unwrap()
+        );
+    }
     let mut found = found.into_inner().unwrap();
     found.sort();
     let shown = |(number, question, difference): &(usize, Asked, String)| {
@@ -61,4 +73,5 @@ fn the_command_and_the_bindings_answer_alike() {
     };
     let lines: Vec<String> = found.iter().take(SHOWN).map(shown).collect();
     assert!(found.is_empty(), "{} differences:\n{}", found.len(), lines.join("\n"));
+    Ok(())
 }

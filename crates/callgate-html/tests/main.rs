@@ -1,0 +1,5 @@
+//! Pages and the answers to the web page: one program, a module per subject.
+
+mod answers;
+mod hidden;
+mod pages;

@@ -1,0 +1,11 @@
+//! Short measurements on the running kernel, and the engines on the workloads.
+
+mod engines;
+mod measuring;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let tests = [engines::trials(), measuring::trials()].into_iter().flatten();
+    callgate_testing::run(tests.collect())
+}

@@ -1,0 +1,30 @@
+//! The library from policies to programs: one program, a module per subject.
+
+mod android;
+mod budget;
+mod by_cases;
+mod change;
+mod convert;
+mod filter;
+mod firecracker;
+mod instructions;
+mod kafel;
+mod layout;
+mod lint;
+mod lxc;
+mod memory;
+mod minijail;
+mod models;
+mod oci;
+mod phrasing;
+mod policies;
+mod programs;
+mod requests;
+mod snap;
+mod stacks;
+mod syscall_tables;
+mod systemd;
+mod targets;
+mod value_sets;
+mod variables;
+mod why;
