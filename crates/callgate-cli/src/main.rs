@@ -47,6 +47,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     signals::set_own();
+    report::to_standard_error();
     match cli::run() {
         Ok(status) => ExitCode::from(status),
         Err(failure) => ExitCode::from(failure.print()),

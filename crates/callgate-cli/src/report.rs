@@ -11,7 +11,7 @@
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
@@ -152,11 +152,24 @@ pub(crate) fn warn(message: impl Into<String>, help: impl Into<String>) {
     print(None, &Diagnostic::warning(None, message).help(help));
 }
 
+/// What writes messages. Unit tests set none: there, messages are part of the output of the test.
+static WRITER: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Writes all messages to standard error from now on, with styles on a terminal.
+pub(crate) fn to_standard_error() {
+    let _ = WRITER.set(|text| {
+        // In one write, so that messages of several processes do not mix. Errors are ignored: there is no other place to
+        // report them.
+        let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    });
+}
+
 /// Prints text to standard error.
 pub(crate) fn note(text: &str) {
-    // In one write, so that messages of several processes do not mix. Errors are ignored: there is no
-    // other place to report them.
-    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    match WRITER.get() {
+        Some(write) => write(text),
+        None => eprint!("{text}"),
+    }
 }
 
 /// Whether warnings are printed.
