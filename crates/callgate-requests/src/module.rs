@@ -9,7 +9,7 @@
 
 /// Exports a function from a request to an answer, such as [`answer`](crate::answer()), as the functions of a WebAssembly
 /// module. This is a macro because the functions need `unsafe`, which this crate forbids: only the modules have it, the
-/// examples `bindings_module` of this crate and `page_module` of `callgate-html`.
+/// examples `bindings_module` and `page_module`.
 #[macro_export]
 macro_rules! export_module {
     ($answer:path) => {

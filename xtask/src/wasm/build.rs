@@ -8,9 +8,7 @@ use callgate_eval::{Result, workspace};
 
 /// A module.
 pub(crate) struct Module {
-    /// The package that has it as an example, with the feature `module`.
-    pub(crate) package: &'static str,
-    /// The name of the example.
+    /// The example of `callgate-requests` that it is.
     pub(crate) example: &'static str,
     /// The profile of cargo.
     pub(crate) profile: &'static str,
@@ -19,12 +17,8 @@ pub(crate) struct Module {
 }
 
 /// The module of the bindings, at most 2.5 MiB.
-pub(super) const BINDINGS: Module = Module {
-    package: "callgate-requests",
-    example: "bindings_module",
-    profile: "wasm",
-    max_size: 5 << 19,
-};
+pub(super) const BINDINGS: Module =
+    Module { example: "bindings_module", profile: "wasm", max_size: 5 << 19 };
 /// The same for tests, which need no small module.
 pub(super) const QUICK: Module = Module { profile: "wasm-quick", max_size: 8 << 20, ..BINDINGS };
 
@@ -46,7 +40,8 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(&root)
-        .args(["build", "--locked", "--package", wanted.package, "--example", wanted.example])
+        .args(["build", "--locked", "--package", "callgate-requests"])
+        .args(["--example", wanted.example])
         .args(["--features", "module", "--profile", wanted.profile])
         .args(["--target", "wasm32-unknown-unknown", "--target-dir"])
         .arg(&directory)
@@ -55,9 +50,9 @@ pub(crate) fn build(wanted: &Module) -> Result<Vec<u8>> {
     let status = cargo.status().map_err(|error| format!("cargo: {error}"))?;
     if !status.success() {
         return Err(format!(
-            "cargo build --package {} --example {}: {status}; the target is installed by \
+            "cargo build --package callgate-requests --example {}: {status}; the target is installed by \
              `rustup target add wasm32-unknown-unknown`",
-            wanted.package, wanted.example
+            wanted.example
         ));
     }
     let built = directory.join("wasm32-unknown-unknown").join(wanted.profile);

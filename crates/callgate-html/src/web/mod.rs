@@ -1,7 +1,7 @@
 //! What the web page of Callgate asks: one pure function from JSON to JSON, whose answers are fragments of HTML.
 //!
 //! [`answer`] takes a request and returns an answer. It does no I/O and reads no clock. The example
-//! `page_module` exports it as a WebAssembly module; the files of the page are in `web` at the top of the repository.
+//! `page_module` of `callgate-requests` exports it as a WebAssembly module; the files of the page are in `web` at the top of the repository.
 //!
 //! # Requests
 //!
