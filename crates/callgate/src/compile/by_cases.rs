@@ -15,7 +15,7 @@ pub(super) fn compile_by_cases(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Option<Compiled> {
-    // The WebAssembly module has no room for this: it may have 2 MiB.
+    // The WebAssembly module is downloaded, and this would take 50 kB of it.
     if options.aim != Aim::Quick || cfg!(target_arch = "wasm32") {
         return None;
     }
