@@ -1,6 +1,8 @@
 //! Queries on decision diagrams that the proof does not need.
 
 mod bits;
+mod branches;
+mod condition;
 mod count;
 mod cover;
 mod difference;
@@ -18,6 +20,8 @@ mod tuples;
 mod word_funcs;
 
 pub use bits::*;
+pub use branches::*;
+pub use condition::*;
 pub use count::*;
 pub use cover::*;
 pub use difference::*;

@@ -7,7 +7,7 @@ use callgate_core::{Arch, Verdict};
 
 use callgate_bpf::constants::Family;
 
-use crate::explain::{ArgPart, ValueCondition, ValueSet};
+use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
 use callgate_core::Word;
 
 /// A syscall, with all arguments or with some values.

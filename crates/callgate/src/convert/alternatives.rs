@@ -8,8 +8,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::error::Stop;
 use super::limits::MAX_ALTERNATIVES;
-use crate::explain::{ArgPart, ValueCondition, ValueSet, branches};
-use callgate_codegen::query;
+use callgate_codegen::query::{self, ArgPart, ValueCondition, ValueSet, branches};
 use callgate_core::diagram::{Func, NodeSet, Pred, Store};
 use callgate_core::policy::{Cmp, Condition, Field, Test};
 use callgate_core::{Verdict, Word};

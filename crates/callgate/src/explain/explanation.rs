@@ -1,6 +1,6 @@
 //! Explanations: syscalls grouped by outcome.
 
-use super::condition::{ArgPart, Clause};
+use callgate_codegen::query::{ArgPart, Clause};
 use callgate_core::{Arch, SyscallSet, Verdict};
 
 /// What a filter does.

@@ -4,15 +4,11 @@
 //! equal filters have equal explanations. Conditions on arguments are an ordered list of [`Clause`]s; the first that
 //! applies decides.
 
-mod branches;
-mod condition;
 mod explanation;
 mod permission;
 mod read;
 
-#[cfg(feature = "oci")]
-pub(crate) use branches::branches;
-pub use condition::{ArgPart, Clause, ValueCondition, ValueSet, argument_names};
+pub use callgate_codegen::query::{ArgPart, Clause, ValueCondition, ValueSet, argument_names};
 pub use explanation::{ArchExplanation, Explanation, Group, Outcome};
 pub use permission::Permission;
 pub use read::explain;

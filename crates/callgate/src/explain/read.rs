@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::branches::{MAX_EXITS, MAX_INTERVALS, branches};
-use super::condition::{Clause, ValueCondition};
 use super::explanation::{ArchExplanation, Explanation, Group, Outcome};
 use crate::purposes::danger;
-use callgate_codegen::query;
+use callgate_codegen::query::{self, Clause, MAX_EXITS, MAX_INTERVALS, ValueCondition, branches};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{Arch, SyscallSet, Verdict, Word};
 

@@ -5,7 +5,7 @@ use super::cubes;
 use crate::convert::alternatives::Conjunction;
 use crate::convert::error::Stop;
 use crate::convert::limits::MAX_ALTERNATIVES;
-use crate::explain::{ArgPart, ValueCondition, ValueSet};
+use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
 use callgate_core::Arch;
 
 /// The low half of an argument.

@@ -1,7 +1,7 @@
 //! Sets of values as cubes: values with `value & mask == wanted`.
 
 use crate::convert::alternatives::Conjunction;
-use crate::explain::{ArgPart, ValueCondition, ValueSet};
+use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
 
 /// A mask and the required value of its bits.
 pub(super) type Bits = (u64, u64);

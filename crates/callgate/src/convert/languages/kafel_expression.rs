@@ -4,9 +4,9 @@ use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::convert::alternatives::Conjunction;
-use crate::explain::{ArgPart, ValueCondition, ValueSet};
 use callgate_bpf::constants::{self, Family};
 use callgate_bpf::syscalls::facts;
+use callgate_codegen::query::{ArgPart, ValueCondition, ValueSet};
 use callgate_core::Arch;
 use callgate_formats::kafel::has_argument;
 

@@ -232,7 +232,7 @@ impl Clause {
     }
 
     /// Whether no syscall satisfies both. False if unknown.
-    pub(super) fn is_disjoint(&self, other: &Clause) -> bool {
+    pub fn is_disjoint(&self, other: &Clause) -> bool {
         self.conditions.iter().any(|a| {
             other.conditions.iter().any(|b| {
                 (a.arg, a.part) == (b.arg, b.part)

@@ -1,29 +1,32 @@
 //! Branches: the values of the first argument that a function tests, grouped by exit.
 
+use super::bits::{Bounds, bounds_except, bounds_of, values_to};
 use super::condition::{ArgPart, ValueCondition, ValueSet};
-use callgate_codegen::query::{self, Bounds, Interval};
+use super::partition::{Interval, partition};
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
 /// The maximum number of exits of a word that are distinguished if it has too many intervals.
-pub(super) const MAX_EXITS: usize = 64;
+pub const MAX_EXITS: usize = 64;
 
 /// The maximum number of intervals of a word that are distinguished.
-pub(super) const MAX_INTERVALS: usize = 256;
+pub const MAX_INTERVALS: usize = 256;
 
 /// The values of an argument that lead to an exit.
-pub(crate) struct Branch {
-    pub(crate) condition: ValueCondition,
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The condition that its values meet.
+    pub condition: ValueCondition,
     /// The number of values.
-    pub(crate) size: u128,
+    pub size: u128,
     /// The exit.
-    pub(crate) then: Func,
+    pub then: Func,
 }
 
 /// The branches of the first argument that the function tests.
-pub(crate) fn branches(store: &Store, func: Func) -> Option<Vec<Branch>> {
+pub fn branches(store: &Store, func: Func) -> Option<Vec<Branch>> {
     let word = store.top_word(func)?;
-    let intervals = query::partition(store, func, word, MAX_INTERVALS);
+    let intervals = partition(store, func, word, MAX_INTERVALS);
     let (arg, high) = match word.argument() {
         Some((arg, high)) => (Some(arg), high),
         None => (None, word == Word::IP_HIGH),
@@ -50,7 +53,7 @@ pub(crate) fn branches(store: &Store, func: Func) -> Option<Vec<Branch>> {
                 whole.push((first, last, interval.then));
             } else if interval.first == interval.last {
                 looks_at_low = true;
-                let lows = query::partition(store, interval.then, low, MAX_INTERVALS)?;
+                let lows = partition(store, interval.then, low, MAX_INTERVALS)?;
                 whole.extend(widen(&lows, first));
             } else {
                 return None;
@@ -132,18 +135,18 @@ fn masked(
     exit: Func,
     ranges: Option<Vec<(u64, u64)>>,
 ) -> (ValueSet, u128) {
-    let size = query::values_to(store, func, word, exit);
+    let size = values_to(store, func, word, exit);
     // The mask of a set with these bounds and this size, if it contains all values within the bounds.
     let cube = |bounds: Option<Bounds>, size: u128| {
         let Bounds { any, all } = bounds?;
         let mask = !any | all;
         (1u128 << mask.count_zeros() == size).then_some((u64::from(mask), u64::from(all)))
     };
-    let own = query::bounds_of(store, func, word, exit);
+    let own = bounds_of(store, func, word, exit);
     if let Some((mask, wanted)) = cube(own, size) {
         return (ValueSet::Masked { mask, wanted }, size);
     }
-    let rest = query::bounds_except(store, func, word, exit);
+    let rest = bounds_except(store, func, word, exit);
     if let Some((mask, wanted)) = cube(rest, (1 << 32) - size) {
         return (ValueSet::NotMasked { mask, wanted }, size);
     }
