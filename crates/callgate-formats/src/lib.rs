@@ -54,8 +54,10 @@
 pub mod android;
 mod arches;
 mod capabilities;
+pub mod change;
 mod comparison_budget;
 mod container_default;
+pub mod convert;
 pub mod diagnostics;
 mod files;
 pub mod firecracker;
@@ -77,6 +79,7 @@ pub mod statements;
 pub mod syntax;
 pub mod systemd;
 mod unknown_syscall;
+pub mod why;
 
 pub use arches::{host_of, only_arch};
 pub use capabilities::{CapError, CapSet};

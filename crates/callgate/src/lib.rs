@@ -66,8 +66,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-#[cfg(feature = "oci")]
-pub mod change;
 pub mod compile;
 #[cfg(feature = "oci")]
 pub mod convert;
@@ -79,14 +77,18 @@ mod filter;
 pub mod fuzz;
 #[cfg(feature = "oci")]
 pub mod lint;
+#[cfg(feature = "oci")]
+mod list_form;
 mod listener;
 pub mod optimize;
 mod plain_program;
 pub mod purposes;
 pub mod sets;
 pub mod stack;
+
 #[cfg(feature = "oci")]
-pub mod why;
+#[doc(no_inline)]
+pub use callgate_formats::{change, why};
 
 pub use callgate_bpf::SyscallTable;
 pub use callgate_core::{Action, Arch, Endian, Program, Proved, SeccompData, Verdict};

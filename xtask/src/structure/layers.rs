@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-core", &[]),
     ("callgate-bpf", &["callgate-core"]),
     ("callgate-codegen", &["callgate-bpf", "callgate-core"]),
-    ("callgate-formats", &["callgate-bpf", "callgate-core"]),
+    ("callgate-formats", &["callgate-bpf", "callgate-core", "callgate-codegen"]),
     ("callgate-trace", &["callgate-bpf", "callgate-core", "callgate-codegen", "callgate-formats"]),
     (
         "callgate",

@@ -24,6 +24,7 @@
 //! Names that only arm has begin with `__ARM_NR_`, as in these headers.
 
 mod arches;
+pub(crate) mod edit;
 mod kind;
 mod line;
 mod lists;

@@ -31,11 +31,13 @@
 
 mod action;
 mod detect;
+pub(crate) mod edit;
 mod lower;
 mod model;
 mod options;
 mod parse;
 mod read;
+pub(crate) mod write;
 
 pub use detect::is_document;
 pub use options::ReadOptions;

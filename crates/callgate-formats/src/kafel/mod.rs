@@ -28,6 +28,7 @@
 mod action;
 mod arguments;
 mod condition;
+pub(crate) mod edit;
 mod evaluate;
 mod expression;
 mod filter;
@@ -44,6 +45,8 @@ mod threshold;
 mod tokens;
 mod width;
 mod word;
+pub(crate) mod write;
+mod write_expression;
 
 pub use crate::included::{Included, Includes};
 pub use arguments::has_argument;

@@ -20,6 +20,7 @@
 
 mod action;
 mod arguments;
+pub(crate) mod edit;
 mod hosts;
 mod lower;
 mod model;
@@ -27,6 +28,7 @@ mod options;
 mod parse;
 mod read;
 mod scan;
+pub(crate) mod write;
 
 pub use hosts::{compat_arches, host_of};
 pub use options::ReadOptions;

@@ -33,8 +33,10 @@
 //! Limits: 10 MiB of text with all included files, 1,000 inclusions, 8 of them inside each other as in minijail,
 //! 1,000,000 words and signs per statement, 150,000 comparisons (counted for each syscall), 100 levels of parentheses.
 
+mod constants;
 mod descriptor;
 mod detect;
+pub(crate) mod edit;
 mod frequency;
 mod lexer;
 mod lower;
@@ -45,6 +47,7 @@ mod parse;
 mod read;
 mod statements;
 mod value;
+pub(crate) mod write;
 
 pub use crate::included::{Included, Includes};
 pub use detect::{is_like_policy, is_policy};

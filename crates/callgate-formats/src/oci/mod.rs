@@ -42,8 +42,11 @@
 
 mod arch_names;
 mod bases;
+pub(crate) mod convert;
+pub(crate) mod convert_resource;
 mod dialect;
 mod document;
+pub(crate) mod edit;
 mod gate;
 mod locate;
 mod lower;

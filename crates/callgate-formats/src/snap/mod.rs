@@ -20,10 +20,12 @@
 //! at a longer one.
 
 mod constants;
+pub(crate) mod edit;
 mod filters;
 mod line;
 mod options;
 mod read;
+pub(crate) mod write;
 
 pub use constants::value as constant;
 pub use filters::SnapFilters;

@@ -37,6 +37,7 @@
 
 mod arches;
 mod directive;
+pub(crate) mod edit;
 mod filters;
 mod groups;
 mod lines;
@@ -51,6 +52,11 @@ mod unit;
 mod values;
 mod version;
 mod words;
+pub(crate) mod write;
+mod write_list;
+mod write_multiplexers;
+mod write_restrictions;
+mod write_words;
 
 pub use crate::files::{FileErrors as UnitErrors, FileMessage};
 pub use arches::{local as build_arches, name as arch_name};

@@ -34,7 +34,7 @@ fn read(store: &mut Store, target: Target, text: &str, arches: &[Arch]) -> (Sour
     (options.dialect, options.enosys_above) = (Some(dialect), Some(enosys_above));
     let profile = oci::read(text, &options);
     let profile = profile.unwrap_or_else(|why| panic!("{target}: {why}\n{text}"));
-    let source = Source::of(store, &Description::profile(&profile)).unwrap();
+    let source = Description::profile(&profile).to_convert(store).unwrap();
     (source, profile.policy.arches().collect())
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate::convert::{ConvertOptions, Converted, Source, Target, convert};
+use callgate::convert::{ConvertOptions, Converted, Target, convert};
 use callgate::formats::oci::EnosysAbove;
 use callgate::formats::systemd::{self, UnitText};
 use callgate::formats::{container_default, oci};
@@ -37,7 +37,7 @@ fn check(filter: Description<'_>, arches: &[Arch], name: &str) -> Vec<Target> {
         match convert(filter, &options) {
             Ok(converted) => {
                 let written = read(&mut store, &converted, target);
-                let source = Source::of(&mut store, &filter).unwrap();
+                let source = filter.to_convert(&mut store).unwrap();
                 let expected = match converted.enosys_above {
                     EnosysAbove::Off if target_of_runtime(target) => source.own,
                     EnosysAbove::Off if written == source.own => source.own,

@@ -1,0 +1,245 @@
+//! The conversion as a whole.
+
+use super::attempts::{Attempt, attempts};
+use super::error::{ConvertError, ConvertErrorKind};
+use super::fit::Fit;
+use super::loss::Loss;
+use super::multiplexers::MULTIPLEXERS;
+use super::options::ConvertOptions;
+use super::prove::read_back;
+use super::runtime_notes::runtime_notes;
+use super::source::Source;
+use super::strictness::laxer;
+use super::target::Target;
+use super::write::write;
+use crate::oci::{BAD_ARCH, EnosysAbove};
+use callgate_bpf::SyscallTable;
+use callgate_core::diagram::{Func, Store};
+use callgate_core::{Arch, SeccompData, Word};
+
+/// A policy in another language.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted {
+    /// The text.
+    pub text: String,
+    /// The architectures for which it is read, the main one first.
+    pub arches: Vec<Arch>,
+    /// What was lost; nothing without [`ConvertOptions::closest`].
+    pub losses: Vec<Loss>,
+    /// What to know about the policy that is not a loss: what a runtime does otherwise than that of the source, by rules of its
+    /// own, and what other programs cannot read.
+    pub notes: Vec<Loss>,
+    /// Whether a container profile was compared with runc's rule for numbers above the largest named one, or without.
+    pub enosys_above: EnosysAbove,
+}
+
+/// Converts a filter, given as its MTBDD, to a policy in another language; see the [module](super).
+///
+/// # Errors
+/// If the target cannot express the filter, if the filter is too complex, or because of a defect in this crate.
+pub fn convert_diagram(
+    store: &mut Store,
+    source: impl Into<Source>,
+    options: &ConvertOptions,
+) -> Result<Converted, ConvertError> {
+    let source = source.into();
+    let mut best: Option<(Cost, Result<Converted, ConvertError>)> = None;
+    for attempt in attempts(source, options) {
+        let own = ConvertOptions { enosys_above: Some(attempt.enosys_above), ..options.clone() };
+        let mut added = 0;
+        let result = convert_once(store, attempt, &own).and_then(|(mut converted, written)| {
+            let text = (&*converted.text, written);
+            let notes = runtime_notes(store, text, (source, attempt), options, &converted.arches)?;
+            added = notes.len();
+            converted.notes.extend(notes);
+            Ok(converted)
+        });
+        let cost = cost(&result, added);
+        let is_better = best.as_ref().is_none_or(|(least, _)| match options.target.is_profile() {
+            true => cost < *least,
+            // If something is lost anyway, rather the rule of the runtime than what the profile says.
+            false => (cost.0, cost.1, cost.2) <= (least.0, least.1, least.2),
+        });
+        if is_better {
+            best = Some((cost, result));
+        }
+        if cost == NOTHING {
+            break;
+        }
+    }
+    let nothing = || Err(ConvertError::defect("nothing was attempted"));
+    best.map_or_else(nothing, |(_, result)| result)
+}
+
+/// Whether there is no policy, the syscalls with losses, the losses, and the notes about the runtime.
+type Cost = (bool, usize, usize, usize);
+
+const NOTHING: Cost = (false, 0, 0, 0);
+
+/// What is lost: the least is the best result.
+fn cost(result: &Result<Converted, ConvertError>, notes: usize) -> Cost {
+    let losses = match result {
+        Ok(converted) => converted.losses.as_slice(),
+        Err(error) if error.losses().is_empty() => return (true, usize::MAX, usize::MAX, 0),
+        Err(error) => error.losses(),
+    };
+    let syscalls = losses.iter().map(|loss| loss.syscalls.len()).sum();
+    (result.is_err(), syscalls, losses.len(), notes)
+}
+
+/// Converts a function to a policy, which is read back as the options say.
+fn convert_once(
+    store: &mut Store,
+    attempt: Attempt,
+    options: &ConvertOptions,
+) -> Result<(Converted, Func), ConvertError> {
+    let func = attempt.func;
+    store.reset_steps();
+    let mut fit = Fit::new(store, func, &options.arches)?;
+    fit.applied = attempt.applied;
+    if fit.arches.is_empty() {
+        let why = "the filter is the same for all architectures, and none is given".to_owned();
+        return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+    }
+    if !options.flags.is_empty() && !options.target.is_profile() {
+        let names = options.flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}"));
+        let names: Vec<String> = names.collect();
+        fit.note(&format!("{} has no place for {}", options.target, names.join(" and ")));
+    }
+    if options.listener.is_some() && !options.target.is_profile() {
+        fit.note(&format!("{} has no place for the path of the listener", options.target));
+    }
+    let (text, written) = loop {
+        fit.take_notes();
+        let text = write(&mut fit, options)?;
+        if !fit.is_exact() && !options.closest {
+            let losses = fit.into_losses()?;
+            let target = options.target;
+            return Err(ConvertError(ConvertErrorKind::Inexpressible { target, losses }));
+        }
+        if let Some(why) = fit.laxer() {
+            let target = options.target;
+            let why = format!("every policy of {target} would permit more than the filter: {why}");
+            return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        }
+        fit.store.reset_steps();
+        let arches = fit.arches.clone();
+        let written = match read_back(fit.store, &text, options, &arches) {
+            Err(error) if is_about_multiplexers(&error) => {
+                drop_multiplexers(&mut fit, error, options)?;
+                continue;
+            }
+            read => read?,
+        };
+        if written == fit.func {
+            break (text, written);
+        }
+        drop_differing(&mut fit, written, options)?;
+    };
+    let (arches, notes) = (fit.arches.clone(), fit.take_notes());
+    let losses = fit.into_losses()?;
+    let stricter = match losses.is_empty() {
+        true if written == func => None,
+        true => return Err(ConvertError::defect("the policy differs from the filter")),
+        false => find_laxer(store, func, written, options, &arches)?,
+    };
+    match stricter {
+        None => {
+            let enosys_above = attempt.enosys_above;
+            Ok((Converted { text, arches, losses, notes, enosys_above }, written))
+        }
+        Some(example) => Err(ConvertError::defect(format!(
+            "the nearest policy permits more than the filter, for example {example:x?}"
+        ))),
+    }
+}
+
+/// Drops the architectures for which the policy means something else, because libseccomp applies its rules to
+/// `socketcall` and `ipc`, too.
+fn drop_differing(
+    fit: &mut Fit<'_>,
+    written: Func,
+    options: &ConvertOptions,
+) -> Result<(), ConvertError> {
+    let differs = |fit: &Fit<'_>, arch: &Arch| {
+        fit.numbers(arch.token()) != fit.store.follow(written, Word::ARCH, arch.token())
+    };
+    let main = fit.arches.first().copied();
+    let dropped: Vec<Arch> = fit
+        .arches
+        .iter()
+        .copied()
+        .filter(|arch| differs(fit, arch) && arch.has_multiplexers())
+        .collect();
+    let Some(first) = dropped.first().filter(|_| options.target.is_profile()) else {
+        let example = fit.store.witness(fit.func, written, SeccompData::default())?;
+        return Err(ConvertError::defect(format!(
+            "what was written means something else, for example for {:x?}",
+            example.unwrap_or_default()
+        )));
+    };
+    let why = of_multiplexers(*first);
+    if Some(*first) == main {
+        if options.closest {
+            return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
+        }
+        return fit.note_difference(written, &why);
+    }
+    drop_arches(fit, &dropped, &why)
+}
+
+/// Drops the architectures with `socketcall` and `ipc`, because libseccomp rejects the rules that it applies to them.
+fn drop_multiplexers(
+    fit: &mut Fit<'_>,
+    rejected: ConvertError,
+    options: &ConvertOptions,
+) -> Result<(), ConvertError> {
+    let arches = fit.arches.iter().copied();
+    let dropped: Vec<Arch> = arches.filter(|arch| arch.has_multiplexers()).collect();
+    match dropped.first().filter(|_| options.target.is_profile()) {
+        None => Err(rejected),
+        Some(first) if fit.arches.first() == Some(first) => {
+            Err(ConvertError(ConvertErrorKind::Unsupported(of_multiplexers(*first))))
+        }
+        Some(first) => drop_arches(fit, &dropped, &of_multiplexers(*first)),
+    }
+}
+
+/// Whether the reader of the target rejects rules for `socketcall` or `ipc` that contradict those of syscalls behind them. It
+/// names the later rule, which is for either.
+fn is_about_multiplexers(error: &ConvertError) -> bool {
+    let ConvertErrorKind::Refused { messages, .. } = &error.0 else { return false };
+    let texts = |name| [format!("(through `{name}` on "), format!("`{name}` gets ")];
+    MULTIPLEXERS.iter().flat_map(texts).any(|text| messages.contains(&text))
+}
+
+fn of_multiplexers(arch: Arch) -> String {
+    format!("libseccomp also applies rules to socketcall and ipc of {arch}")
+}
+
+fn drop_arches(fit: &mut Fit<'_>, dropped: &[Arch], why: &str) -> Result<(), ConvertError> {
+    fit.arches.retain(|arch| !dropped.contains(arch));
+    fit.set_others(BAD_ARCH, &format!("{why}, so this is not an architecture of the profile"))
+}
+
+/// A syscall for which the policy permits more than the filter; `None` proves that there is none.
+fn find_laxer(
+    store: &mut Store,
+    func: Func,
+    written: Func,
+    options: &ConvertOptions,
+    arches: &[Arch],
+) -> Result<Option<SeccompData>, ConvertError> {
+    store.reset_steps();
+    let Some(main) = arches.first().filter(|_| options.target == Target::Systemd) else {
+        return laxer(store, func, written);
+    };
+    // No other token occurs on the machines of this build of systemd.
+    for arch in crate::systemd::build_arches(*main, options.systemd) {
+        let [old, new] = [func, written].map(|func| store.follow(func, Word::ARCH, arch.token()));
+        if let Some(example) = laxer(store, old, new)? {
+            return Ok(Some(SeccompData { arch: arch.token(), ..example }));
+        }
+    }
+    Ok(None)
+}

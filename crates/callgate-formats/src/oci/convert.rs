@@ -1,0 +1,213 @@
+//! Container profiles: OCI, Docker, Podman.
+
+use callgate_bpf::SyscallTable;
+use std::collections::BTreeMap;
+
+use crate::convert::comparisons;
+use crate::convert::comparisons::Rules;
+use crate::convert::error::ConvertError;
+use crate::convert::fit::Fit;
+use crate::convert::named_rules::{NamedLanguage, named_rules};
+use crate::convert::numbering::{DENIAL, Numbering, Unlisted};
+use crate::convert::options::ConvertOptions;
+use crate::oci::{self, BAD_ARCH, Dialect, EnosysAbove, WriteEntry, WriteProfile, action_of};
+use crate::ruleset::{Comparison, Op};
+use callgate_codegen::query;
+use callgate_core::{Action, Arch, Verdict};
+
+/// Numbers without an entry.
+fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
+    Unlisted {
+        why: "a container profile names syscalls, so numbers without a name get the default action",
+        enosys_above,
+        kills_other_abi: true,
+        can_be_default: match is_for_runc(dialect) {
+            true => |verdict| !is_notification(verdict),
+            false => |_| true,
+        },
+        fallbacks: &[DENIAL, Verdict::KILL_PROCESS],
+        may_lack_enosys: false,
+    }
+}
+
+/// Writes a profile.
+pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
+    let dialect = options.target.dialect().unwrap_or(Dialect::Oci);
+    fit_verdicts(fit, dialect)?;
+    let language = NamedLanguage {
+        refuses_conflicts: dialect != Dialect::Oci,
+        reaches_multiplexed: true,
+        has_fixed_arches: false,
+        max_number: MAX_EXACT,
+        unsayable: |_, _| None,
+    };
+    if is_for_runc(dialect) {
+        fit_notifications(fit)?;
+    }
+    let unlisted = unlisted(has_enosys(options), dialect);
+    let profile = profile(fit, options, unlisted, language)?;
+    oci::write(&profile, dialect).ok_or_else(|| ConvertError::defect("a verdict has no action"))
+}
+
+/// The profile, in a dialect or in a resource.
+pub(crate) fn profile(
+    fit: &mut Fit<'_>,
+    options: &ConvertOptions,
+    unlisted: Unlisted,
+    language: NamedLanguage,
+) -> Result<WriteProfile, ConvertError> {
+    fit.set_others(
+        BAD_ARCH,
+        "container profiles kill syscalls of other architectures (KILL_THREAD)",
+    )?;
+    let mut numbering = Numbering::choose(fit, unlisted)?;
+    let rules = named_rules(fit, &numbering, language)?;
+    numbering.name_bounds(fit)?;
+    note_large_numbers(fit, &rules);
+    let mut entries = entries(&rules, &numbering, fit.arches.first().copied());
+    if entries.is_empty() {
+        // Without an entry there would be no filter at all.
+        entries.push(WriteEntry {
+            comment: Some("Like all others.".to_owned()),
+            names: vec!["exit_group"],
+            verdict: numbering.default,
+            args: Vec::new(),
+        });
+    }
+    Ok(WriteProfile {
+        default: numbering.default,
+        arches: fit.arches.clone(),
+        flags: options.flags,
+        listener: options.listener.clone(),
+        entries,
+    })
+}
+
+/// The largest number that programs keep which read JSON numbers as floating-point ones: 2⁵³ - 1.
+pub(crate) const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/// Whether the profile is read with runc's ENOSYS check.
+pub(crate) fn has_enosys(options: &ConvertOptions) -> bool {
+    options.enosys_above.is_some_and(|how| how != EnosysAbove::Off)
+}
+
+/// Notes the numbers that such programs change.
+fn note_large_numbers(fit: &mut Fit<'_>, rules: &BTreeMap<&'static str, Rules>) {
+    let is_large = |one: &Comparison| {
+        let mask = if let Op::MaskedEq(mask) = one.op() { mask } else { 0 };
+        one.value().max(mask) > MAX_EXACT
+    };
+    let names =
+        rules.iter().filter(|(_, rules)| rules.iter().any(|(_, all)| all.iter().any(is_large)));
+    let names: Vec<&'static str> = names.map(|(name, _)| *name).collect();
+    if !names.is_empty() {
+        fit.remark(
+            "numbers from 2^53, which jq and JavaScript change: do not edit this profile with them",
+            &names,
+        );
+    }
+}
+
+/// Whether runc installs the profiles of a dialect.
+fn is_for_runc(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Docker | Dialect::Runc)
+}
+
+fn is_notification(verdict: Verdict) -> bool {
+    matches!(verdict.action(), Action::UserNotif(_))
+}
+
+/// Replaces notifications of `write`, with which runc rejects a profile.
+fn fit_notifications(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
+    const DENIED: Verdict = Verdict::errno(1);
+    let why = "runc rejects SCMP_ACT_NOTIFY for write, which it needs itself";
+    for arch in fit.arches.clone() {
+        let Some(nr) = arch.number("write") else { continue };
+        let func = fit.syscall(arch.token(), nr);
+        let has_it = query::has_verdict(fit.store, func, Verdict::user_notif(0))?;
+        let denied = fit.store.verdict(DENIED)?;
+        let fitted = fit.store.select(has_it, denied, func)?;
+        fit.replace_syscall((arch, nr), fitted, why)?;
+    }
+    Ok(())
+}
+
+/// Replaces verdicts without an action.
+pub(crate) fn fit_verdicts(fit: &mut Fit<'_>, dialect: Dialect) -> Result<(), ConvertError> {
+    for verdict in fit.store.verdicts(fit.func) {
+        if action_of(verdict, dialect).is_some() {
+            continue;
+        }
+        let (nearest, why) = match verdict.action() {
+            Action::Errno(_) => (Verdict::errno(4094), "libseccomp accepts errnos up to 4094"),
+            Action::Trap(_) => (Verdict::trap(0), "SCMP_ACT_TRAP takes no data"),
+            Action::UserNotif(_) => (Verdict::user_notif(0), "SCMP_ACT_NOTIFY takes no data"),
+            Action::Allow => (Verdict::ALLOW, "SCMP_ACT_ALLOW takes no data"),
+            Action::Log => (Verdict::LOG, "SCMP_ACT_LOG takes no data"),
+            Action::KillThread => (Verdict::KILL_THREAD, "SCMP_ACT_KILL_THREAD takes no data"),
+            _ => (Verdict::KILL_PROCESS, "there is no such action; the kernel kills the process"),
+        };
+        fit.replace_verdict(verdict, nearest, why)?;
+    }
+    Ok(())
+}
+
+/// The entries: one for all syscalls with the same action and the same conditions.
+fn entries(
+    rules: &BTreeMap<&'static str, Rules>,
+    numbering: &Numbering,
+    arch: Option<Arch>,
+) -> Vec<WriteEntry> {
+    let mut groups: BTreeMap<(bool, u32, Vec<Comparison>), Vec<&'static str>> = BTreeMap::new();
+    for (name, own) in rules {
+        for (verdict, all) in own {
+            // What is always allowed comes first.
+            let key = (!all.is_empty(), u32::MAX - verdict.0, all.clone());
+            groups.entry(key).or_default().push(name);
+        }
+    }
+    let text = |all: &[Comparison], names: &[&'static str]| {
+        let (name, arch) = (names.first()?, arch?);
+        let parts: Vec<String> =
+            all.iter().map(|one| comparisons::describe(one, arch, name)).collect();
+        (names.len() == 1 && !parts.is_empty()).then(|| parts.join(" and "))
+    };
+    let mut entries: Vec<WriteEntry> = groups
+        .into_iter()
+        .map(|((_, verdict, args), names)| WriteEntry {
+            comment: text(&args, &names),
+            names,
+            verdict: Verdict(u32::MAX - verdict),
+            args,
+        })
+        .collect();
+    // Entries of one syscall with several conditions stay together.
+    entries.sort_by_key(|entry| match entry.args.is_empty() {
+        true => (0, entry.verdict != Verdict::ALLOW, ""),
+        false => (1, false, entry.names.first().copied().unwrap_or_default()),
+    });
+    entries.extend(bounds(rules, numbering));
+    entries
+}
+
+/// An entry with the default action that names the bounds of the ENOSYS check.
+fn bounds(rules: &BTreeMap<&'static str, Rules>, numbering: &Numbering) -> Option<WriteEntry> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for (arch, bound) in &numbering.bounds {
+        let direct = rules.keys().filter(|name| arch.multiplexed(name).is_none());
+        let is_reached = direct.filter_map(|name| arch.number(name)).any(|nr| nr >= *bound);
+        let name = arch.syscall_name(*bound)?;
+        if !is_reached && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    let comment = "Denied like all others. Named because runc returns ENOSYS for numbers above the largest \
+                   named one.";
+    (!names.is_empty()).then(|| WriteEntry {
+        comment: Some(comment.to_owned()),
+        names,
+        verdict: numbering.default,
+        args: Vec::new(),
+    })
+}
