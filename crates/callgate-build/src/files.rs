@@ -1,6 +1,7 @@
 //! Reads the policy and the files that it includes, and records which.
 
 use callgate::formats::kafel::Included;
+use callgate::formats::languages;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,8 +49,21 @@ impl<'p> Files<'p> {
         fs::canonicalize(&full).unwrap_or(full).display().to_string()
     }
 
-    /// A file that a directive names, in the included file `from` or in the policy; relative to the file with the directive.
-    pub(crate) fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+    fn add(&mut self, path: PathBuf) {
+        if !self.paths.contains(&path) {
+            self.paths.push(path);
+        }
+    }
+
+    /// The paths of all files, the policy first.
+    pub(crate) fn into_paths(self) -> Vec<PathBuf> {
+        self.paths
+    }
+}
+
+impl languages::Files for Files<'_> {
+    /// Relative to the file with the directive.
+    fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
         let including = from.map_or(self.policy, Path::new);
         // A `.` in the middle would make other names for the same file.
         let path: PathBuf =
@@ -59,9 +73,8 @@ impl<'p> Files<'p> {
         Ok(Included { identity: self.identity(&path), name: shown, text, is_private: false })
     }
 
-    /// The file of a base profile of Kubernetes, beside the file that names it: a path, or the name of a resource without an
-    /// extension.
-    pub(crate) fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+    /// Beside the file that names it: a path, or the name of a resource without an extension.
+    fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
         let is_file = |name: &str| {
             let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
             extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
@@ -91,16 +104,5 @@ impl<'p> Files<'p> {
                 Err(format!("{} exist; delete all but one", names.join(" and ")))
             }
         }
-    }
-
-    fn add(&mut self, path: PathBuf) {
-        if !self.paths.contains(&path) {
-            self.paths.push(path);
-        }
-    }
-
-    /// The paths of all files, the policy first.
-    pub(crate) fn into_paths(self) -> Vec<PathBuf> {
-        self.paths
     }
 }

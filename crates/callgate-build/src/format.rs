@@ -1,63 +1,45 @@
 //! Formats of policies, and their detection.
 
-use callgate::formats::Language;
-use callgate::formats::oci::Dialect;
+use callgate::formats::languages::{LanguageId, of_extension};
+use std::fmt;
 use std::path::Path;
 
-/// The format of a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// A policy in Kafel's language.
-    Kafel,
-    /// A container profile, or a `SeccompProfile` of Kubernetes. The dialect is detected.
-    Profile,
-    /// A container profile in a dialect.
-    ProfileOf(Dialect),
-    /// A policy of minijail.
-    Minijail,
-    /// A document of Firecracker or seccompiler.
-    Firecracker,
-    /// A profile of LXC.
-    Lxc,
-}
-
-/// The names of formats, which are among those of `callgate compile FORMAT:FILE`.
-const NAMES: &[(&str, Format)] = &[
-    ("kafel", Format::Kafel),
-    ("oci", Format::ProfileOf(Dialect::Oci)),
-    ("docker", Format::ProfileOf(Dialect::Docker)),
-    ("podman", Format::ProfileOf(Dialect::Podman)),
-    ("runc", Format::ProfileOf(Dialect::Runc)),
-    ("crun", Format::ProfileOf(Dialect::Crun)),
-    ("minijail", Format::Minijail),
-    ("firecracker", Format::Firecracker),
-    ("lxc", Format::Lxc),
-];
+/// The format of a policy: a language for a policy of one program, under one of its names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Format(pub(crate) LanguageId);
 
 impl Format {
     /// The format with a name such as `kafel` or `docker`, as in `callgate compile FORMAT:FILE`. The command also reads formats
     /// that are not policies for one program, such as units of systemd, profiles of snaps and programs.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+        Format::all().find(|format| format.0.name() == name)
     }
 
     /// The names that [`Format::from_name`] knows.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().map(|(name, _)| *name)
+        Format::all().map(|format| format.0.name())
     }
 
     /// The format of a file by its extension, where that is ambiguous also by its content; `None` for an unknown extension.
     #[must_use]
     pub fn of(path: &Path, text: &str) -> Option<Format> {
-        let language = Language::of_extension(path.extension()?.to_str()?, text.as_bytes())?;
-        Some(match language {
-            Language::Kafel => Format::Kafel,
-            Language::Minijail => Format::Minijail,
-            Language::Firecracker => Format::Firecracker,
-            _ => Format::Profile,
-        })
+        let language = of_extension(path.extension()?.to_str()?, text.as_bytes());
+        language.map(Format).filter(|format| format.is_known())
+    }
+
+    fn all() -> impl Iterator<Item = Format> {
+        LanguageId::read().map(Format).filter(|format| format.is_known())
+    }
+
+    fn is_known(self) -> bool {
+        self.0.language().for_builds
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Format({})", self.0)
     }
 }
 
@@ -68,23 +50,26 @@ mod tests {
     #[test]
     fn the_extension_and_then_the_content_decide() {
         for (path, text, format) in [
-            ("a.kafel", "read: 1", Some(Format::Kafel)),
-            ("a.policy", "read: 1", Some(Format::Minijail)),
-            ("a.policy", "ALLOW { read }", Some(Format::Kafel)),
-            ("a.json", "{}", Some(Format::Profile)),
-            ("a.json", "\u{feff}{\"vmm\": {\"filter\": []}}", Some(Format::Firecracker)),
-            ("a.yml", "", Some(Format::Profile)),
+            ("a.kafel", "read: 1", Some("kafel")),
+            ("a.policy", "read: 1", Some("minijail")),
+            ("a.policy", "ALLOW { read }", Some("kafel")),
+            ("a.json", "{}", Some("oci")),
+            ("a.json", "\u{feff}{\"vmm\": {\"filter\": []}}", Some("firecracker")),
+            ("a.yml", "", Some("oci")),
             ("a.txt", "ALLOW { read }", None),
             ("kafel", "ALLOW { read }", None),
         ] {
-            assert_eq!(Format::of(Path::new(path), text), format, "{path}");
+            let found = Format::of(Path::new(path), text);
+            assert_eq!(found.map(|found| found.0.name()), format, "{path}");
+            // Which runtime reads a profile is detected, too.
+            assert!(found.is_none_or(|found| found.0.given_name().is_none()), "{path}");
         }
     }
 
     #[test]
     fn names_are_known() {
         assert!(Format::names().all(|name| Format::from_name(name).is_some()));
-        assert_eq!(Format::from_name("docker"), Some(Format::ProfileOf(Dialect::Docker)));
+        assert_eq!(Format::from_name("docker").map(|format| format.0.name()), Some("docker"));
         assert_eq!(Format::from_name("Docker"), None);
     }
 }

@@ -72,7 +72,9 @@ fn the_extension_decides_how_a_policy_is_read() {
     }
     let lxc = Files::new(&[("a.conf", "2\nallowlist errno 1\nread\n")]);
     let policy = lxc.policy("a.conf");
-    assert!(policy.clone().format(Format::Lxc).generate(Arch::X86_64).is_ok());
+    assert!(
+        policy.clone().format(Format::from_name("lxc").unwrap()).generate(Arch::X86_64).is_ok()
+    );
     let unknown = policy.generate(Arch::X86_64).unwrap_err().to_string();
     assert!(
         unknown.starts_with(

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::diagnostics::messages::{Messages, Report as _};
 use crate::diagnostics::positions::Positions;
 use crate::diagnostics::suggestions::Suggestions;
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 
 /// A place: a file, by its index, and a byte offset in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +37,21 @@ impl FileErrors {
 impl From<Vec<FileMessage>> for FileErrors {
     fn from(messages: Vec<FileMessage>) -> FileErrors {
         FileErrors(messages)
+    }
+}
+
+impl From<Diagnostics> for FileErrors {
+    /// Messages about the first file.
+    fn from(messages: Diagnostics) -> FileErrors {
+        let of_first = |diagnostic| FileMessage { file: 0, diagnostic };
+        FileErrors(messages.into_vec().into_iter().map(of_first).collect())
+    }
+}
+
+impl From<Diagnostic> for FileErrors {
+    /// A message about the first file.
+    fn from(message: Diagnostic) -> FileErrors {
+        FileErrors(vec![FileMessage { file: 0, diagnostic: message }])
     }
 }
 

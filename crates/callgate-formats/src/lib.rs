@@ -1,5 +1,6 @@
-//! Readers of seccomp policy languages: from a text to a [`Policy`](callgate_core::policy::Policy), with messages that
-//! say what is wrong, at which line and column, and what to do.
+//! Policy languages of seccomp. Readers turn a text into a [`Policy`](callgate_core::policy::Policy), with messages that
+//! say what is wrong, at which line and column, and what to do; writers turn a filter into a text ([`convert`]); editors
+//! change a text so that it allows a syscall ([`change`]). [`languages`] is the registry of all of them.
 //!
 //! ```
 //! use callgate_bpf::syscalls::KernelVersion;
@@ -43,15 +44,19 @@
 //! 3. Write the typed model to `<language>/model.rs`.
 //! 4. Lower the model: through [`ruleset::RuleSet`] if libseccomp combines the rules; otherwise directly to
 //!    [`Section`](callgate_core::policy::Section)s, whose first matching rule decides.
-//! 5. Add tests to `crates/callgate/tests/<language>/`: what each construct means, syscall by syscall, and the exact
-//!    message for every error. Add inputs that are made to be expensive to its `hostile.rs`.
-//! 6. Let `crates/callgate-requests/src/source/` detect and read the language, and `crates/callgate-cli/src/source/` read its
-//!    files, and add sessions with its output.
+//! 5. Write `<language>/language.rs`: the [`Language`](languages::Language), with its names, how a text in it is recognized
+//!    and read, and, if there are, its writer (`write.rs`, on [`convert`]) and its editor (`edit.rs`, on [`change`]). Add its
+//!    line to the registry, `languages/registry.rs`. The command, the bindings, build scripts and the web page then know it.
+//! 6. Describe it in `docs/<page>.md`.
+//! 7. Add tests to `crates/callgate/tests/<language>/`: what each construct means, syscall by syscall, and the exact
+//!    message for every error. Add inputs that are made to be expensive to its `hostile.rs`, and sessions with the output of
+//!    the command.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod android;
+pub mod annotated;
 mod arches;
 mod capabilities;
 pub mod change;
@@ -64,7 +69,7 @@ pub mod firecracker;
 mod hidden;
 mod included;
 pub mod kafel;
-mod language;
+pub mod languages;
 pub mod layout;
 pub mod lxc;
 pub mod minijail;
@@ -85,7 +90,6 @@ pub use arches::{host_of, only_arch};
 pub use capabilities::{CapError, CapSet};
 pub use container_default::{CONTAINER_DEFAULT, container_default};
 pub use hidden::hidden_characters;
-pub use language::Language;
 pub use presets::{PRESETS, abis, preset};
 pub use profile::{Listener, Profile};
 

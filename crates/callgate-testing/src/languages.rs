@@ -1,11 +1,12 @@
 //! Reads a text in any policy language, as its users do: the filters that it installs.
 
+use callgate_bpf::diagnostic::Diagnostics;
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::policy::Policy;
 use callgate_core::{Arch, SeccompData, Verdict};
+use callgate_formats::languages::{Input, LanguageId, NoFiles, Reading, Text};
 use callgate_formats::oci::{Dialect, EnosysAbove};
-use callgate_formats::systemd::UnitText;
-use callgate_formats::{firecracker, kafel, lxc, minijail, oci, snap, systemd};
+use callgate_formats::systemd::SystemdVersion;
 
 use callgate_bpf::syscalls::KernelVersion;
 
@@ -45,44 +46,35 @@ pub fn read_with(
     arches: &[Arch],
     enosys_above: Option<EnosysAbove>,
 ) -> Result<ReadText, String> {
-    let native = arches[0];
-    let profile = match language {
-        "systemd" => {
-            let options = systemd::ReadOptions::new(native, KERNEL);
-            let unit = systemd::read(&[UnitText::unit(text)], &options);
-            let unit = unit.map_err(|error| error.to_string())?;
-            let warnings = unit.warnings.iter().map(|one| one.diagnostic.message.clone()).collect();
-            let filters = unit.filters.into_iter().map(|filter| filter.policy).collect();
-            return Ok(ReadText { filters, warnings });
-        }
-        "snap" => {
-            let options = snap::ReadOptions::new(native);
-            let both = snap::read(text, &options, &mut |_, name| snap::system_id(name));
-            let both = both.map_err(|error| error.to_string())?;
-            let warnings = both.warnings.iter().map(|one| one.message.clone()).collect();
-            return Ok(ReadText { filters: vec![both.deny, both.allow], warnings });
-        }
-        "kafel" => kafel::read(text, &kafel::ReadOptions::for_arches(arches.to_vec())),
-        "minijail" => {
-            minijail::read(text, &minijail::ReadOptions::new(native)).map(|policy| policy.profile)
-        }
-        "firecracker" => firecracker::read(text, &firecracker::ReadOptions::new(native)),
-        "lxc" => lxc::read(text, &lxc::ReadOptions::new(native)),
-        container => {
-            let mut options = oci::ReadOptions::new(native, KERNEL);
-            options.dialect = Some(match container {
-                "docker" => Dialect::Docker,
-                "podman" => Dialect::Podman,
-                "oci" | "k8s" => Dialect::Oci,
-                other => panic!("unknown language {other}"),
-            });
-            options.enosys_above = enosys_above;
-            oci::read(text, &options)
-        }
+    let id = to(language);
+    let writer = id.writer();
+    let is_for_arches = writer.is_none_or(|writer| writer.for_arches);
+    let reading = Reading {
+        arches: if is_for_arches { arches.to_vec() } else { Vec::new() },
+        kernel: Some(KERNEL),
+        systemd: Some(SystemdVersion::LATEST),
+        enosys_above,
+        ..Reading::new(arches[0])
     };
-    let profile = profile.map_err(|error| error.to_string())?;
-    let warnings = profile.warnings.iter().map(|one| one.message.clone()).collect();
-    Ok(ReadText { filters: vec![profile.policy], warnings })
+    let dialect = writer.and_then(|writer| writer.dialect);
+    let texts = [Text::of(text)];
+    let input = Input { name: dialect.map(Dialect::name), ..Input::of(&texts) };
+    let read = (id.language().read)(&input, &reading, &mut NoFiles);
+    let read = read.map_err(|errors| {
+        let diagnostics = errors.into_vec().into_iter().map(|one| one.diagnostic);
+        Diagnostics::from(diagnostics.collect::<Vec<_>>()).to_string()
+    })?;
+    let warnings = read.warnings.into_iter().map(|one| one.diagnostic.message).collect();
+    let filters = read.filters.into_iter().map(|filter| filter.profile.policy).collect();
+    Ok(ReadText { filters, warnings })
+}
+
+/// The language with a name.
+///
+/// # Panics
+/// If there is none.
+pub fn to(name: &str) -> LanguageId {
+    name.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl ReadText {

@@ -1,7 +1,7 @@
 //! Conversion of filters to policy languages: [`callgate_formats::convert`], for any description of a filter.
 //!
 //! ```
-//! use callgate::convert::{ConvertOptions, Target, convert};
+//! use callgate::convert::{ConvertOptions, convert};
 //! use callgate::{Arch, Filter, Verdict, arg};
 //!
 //! let filter = Filter::builder(Arch::X86_64)
@@ -10,16 +10,16 @@
 //!     .allow(["read", "write"])?
 //!     .allow_if("socket", arg("family").eq(1))?
 //!     .build()?;
-//! let converted = convert(&filter, &ConvertOptions::new(Target::Kafel))?;
+//! let converted = convert(&filter, &ConvertOptions::new("kafel".parse()?))?;
 //! assert!(converted.text.contains("family == AF_UNIX"), "{}", converted.text);
 //!
-//! let error = convert(&filter, &ConvertOptions::new(Target::Systemd)).unwrap_err();
+//! let error = convert(&filter, &ConvertOptions::new("systemd".parse()?)).unwrap_err();
 //! assert!(error.to_string().contains("socket"), "{error}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub use callgate_formats::convert::{
-    ConvertError, ConvertOptions, Converted, Example, Loss, Source, Target, convert_diagram,
+    ConvertError, ConvertOptions, Converted, Example, Loss, Source, convert_diagram,
 };
 
 pub use crate::list_form::{ListForm, UNNAMED};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use callgate::convert::Target;
+use callgate::formats::languages::LanguageId;
 use callgate::{Arch, Endian};
 use callgate_core::LongProgram;
 
@@ -34,14 +34,15 @@ pub(super) fn all(options: &Options) -> Result<Vec<Compiler>> {
 }
 
 impl Compiler {
-    pub(super) fn target(&self) -> Target {
-        match self {
-            Compiler::Firecracker => Target::Firecracker,
-            Compiler::Lxc(_) => Target::Lxc,
-            Compiler::Minijail(_) => Target::Minijail,
-            Compiler::Snap(_) => Target::Snap,
-            Compiler::Kafel(_) => Target::Kafel,
-        }
+    pub(super) fn target(&self) -> LanguageId {
+        let name = match self {
+            Compiler::Firecracker => "firecracker",
+            Compiler::Lxc(_) => "lxc",
+            Compiler::Minijail(_) => "minijail",
+            Compiler::Snap(_) => "snap",
+            Compiler::Kafel(_) => "kafel",
+        };
+        name.parse().expect("a language")
     }
 
     /// The architectures that the program compiles for, on x86-64.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::check::check;
-use callgate::generate::{GenerateOptions, ProfileFormat, Runtime, generate};
+use callgate::generate::{GenerateOptions, Runtime, generate};
 use callgate::recording::Recording;
 use callgate::trace::unseen::Unseen;
 use callgate_bpf::random::Rng;
@@ -76,7 +76,8 @@ fn split(order: &[&Recording], denied: &mut BTreeMap<String, usize>) -> Result<S
         GenerateOptions { runtime: Runtime::None, partial: true, ..GenerateOptions::default() };
     let draft = generate(&known, &options).map_err(|error| error.to_string())?;
     let estimate = Unseen::of(&draft).ok_or("an estimate needs at least two runs")?;
-    let written = draft.write(ProfileFormat::Oci).map_err(|error| error.to_string())?;
+    let written =
+        draft.write("oci".parse().expect("a language")).map_err(|error| error.to_string())?;
     let mut store = Store::default();
     let filter = store.policy(&written.policy).map_err(|error| error.to_string())?;
     let mut broken = 0;

@@ -1,6 +1,7 @@
 //! Conversions to all languages: what is written means the same, or permits no more.
 
-use callgate::convert::{ConvertOptions, Target, convert};
+use callgate::convert::{ConvertOptions, convert};
+use callgate::formats::languages::LanguageId;
 use callgate::{Arch, Description, Error, ErrorKind, Verdict};
 use callgate_testing::languages::{self, ReadText};
 use callgate_testing::random::{Constants, Rng};
@@ -20,14 +21,15 @@ const ARCHES: [&[Arch]; 4] = [
 pub fn convert_text(input: &[u8]) {
     let Some((first, text)) = input.split_first() else { return };
     let first = usize::from(*first);
-    let language = Target::ALL[first % Target::ALL.len()];
-    let arches = ARCHES[first / Target::ALL.len() % ARCHES.len()];
+    let languages: Vec<LanguageId> = LanguageId::written().collect();
+    let language = languages[first % languages.len()];
+    let arches = ARCHES[first / languages.len() % ARCHES.len()];
     let text = String::from_utf8_lossy(text);
     let Ok(source) = languages::read(language.name(), &text, arches) else { return };
     // The last filter of a stack.
     let Some(policy) = source.filters.last() else { return };
     let constants = Constants::of_policy(policy);
-    for target in Target::ALL {
+    for target in LanguageId::written() {
         let mut options = ConvertOptions::new(target);
         for closest in [false, true] {
             options.closest = closest;
@@ -47,7 +49,7 @@ pub fn convert_text(input: &[u8]) {
                 let (new, old) = (written.evaluate(&data), policy.evaluate(&data));
                 let is_equal = new == old;
                 // A unit of systemd does not decide about the architectures of other machines.
-                let is_stricter = target == Target::Systemd || strictness(new) >= strictness(old);
+                let is_stricter = target.name() == "systemd" || strictness(new) >= strictness(old);
                 let is_right = if converted.losses.is_empty() { is_equal } else { is_stricter };
                 assert!(is_right, "{target}: {old} -> {new} {data:x?}\n{}", converted.text);
             }

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use callgate::SeccompData;
 use callgate::convert::{
-    ConvertError, Converted, Example, ListForm, Loss, Target, UNNAMED, convert_diagram,
+    ConvertError, Converted, Example, ListForm, Loss, UNNAMED, convert_diagram,
 };
 use callgate::formats::CONTAINER_DEFAULT;
+use callgate::formats::languages::LanguageId;
 use callgate_core::diagram::{Func, Store};
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::options::{Format, PROMPT, SourceOptions, is_resource_name};
+use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
@@ -64,7 +65,7 @@ pub(crate) struct ConvertArgs {
 
     /// The language of the policy
     #[arg(long, value_name = "LANGUAGE", value_parser = target_parser(), required_unless_present = "original")]
-    to: Option<Target>,
+    to: Option<LanguageId>,
 
     /// Write the text of container-default unchanged: in Docker's format, with conditions for capabilities and
     /// architectures, and a reason for each group of syscalls
@@ -99,12 +100,11 @@ pub(crate) struct ConvertArgs {
 }
 
 /// Parses the name of a language; help, completions and messages list all of them.
-fn target_parser() -> impl TypedValueParser<Value = Target> {
-    let names = PossibleValuesParser::new(Target::ALL.map(|target| match target {
-        Target::Kubernetes => PossibleValue::new(target.name()).alias("kubernetes"),
-        _ => PossibleValue::new(target.name()),
-    }));
-    names.try_map(|name| Target::from_name(&name).ok_or("unknown language"))
+fn target_parser() -> impl TypedValueParser<Value = LanguageId> {
+    let names = PossibleValuesParser::new(
+        LanguageId::written().map(|id| PossibleValue::new(id.name()).aliases(id.alias())),
+    );
+    names.try_map(|name| name.parse::<LanguageId>())
 }
 
 fn list_parser() -> impl TypedValueParser<Value = ListForm> {
@@ -204,28 +204,31 @@ fn original(args: &ConvertArgs) -> Result<u8> {
 }
 
 /// The name of what is written, where the target has one.
-fn name(args: &ConvertArgs, to: Target) -> Result<Option<String>> {
-    let is_resource = to == Target::Kubernetes;
-    match &args.name {
-        Some(_) if !is_resource && to != Target::Firecracker => {
+fn name(args: &ConvertArgs, to: LanguageId) -> Result<Option<String>> {
+    let naming = |id: LanguageId| id.writer().and_then(|writer| writer.naming);
+    match (&args.name, naming(to)) {
+        (Some(_), None) => {
+            let named = |id: LanguageId| Some(format!("the {} of {id}", naming(id)?.what));
+            let named: Vec<String> = LanguageId::written().filter_map(named).collect();
             Err(Failure::new(format!("--name has no meaning for {to}"))
-                .help("it names the thread of firecracker, or the resource of k8s"))
+                .help(format!("it names {}", named.join(", or "))))
         }
-        Some(name) if is_resource && !is_resource_name(name) => {
-            Err(Failure::new(format!("`{}` is not the name of a resource", shorten(name)))
-                .help("names have up to 253 lower-case letters, digits, - and ., and begin and end with a letter or digit"))
+        (Some(name), Some(naming)) if !(naming.is_valid)(name) => {
+            let what = naming.what;
+            Err(Failure::new(format!("`{}` is not the name of a {what}", shorten(name)))
+                .help(naming.rules))
         }
-        Some(name) => Ok(Some(name.clone())),
-        None if is_resource => {
+        (Some(name), Some(_)) => Ok(Some(name.clone())),
+        (None, Some(naming)) if naming.is_of_file => {
             let stem = args.output.as_deref().and_then(Path::file_stem).and_then(OsStr::to_str);
-            Ok(stem.filter(|stem| is_resource_name(stem)).map(str::to_owned))
+            Ok(stem.filter(|stem| (naming.is_valid)(stem)).map(str::to_owned))
         }
-        None => Ok(None),
+        (None, _) => Ok(None),
     }
 }
 
 /// Reports why there is no policy.
-fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs, to: Target) -> Result<u8> {
+fn refuse(stack: &Stack, error: &ConvertError, args: &ConvertArgs, to: LanguageId) -> Result<u8> {
     if error.losses().is_empty() {
         return Err(Failure::about(&stack.name, error.to_string()).help(error.help()));
     }
@@ -264,7 +267,7 @@ fn losses(losses: &[Loss]) -> String {
     text
 }
 
-fn json(target: Target, converted: Option<&Converted>, refused: &[Loss]) -> String {
+fn json(target: LanguageId, converted: Option<&Converted>, refused: &[Loss]) -> String {
     let one = |loss: &Loss| {
         let data = loss.example.map(|example| example.data);
         let fields = |data: SeccompData| syscall::fields(syscall::arch_of(&data), &data);

@@ -11,7 +11,7 @@ pub(crate) use budget::PROMPT;
 pub(crate) use compile::CompileOptions;
 pub(crate) use machine::{NATIVE_ENDIAN, native_arch};
 pub(crate) use output::{DenialFormat, Format, Switch, TextFormat};
-pub(crate) use parse::{ArchParser, is_resource_name, parse_u32, parse_u64};
+pub(crate) use parse::{ArchParser, parse_u32, parse_u64};
 pub(crate) use source::{
     EndianArg, KernelArg, Kinds, Macros, OptionsOfA, OptionsOfB, RUNNING, SourceOptions,
 };

@@ -55,15 +55,3 @@ fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
         format!("the architectures are {}{}", names.join(", "), did_you_mean(name, &names))
     })
 }
-
-/// Whether Kubernetes accepts the name of a resource (RFC 1123, subdomain).
-pub(crate) fn is_resource_name(name: &str) -> bool {
-    let is_label = |label: &str| {
-        let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        !label.is_empty()
-            && label.chars().all(is_inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    name.len() <= 253 && name.split('.').all(is_label)
-}

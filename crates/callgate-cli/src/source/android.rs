@@ -8,18 +8,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use callgate::codegen::{Count, Weights};
-use callgate::formats::Profile;
-use callgate::formats::android::{
-    self, AndroidPolicy, FilterKind, ListFile, ListKind, ListText, ReadOptions,
-};
+use callgate::formats::android::{self, FilterKind, ListFile};
+use callgate::formats::languages::LanguageId;
 
-use callgate_requests::source::check_list_name;
-
-use super::filter::{Filter, FilterContent};
+use super::filter::Filter;
 use super::format::ANDROID;
-use super::named_text::{NamedText, check_texts, failure, of_files, print};
+use super::named_text::{NamedText, check_texts};
 use super::place::{MAX_BYTES, Place};
+use super::policy::PolicySource;
 use super::recognize::check_encoding;
 use super::referenced::{Referenced, read_referenced};
 use super::tree::Tree;
@@ -77,26 +73,17 @@ impl AndroidSource {
     }
 }
 
-/// Reads a single list: the filter that allows only its syscalls.
-pub(super) fn read_list(place: &Place, bytes: Vec<u8>, options: &SourceOptions) -> Result<Filter> {
-    load_list(place, bytes)?.read(options)
-}
-
 fn load_list(place: &Place, bytes: Vec<u8>) -> Result<Lists> {
     check_encoding(place, &bytes)?;
-    if let Place::File(path) = place {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        check_list_name(&name).map_err(|error| Failure::of(place.name(), vec![error]))?;
-    }
     let text = place.text(bytes, UTF8_HELP)?;
     let name = place.name();
-    let texts = vec![NamedText { name: name.clone(), text, refusal: None }];
-    Ok(Lists { name, is_app_zygote: false, kinds: vec![ListKind::Allow], texts })
+    let texts = vec![NamedText::of(name.clone(), text)];
+    Ok(Lists { name, place: place.clone(), filter: "", texts })
 }
 
 fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
     let kind = kind(directory, filter)?;
-    let (mut kinds, mut texts) = (Vec::new(), Vec::new());
+    let mut texts = Vec::new();
     let tree = Tree::of(&Place::File(directory.to_owned()));
     let mut size = 0;
     for file in kind.files() {
@@ -109,14 +96,14 @@ fn load_directory(directory: &Path, filter: Option<&str>) -> Result<Lists> {
                 format!("the lists together are larger than {} MiB, the limit", MAX_BYTES >> 20);
             return Err(Failure::about(directory.display().to_string(), what).help(DIRECTORY_HELP));
         }
-        kinds.push(file.kind);
         let text = NamedText::of_bytes(path.display().to_string(), bytes, UTF8_HELP)?;
         let refusal = tree.refusal_of(&path);
-        texts.push(NamedText { refusal, ..text });
+        texts.push(NamedText { refusal, role: file.kind.name(), ..text });
     }
     let name = directory.display().to_string();
     let name = if kind.name().is_empty() { name } else { format!("{name}#{}", kind.name()) };
-    Ok(Lists { name, is_app_zygote: kind == FilterKind::AppZygote, kinds, texts })
+    let place = Place::File(directory.to_owned());
+    Ok(Lists { name, place, filter: kind.name(), texts })
 }
 
 /// The filter with a name, or the only one of Android 8.
@@ -176,9 +163,10 @@ fn find(directory: &Path, kind: FilterKind, file: &ListFile) -> Result<Option<Pa
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
     name: String,
-    is_app_zygote: bool,
-    kinds: Vec<ListKind>,
-    /// The texts, in the order of their kinds.
+    place: Place,
+    /// The name of the filter; empty for the only one.
+    filter: &'static str,
+    /// The texts, each with its kind as its role.
     pub(super) texts: Vec<NamedText>,
 }
 
@@ -186,44 +174,14 @@ impl Lists {
     /// Reads the filter. Prints warnings.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Filter> {
         check_texts(&self.texts, options)?;
-        let reading = ReadOptions { is_app_zygote: self.is_app_zygote, ..options.of_android()? };
-        read_texts(self, &reading, options)
-    }
-}
-
-fn read_texts(lists: &Lists, reading: &ReadOptions, options: &SourceOptions) -> Result<Filter> {
-    let Lists { name, kinds, texts, .. } = lists;
-    let texts_of = kinds.iter().zip(texts);
-    let lists: Vec<ListText<'_>> = texts_of
-        .map(|(kind, own)| ListText { kind: *kind, text: &own.text, name: Some(&own.name) })
-        .collect();
-    let AndroidPolicy { policy, priorities, statements, warnings } =
-        android::read(&lists, reading).map_err(|errors| failure(texts, errors.into_vec()))?;
-    options.warn_about_containers(name, "a filter of Android", false);
-    let mut kept = Vec::new();
-    match options.keeps_warnings {
-        true => kept = of_files(texts, name, warnings),
-        false => print(texts, warnings),
-    }
-    let arches: Vec<_> = policy.arches().collect();
-    let profile = Profile { statements, ..Profile::of(policy) };
-    let mut filter = Filter::of_profile(name.clone(), profile, options);
-    if let FilterContent::Profile(rules) = &mut filter.content {
-        rules.warnings_of_files = kept;
-    }
-    if !priorities.is_empty() {
-        // The list has an order and no counts. Frequencies of syscalls fall roughly with the rank (Zipf's law).
-        let of_rank = |(index, name): (usize, &&str)| {
-            let count = 1.0 / (index as f64 + 1.0);
-            let name = String::from(*name);
-            arches.iter().map(move |arch| Count { arch: Some(*arch), name: name.clone(), count })
+        let source = PolicySource {
+            language: LanguageId::of(&android::LANGUAGE),
+            place: Some(&self.place),
+            name: self.name.clone(),
+            part: Some(self.filter).filter(|filter| !filter.is_empty()),
         };
-        let counts = priorities.iter().enumerate().flat_map(of_rank);
-        let weights =
-            Weights::of(counts).map_err(|error| Failure::about(&filter.name, error.to_string()))?;
-        filter.weights = Some(weights);
+        source.read(&self.texts, options)?.into_filter()
     }
-    Ok(filter)
 }
 
 #[cfg(test)]

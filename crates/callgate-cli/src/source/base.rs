@@ -13,57 +13,56 @@ use crate::text::printable;
 /// The extensions of files with resources.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// Finds the files of base profiles.
-pub(super) fn bases_of(
-    place: &Place,
+/// Reads the file of a base profile.
+pub(super) fn base(
+    (place, tree): (&Place, &Tree),
     options: &SourceOptions,
-) -> impl FnMut(&str, Option<&str>) -> Result<Included, String> {
-    let (tree, strict) = (Tree::of(place), options.strict);
-    move |name, from| {
-        if let Some(path) = options.base_file(name, from.is_none()) {
-            return included(path, strict);
+    name: &str,
+    from: Option<&str>,
+) -> Result<Included, String> {
+    let strict = options.strict;
+    if let Some(path) = options.base_file(name, from.is_none()) {
+        return included(path, strict);
+    }
+    if let Some(artifact) = name.strip_prefix("oci://") {
+        return Err(format!(
+            "it is an artifact in a registry; pull it, for example with `oras pull {0}`, and give its file: \
+             --base {1}=FILE",
+            printable(artifact),
+            printable(name)
+        ));
+    }
+    let option = match from {
+        None => "--base FILE".to_owned(),
+        Some(_) => format!("--base {}=FILE", printable(name)),
+    };
+    // Messages quote base profiles, so one that is not in the tree must be given.
+    let beside = |path: &Path| match tree.contains(path) || !path.exists() {
+        true => included(path, strict),
+        false => Err(format!(
+            "{} is not in the tree of the source; if it is the right one, give it: {option}",
+            printable(&path.display().to_string())
+        )),
+    };
+    let directory = directory(place, from);
+    let of = |path: &str| directory.join(path).components().collect::<PathBuf>();
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    if name.contains('/') || extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
+        return beside(&of(name));
+    }
+    let paths = EXTENSIONS.map(|extension| of(&format!("{name}.{extension}")));
+    let found: Vec<&PathBuf> =
+        paths.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
+    let shown = |path: &Path| printable(&path.display().to_string()).to_string();
+    match found.as_slice() {
+        [only] => beside(only),
+        [] => {
+            let [yaml, yml, json] = paths.each_ref().map(|path| shown(path));
+            Err(format!("there is no {yaml}, {yml} or {json}; give its file: {option}"))
         }
-        if let Some(artifact) = name.strip_prefix("oci://") {
-            return Err(format!(
-                "it is an artifact in a registry; pull it, for example with `oras pull {0}`, and give its file: \
-                 --base {1}=FILE",
-                printable(artifact),
-                printable(name)
-            ));
-        }
-        let option = match from {
-            None => "--base FILE".to_owned(),
-            Some(_) => format!("--base {}=FILE", printable(name)),
-        };
-        // Messages quote base profiles, so one that is not in the tree must be given.
-        let beside = |path: &Path| match tree.contains(path) || !path.exists() {
-            true => included(path, strict),
-            false => Err(format!(
-                "{} is not in the tree of the source; if it is the right one, give it: {option}",
-                printable(&path.display().to_string())
-            )),
-        };
-        let directory = directory(place, from);
-        let of = |path: &str| directory.join(path).components().collect::<PathBuf>();
-        let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
-        if name.contains('/') || extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
-        {
-            return beside(&of(name));
-        }
-        let paths = EXTENSIONS.map(|extension| of(&format!("{name}.{extension}")));
-        let found: Vec<&PathBuf> =
-            paths.iter().filter(|path| path.symlink_metadata().is_ok()).collect();
-        let shown = |path: &Path| printable(&path.display().to_string()).to_string();
-        match found.as_slice() {
-            [only] => beside(only),
-            [] => {
-                let [yaml, yml, json] = paths.each_ref().map(|path| shown(path));
-                Err(format!("there is no {yaml}, {yml} or {json}; give its file: {option}"))
-            }
-            several => {
-                let names: Vec<String> = several.iter().map(|path| shown(path)).collect();
-                Err(format!("{} exist; choose one: {option}", names.join(" and ")))
-            }
+        several => {
+            let names: Vec<String> = several.iter().map(|path| shown(path)).collect();
+            Err(format!("{} exist; choose one: {option}", names.join(" and ")))
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
         Place::File(path) => path.extension().and_then(OsStr::to_str),
         Place::Stdin => None,
     };
-    callgate_requests::source::detect(extension, bytes)
+    SourceFormat::detect(extension, bytes)
 }
 
 /// Fails for an empty input, whose format cannot be detected.

@@ -16,7 +16,7 @@ use callgate::sets::{Expression, Operation, SetError};
 use callgate::{Arch, Endian, Verdict};
 use callgate_bpf::syscalls;
 use callgate_core::policy::Policy;
-use callgate_requests::source::FORMATS;
+use callgate_requests::source::SourceFormat;
 
 use super::filter::{Filter, FilterContent, Rules};
 use super::preset::is_allowlist;
@@ -323,7 +323,7 @@ fn removed<S>(operation: Operation, text: &str) -> Result<Option<(Operation, Ter
     let denied = match parse_denial(verdict) {
         Ok(denied) => denied,
         // `socket:FILE` is a source.
-        Err(_) if FORMATS.iter().any(|(format, _)| *format == name) => return Ok(None),
+        Err(_) if SourceFormat::from_name(name).is_some() => return Ok(None),
         Err(expected) => {
             return Err(
                 Failure::new(format!("unknown verdict \"{verdict}\" in \"{text}\"")).help(expected)

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
+use callgate::formats::languages::ReadFilter;
 use callgate::formats::statements::Statements;
-use callgate::formats::systemd::Directive;
 use callgate::formats::{CapSet, Listener, Profile};
 use callgate::lint;
 use callgate::{Arch, Description, Endian, Proved};
@@ -33,7 +33,7 @@ pub(crate) struct Filter {
     /// Whether it is a filter of a unit of systemd.
     pub(crate) is_of_unit: bool,
     /// The directive of a unit that installs it.
-    pub(crate) directive: Option<Directive>,
+    pub(crate) directive: Option<&'static str>,
     /// For a program that was made of other sources: their kinds.
     pub(super) made_of: Option<Kinds>,
     /// The warnings of the reader of a program, if they were not printed.
@@ -87,11 +87,6 @@ impl Rules {
             warnings_of_files: Vec::new(),
         }
     }
-
-    /// The same, with the rules as the text states them.
-    pub(super) fn with_statements(self, statements: Option<Statements>) -> Rules {
-        Rules { statements, ..self }
-    }
 }
 
 impl Filter {
@@ -126,25 +121,23 @@ impl Filter {
         })
     }
 
-    /// The filter of a profile. Prints its warnings unless the options keep them.
-    pub(super) fn of_profile(name: String, profile: Profile, options: &SourceOptions) -> Filter {
+    /// A filter of a policy.
+    pub(super) fn of_read(name: String, read: ReadFilter) -> Filter {
+        let ReadFilter { profile, arches, weights, directive, .. } = read;
         let own_policy = profile.own_policy();
-        let Profile { policy, dialect, flags, listener, statements, mut warnings, .. } = profile;
-        if !options.keeps_warnings {
-            report::warn_all(&name, &warnings);
-            warnings.clear();
-        }
+        let Profile { policy, dialect, flags, listener, statements, .. } = profile;
         let is_container = dialect.is_some();
         let rules = Rules {
             flags,
             listener,
             is_container,
             statements,
-            warnings,
             own_policy,
-            ..Rules::new(policy, Vec::new())
+            ..Rules::new(policy, arches)
         };
-        Filter::new(name, FilterContent::Profile(Box::new(rules)))
+        let is_of_unit = directive.is_some();
+        let content = FilterContent::Profile(Box::new(rules));
+        Filter { is_of_unit, directive, weights, ..Filter::new(name, content) }
     }
 
     pub(super) fn of_program(

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use callgate_requests::source::FORMATS;
+use callgate_requests::source::SourceFormat;
 
 use crate::report::Failure;
 use crate::text::did_you_mean;
@@ -26,8 +26,8 @@ pub(super) fn is_word(prefix: &str) -> bool {
 }
 
 pub(super) fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
-    let mut names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
-    names.extend([UNIT, PRESET, PROCESS]);
+    let mut names: Vec<&str> = SourceFormat::all().map(SourceFormat::name).collect();
+    names.extend([PRESET, PROCESS]);
     let meant = did_you_mean(prefix, &names);
     Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
         format!(

@@ -8,24 +8,22 @@ use callgate::formats::kafel::Included;
 use super::place::Place;
 use super::referenced::{Referenced, read_referenced};
 use super::tree::Tree;
-use crate::options::SourceOptions;
 use crate::text::printable;
 
 /// The maximum size of an included file; the readers limit all files together to the same size.
 const MAX_INCLUDED: u64 = 10 << 20;
 
-/// Finds the files that a policy includes, relative to the file that includes them; for standard input, relative to the
-/// current directory.
-pub(super) fn included_from<'a>(
-    place: &'a Place,
-    options: &SourceOptions,
-) -> impl FnMut(&str, Option<&str>) -> std::result::Result<Included, String> + use<'a> {
-    let (tree, strict) = (Tree::of(place), options.strict);
-    move |name, from| {
-        // A `.` in the middle would make other names for the same file.
-        let path: PathBuf = directory(place, from).join(name).components().collect();
-        included_in(&tree, &path, strict)
-    }
+/// Reads a file that a policy includes, relative to the file that includes it; for standard input, relative to the current
+/// directory.
+pub(super) fn include(
+    (place, tree): (&Place, &Tree),
+    strict: bool,
+    name: &str,
+    from: Option<&str>,
+) -> std::result::Result<Included, String> {
+    // A `.` in the middle would make other names for the same file.
+    let path: PathBuf = directory(place, from).join(name).components().collect();
+    included_in(tree, &path, strict)
 }
 
 /// The directory of the file that includes others: the source, or the included file `from`.

@@ -1,15 +1,16 @@
 //! Sources with their texts in memory, which can be edited and read again.
 
-use callgate::change::Language;
+use callgate::formats::languages::LanguageId;
+use callgate::formats::{android, systemd};
 use callgate_requests::source::SourceFormat;
 
 use super::android::Lists;
 use super::detect::detect;
-use super::named::{Source, SourceKind, checked, read_detectable, read_detected, read_stack_in};
+use super::named::{Source, SourceKind, checked, read_detectable, read_detected};
 use super::named_text::NamedText;
 use super::part::PartSource;
 use super::place::Place;
-use super::read::BUILT_IN;
+use super::read::{BUILT_IN, read_stack as read_in};
 use super::stack::Stack;
 use super::unit::UnitSource;
 use crate::options::SourceOptions;
@@ -42,7 +43,9 @@ pub(crate) struct Text<'a> {
     pub(crate) name: String,
     /// The name in the places of rules.
     pub(crate) file: Option<String>,
-    pub(crate) language: Language,
+    pub(crate) language: LanguageId,
+    /// What the text is in its source.
+    pub(crate) role: &'static str,
     pub(crate) text: &'a str,
 }
 
@@ -86,10 +89,10 @@ impl LoadedSource {
         self.1.check_place(options)?;
         let stack = match &self.0 {
             Loaded::File { place, format, is_detected: true, bytes } => {
-                Stack::of(read_detected(place, *format, bytes.clone(), options)?)
+                read_detected(place, *format, bytes.clone(), options)?
             }
             Loaded::File { place, format, bytes, .. } => {
-                read_stack_in(place, *format, bytes.clone(), options)?
+                read_in(place, *format, bytes.clone(), options)?
             }
             Loaded::Part { part, format, bytes } => {
                 Stack::of(part.read_bytes(*format, bytes.clone(), options)?)
@@ -111,19 +114,13 @@ impl LoadedSource {
         match &self.0 {
             Loaded::File { place, format, bytes, .. }
             | Loaded::Part { part: PartSource { place, .. }, format, bytes } => {
-                let name = place.name();
-                let has_name = matches!(format, SourceFormat::Snap | SourceFormat::Android);
-                let file = has_name.then(|| name.clone());
-                let text = std::str::from_utf8(bytes).ok().zip(language(*format));
-                let text =
-                    text.map(|(text, language)| Text { index: 0, name, file, language, text });
+                let language = format.language().filter(|one| one.language().editor.is_some());
+                let text = std::str::from_utf8(bytes).ok().zip(language);
+                let text = text.map(|(text, language)| of(language, 0, place.name(), text, ""));
                 text.into_iter().collect()
             }
-            Loaded::Unit { unit, texts } => {
-                let language = if unit.is_filter() { Language::UnitFilter } else { Language::Unit };
-                named(texts, language)
-            }
-            Loaded::Android(lists) => named(&lists.texts, Language::Android),
+            Loaded::Unit { texts, .. } => named(texts, LanguageId::of(&systemd::LANGUAGE)),
+            Loaded::Android(lists) => named(&lists.texts, LanguageId::of(&android::LANGUAGE)),
             Loaded::Other(_) => Vec::new(),
         }
     }
@@ -175,29 +172,19 @@ impl LoadedSource {
     }
 }
 
-/// Texts whose names are in the places of rules.
-fn named(texts: &[NamedText], language: Language) -> Vec<Text<'_>> {
+/// The texts of a source with several.
+fn named(texts: &[NamedText], language: LanguageId) -> Vec<Text<'_>> {
     let texts = texts.iter().enumerate();
-    let named = texts.map(|(index, NamedText { name, text, .. })| Text {
-        index,
-        name: name.clone(),
-        file: Some(name.clone()),
-        language,
-        text,
-    });
-    named.collect()
+    texts.map(|(index, one)| of(language, index, one.name.clone(), &one.text, one.role)).collect()
 }
 
-/// The language of a format.
-fn language(format: SourceFormat) -> Option<Language> {
-    match format {
-        SourceFormat::Profile(_) => Some(Language::Profile),
-        SourceFormat::Kafel => Some(Language::Kafel),
-        SourceFormat::Firecracker => Some(Language::Firecracker),
-        SourceFormat::Minijail => Some(Language::Minijail),
-        SourceFormat::Lxc => Some(Language::Lxc),
-        SourceFormat::Snap => Some(Language::Snap),
-        SourceFormat::Android => Some(Language::Android),
-        SourceFormat::Program(_) | SourceFormat::Socket => None,
-    }
+fn of<'t>(
+    language: LanguageId,
+    index: usize,
+    name: String,
+    text: &'t str,
+    role: &'static str,
+) -> Text<'t> {
+    let names_files = language.language().editor.as_ref().is_some_and(|one| one.names_files);
+    Text { index, file: names_files.then(|| name.clone()), name, language, role, text }
 }

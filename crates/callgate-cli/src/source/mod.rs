@@ -9,7 +9,7 @@
 //!
 //! `android:DIRECTORY#FILTER` is a filter of Android, from lists of syscalls ([`android`]).
 //!
-//! A JSON object in which a thread has a `filter` is a document of Firecracker ([`firecracker`]). `FILE#NAME` is one of its
+//! A JSON object in which a thread has a `filter` is a document of Firecracker. `FILE#NAME` is one of its
 //! threads, or one of several Kubernetes resources in a file ([`part`]).
 //!
 //! `systemd:TEXT` and unit files are the stack of filters that systemd installs ([`unit`]).
@@ -23,28 +23,23 @@
 
 mod android;
 mod base;
-mod choosing;
 mod detect;
 mod expression;
 mod filter;
-mod firecracker;
 mod format;
 mod included;
-mod kafel;
 mod loaded;
-mod lxc;
-mod minijail;
 mod named;
 mod named_text;
 mod part;
 mod place;
+mod policy;
 mod preset;
 mod process;
 mod read;
 mod read_ahead;
 mod recognize;
 mod referenced;
-mod snap;
 mod socket;
 mod stack;
 mod tree;

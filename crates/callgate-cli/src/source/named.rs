@@ -4,25 +4,23 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use callgate::convert::Target;
+use callgate::formats::languages::LanguageId;
 use callgate::sets::Operation;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls;
-use callgate_requests::source::{FORMATS, SourceFormat, ambiguous};
+use callgate_requests::source::{SourceFormat, ambiguous};
 
 use super::android::AndroidSource;
 use super::detect::{check_not_empty, detect, explain_detected};
 use super::expression::{Combination, SourceExpression};
 use super::filter::{Filter, warn_about_options};
 use super::format::{ANDROID, PRESET, PROCESS, UNIT, is_word, unknown_format};
-use super::named_text::checked_text;
 use super::part::PartSource;
 use super::place::Place;
 use super::preset::PresetSource;
 use super::process::ProcessSource;
-use super::read::{BUILT_IN, RAW_HELP, built_in, read_filter};
-use super::recognize::{check_encoding, explain_input};
-use super::snap::read_snap_profile;
+use super::read::{BUILT_IN, built_in, read_stack as read_in};
+use super::recognize::explain_input;
 use super::stack::Stack;
 use super::tree::Tree;
 use super::unit::UnitSource;
@@ -84,11 +82,10 @@ impl Source {
                 return Ok(Source { kind: SourceKind::Android(lists) });
             }
             (Some(prefix), Some(at)) if is_word(prefix) => {
-                let known = FORMATS.iter().find(|(name, _)| *name == prefix);
-                let Some((_, format)) = known else {
+                let Some(format) = SourceFormat::from_name(prefix) else {
                     return Err(unknown_format(prefix, text));
                 };
-                (Some(*format), OsStr::from_bytes(&bytes[at + 1..]))
+                (Some(format), OsStr::from_bytes(&bytes[at + 1..]))
             }
             _ => (None, text),
         };
@@ -133,7 +130,11 @@ impl Source {
 
     /// Reads the filters to write them in another language. Prints warnings, but not about options that affect how
     /// the result is read back.
-    pub(crate) fn read_to_convert(&self, options: &SourceOptions, target: Target) -> Result<Stack> {
+    pub(crate) fn read_to_convert(
+        &self,
+        options: &SourceOptions,
+        target: LanguageId,
+    ) -> Result<Stack> {
         // A combination is made of what the profiles mean without the rules that a runtime adds.
         let stack = match &self.kind {
             SourceKind::Combined(_) => self.read_stack(&options.without_runtime_rules())?,
@@ -257,21 +258,16 @@ impl Source {
             }
             SourceKind::Part(part) => part.read(options).map(Stack::of),
             SourceKind::Android(lists) => lists.read(options).map(Stack::of),
-            SourceKind::At { place, format: Some(format @ SourceFormat::Snap) } => {
-                read_stack_in(place, *format, place.read()?, options)
-            }
             SourceKind::At { place, format: None } => {
                 let bytes = read_detectable(place)?;
                 match UnitSource::of_content(place, &bytes) {
                     Some(unit) => unit.read(options),
-                    None => {
-                        read_detected(place, detect(place, &bytes), bytes, options).map(Stack::of)
-                    }
+                    None => read_detected(place, detect(place, &bytes), bytes, options),
                 }
             }
             SourceKind::BuiltIn => built_in(options).map(Stack::of),
             SourceKind::At { place, format: Some(format) } => {
-                read_filter(place, *format, place.read()?, options).map(Stack::of)
+                read_in(place, *format, place.read()?, options)
             }
         }
     }
@@ -286,30 +282,16 @@ pub(super) fn checked(mut stack: Stack, options: &SourceOptions) -> Stack {
     stack
 }
 
-/// Reads an input that may be several filters.
-pub(super) fn read_stack_in(
-    place: &Place,
-    format: SourceFormat,
-    bytes: Vec<u8>,
-    options: &SourceOptions,
-) -> Result<Stack> {
-    if format != SourceFormat::Snap {
-        return read_filter(place, format, bytes, options).map(Stack::of);
-    }
-    check_encoding(place, &bytes)?;
-    read_snap_profile(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
-}
-
 /// Reads an input in a detected format.
 pub(super) fn read_detected(
     place: &Place,
     format: SourceFormat,
     bytes: Vec<u8>,
     options: &SourceOptions,
-) -> Result<Filter> {
+) -> Result<Stack> {
     check_ambiguous(place, format, &bytes)?;
     // A failure is rare, but the message about it needs the bytes.
-    read_filter(place, format, bytes.clone(), options).map_err(|failure| {
+    read_in(place, format, bytes.clone(), options).map_err(|failure| {
         explain_input(explain_detected(failure, format, &bytes), place, &bytes, options)
     })
 }
@@ -379,8 +361,6 @@ fn beside(path: &Path) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use callgate::formats::oci;
-
     use super::*;
     use callgate_requests::source::ProgramForm;
 
@@ -404,11 +384,9 @@ mod tests {
                 format: Some(SourceFormat::Program(ProgramForm::Raw))
             }
         );
-        assert_eq!(
-            parse("crun:x:y"),
-            file("x:y", Some(SourceFormat::Profile(Some(oci::Dialect::Crun))))
-        );
-        assert_eq!(parse("kafel:x.txt"), file("x.txt", Some(SourceFormat::Kafel)));
+        let of = |name: &str| SourceFormat::from_name(name);
+        assert_eq!(parse("crun:x:y"), file("x:y", of("crun")));
+        assert_eq!(parse("kafel:x.txt"), file("x.txt", of("kafel")));
         assert_eq!(parse("./odd:name"), file("./odd:name", None));
         assert_eq!(parse("C:name"), file("C:name", None));
         assert_eq!(parse("pid:1"), SourceKind::Process(ProcessSource { pid: 1, filter: None }));

@@ -16,13 +16,20 @@ pub(super) struct NamedText {
     pub(super) text: String,
     /// If it is not in the tree of the source: the message of --strict. Messages do not quote it then.
     pub(super) refusal: Option<String>,
+    /// What it is in its source, as the languages call it.
+    pub(super) role: &'static str,
 }
 
 impl NamedText {
+    /// A text that may be quoted.
+    pub(super) fn of(name: String, text: String) -> NamedText {
+        NamedText { name, text, refusal: None, role: "" }
+    }
+
     /// A file that must be UTF-8; `help` is for one that is not.
     pub(super) fn of_bytes(name: String, bytes: Vec<u8>, help: &str) -> Result<NamedText> {
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(NamedText { name, text, refusal: None }),
+            Ok(text) => Ok(NamedText::of(name, text)),
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 let valid = String::from_utf8_lossy(&error.as_bytes()[..at]);

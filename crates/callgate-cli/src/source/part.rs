@@ -8,13 +8,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use callgate::formats::languages::Parts;
 use callgate_requests::source::SourceFormat;
 
 use super::detect::{check_not_empty, detect};
 use super::filter::Filter;
-use super::firecracker::read_thread;
 use super::place::Place;
-use super::read::read_profile;
+use super::policy::read_policy;
 use crate::options::SourceOptions;
 use crate::report::{Failure, Result};
 
@@ -30,10 +30,10 @@ pub(super) struct PartSource {
 impl PartSource {
     /// Parses `FILE#NAME` after a format. `None` for other texts, and for formats without parts.
     pub(super) fn parse(format: Option<SourceFormat>, rest: &OsStr) -> Option<PartSource> {
-        let is_firecracker = match format {
-            Some(SourceFormat::Firecracker) => true,
-            None | Some(SourceFormat::Profile(_)) => false,
-            Some(_) => return None,
+        let is_always = match format.map(SourceFormat::parts) {
+            Some(Parts::Always) => true,
+            None | Some(Parts::Some) => false,
+            Some(Parts::None) => return None,
         };
         let bytes = rest.as_bytes();
         let at = bytes.iter().rposition(|byte| *byte == b'#').filter(|at| *at > 0)?;
@@ -43,7 +43,7 @@ impl PartSource {
             Place::Stdin => true,
             Place::File(path) => path.exists(),
         };
-        let is_part = is_firecracker || (is_there && !Path::new(rest).exists());
+        let is_part = is_always || (is_there && !Path::new(rest).exists());
         let name = Some(name).filter(|name| !name.is_empty());
         is_part.then_some(PartSource { place, format, name })
     }
@@ -74,10 +74,9 @@ impl PartSource {
     ) -> Result<Filter> {
         let name = self.name.as_deref();
         match format {
-            SourceFormat::Profile(dialect) => {
-                read_profile(&self.place, dialect, bytes, name, options)
+            SourceFormat::Policy(language) if language.language().parts != Parts::None => {
+                read_policy((&self.place, language), bytes, name, options)?.into_filter()
             }
-            SourceFormat::Firecracker => read_thread(&self.place, bytes, name, options),
             _ => Err(Failure::about(self.place.name(), "the file has no parts with names").help(
                 "#NAME is for Kubernetes resources, threads of Firecracker and filters of Android (android:)",
             )),
@@ -92,7 +91,7 @@ mod tests {
     #[test]
     fn the_name_follows_the_last_hash() {
         let of = |text: &str| {
-            PartSource::parse(Some(SourceFormat::Firecracker), OsStr::new(text))
+            PartSource::parse(SourceFormat::from_name("firecracker"), OsStr::new(text))
                 .map(|source| (source.place.name(), source.name))
         };
         let name = |name: &str| Some(name.to_owned());
@@ -111,6 +110,6 @@ mod tests {
         assert_eq!(of("-#web"), Some(Some("web".to_owned())));
         assert_eq!(of("Cargo.toml"), None);
         assert_eq!(of("missing.yaml#web"), None);
-        assert_eq!(PartSource::parse(Some(SourceFormat::Lxc), OsStr::new("-#web")), None);
+        assert_eq!(PartSource::parse(SourceFormat::from_name("lxc"), OsStr::new("-#web")), None);
     }
 }

@@ -9,18 +9,13 @@ use callgate_requests::source::{
     Listing, ListingReading, ProgramForm, SOCKET_FILTER, SourceFormat, from_linux3,
 };
 
-use super::android::read_list;
-use super::base::bases_of;
-use super::choosing::choose_part;
 use super::filter::Filter;
-use super::firecracker::read_thread;
-use super::lxc::read_lxc_profile;
-use super::named_text::checked_text;
+use super::named_text::{NamedText, checked_text};
 use super::place::Place;
+use super::policy::{PolicySource, read_policy};
 use super::recognize::check_encoding;
-use super::snap::read_snap_profile;
+use super::stack::Stack;
 use super::violations::{SOCKET_HELP, not_a_program};
-use super::{kafel, minijail};
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
 
@@ -30,68 +25,35 @@ pub(crate) const BUILT_IN: &str = "container-default";
 /// Help for a source that is not text.
 pub(super) const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
 
+/// Reads the built-in profile. Prints warnings.
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
-    let profile = formats::container_default(&options.of_profile(None)?)
-        .map_err(|errors| Failure::of(BUILT_IN, errors))?;
-    Ok(Filter::of_profile(BUILT_IN.to_owned(), profile, options))
+    let name = BUILT_IN.to_owned();
+    let texts = [NamedText::of(name.clone(), formats::CONTAINER_DEFAULT.to_owned())];
+    let source = PolicySource { language: oci::DOCKER, place: None, name, part: None };
+    source.read(&texts, options)?.into_filter()
 }
 
-/// Reads a seccomp filter.
-pub(super) fn read_filter(
+/// Reads filters. Prints warnings.
+pub(super) fn read_stack(
     place: &Place,
     format: SourceFormat,
     bytes: Vec<u8>,
     options: &SourceOptions,
-) -> Result<Filter> {
-    check_encoding(place, &bytes)?;
+) -> Result<Stack> {
     match format {
-        SourceFormat::Profile(dialect) => read_profile(place, dialect, bytes, None, options),
-        SourceFormat::Kafel => {
-            kafel::read_policy(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
-        }
-        SourceFormat::Minijail => {
-            minijail::read_policy(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
-        }
-        SourceFormat::Firecracker => read_thread(place, bytes, None, options),
-        SourceFormat::Lxc => {
-            read_lxc_profile(place, &checked_text(place, bytes, RAW_HELP, options)?, options)
-        }
-        SourceFormat::Snap => {
-            read_snap_profile(place, &checked_text(place, bytes, RAW_HELP, options)?, options)?
-                .into_filter()
-        }
-        SourceFormat::Android => read_list(place, bytes, options),
+        SourceFormat::Policy(language) => read_policy((place, language), bytes, None, options),
         SourceFormat::Program(form) => {
+            check_encoding(place, &bytes)?;
             let (program, endian, warnings) =
                 read_program::<LongProgram>(place, form, bytes, options)?;
             let filter = Filter::of_program(place.name(), program, endian, options)?;
-            Ok(filter.with_warnings(warnings, options))
+            Ok(Stack::of(filter.with_warnings(warnings, options)))
         }
-        SourceFormat::Socket => Err(Failure::about(place.name(), SOCKET_FILTER).help(SOCKET_HELP)),
+        SourceFormat::Socket => {
+            check_encoding(place, &bytes)?;
+            Err(Failure::about(place.name(), SOCKET_FILTER).help(SOCKET_HELP))
+        }
     }
-}
-
-/// Reads the profile of a container, or of the Kubernetes resource with a name.
-pub(super) fn read_profile(
-    place: &Place,
-    dialect: Option<oci::Dialect>,
-    bytes: Vec<u8>,
-    name: Option<&str>,
-    options: &SourceOptions,
-) -> Result<Filter> {
-    check_encoding(place, &bytes)?;
-    let text = checked_text(place, bytes, RAW_HELP, options)?;
-    let mut reading = options.of_profile(dialect)?;
-    reading.resource = name.map(str::to_owned);
-    reading.choosing = choose_part;
-    reading.identity = place.identity();
-    let profile = oci::read_with_bases(&text, &reading, &mut bases_of(place, options))
-        .map_err(|errors| Failure::of(place.name(), errors))?;
-    let mut filter = Filter::of_profile(place.name(), profile, options);
-    if let Some(name) = name {
-        filter.name = format!("{}#{name}", place.name());
-    }
-    Ok(filter)
 }
 
 /// Reads a program that the kernel accepts, in either encoding; returns it with its byte order and warnings.

@@ -10,8 +10,9 @@ use callgate_requests::source::{ProgramForm, SourceFormat, is_not_seccomp};
 use super::detect::{detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
 use super::named::{Source, SourceKind, check_ambiguous, read_detectable};
-use super::read::{BUILT_IN, built_in, read_filter, read_program};
+use super::read::{BUILT_IN, built_in, read_program, read_stack};
 use super::recognize::{check_encoding, explain_input};
+use super::stack::Stack;
 use super::unit::UnitSource;
 use crate::options::{CompileOptions, Kinds, SourceOptions};
 use crate::packets::PacketOptions;
@@ -131,19 +132,10 @@ impl Source {
             (SourceFormat::Socket, SourceFormat::Program(form)) => (form, true),
             // Not recognizable as a program: the reader of text has the best message.
             (SourceFormat::Socket, _) => (ProgramForm::Text, true),
-            (SourceFormat::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
+            (SourceFormat::Policy(_), _) if packets && bytes.trim_ascii().is_empty() => {
                 (ProgramForm::Text, true)
             }
-            (
-                SourceFormat::Profile(_)
-                | SourceFormat::Kafel
-                | SourceFormat::Firecracker
-                | SourceFormat::Minijail
-                | SourceFormat::Lxc
-                | SourceFormat::Snap
-                | SourceFormat::Android,
-                _,
-            ) if packets => {
+            (SourceFormat::Policy(_), _) if packets => {
                 return Err(no_packets(place.name(), "a profile"));
             }
             (profile, _) => {
@@ -151,7 +143,8 @@ impl Source {
                     Some(_) => failure,
                     None => explain_input(failure, place, &bytes, options),
                 };
-                return read_filter(place, profile, bytes.clone(), options)
+                return read_stack(place, profile, bytes.clone(), options)
+                    .and_then(Stack::into_filter)
                     .map(AnyFilter::Syscalls)
                     .map_err(explain);
             }
@@ -164,7 +157,9 @@ impl Source {
         if sure {
             return socket(bytes).map(AnyFilter::Packets);
         }
-        match read_filter(place, SourceFormat::Program(form), bytes.clone(), options) {
+        match read_stack(place, SourceFormat::Program(form), bytes.clone(), options)
+            .and_then(Stack::into_filter)
+        {
             Ok(filter) => Ok(AnyFilter::Syscalls(filter)),
             Err(failure) => match socket(bytes.clone()) {
                 Ok(filter) if is_not_seccomp(&filter.program) => Ok(AnyFilter::Packets(filter)),

@@ -10,20 +10,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use callgate::formats::systemd::{self, ExecSection, UnitFilter, UnitText};
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate::formats::languages::LanguageId;
+use callgate::formats::systemd;
 use callgate_bpf::syscalls;
 
-use super::filter::{Filter, FilterContent, Rules};
-use super::named_text::{NamedText, check_texts, failure, of_files, print};
+use super::named_text::{NamedText, check_texts};
 use super::place::{MAX_BYTES, Place};
+use super::policy::PolicySource;
 use super::referenced::{Referenced, read_referenced};
 use super::stack::Stack;
 use super::tree::Tree;
 use crate::options::SourceOptions;
-use crate::report::{self, Failure, Result};
+use crate::report::{Failure, Result};
 use crate::text::counted;
-use callgate_requests::source::{UNIT_HEADER, without_processes};
 
 /// The maximum number of drop-ins of a unit.
 const MAX_DROP_INS: usize = 1000;
@@ -73,14 +72,15 @@ impl UnitSource {
 
     /// A path that is a unit by its name.
     pub(super) fn detect(path: &Path) -> Option<UnitSource> {
-        section(path).map(|_| UnitSource::At(Place::of_path(path)))
+        let name = path.to_str()?;
+        systemd::section_of(name).map(|_| UnitSource::At(Place::of_path(path)))
     }
 
     /// A unit by its content: the first line that is not a comment is the header of a section, or all lines are directives.
     pub(super) fn of_content(place: &Place, bytes: &[u8]) -> Option<UnitSource> {
         let text = std::str::from_utf8(bytes).ok()?;
         let (place, text) = (place.clone(), text.to_owned());
-        callgate_requests::source::is_unit(&text).then_some(UnitSource::Content { place, text })
+        systemd::is_unit(&text).then_some(UnitSource::Content { place, text })
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -93,15 +93,6 @@ impl UnitSource {
             UnitSource::Text(_) => None,
             UnitSource::At(place) | UnitSource::Content { place, .. } => Some(place),
         }
-    }
-
-    /// Whether the text is a part of a unit, not a file that systemd could read.
-    fn is_quoted(&self, texts: &[NamedText]) -> bool {
-        let Some(place) = self.place() else { return false };
-        let is_file = matches!(place, Place::File(path)
-            if section(path).is_some() || path.extension().is_some_and(|suffix| suffix == "conf"));
-        let is_part = |one: &NamedText| systemd::is_without_section(&one.text);
-        !is_file && matches!(texts, [only] if is_part(only))
     }
 
     /// Adds to the message about a missing file that its name may be meant as a syscall.
@@ -119,22 +110,21 @@ impl UnitSource {
         self.read_texts(&self.load()?, options)
     }
 
-    /// Whether the text has values of `SystemCallFilter=`, not directives.
-    pub(super) fn is_filter(&self) -> bool {
-        matches!(self, UnitSource::Text(text) if !text.contains('='))
-    }
-
     /// The texts of the unit and its drop-ins.
     pub(super) fn load(&self) -> Result<Vec<NamedText>> {
-        let one = |name: String, text: &str| {
-            vec![NamedText { name, text: text.to_owned(), refusal: None }]
+        let one = |text: &str, role: &'static str| {
+            vec![NamedText { role, ..NamedText::of(self.name(), text.to_owned()) }]
         };
         match self {
-            UnitSource::Text(text) => Ok(one(self.name(), text)),
-            UnitSource::Content { text, .. } => Ok(one(self.name(), text)),
+            UnitSource::Text(text) if text.contains('=') => Ok(one(text, "")),
+            UnitSource::Text(text) => Ok(one(text, systemd::VALUES)),
+            UnitSource::Content { text, .. } => Ok(one(text, systemd::FILE)),
             UnitSource::At(place) => {
-                self.check_suffix()?;
-                read_files(place).map_err(|failure| self.explain(failure))
+                let name = place.name();
+                systemd::check_unit_name(&name).map_err(|error| Failure::of(name, vec![error]))?;
+                let mut texts = read_files(place).map_err(|failure| self.explain(failure))?;
+                texts.iter_mut().for_each(|text| text.role = systemd::FILE);
+                Ok(texts)
             }
         }
     }
@@ -151,68 +141,20 @@ impl UnitSource {
         }
     }
 
-    fn check_suffix(&self) -> Result<()> {
-        match self {
-            UnitSource::Content { place: Place::File(path), .. }
-            | UnitSource::At(Place::File(path)) => check_suffix(path),
-            _ => Ok(()),
-        }
-    }
-
     /// Reads the unit from its texts. Prints warnings.
     pub(super) fn read_texts(&self, texts: &[NamedText], options: &SourceOptions) -> Result<Stack> {
-        let mut reading = options.of_unit()?;
-        self.check_suffix()?;
-        let name = self.name();
         check_texts(texts, options)?;
-        if let UnitSource::At(Place::File(path)) = self {
-            reading.section = section(path);
-        }
-        let is_filter = self.is_filter();
-        let is_quoted = self.is_quoted(texts);
-        let mut kept = Vec::new();
-        if is_quoted {
-            match options.keeps_warnings {
-                true => kept.push((name.clone(), Diagnostic::warning(None, UNIT_HEADER))),
-                false => report::warn_about(&name, UNIT_HEADER, ""),
-            }
-        }
-        let unit_texts: Vec<UnitText<'_>> = texts
-            .iter()
-            .map(|one| {
-                let text = match self {
-                    UnitSource::Text(_) if is_filter => UnitText::filter(&one.text),
-                    UnitSource::Text(text) if !text.trim_start().starts_with('[') => {
-                        UnitText::directives(&one.text)
-                    }
-                    _ if is_quoted => UnitText::directives(&one.text),
-                    _ => UnitText::unit(&one.text),
-                };
-                text.named(&one.name)
-            })
-            .collect();
-        options.warn_about_containers(&name, "a unit of systemd", true);
-        let unit = systemd::read(&unit_texts, &reading)
-            .map_err(|errors| failure(texts, errors.into_vec()))?;
-        match options.keeps_warnings {
-            true => kept.extend(of_files(texts, &name, unit.warnings)),
-            false => print(texts, unit.warnings),
-        }
-        if unit.filters.is_empty() {
-            return Err(Failure::about(
-                name,
-                "the unit has no filter, so all syscalls are allowed",
-            )
-            .help("directives such as SystemCallFilter= install filters; see docs/systemd.md"));
-        }
-        let filters = unit.filters.into_iter().map(|filter| of_unit(&name, filter, options));
-        let mut filters: Vec<Filter> = filters.collect();
-        if let Some(FilterContent::Profile(rules)) =
-            filters.first_mut().map(|filter| &mut filter.content)
-        {
-            rules.warnings_of_files = kept;
-        }
-        Ok(Stack { filters, name })
+        let source = PolicySource {
+            language: match self {
+                // Lines that are given as such need no header.
+                UnitSource::Text(_) => LanguageId::of_name(&systemd::LANGUAGE, 0),
+                _ => LanguageId::of(&systemd::LANGUAGE),
+            },
+            place: self.place(),
+            name: self.name(),
+            part: None,
+        };
+        source.read(texts, options)
     }
 }
 
@@ -228,29 +170,6 @@ fn directory_beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".d");
     PathBuf::from(beside)
-}
-
-/// The section of a unit file or a directory of drop-ins, by its name.
-fn section(path: &Path) -> Option<ExecSection> {
-    let suffix =
-        |name: &Path| name.extension().and_then(OsStr::to_str).and_then(ExecSection::of_suffix);
-    match path.extension() {
-        Some(end) if end == "d" => suffix(Path::new(path.file_stem()?)),
-        _ => suffix(path),
-    }
-}
-
-/// Fails for units that execute no processes.
-fn check_suffix(path: &Path) -> Result<()> {
-    let name = path.to_string_lossy();
-    match without_processes(&name) {
-        None => Ok(()),
-        Some(suffix) => Err(Failure::about(
-            path.display().to_string(),
-            format!("a {suffix} unit executes no processes, so it has no filters"),
-        )
-        .help("give a service, socket, mount or swap unit")),
-    }
 }
 
 /// The unit file and its drop-ins, or the drop-ins of a directory, in the order in which systemd reads them.
@@ -342,17 +261,6 @@ fn read_text(place: &Place) -> Result<NamedText> {
     NamedText::of_bytes(place.name(), place.read()?, UTF8_HELP)
 }
 
-/// A filter of a unit.
-fn of_unit(name: &str, filter: UnitFilter, options: &SourceOptions) -> Filter {
-    let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
-    let rules = Rules::new(filter.policy, options.arch.clone());
-    let rules = rules.with_statements(filter.statements);
-    let content = FilterContent::Profile(Box::new(rules));
-    let name = format!("{name}: {}={arch}", filter.directive);
-    let directive = Some(filter.directive);
-    Filter { is_of_unit: true, directive, ..Filter::new(name, content) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,17 +308,5 @@ mod tests {
         let entries = [Ok(PathBuf::from("a.conf")), Err(broken()), Ok(PathBuf::from("b.conf"))];
         assert_eq!(paths(entries.into_iter()).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(paths([Ok(PathBuf::from("a"))].into_iter()).unwrap(), [PathBuf::from("a")]);
-    }
-
-    #[test]
-    fn units_are_detected_by_their_suffix() {
-        let of = |path: &str| section(Path::new(path));
-        assert_eq!(of("a/foo@.service"), Some(ExecSection::Service));
-        assert_eq!(of("foo.socket.d"), Some(ExecSection::Socket));
-        for path in ["foo.conf", "foo.d", "service", "foo.timer", ".service.d/x"] {
-            assert_eq!(of(path), None, "{path}");
-        }
-        assert!(check_suffix(Path::new("foo.timer")).is_err());
-        assert!(check_suffix(Path::new("foo.conf")).is_ok());
     }
 }

@@ -2,6 +2,9 @@
 
 use super::options::ListKind;
 
+/// The name of the filter of app zygotes.
+pub(super) const APP_ZYGOTE: &str = "app-zygote";
+
 /// A filter of bionic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKind {
@@ -64,7 +67,7 @@ impl FilterKind {
     pub const fn name(self) -> &'static str {
         match self {
             FilterKind::App => "app",
-            FilterKind::AppZygote => "app-zygote",
+            FilterKind::AppZygote => APP_ZYGOTE,
             FilterKind::System => "system",
             FilterKind::Global => "global",
             FilterKind::Common => "",

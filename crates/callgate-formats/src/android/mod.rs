@@ -24,8 +24,10 @@
 //! Names that only arm has begin with `__ARM_NR_`, as in these headers.
 
 mod arches;
-pub(crate) mod edit;
+mod detect;
+mod edit;
 mod kind;
+mod language;
 mod line;
 mod lists;
 mod lower;
@@ -38,6 +40,7 @@ mod statements;
 pub use crate::files::{FileErrors, FileMessage};
 pub use arches::arches_of as arches;
 pub use kind::{FilterKind, ListFile};
+pub use language::LANGUAGE;
 pub use line::is_entry;
 pub use options::{AndroidPolicy, ListKind, ListText, ReadOptions};
 pub use read::read;

@@ -36,6 +36,27 @@ pub enum ListKind {
     Priority,
 }
 
+impl ListKind {
+    /// All kinds.
+    pub const ALL: [ListKind; 4] =
+        [ListKind::Base, ListKind::Allow, ListKind::Block, ListKind::Priority];
+
+    /// The name: the role of a text in a source.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ListKind::Base => "base",
+            ListKind::Allow => "allow",
+            ListKind::Block => "block",
+            ListKind::Priority => "priority",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<ListKind> {
+        ListKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 /// A list.
 #[derive(Clone, Copy, Debug)]
 pub struct ListText<'t> {

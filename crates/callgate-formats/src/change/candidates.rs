@@ -1,39 +1,48 @@
 //! Candidates in each language.
 
+use super::allowed::Allowed;
 use super::edit::{Candidate, Edit};
-use super::input::{Candidates, Input, Language};
+use super::input::Input;
 use super::offsets::Offsets;
-use crate::{android, firecracker, kafel, lxc, minijail, oci, snap, systemd};
+use crate::languages::LanguageId;
+use crate::statements::Statements;
+use crate::why::Why;
+
+/// A text, the reason for a denial, and the syscall that is to be allowed.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidates<'a> {
+    /// The language of the text.
+    pub language: LanguageId,
+    /// What the text is in its source, as [`Text::role`](crate::languages::Text::role).
+    pub role: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// The name of the text in [`Site::file`](crate::statements::Site::file); `None` if its places have none.
+    pub file: Option<&'a str>,
+    /// What the profile states.
+    pub statements: &'a Statements,
+    /// The reason for the denial.
+    pub why: &'a Why<'a>,
+    /// The syscall.
+    pub wanted: &'a Allowed,
+}
 
 /// Edits that may allow the syscall, in the order in which they are tried: with the wanted arguments only, then with all; in
-/// a list that exists, then in a new one.
-pub fn candidates(input: &Candidates<'_>) -> Vec<Candidate> {
-    let offsets = Offsets::new(input.text);
-    let mut scopes = vec![input.wanted.clone()];
-    if input.language == Language::Unit {
-        scopes.push(systemd::edit::comparable(input.wanted));
-    }
-    scopes.push(input.wanted.with_all_arguments());
+/// a list that exists, then in a new one. None for a language without an editor.
+pub fn candidates(given: &Candidates<'_>) -> Vec<Candidate> {
+    let Some(editor) = &given.language.language().editor else { return Vec::new() };
+    let Candidates { role, text, file, statements, why, wanted, .. } = *given;
+    let offsets = Offsets::new(text);
+    let mut scopes = vec![wanted.clone()];
+    scopes.extend(editor.comparable.map(|comparable| comparable(wanted)));
+    scopes.push(wanted.with_all_arguments());
     scopes.dedup();
     let mut found = Vec::new();
     for allowed in scopes {
-        let edits = edits(input.language, &Input::new(input, &offsets, &allowed));
-        let candidate = |edits| Candidate { edits, allowed: allowed.clone() };
-        found.extend(edits.into_iter().map(candidate));
+        let input =
+            Input { role, text, file, statements, why, wanted: &allowed, offsets: &offsets };
+        let candidate = |edits: Vec<Edit>| Candidate { edits, allowed: allowed.clone() };
+        found.extend((editor.edits)(&input).into_iter().map(candidate));
     }
     found
-}
-
-fn edits(language: Language, input: &Input<'_>) -> Vec<Vec<Edit>> {
-    match language {
-        Language::Profile => oci::edit::edits(input),
-        Language::Kafel => kafel::edit::edits(input),
-        Language::Minijail => minijail::edit::edits(input),
-        Language::Firecracker => firecracker::edit::edits(input),
-        Language::Lxc => lxc::edit::edits(input),
-        Language::Snap => snap::edit::edits(input),
-        Language::Android => android::edit::edits(input),
-        Language::Unit => systemd::edit::unit(input),
-        Language::UnitFilter => systemd::edit::filter(input),
-    }
 }

@@ -13,7 +13,7 @@
 //! ```
 //! use callgate_bpf::syscalls::KernelVersion;
 //! use callgate_core::{Arch, SeccompData};
-//! use callgate_formats::change::{Allowed, Candidates, Language, apply, candidates, unified_diff, verify};
+//! use callgate_formats::change::{Allowed, Candidates, apply, candidates, unified_diff, verify};
 //! use callgate_formats::oci::{self, ReadOptions};
 //! use callgate_formats::why::why;
 //! use callgate_core::diagram::Store;
@@ -28,7 +28,9 @@
 //! let found = why(&profile.policy, statements, &read, Some("read"));
 //!
 //! let wanted = Allowed::all(Arch::X86_64, "read");
-//! let input = Candidates { language: Language::Profile, text, file: None, statements, why: &found, wanted: &wanted };
+//! let language = "oci".parse()?;
+//! let input =
+//!     Candidates { language, role: "", text, file: None, statements, why: &found, wanted: &wanted };
 //! let first = candidates(&input).into_iter().next().ok_or("there is a list")?;
 //! let changed = apply(text, &first.edits).ok_or("the edits fit")?;
 //!
@@ -52,8 +54,8 @@ mod unified;
 mod verify;
 
 pub use allowed::Allowed;
-pub use candidates::candidates;
+pub use candidates::{Candidates, candidates};
 pub use edit::{Candidate, Edit, apply};
-pub use input::{Candidates, Language};
+pub use input::Input;
 pub use unified::unified_diff;
 pub use verify::{SideEffect, Unverified, Verified, verify};

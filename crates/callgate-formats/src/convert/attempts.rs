@@ -5,7 +5,7 @@ use super::source::Source;
 use crate::oci::EnosysAbove;
 use callgate_core::diagram::Func;
 
-use super::target::Target;
+use crate::languages::EnosysRule;
 
 /// A function that a policy must have, and how the policy is read back for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,14 +26,16 @@ pub(crate) fn attempts(source: Source, options: &ConvertOptions) -> Vec<Attempt>
     }
     let without = |func, applied| Attempt { func, enosys_above: EnosysAbove::Off, applied };
     let with_rules = Attempt { func: applied, enosys_above: EnosysAbove::On, applied: None };
-    match options.target {
+    match options.target.writer().map(|writer| writer.enosys_rule) {
         // runc always adds its rule, also for a filter that does not have it, but not without a name above number 0.
-        Target::Docker => vec![with_rules, without(own, Some(applied)), without(own, None)],
-        Target::Oci | Target::Podman | Target::Kubernetes if has_rules => {
+        Some(EnosysRule::Always) => {
+            vec![with_rules, without(own, Some(applied)), without(own, None)]
+        }
+        Some(EnosysRule::OnlyRunc | EnosysRule::Perhaps) if has_rules => {
             vec![without(own, Some(applied)), with_rules]
         }
         // The filter of a container has the rule in its program.
-        Target::Oci | Target::Podman | Target::Kubernetes => vec![without(own, None), with_rules],
+        Some(EnosysRule::OnlyRunc | EnosysRule::Perhaps) => vec![without(own, None), with_rules],
         // Other programs have no such rule, but most languages can say it.
         _ if has_rules => vec![without(applied, None), without(own, None)],
         _ => vec![without(own, None)],

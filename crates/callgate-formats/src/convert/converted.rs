@@ -10,8 +10,7 @@ use super::prove::read_back;
 use super::runtime_notes::runtime_notes;
 use super::source::Source;
 use super::strictness::laxer;
-use super::target::Target;
-use super::write::write;
+use super::writing::Writing;
 use crate::oci::{BAD_ARCH, EnosysAbove};
 use callgate_bpf::SyscallTable;
 use callgate_core::diagram::{Func, Store};
@@ -55,7 +54,7 @@ pub fn convert_diagram(
             Ok(converted)
         });
         let cost = cost(&result, added);
-        let is_better = best.as_ref().is_none_or(|(least, _)| match options.target.is_profile() {
+        let is_better = best.as_ref().is_none_or(|(least, _)| match is_profile(options) {
             true => cost < *least,
             // If something is lost anyway, rather the rule of the runtime than what the profile says.
             false => (cost.0, cost.1, cost.2) <= (least.0, least.1, least.2),
@@ -101,12 +100,12 @@ fn convert_once(
         let why = "the filter is the same for all architectures, and none is given".to_owned();
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
     }
-    if !options.flags.is_empty() && !options.target.is_profile() {
+    if !options.flags.is_empty() && !is_profile(options) {
         let names = options.flags.each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}"));
         let names: Vec<String> = names.collect();
         fit.note(&format!("{} has no place for {}", options.target, names.join(" and ")));
     }
-    if options.listener.is_some() && !options.target.is_profile() {
+    if options.listener.is_some() && !is_profile(options) {
         fit.note(&format!("{} has no place for the path of the listener", options.target));
     }
     let (text, written) = loop {
@@ -114,11 +113,11 @@ fn convert_once(
         let text = write(&mut fit, options)?;
         if !fit.is_exact() && !options.closest {
             let losses = fit.into_losses()?;
-            let target = options.target;
+            let target = options.target.name();
             return Err(ConvertError(ConvertErrorKind::Inexpressible { target, losses }));
         }
         if let Some(why) = fit.laxer() {
-            let target = options.target;
+            let target = options.target.name();
             let why = format!("every policy of {target} would permit more than the filter: {why}");
             return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
         }
@@ -154,6 +153,33 @@ fn convert_once(
     }
 }
 
+/// Writes what the target can express of a filter; the rest is noted as losses.
+fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
+    let ConvertOptions { target, closest, enosys_above, systemd, flags, .. } = *options;
+    let Some(writer) = target.writer() else {
+        return Err(ConvertError::defect(format!("{target} has no writer")));
+    };
+    let read_back =
+        |store: &mut Store, text: &str, arches: &[Arch]| read_back(store, text, options, arches);
+    let writing = Writing {
+        target: target.name(),
+        dialect: writer.dialect,
+        closest,
+        enosys_above,
+        systemd,
+        name: options.name.as_deref(),
+        flags,
+        listener: options.listener.as_ref(),
+        read_back: &read_back,
+    };
+    (writer.write)(fit, &writing)
+}
+
+/// Whether the policy also names its architectures, the flags for `seccomp(2)`, and the listener.
+fn is_profile(options: &ConvertOptions) -> bool {
+    options.target.writer().is_some_and(|writer| writer.dialect.is_some())
+}
+
 /// Drops the architectures for which the policy means something else, because libseccomp applies its rules to
 /// `socketcall` and `ipc`, too.
 fn drop_differing(
@@ -171,7 +197,7 @@ fn drop_differing(
         .copied()
         .filter(|arch| differs(fit, arch) && arch.has_multiplexers())
         .collect();
-    let Some(first) = dropped.first().filter(|_| options.target.is_profile()) else {
+    let Some(first) = dropped.first().filter(|_| is_profile(options)) else {
         let example = fit.store.witness(fit.func, written, SeccompData::default())?;
         return Err(ConvertError::defect(format!(
             "what was written means something else, for example for {:x?}",
@@ -196,7 +222,7 @@ fn drop_multiplexers(
 ) -> Result<(), ConvertError> {
     let arches = fit.arches.iter().copied();
     let dropped: Vec<Arch> = arches.filter(|arch| arch.has_multiplexers()).collect();
-    match dropped.first().filter(|_| options.target.is_profile()) {
+    match dropped.first().filter(|_| is_profile(options)) {
         None => Err(rejected),
         Some(first) if fit.arches.first() == Some(first) => {
             Err(ConvertError(ConvertErrorKind::Unsupported(of_multiplexers(*first))))
@@ -231,11 +257,11 @@ fn find_laxer(
     arches: &[Arch],
 ) -> Result<Option<SeccompData>, ConvertError> {
     store.reset_steps();
-    let Some(main) = arches.first().filter(|_| options.target == Target::Systemd) else {
+    let machines = options.target.writer().and_then(|writer| writer.machines);
+    let Some((main, machines)) = arches.first().zip(machines) else {
         return laxer(store, func, written);
     };
-    // No other token occurs on the machines of this build of systemd.
-    for arch in crate::systemd::build_arches(*main, options.systemd) {
+    for arch in machines(*main, options.systemd) {
         let [old, new] = [func, written].map(|func| store.follow(func, Word::ARCH, arch.token()));
         if let Some(example) = laxer(store, old, new)? {
             return Ok(Some(SeccompData { arch: arch.token(), ..example }));

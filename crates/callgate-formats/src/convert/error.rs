@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::limits::MAX_ALTERNATIVES;
 use super::loss::Loss;
-use super::target::Target;
 use callgate_core::diagram::DiagramError;
 
 /// Why there is no conversion.
@@ -13,13 +12,13 @@ pub struct ConvertError(pub(crate) ConvertErrorKind);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ConvertErrorKind {
-    Inexpressible { target: Target, losses: Vec<Loss> },
+    Inexpressible { target: &'static str, losses: Vec<Loss> },
     Diagram(DiagramError),
     TooManyAlternatives { given: usize, syscall: String },
     TooManyNumbers { limit: usize, arch: String },
     Unsupported(String),
-    TooLarge { target: Target, message: String },
-    Refused { target: Target, messages: String },
+    TooLarge { target: &'static str, message: String },
+    Refused { target: &'static str, messages: String },
     Defect(String),
 }
 

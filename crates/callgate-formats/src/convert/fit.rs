@@ -15,7 +15,7 @@ use callgate_core::{Arch, SeccompData, Verdict, Word, X32_SYSCALL_BIT};
 const MAX_INTERVALS: usize = 1 << 14;
 
 /// A filter that is fitted to a target.
-pub(crate) struct Fit<'s> {
+pub struct Fit<'s> {
     pub(crate) store: &'s mut Store,
     /// The filter, as far as the target can express it.
     pub(crate) func: Func,

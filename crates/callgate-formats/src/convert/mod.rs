@@ -39,7 +39,7 @@
 //!
 //! ```
 //! use callgate_core::Arch;
-//! use callgate_formats::convert::{ConvertOptions, Target, convert_diagram};
+//! use callgate_formats::convert::{ConvertOptions, convert_diagram};
 //! use callgate_formats::kafel;
 //! use callgate_core::diagram::Store;
 //!
@@ -47,12 +47,12 @@
 //! let policy = kafel::read(text, &kafel::ReadOptions::new(Arch::X86_64))?.policy;
 //! let mut store = Store::default();
 //! let func = store.policy(&policy)?;
-//! let mut options = ConvertOptions::new(Target::Minijail);
+//! let mut options = ConvertOptions::new("minijail".parse()?);
 //! options.arches = vec![Arch::X86_64];
 //! let converted = convert_diagram(&mut store, func, &options)?;
-//! assert!(converted.text.contains("socket: arg0 == AF_UNIX"), "{}", converted.text);
+//! assert!(converted.text.contains("\nsocket: arg0 "), "{}", converted.text);
 //!
-//! options.target = Target::Systemd;
+//! options.target = "systemd".parse()?;
 //! let error = convert_diagram(&mut store, func, &options).unwrap_err();
 //! assert!(error.to_string().contains("socket"), "{error}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -77,12 +77,10 @@ pub(crate) mod runtime_notes;
 pub(crate) mod single_arch;
 pub(crate) mod source;
 pub(crate) mod strictness;
-pub(crate) mod target;
-pub(crate) mod write;
+pub(crate) mod writing;
 
 pub use converted::{Converted, convert_diagram};
 pub use error::ConvertError;
 pub use loss::{Example, Loss};
 pub use options::ConvertOptions;
 pub use source::Source;
-pub use target::Target;

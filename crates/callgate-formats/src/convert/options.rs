@@ -1,7 +1,7 @@
 //! What is converted to what.
 
-use super::target::Target;
 use crate::Listener;
+use crate::languages::LanguageId;
 use crate::oci::EnosysAbove;
 use crate::systemd::SystemdVersion;
 use callgate_bpf::FilterFlags;
@@ -13,7 +13,7 @@ use callgate_core::Arch;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvertOptions {
     /// The target language.
-    pub target: Target,
+    pub target: LanguageId,
     /// The architectures of the filter; empty: those of a policy. Others that it treats in their own way are added.
     pub arches: Vec<Arch>,
     /// Whether to write the nearest stricter policy if the target cannot express the filter.
@@ -35,7 +35,7 @@ pub struct ConvertOptions {
 
 impl ConvertOptions {
     /// An exact conversion for Linux 6.18 and the newest known systemd.
-    pub fn new(target: Target) -> ConvertOptions {
+    pub fn new(target: LanguageId) -> ConvertOptions {
         ConvertOptions {
             target,
             arches: Vec::new(),

@@ -7,7 +7,7 @@ use super::options::ConvertOptions;
 use super::prove::read_back;
 use super::source::Source;
 use super::strictness::is_as_strict;
-use super::target::Target;
+use crate::languages::EnosysRule;
 use crate::oci::EnosysAbove;
 use callgate_bpf::SyscallTable;
 use callgate_core::diagram::{Func, Store};
@@ -37,11 +37,12 @@ pub(crate) fn runtime_notes(
         let options = ConvertOptions { enosys_above: Some(enosys_above), ..options.clone() };
         read_back(store, text, &options, arches)
     };
-    let is_compared = options.target == Target::Docker || source.applied != source.own;
-    let (funcs, why, is_other): (_, _, fn([Verdict; 3]) -> bool) = match options.target.is_profile()
-    {
+    let rule = options.target.writer().map_or(EnosysRule::Never, |writer| writer.enosys_rule);
+    let is_profile = rule != EnosysRule::Never;
+    let is_compared = rule == EnosysRule::Always || source.applied != source.own;
+    let (funcs, why, is_other): (_, _, fn([Verdict; 3]) -> bool) = match is_profile {
         true if attempt.enosys_above == EnosysAbove::On => {
-            if options.target == Target::Docker {
+            if rule == EnosysRule::Always {
                 return Ok(Vec::new());
             }
             let without = read(EnosysAbove::Off)?;
@@ -61,7 +62,7 @@ pub(crate) fn runtime_notes(
     // A unit of systemd does not decide about other machines.
     let is_laxer = |(verdicts, _): &&([Verdict; 3], SeccompData)| {
         let [_, new, old] = *verdicts;
-        (options.target.is_profile() || is_other(*verdicts)) && !is_as_strict(new, old)
+        (is_profile || is_other(*verdicts)) && !is_as_strict(new, old)
     };
     if let Some((_, data)) = found.iter().find(is_laxer) {
         let name = Arch::of_syscall(data.arch, data.nr).and_then(|arch| arch.syscall_name(data.nr));
@@ -74,9 +75,7 @@ pub(crate) fn runtime_notes(
     let mut notes = Losses::default();
     note(&mut notes, why, &found, arches);
     // runc would add to the policy what it adds to the source, but these languages are read without runc's rule.
-    if matches!(options.target, Target::Oci | Target::Podman)
-        && attempt.enosys_above == EnosysAbove::Off
-    {
+    if rule == EnosysRule::OnlyRunc && attempt.enosys_above == EnosysAbove::Off {
         let mut found = store.verdict_combinations([source.own, written, source.applied])?;
         found.retain(|([own, new, old], _)| own != old && new != old);
         note(&mut notes, ONLY_RUNC, &found, arches);

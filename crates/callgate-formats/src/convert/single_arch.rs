@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use super::atoms::{Atom, LowHalf, atoms};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
-use crate::convert::target::Target;
 use callgate_core::{Arch, Verdict};
 
 /// Restricts a filter to its main architecture, which is returned.
 pub(crate) fn fit_arch(
     fit: &mut Fit<'_>,
-    target: Target,
+    target: &str,
     arches: &[Arch],
 ) -> Result<Arch, ConvertError> {
     let main = fit.arches.first().copied();

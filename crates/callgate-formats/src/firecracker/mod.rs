@@ -31,14 +31,16 @@
 
 mod action;
 mod detect;
-pub(crate) mod edit;
+mod edit;
+mod language;
 mod lower;
 mod model;
 mod options;
 mod parse;
 mod read;
-pub(crate) mod write;
+mod write;
 
 pub use detect::is_document;
+pub use language::LANGUAGE;
 pub use options::ReadOptions;
 pub use read::read;

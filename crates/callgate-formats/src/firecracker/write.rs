@@ -8,10 +8,9 @@ use crate::convert::atoms::{Atom, AtomTest, LowHalf};
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::numbering::{Numbering, Unlisted};
-use crate::convert::options::ConvertOptions;
 use crate::convert::single_arch::{alternatives_of, by_name, fit_arch};
 use crate::convert::strictness::{is_as_strict, strictest};
-use crate::convert::target::Target;
+use crate::convert::writing::Writing;
 use crate::layout::QuotedString;
 use callgate_core::{Action, Arch, Verdict};
 
@@ -25,8 +24,8 @@ const BAD_ARCH: Verdict = Verdict::KILL_PROCESS;
 const THREAD: &str = "main";
 
 /// Writes a document with one filter.
-pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
-    let arch = fit_arch(fit, Target::Firecracker, ARCHES)?;
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+    let arch = fit_arch(fit, writing.target, ARCHES)?;
     fit.set_others(
         BAD_ARCH,
         "a filter is for one architecture; syscalls of others kill the process",
@@ -56,7 +55,7 @@ pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         }
         entries.extend(all.iter().map(|all| entry(arch, name, all)));
     }
-    let thread = options.name.as_deref().unwrap_or(THREAD);
+    let thread = writing.name.unwrap_or(THREAD);
     let mut text = format!("{{\n  {}: {{\n", QuotedString(thread));
     let _ = writeln!(text, "    \"mismatch_action\": {},", action(mismatch));
     let _ = writeln!(text, "    \"match_action\": {},", action(matching));

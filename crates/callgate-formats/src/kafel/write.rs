@@ -2,15 +2,14 @@
 
 use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
+use super::text::{self, PolicyText, action, is_identifier};
 use super::write_expression::{Expression, expression, length};
 use crate::convert::alternatives::Conjunction;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::strictness::{is_as_strict, strictest};
 use crate::kafel::names::{name_in_table, names_in_kafel};
-use crate::layout::wrapped;
 use callgate_core::diagram::Func;
 use callgate_core::{Action, Arch, Verdict};
 
@@ -19,9 +18,6 @@ const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
 
 /// The maximum length of an interval of numbers that is listed.
 const MAX_LISTED: u32 = 1024;
-
-/// The maximum width of a line.
-const WIDTH: usize = 80;
 
 /// A rule of a syscall: the verdict if an expression holds; without one, always.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +47,7 @@ pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
             heads.entry(head).or_default().entry(rules).or_default().insert(arch);
         }
     }
-    Ok(text(fit, default, &heads, &defines))
+    Ok(text_of(fit, default, &heads, &defines))
 }
 
 /// Replaces verdicts that no action has.
@@ -71,31 +67,6 @@ fn fit_verdicts(fit: &mut Fit<'_>) -> Result<(), ConvertError> {
         fit.replace_verdict(verdict, nearest, why)?;
     }
     Ok(())
-}
-
-/// The name of an action without a number.
-fn action(verdict: Verdict) -> Option<&'static str> {
-    let name = match verdict.action() {
-        Action::Allow => "ALLOW",
-        Action::Log => "LOG",
-        Action::KillThread => "KILL",
-        Action::KillProcess => "KILL_PROCESS",
-        Action::UserNotif(_) => "USER_NOTIF",
-        _ => return None,
-    };
-    (verdict.data() == 0).then_some(name)
-}
-
-/// The action of a verdict.
-fn action_text(verdict: Verdict) -> String {
-    match (verdict.action(), action(verdict)) {
-        (_, Some(name)) => name.to_owned(),
-        // Kafel's grammar has no names here, not even defined ones.
-        (Action::Errno(errno), _) => format!("ERRNO({errno})"),
-        (Action::Trap(data), _) => format!("TRAP({data})"),
-        (Action::Trace(data), _) => format!("TRACE({data})"),
-        _ => String::new(),
-    }
 }
 
 /// The verdict of numbers that are not listed, and of all intervals of numbers that are too long to be listed: if one is
@@ -171,11 +142,6 @@ fn head(arch: Arch, nr: u32) -> Head {
     names.find(is_name).map_or(Head::Number(nr), Head::Name)
 }
 
-/// Whether it is an identifier of Kafel and not a keyword; keywords are in capitals, except for `define`.
-fn is_identifier(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic()) && name != "define"
-}
-
 /// The rules of a syscall, in order; none for the default verdict.
 fn rules(
     fit: &mut Fit<'_>,
@@ -228,14 +194,14 @@ fn rules(
 }
 
 /// Blocks of a policy: those without conditions, those with conditions, and the rest of the latter.
-type Blocks = [BTreeMap<u32, Vec<String>>; 3];
+type Blocks = [BTreeMap<(u32, Verdict), Vec<String>>; 3];
 
 /// The place of a block: ALLOW first, then the others by precedence.
 fn place(verdict: Verdict) -> u32 {
     !(verdict.0 ^ 1 << 31)
 }
 
-fn text(
+fn text_of(
     fit: &Fit<'_>,
     default: Verdict,
     heads: &BTreeMap<Head, BTreeMap<Vec<Rule>, BTreeSet<Arch>>>,
@@ -243,12 +209,10 @@ fn text(
 ) -> String {
     let mut blocks = Blocks::default();
     let mut add = |kind: usize, verdict: Verdict, item: String| {
-        let key = place(verdict);
         if let Some(items) = blocks.get_mut(kind) {
-            items.entry(key).or_default().push(item);
+            items.entry((place(verdict), verdict)).or_default().push(item);
         }
     };
-    let mut verdicts: BTreeSet<Verdict> = BTreeSet::from([default]);
     for (head, bodies) in heads {
         for (rules, arches) in bodies {
             let word = match head {
@@ -264,47 +228,34 @@ fn text(
             };
             let is_conditional = rules.iter().any(|rule| rule.when.is_some());
             for rule in rules {
-                verdicts.insert(rule.verdict);
                 match &rule.when {
                     None => {
                         add(if is_conditional { 2 } else { 0 }, rule.verdict, format!("{word}{on}"))
                     }
                     Some(Expression { parameters, alternatives }) => {
-                        let body = alternatives.join(" ||\n      ");
-                        let item = format!("{word}{parameters}{on} {{\n      {body}\n    }}");
-                        add(1, rule.verdict, item);
+                        let head = format!("{word}{parameters}{on}");
+                        add(1, rule.verdict, text::rule("", &head, alternatives));
                     }
                 }
             }
         }
     }
-    let actions: BTreeMap<u32, String> =
-        verdicts.iter().map(|verdict| (place(*verdict), action_text(*verdict))).collect();
-    let mut bodies = Vec::new();
-    for (kind, blocks) in blocks.iter().enumerate() {
-        for (key, items) in blocks {
-            let name = actions.get(key).map_or("", String::as_str);
-            let lines = match kind {
-                1 => items.join(",\n    "),
-                _ => wrapped(items.iter().map(String::as_str), WIDTH - 5, ", ").join(",\n    "),
-            };
-            bodies.push(format!("  {name} {{\n    {lines}\n  }}"));
+    let mut text = PolicyText::default();
+    let arches: Vec<&str> = fit.arches.iter().map(|arch| arch.name()).collect();
+    text.comment(&format!("For {}.", arches.join(", ")));
+    for (name, value) in defines {
+        match *value < 4096 {
+            true => text.define(name, value),
+            false => text.define(name, format_args!("{value:#x}")),
         }
     }
-    let arches: Vec<&str> = fit.arches.iter().map(|arch| arch.name()).collect();
-    let mut text = format!("// For {}.\n", arches.join(", "));
-    for (name, value) in defines {
-        let shown = if *value < 4096 { value.to_string() } else { format!("{value:#x}") };
-        let _ = writeln!(text, "#define {name} {shown}");
+    for (kind, blocks) in blocks.iter().enumerate() {
+        for ((_, verdict), items) in blocks {
+            match kind {
+                1 => text.conditional(*verdict, items),
+                _ => text.block("", *verdict, items),
+            }
+        }
     }
-    let own = action_text(default);
-    let _ = match bodies.is_empty() {
-        true => writeln!(text, "\nDEFAULT {own}"),
-        false => writeln!(
-            text,
-            "\nPOLICY converted {{\n{}\n}}\n\nUSE converted DEFAULT {own}",
-            bodies.join(",\n")
-        ),
-    };
-    text
+    text.finish("converted", default)
 }

@@ -20,16 +20,19 @@
 
 mod action;
 mod arguments;
-pub(crate) mod edit;
+mod detect;
+mod edit;
 mod hosts;
+mod language;
 mod lower;
 mod model;
 mod options;
 mod parse;
 mod read;
 mod scan;
-pub(crate) mod write;
+mod write;
 
 pub use hosts::{compat_arches, host_of};
+pub use language::LANGUAGE;
 pub use options::ReadOptions;
 pub use read::read;

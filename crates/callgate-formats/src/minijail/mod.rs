@@ -36,8 +36,9 @@
 mod constants;
 mod descriptor;
 mod detect;
-pub(crate) mod edit;
+mod edit;
 mod frequency;
+mod language;
 mod lexer;
 mod lower;
 mod model;
@@ -47,9 +48,10 @@ mod parse;
 mod read;
 mod statements;
 mod value;
-pub(crate) mod write;
+mod write;
 
 pub use crate::included::{Included, Includes};
 pub use detect::{is_like_policy, is_policy};
+pub use language::LANGUAGE;
 pub use options::{Frequency, MinijailPolicy, ReadOptions};
 pub use read::{read, read_with_includes};

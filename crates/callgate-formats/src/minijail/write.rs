@@ -9,7 +9,7 @@ use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::numbering::{Numbering, Unlisted};
 use crate::convert::single_arch::{alternatives_of, by_name, fit_arch};
-use crate::convert::target::Target;
+use crate::convert::writing::Writing;
 use callgate_bpf::constants::{self, Family};
 use callgate_core::{Action, Arch, Verdict, errno_name};
 
@@ -22,8 +22,8 @@ const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
 const BAD_ARCH_OF_DENYLIST: Verdict = Verdict::errno(1);
 
 /// Writes a policy.
-pub(crate) fn write(fit: &mut Fit<'_>) -> Result<String, ConvertError> {
-    let arch = fit_arch(fit, Target::Minijail, ARCHES)?;
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+    let arch = fit_arch(fit, writing.target, ARCHES)?;
     fit_verdicts(fit, arch)?;
     let unlisted = Unlisted {
         why: "minijail names syscalls, and its default action is to allow, to kill, trap or user-notify",

@@ -3,14 +3,16 @@
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
+use super::dialect::{Dialect, EnosysAbove};
+use super::lower::BAD_ARCH;
+use super::write::{WriteEntry, WriteProfile, action_of, write as write_profile};
 use crate::convert::comparisons;
 use crate::convert::comparisons::Rules;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::{NamedLanguage, named_rules};
 use crate::convert::numbering::{DENIAL, Numbering, Unlisted};
-use crate::convert::options::ConvertOptions;
-use crate::oci::{self, BAD_ARCH, Dialect, EnosysAbove, WriteEntry, WriteProfile, action_of};
+use crate::convert::writing::Writing;
 use crate::ruleset::{Comparison, Op};
 use callgate_codegen::query;
 use callgate_core::{Action, Arch, Verdict};
@@ -31,8 +33,8 @@ fn unlisted(enosys_above: bool, dialect: Dialect) -> Unlisted {
 }
 
 /// Writes a profile.
-pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
-    let dialect = options.target.dialect().unwrap_or(Dialect::Oci);
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
+    let dialect = writing.dialect.unwrap_or(Dialect::Oci);
     fit_verdicts(fit, dialect)?;
     let language = NamedLanguage {
         refuses_conflicts: dialect != Dialect::Oci,
@@ -44,15 +46,15 @@ pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     if is_for_runc(dialect) {
         fit_notifications(fit)?;
     }
-    let unlisted = unlisted(has_enosys(options), dialect);
-    let profile = profile(fit, options, unlisted, language)?;
-    oci::write(&profile, dialect).ok_or_else(|| ConvertError::defect("a verdict has no action"))
+    let unlisted = unlisted(has_enosys(writing), dialect);
+    let profile = profile(fit, writing, unlisted, language)?;
+    write_profile(&profile, dialect).ok_or_else(|| ConvertError::defect("a verdict has no action"))
 }
 
 /// The profile, in a dialect or in a resource.
 pub(crate) fn profile(
     fit: &mut Fit<'_>,
-    options: &ConvertOptions,
+    writing: &Writing<'_>,
     unlisted: Unlisted,
     language: NamedLanguage,
 ) -> Result<WriteProfile, ConvertError> {
@@ -77,8 +79,8 @@ pub(crate) fn profile(
     Ok(WriteProfile {
         default: numbering.default,
         arches: fit.arches.clone(),
-        flags: options.flags,
-        listener: options.listener.clone(),
+        flags: writing.flags,
+        listener: writing.listener.cloned(),
         entries,
     })
 }
@@ -87,8 +89,8 @@ pub(crate) fn profile(
 pub(crate) const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// Whether the profile is read with runc's ENOSYS check.
-pub(crate) fn has_enosys(options: &ConvertOptions) -> bool {
-    options.enosys_above.is_some_and(|how| how != EnosysAbove::Off)
+pub(crate) fn has_enosys(writing: &Writing<'_>) -> bool {
+    writing.enosys_above.is_some_and(|how| how != EnosysAbove::Off)
 }
 
 /// Notes the numbers that such programs change.

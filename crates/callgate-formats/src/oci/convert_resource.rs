@@ -4,12 +4,13 @@
 //! of arguments have 63 bits (`api/seccompprofile/v1/seccompprofile_types.go` of the operator).
 
 use super::convert::{MAX_EXACT, fit_verdicts, has_enosys, profile};
+use super::dialect::Dialect;
+use super::write_resource::{has_resource_arch, write_resource};
 use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
 use crate::convert::named_rules::NamedLanguage;
 use crate::convert::numbering::{DENIAL, Unlisted};
-use crate::convert::options::ConvertOptions;
-use crate::oci::{Dialect, has_resource_arch, write_resource};
+use crate::convert::writing::Writing;
 use crate::ruleset::{Comparison, Op};
 use callgate_core::{Action, Verdict};
 
@@ -20,7 +21,7 @@ const EPERM: u16 = 1;
 const NAME: &str = "converted-profile";
 
 /// Writes a resource.
-pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
     if let Some(arch) = fit.arches.first().filter(|arch| !has_resource_arch(**arch)) {
         let why = format!("a SeccompProfile resource cannot name {arch}");
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
@@ -36,11 +37,11 @@ pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     }
     let unlisted = Unlisted {
         why: "the resource names syscalls, and its default action has no errno but EPERM",
-        enosys_above: has_enosys(options),
+        enosys_above: has_enosys(writing),
         kills_other_abi: true,
         can_be_default,
         fallbacks: &[DENIAL],
-        may_lack_enosys: has_enosys(options),
+        may_lack_enosys: has_enosys(writing),
     };
     let language = NamedLanguage {
         refuses_conflicts: true,
@@ -49,8 +50,8 @@ pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
         max_number: MAX_EXACT,
         unsayable,
     };
-    let profile = profile(fit, options, unlisted, language)?;
-    let name = options.name.as_deref().unwrap_or(NAME);
+    let profile = profile(fit, writing, unlisted, language)?;
+    let name = writing.name.unwrap_or(NAME);
     write_resource(&profile, name).ok_or_else(|| ConvertError::defect("a verdict has no action"))
 }
 

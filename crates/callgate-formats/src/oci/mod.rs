@@ -42,12 +42,14 @@
 
 mod arch_names;
 mod bases;
-pub(crate) mod convert;
-pub(crate) mod convert_resource;
+mod convert;
+mod convert_resource;
+mod detect;
 mod dialect;
 mod document;
-pub(crate) mod edit;
+mod edit;
 mod gate;
+mod language;
 mod locate;
 mod lower;
 mod model;
@@ -57,12 +59,14 @@ mod read;
 mod select;
 mod workload;
 mod write;
+mod write_annotated;
 mod write_resource;
 
 pub use crate::included::{Included, Includes};
 pub use dialect::{Dialect, EnosysAbove};
+pub use language::{DOCKER, LANGUAGE};
 pub use lower::BAD_ARCH;
 pub use options::ReadOptions;
 pub use read::{read, read_with_bases};
 pub use write::{WriteEntry, WriteProfile, action_of, write};
-pub use write_resource::{has_resource_arch, write_resource};
+pub use write_resource::{has_resource_arch, is_resource_name, write_resource};

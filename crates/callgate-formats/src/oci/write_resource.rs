@@ -133,6 +133,18 @@ fn arg(text: &mut String, comparison: &Comparison) {
     };
 }
 
+/// Whether Kubernetes accepts the name of a resource (RFC 1123, subdomain).
+pub fn is_resource_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        !label.is_empty()
+            && label.chars().all(is_inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

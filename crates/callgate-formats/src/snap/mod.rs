@@ -20,15 +20,17 @@
 //! at a longer one.
 
 mod constants;
-pub(crate) mod edit;
+mod edit;
 mod filters;
+mod language;
 mod line;
 mod options;
 mod read;
-pub(crate) mod write;
+mod write;
 
 pub use constants::value as constant;
 pub use filters::SnapFilters;
+pub use language::LANGUAGE;
 pub use line::takes_ids;
 pub use options::{IdKind, Ids, ReadOptions, system_id};
 pub use read::{compat_arch, read};

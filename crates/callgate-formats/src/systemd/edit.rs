@@ -2,6 +2,7 @@
 
 use callgate_bpf::constants::Family;
 
+use super::roles::VALUES;
 use crate::change::allowed::Allowed;
 use crate::change::edit::Edit;
 use crate::change::input::Input;
@@ -14,8 +15,16 @@ pub(crate) fn comparable(wanted: &Allowed) -> Allowed {
     allowed
 }
 
-/// Edits of a unit file, each of which may allow the syscall.
-pub(crate) fn unit(input: &Input<'_>) -> Vec<Vec<Edit>> {
+/// Edits, each of which may allow the syscall.
+pub(crate) fn edits(input: &Input<'_>) -> Vec<Vec<Edit>> {
+    match input.role {
+        VALUES => filter(input),
+        _ => unit(input),
+    }
+}
+
+/// Edits of a unit file.
+fn unit(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let (text, wanted) = (input.text, input.wanted);
     let mut found = Vec::new();
     if wanted.args.is_empty() {
@@ -46,8 +55,8 @@ fn add(text: &str, directive: &str, value: &str) -> Option<Vec<Edit>> {
     Some(vec![lines::after(text, &last?, &format!("{directive}={value}"))])
 }
 
-/// Edits of a value, each of which may allow the syscall.
-pub(crate) fn filter(input: &Input<'_>) -> Vec<Vec<Edit>> {
+/// Edits of values.
+fn filter(input: &Input<'_>) -> Vec<Vec<Edit>> {
     let (text, name) = (input.text, &input.wanted.name);
     if !input.wanted.args.is_empty() {
         return Vec::new();

@@ -4,6 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::text::{errno_text, lines, names_of};
 use super::write_list::{List, of_name};
 use super::write_multiplexers::{add_sub_calls, fit_multiplexers};
 use super::write_restrictions as restrictions;
@@ -12,26 +13,22 @@ use crate::convert::error::{ConvertError, ConvertErrorKind};
 use crate::convert::fit::Fit;
 use crate::convert::multiplexers::is_multiplexer;
 use crate::convert::numbering::unnamed;
-use crate::convert::options::ConvertOptions;
-use crate::layout::wrapped;
-use crate::systemd::{SystemdVersion, arch_name, build_arches, known_names};
+use crate::convert::writing::Writing;
+use crate::systemd::{SystemdVersion, build_arches, known_names};
 use callgate_codegen::query::Interval;
-use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT, errno_name};
-
-/// The maximum width of a line.
-const WIDTH: usize = 80;
+use callgate_core::{Action, Arch, Verdict, X32_SYSCALL_BIT};
 
 /// Writes a drop-in.
-pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<String, ConvertError> {
+pub(crate) fn write(fit: &mut Fit<'_>, writing: &Writing<'_>) -> Result<String, ConvertError> {
     let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
-    let local = build_arches(main, options.systemd);
+    let local = build_arches(main, writing.systemd);
     if local.is_empty() {
         let why = format!("systemd installs no filters on {main}");
         return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
     }
     fit_arches(fit, &local)?;
-    let list = choose(fit, main, options.systemd)?;
-    let restrictions = restrictions::take(fit, &list, options)?;
+    let list = choose(fit, main, writing.systemd)?;
+    let restrictions = restrictions::take(fit, &list, writing)?;
     for one in unnamed(fit)? {
         let why = "systemd names syscalls, and decides itself about numbers that it does not know";
         for (first, last) in own_numbers(fit, one.token, one.first, one.last) {
@@ -43,12 +40,12 @@ pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     let mut verdicts = BTreeMap::new();
     for name in names.into_iter().filter(|name| !is_multiplexer(name)) {
         let verdict = of_name(fit, name, &list)?;
-        if name == "write" && verdict != Verdict::ALLOW && options.systemd.permits_write() {
+        if name == "write" && verdict != Verdict::ALLOW && writing.systemd.permits_write() {
             let why = format!(
                 "systemd {} always allows write, which it needs itself; the filter does not",
-                options.systemd
+                writing.systemd
             );
-            if options.closest {
+            if writing.closest {
                 return Err(ConvertError(ConvertErrorKind::Unsupported(why)));
             }
             fit.note_syscall(name, Verdict::ALLOW, &why)?;
@@ -57,7 +54,7 @@ pub(crate) fn write(fit: &mut Fit<'_>, options: &ConvertOptions) -> Result<Strin
     }
     add_sub_calls(fit, &list, &mut verdicts)?;
     fit_multiplexers(fit, &list, &mut verdicts)?;
-    let mut text = text(fit, &local, &list, &verdicts, options.systemd);
+    let mut text = text(fit, &local, &list, &verdicts, writing.systemd);
     for restriction in restrictions {
         text.push_str(&restriction.line);
         restriction.restore(fit)?;
@@ -182,7 +179,7 @@ fn text(
     let mut text = String::from("[Service]\n");
     let main = fit.arches.first().copied().unwrap_or(Arch::X86_64);
     if !local.iter().all(|arch| fit.arches.contains(arch)) {
-        let others = fit.arches.iter().filter_map(|arch| arch_name(*arch));
+        let others = names_of(&fit.arches);
         let names: Vec<&str> = std::iter::once("native").chain(others.skip(1)).collect();
         let _ = writeln!(text, "SystemCallArchitectures={}", names.join(" "));
     }
@@ -199,8 +196,8 @@ fn text(
         verdicts.keys().copied().filter(|name| !listed.contains(name)).collect();
     let Words { add, remove } = words(&listed, &others, list.allows, version);
     let (add_sign, remove_sign) = if list.allows { ("", "~") } else { ("~", "") };
-    lines(&mut text, "SystemCallFilter=", add_sign, &add);
-    lines(&mut text, "SystemCallFilter=", remove_sign, &remove);
+    lines(&mut text, "SystemCallFilter=", add_sign, add.iter().map(String::as_str));
+    lines(&mut text, "SystemCallFilter=", remove_sign, remove.iter().map(String::as_str));
     let mut own: Vec<String> = Vec::new();
     for (name, verdict) in verdicts {
         let is_listed = !list.allows && *verdict == list.denied;
@@ -212,26 +209,9 @@ fn text(
             own.push(format!("{name}:{action}"));
         }
     }
-    lines(&mut text, "SystemCallFilter=", "~", &own);
+    lines(&mut text, "SystemCallFilter=", "~", own.iter().map(String::as_str));
     let logged = verdicts.iter().filter(|(_, verdict)| **verdict == Verdict::LOG);
     let logged: Vec<String> = logged.map(|(name, _)| (*name).to_owned()).collect();
-    lines(&mut text, "SystemCallLog=", "", &logged);
+    lines(&mut text, "SystemCallLog=", "", logged.iter().map(String::as_str));
     text
-}
-
-/// Assignments of words; several add up.
-fn lines(text: &mut String, key: &str, sign: &str, words: &[String]) {
-    let width = WIDTH - key.len() - sign.len();
-    for line in wrapped(words.iter().map(String::as_str), width, " ") {
-        let _ = writeln!(text, "{key}{sign}{line}");
-    }
-}
-
-/// An errno by name, if the name means the same everywhere or, as ENOSYS, on the main architecture, for which systemd reads it.
-fn errno_text(errno: u16, main: Arch) -> String {
-    if errno == main.enosys() {
-        return "ENOSYS".to_owned();
-    }
-    let name = errno_name(errno).filter(|_| errno <= 34);
-    name.map_or_else(|| errno.to_string(), str::to_owned)
 }

@@ -11,8 +11,7 @@ use callgate_core::{Arch, SeccompData, Verdict, Word};
 use super::write_list::List;
 use crate::convert::error::ConvertError;
 use crate::convert::fit::Fit;
-use crate::convert::options::ConvertOptions;
-use crate::convert::prove::read_back;
+use crate::convert::writing::Writing;
 
 /// The directives with two values, and the syscalls on whose arguments each puts conditions.
 const SWITCHES: [(&str, &[&str]); 4] = [
@@ -61,19 +60,19 @@ struct Restricted {
 pub(crate) fn take(
     fit: &mut Fit<'_>,
     list: &List,
-    options: &ConvertOptions,
+    writing: &Writing<'_>,
 ) -> Result<Vec<Restriction>, ConvertError> {
     let mut found = Vec::new();
     if let Some(line) = namespaces(fit)? {
         // `setns` and `clone3` are denied with it, so it may deny more than the filter.
-        found.extend(take_line(fit, list, options, line, true)?);
+        found.extend(take_line(fit, list, writing, line, true)?);
     }
     if let Some(line) = address_families(fit)? {
-        found.extend(take_line(fit, list, options, line, false)?);
+        found.extend(take_line(fit, list, writing, line, false)?);
     }
     for (line, syscalls) in SWITCHES {
         if syscalls.iter().any(|name| has_condition(fit, name)) {
-            found.extend(take_line(fit, list, options, line.to_owned(), false)?);
+            found.extend(take_line(fit, list, writing, line.to_owned(), false)?);
         }
     }
     Ok(found)
@@ -83,12 +82,12 @@ pub(crate) fn take(
 fn take_line(
     fit: &mut Fit<'_>,
     list: &List,
-    options: &ConvertOptions,
+    writing: &Writing<'_>,
     line: String,
     may_deny_more: bool,
 ) -> Result<Option<Restriction>, ConvertError> {
     let arches = fit.arches.clone();
-    let func = read_back(fit.store, &format!("[Service]\n{line}"), options, &arches)?;
+    let func = (writing.read_back)(fit.store, &format!("[Service]\n{line}"), &arches)?;
     let allow = fit.store.verdict(Verdict::ALLOW)?;
     let mut all = Vec::new();
     for arch in arches {

@@ -1,11 +1,11 @@
 //! What the page offers to choose.
 
-use callgate::convert::Target;
 use callgate::formats::CONTAINER_DEFAULT;
+use callgate::formats::languages::LanguageId;
 use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
 use callgate_requests::json::Json;
-use callgate_requests::source::FORMATS;
+use callgate_requests::source::SourceFormat;
 
 use crate::web::request::Written;
 
@@ -13,7 +13,7 @@ use crate::web::request::Written;
 /// `name` and `title`; `syscalls`, the names of all syscalls of x86-64; `example`, the text of the built-in profile.
 pub(crate) fn about() -> Vec<(&'static str, Json)> {
     let is_text = |name: &&str| !matches!(*name, "bpf" | "socket");
-    let formats = FORMATS.iter().map(|(name, _)| *name).chain(["systemd"]).filter(is_text);
+    let formats = SourceFormat::all().map(SourceFormat::name).filter(is_text);
     let code = Written::CODE.iter().map(|(name, title, _)| {
         Json::Object(vec![("name", (*name).into()), ("title", (*title).into())])
     });
@@ -23,7 +23,7 @@ pub(crate) fn about() -> Vec<(&'static str, Json)> {
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("arches", Json::array(Arch::ALL.iter().map(|arch| arch.name()))),
         ("formats", Json::array(formats)),
-        ("targets", Json::array(Target::ALL.map(Target::name))),
+        ("targets", Json::array(LanguageId::written().map(LanguageId::name))),
         ("code", Json::array(code)),
         ("syscalls", Json::array(syscalls)),
         ("example", CONTAINER_DEFAULT.into()),

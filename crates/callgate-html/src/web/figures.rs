@@ -3,8 +3,11 @@
 use crate::sections::Finding;
 use crate::{Markup, counted, grouped};
 use callgate::explain::Permission;
+use callgate::formats::languages::LanguageId;
 use callgate::lint::Level;
-use callgate_requests::source::{FORMATS, Format, Messages};
+use callgate_html::sections::Finding;
+use callgate_html::{Markup, counted, grouped};
+use callgate_requests::source::Messages;
 
 use crate::web::analysis::Analysis;
 use crate::web::findings::findings;
@@ -64,12 +67,13 @@ impl Figures {
 /// The format in which the source was read.
 fn format(analysis: &Analysis<'_>) -> &'static str {
     let Some(text) = analysis.text() else { return "preset" };
-    match analysis.source.format_of(text) {
-        Format::Unit => "systemd",
-        Format::Source(format) => {
-            let known = FORMATS.iter().find(|(_, own)| *own == format);
-            known.map_or("container profile", |(name, _)| name)
+    let format = analysis.source.format_of(text);
+    match format.language().map(LanguageId::language) {
+        // Which runtime reads it is not known.
+        Some(language) if language.names.len() > 1 && analysis.source.format.is_none() => {
+            "container profile"
         }
+        _ => format.name(),
     }
 }
 

@@ -1,15 +1,13 @@
 //! Reads requests.
 
-use callgate::convert::Target;
+use callgate::formats::languages::LanguageId;
 use callgate::formats::syntax::json;
 use callgate::formats::syntax::keys::KeyMatching;
 use callgate::formats::syntax::reader::{Fields, Reader, key};
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, emit::Language};
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_requests::source::{
-    Format, ProgramForm, Reading, SourceContent, SourceFormat, SourceText,
-};
+use callgate_requests::source::{ProgramForm, Reading, SourceContent, SourceFormat, SourceText};
 use callgate_requests::{Call, Value, arch_named};
 
 /// A request.
@@ -32,7 +30,7 @@ pub(crate) enum View {
 /// What a filter is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    Policy(Target),
+    Policy(LanguageId),
     Code(Language),
     Assembly,
 }
@@ -48,7 +46,10 @@ impl Written {
 
     fn named(name: &str) -> Option<Written> {
         let code = Written::CODE.iter().find(|(own, ..)| *own == name);
-        let policy = || Target::from_name(name).map(Written::Policy);
+        let policy = || {
+            let id = name.parse::<LanguageId>().ok()?;
+            id.writer().map(|_| Written::Policy(id))
+        };
         code.map(|(.., written)| *written).or_else(policy)
     }
 }
@@ -125,9 +126,9 @@ fn source(node: &Node<'_>) -> Read<SourceText> {
     }
     // Fields have texts only, so that messages should be about characters, not about bytes.
     if let SourceContent::Text(text) = &source.content {
-        let raw = Format::Source(SourceFormat::Program(ProgramForm::Raw));
+        let raw = SourceFormat::Program(ProgramForm::Raw);
         if source.format_of(text) == raw {
-            source.format = Some(Format::Source(SourceFormat::Program(ProgramForm::Text)));
+            source.format = Some(SourceFormat::Program(ProgramForm::Text));
         }
     }
     Ok(source)

@@ -8,7 +8,8 @@ use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate_core::RawInsn;
 
 use super::values::{arch, boolean, of_text, word};
-use crate::source::{Format, Reading, SourceContent, SourceText};
+use crate::source::settings::set;
+use crate::source::{Reading, SourceContent, SourceFormat, SourceText};
 use crate::value::Value;
 
 const KEYS: &[KnownKey] = &[
@@ -48,7 +49,7 @@ pub(super) fn source(
     };
     let format = match fields.get("format") {
         None => None,
-        Some(node) => Some(of_text(reader, node, "`format`", Format::named)?),
+        Some(node) => Some(of_text(reader, node, "`format`", SourceFormat::named)?),
     };
     let name = text(reader, "name")?.unwrap_or_else(|| match &content {
         SourceContent::Preset(name) => format!("preset:{name}"),
@@ -170,13 +171,13 @@ fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Optio
     }
     for key in ["kernel", "caps", "systemd", "enosys_above", "endian"] {
         if let Some(node) = fields.get(key) {
-            of_text(reader, node, &format!("`{key}`"), |text| reading.set(key, text))?;
+            of_text(reader, node, &format!("`{key}`"), |text| set(&mut reading, key, text))?;
         }
     }
     for key in ["define", "undefine"] {
         let Some(node) = fields.get(key) else { continue };
         for item in reader.list(node, &format!("`{key}`"))? {
-            of_text(reader, item, &format!("`{key}`"), |text| reading.set(key, text))?;
+            of_text(reader, item, &format!("`{key}`"), |text| set(&mut reading, key, text))?;
         }
     }
     if let Some(node) = fields.get("strict") {

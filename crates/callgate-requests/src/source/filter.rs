@@ -3,6 +3,7 @@
 use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, Options};
 use callgate::convert;
+use callgate::formats::languages::ReadFilter;
 use callgate::formats::statements::Statements;
 use callgate::formats::{Listener, Profile};
 use callgate::lint::Subject;
@@ -36,7 +37,7 @@ pub struct Filter {
     /// The rules as the text states them, if the reader kept them.
     pub(super) statements: Option<Statements>,
     /// The warnings of the reader.
-    warnings: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
     /// The policy without the rules that a runtime adds, if it adds some.
     own_policy: Option<Policy>,
 }
@@ -58,12 +59,14 @@ impl Filter {
         Filter::new(name, Content::Policy(Box::new(policy)), arches)
     }
 
-    /// A profile, without its warnings.
-    pub(crate) fn of_profile(name: String, profile: Profile) -> Filter {
+    /// A filter of a source with this name.
+    pub(crate) fn of_read(source: &str, read: ReadFilter) -> Filter {
+        let ReadFilter { suffix, profile, arches, weights, directive } = read;
         let own_policy = profile.own_policy();
-        let Profile { policy, flags, listener, warnings, statements, .. } = profile;
-        let filter = Filter::of_policy(name, policy, Vec::new());
-        Filter { flags, listener, statements, warnings, own_policy, ..filter }
+        let Profile { policy, flags, listener, statements, .. } = profile;
+        let filter = Filter::of_policy(format!("{source}{suffix}"), policy, arches);
+        let is_of_unit = directive.is_some();
+        Filter { flags, listener, statements, own_policy, weights, is_of_unit, ..filter }
     }
 
     /// A program for these architectures.
@@ -91,11 +94,6 @@ impl Filter {
             warnings,
             own_policy,
         }
-    }
-
-    /// The same filter, with the rules as its text states them.
-    pub(crate) fn with_statements(self, statements: Option<Statements>) -> Filter {
-        Filter { statements, ..self }
     }
 
     /// The rules as the text states them, if the source was read with `statements`.

@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use callgate::counts::weights_of_frequencies;
-use callgate::formats::systemd::{self, FileMessage, UnitText};
-use callgate::formats::{
-    self, PRESETS, Profile, abis, android, firecracker, kafel, lxc, minijail, oci, preset, snap,
-};
+use callgate::formats::kafel::Included;
+use callgate::formats::languages::{Files, Input, LanguageId, Parts, Reading, Text};
+use callgate::formats::{self, PRESETS, abis, oci, preset};
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::template::values_by_name;
 use callgate_core::{LongProgram, RawInsn, SocketProgram};
 
+use super::ambiguous::ambiguous;
 use super::arches::arches_in;
-use super::detect::{ambiguous, check_list_name, detect, is_unit};
 use super::filter::{Filter, Stack};
 use super::format::{ProgramForm, SourceFormat};
 use super::listing::{Listing, ListingReading, from_linux3};
 use super::message::{Message, Messages};
-use super::options::Reading;
 use super::recognize::{explained, of_no_format};
-use super::unit::{UNIT_HEADER, suffix_of_unit, without_processes};
 use super::variables::values_of;
 use super::violations::{SOCKET_FILTER, is_not_seccomp, violations};
 use crate::value::Value;
@@ -33,7 +29,7 @@ pub struct SourceText {
     /// The filter itself.
     pub content: Content,
     /// The format, if it is given.
-    pub format: Option<Format>,
+    pub format: Option<SourceFormat>,
     /// The part of the text: the name of a resource of Kubernetes, or the thread of a document of Firecracker.
     pub part: Option<String>,
     /// The files that it may include, by name.
@@ -66,13 +62,9 @@ impl SourceText {
     }
 
     /// The given format, or the one that the name and this text show.
-    pub fn format_of(&self, text: &str) -> Format {
+    pub fn format_of(&self, text: &str) -> SourceFormat {
         let extension = self.name.rsplit_once('.').map(|(_, extension)| extension);
-        let is_of_unit = suffix_of_unit(&self.name).is_some() || is_unit(text);
-        self.format.unwrap_or_else(|| match is_of_unit {
-            true => Format::Unit,
-            false => Format::Source(detect(extension, text.as_bytes())),
-        })
+        self.format.unwrap_or_else(|| SourceFormat::detect(extension, text.as_bytes()))
     }
 }
 
@@ -87,15 +79,6 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// The name of a preset.
     Preset(String),
-}
-
-/// A format of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// One of the formats of files.
-    Source(SourceFormat),
-    /// A unit of systemd, or directives of one.
-    Unit,
 }
 
 /// The built-in profile.
@@ -113,7 +96,7 @@ pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messa
     }
     let stack = match &source.content {
         Content::Text(text) => of_text(source, text, &mut own),
-        Content::Preset(preset) => of_preset(source, preset, &mut own).map(Stack::of),
+        Content::Preset(preset) => of_preset(source, preset, &mut own),
         Content::Insns(insns) => {
             source.reading.of_program().map_err(|error| vec![error]).and_then(|endian| {
                 let program = LongProgram::from_raw(insns).map_err(|error| violations(&error))?;
@@ -190,14 +173,15 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
     in_format(source, text, warnings).map_err(|errors| {
         let has_place = errors.iter().any(|error| error.position.is_some());
         let is_detected = source.format.is_none() && source.part.is_none() && has_place;
-        let is_unit = source.format_of(text) == Format::Unit;
+        let format = source.format_of(text);
+        let is_certain = format.language().is_some_and(|language| language.name() == "systemd");
         let machine = source.reading.arches.first().copied().unwrap_or(source.reading.machine);
-        let instead = (is_detected && !is_unit).then(|| explained(text.as_bytes(), Some(machine)));
+        let instead =
+            (is_detected && !is_certain).then(|| explained(text.as_bytes(), Some(machine)));
         if let Some(error) = instead.flatten() {
             return vec![error];
         }
-        let is_listing =
-            source.format_of(text) == Format::Source(SourceFormat::Program(ProgramForm::Text));
+        let is_listing = format == SourceFormat::Program(ProgramForm::Text);
         match is_detected && is_listing {
             true => of_no_format(errors, text.as_bytes(), "give its `format`"),
             false => errors,
@@ -210,86 +194,75 @@ fn in_format(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) ->
         let message = "the input is empty; expected a profile or a BPF program";
         return Err(vec![Diagnostic::error(None, message)]);
     }
-    let reading = &source.reading;
     let one = |error: Diagnostic| vec![error];
-    let name = || source.name.clone();
     let format = source.format_of(text);
-    let has_parts =
-        matches!(format, Format::Source(SourceFormat::Profile(_) | SourceFormat::Firecracker));
-    if source.part.is_some() && !has_parts {
+    if source.part.is_some() && format.parts() == Parts::None {
         return Err(one(Diagnostic::error(None, "a text in this format has no parts with names")
             .help("`part` is for resources of Kubernetes and threads of Firecracker")));
     }
-    let format = match format {
-        Format::Unit => return of_unit(source, text, warnings),
-        Format::Source(format) => format,
-    };
     if source.format.is_none()
         && let Some(error) = ambiguous(format, text.as_bytes(), "give its `format`: oci or bpftext")
     {
         return Err(one(error));
     }
-    let profile = match format {
-        SourceFormat::Profile(dialect) => {
-            let mut options = reading.of_profile(dialect).map_err(one)?;
-            options.resource.clone_from(&source.part);
-            options.identity = Some(source.name.clone());
-            oci::read_with_bases(text, &options, &mut bases(source))?
-        }
-        SourceFormat::Kafel => {
-            let options =
-                kafel::ReadOptions { identity: Some(source.name.clone()), ..reading.of_kafel() };
-            kafel::read_with_includes(text, &options, &mut files(source))?
-        }
-        SourceFormat::Firecracker => {
-            let mut options = reading.of_firecracker().map_err(one)?;
-            options.thread.clone_from(&source.part);
-            firecracker::read(text, &options)?
-        }
-        SourceFormat::Lxc => lxc::read(text, &reading.of_lxc())?,
-        SourceFormat::Minijail => return of_minijail(source, text, warnings).map(Stack::of),
-        SourceFormat::Snap => return of_snap(source, text, warnings),
-        SourceFormat::Android => return of_android(source, text, warnings).map(Stack::of),
+    match format {
+        SourceFormat::Policy(language) => of_policy(source, language, text, warnings),
         SourceFormat::Program(ProgramForm::Text) => {
-            return of_listing(source, text, warnings).map(Stack::of);
+            of_listing(source, text, warnings).map(Stack::of)
         }
         SourceFormat::Program(ProgramForm::Raw) => {
-            return Err(one(Diagnostic::error(None, "raw instructions are not text")
-                .help("give them as `insns` or `hex`, or give the `format` of the text")));
+            Err(one(Diagnostic::error(None, "raw instructions are not text")
+                .help("give them as `insns` or `hex`, or give the `format` of the text")))
         }
-        SourceFormat::Socket => {
-            return Err(one(Diagnostic::error(None, SOCKET_FILTER)));
-        }
+        SourceFormat::Socket => Err(one(Diagnostic::error(None, SOCKET_FILTER))),
+    }
+}
+
+/// A policy in a language.
+fn of_policy(
+    source: &SourceText,
+    language: LanguageId,
+    text: &str,
+    warnings: &mut Vec<Diagnostic>,
+) -> Read<Stack> {
+    let name = source.name.as_str();
+    let texts = [Text::of(text)];
+    let input = Input {
+        name: language.given_name(),
+        part: source.part.as_deref(),
+        file: Some(name),
+        identity: Some(name),
+        ..Input::of(&texts)
     };
-    warnings.extend(profile.warnings.iter().cloned());
-    Ok(Stack::of(Filter::of_profile(name(), profile)))
+    let read = (language.language().read)(&input, &source.reading, &mut Given(source));
+    let read = read.map_err(|errors| -> Vec<Diagnostic> {
+        errors.into_vec().into_iter().map(|message| message.diagnostic).collect()
+    })?;
+    let own: Vec<Diagnostic> = read.warnings.into_iter().map(|one| one.diagnostic).collect();
+    warnings.extend(own.iter().cloned());
+    let mut filters: Vec<Filter> =
+        read.filters.into_iter().map(|filter| Filter::of_read(name, filter)).collect();
+    if let Some(first) = filters.first_mut() {
+        first.warnings = own;
+    }
+    Ok(Stack { name: name.to_owned(), filters })
 }
 
-/// Finds the files that a source includes.
-fn files(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel::Included, String> {
-    |name, _| file(source, name).ok_or_else(|| "it is not in `files`".to_owned())
-}
+/// The files that are given with a source.
+struct Given<'s>(&'s SourceText);
 
-/// A file by its name, which may begin with the directory of the source.
-fn file(source: &SourceText, name: &str) -> Option<kafel::Included> {
-    let names = [name, name.trim_start_matches("./")];
-    let (name, text) = names.into_iter().find_map(|name| source.files.get_key_value(name))?;
-    Some(kafel::Included {
-        name: name.clone(),
-        identity: name.clone(),
-        text: text.clone(),
-        is_private: false,
-    })
-}
+impl Files for Given<'_> {
+    fn include(&mut self, name: &str, _: Option<&str>) -> Result<Included, String> {
+        file(self.0, name).ok_or_else(|| "it is not in `files`".to_owned())
+    }
 
-/// Finds base profiles: a file with this name, or with an extension after it, as beside a resource.
-fn bases(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel::Included, String> {
-    |name, _| {
-        if let Some(file) = file(source, name) {
+    /// A file with this name, or with an extension after it, as beside a resource.
+    fn base(&mut self, name: &str, _: Option<&str>) -> Result<Included, String> {
+        if let Some(file) = file(self.0, name) {
             return Ok(file);
         }
         let names = ["yaml", "yml", "json"].map(|extension| format!("{name}.{extension}"));
-        let mut found = names.iter().filter_map(|name| file(source, name));
+        let mut found = names.iter().filter_map(|name| file(self.0, name));
         match (found.next(), found.next()) {
             (Some(one), None) => Ok(one),
             (None, _) => Err("it is not in `files`".to_owned()),
@@ -298,103 +271,23 @@ fn bases(source: &SourceText) -> impl FnMut(&str, Option<&str>) -> Result<kafel:
     }
 }
 
-fn of_minijail(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
-    let options = source.reading.of_minijail().map_err(|error| vec![error])?;
-    let options = minijail::ReadOptions { identity: Some(source.name.clone()), ..options };
-    let policy = minijail::read_with_includes(text, &options, &mut files(source))?;
-    warnings.extend(policy.profile.warnings.iter().cloned());
-    let mut filter = Filter::of_profile(source.name.clone(), policy.profile);
-    filter.weights = weights_of_frequencies(options.arch, policy.frequencies)
-        .map_err(|error| vec![Diagnostic::error(None, error.to_string())])?;
-    Ok(filter)
+/// A file by its name, which may begin with the directory of the source.
+fn file(source: &SourceText, name: &str) -> Option<Included> {
+    let names = [name, name.trim_start_matches("./")];
+    let (name, text) = names.into_iter().find_map(|name| source.files.get_key_value(name))?;
+    Some(Included {
+        name: name.clone(),
+        identity: name.clone(),
+        text: text.clone(),
+        is_private: false,
+    })
 }
 
-fn of_snap(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
-    let mut ids = |_, user: &str| snap::system_id(user);
-    let filters = snap::read(text, &source.reading.of_snap(), &mut ids)?;
-    warnings.extend(filters.warnings);
-    let name = &source.name;
-    let [of_deny, of_allow] = match filters.statements {
-        Some(statements) => statements.map(Some),
-        None => [None, None],
-    };
-    let filter = |what: &str, policy, statements| {
-        Filter::of_policy(format!("{name} ({what})"), policy, Vec::new())
-            .with_statements(statements)
-    };
-    let filters =
-        vec![filter("deny", filters.deny, of_deny), filter("allow", filters.allow, of_allow)];
-    Ok(Stack { name: name.clone(), filters })
-}
-
-/// A single list of Android: the filter that allows only its syscalls.
-fn of_android(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
-    check_list_name(&source.name).map_err(|error| vec![error])?;
-    let lists = [android::ListText::new(android::ListKind::Allow, text)];
-    let diagnostics = |messages: Vec<FileMessage>| -> Vec<Diagnostic> {
-        messages.into_iter().map(|message| message.diagnostic).collect()
-    };
-    let policy = android::read(&lists, &source.reading.of_android())
-        .map_err(|errors| diagnostics(errors.into_vec()))?;
-    warnings.extend(diagnostics(policy.warnings));
-    let profile = Profile { statements: policy.statements, ..Profile::of(policy.policy) };
-    Ok(Filter::of_profile(source.name.clone(), profile))
-}
-
-fn of_unit(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
-    let mut options = source.reading.of_unit().map_err(|error| vec![error])?;
-    if let Some(suffix) = without_processes(&source.name) {
-        let message = format!("a {suffix} unit executes no processes, so it has no filters");
-        let help = "give a service, socket, mount or swap unit";
-        return Err(vec![Diagnostic::error(None, message).help(help)]);
-    }
-    options.section = suffix_of_unit(&source.name);
-    let diagnostics = |messages: Vec<FileMessage>| -> Vec<Diagnostic> {
-        messages.into_iter().map(|message| message.diagnostic).collect()
-    };
-    let is_file = options.section.is_some() || source.name.ends_with(".conf");
-    let is_part = systemd::is_without_section(text) && !is_file;
-    if is_part && source.format.is_none() {
-        warnings.push(Diagnostic::warning(None, UNIT_HEADER));
-    }
-    let unit_text = if is_part {
-        UnitText::directives(text)
-    } else if is_unit(text) || is_file {
-        UnitText::unit(text)
-    } else if text.contains('=') {
-        UnitText::directives(text)
-    } else {
-        UnitText::filter(text)
-    };
-    let unit =
-        systemd::read(&[unit_text], &options).map_err(|errors| diagnostics(errors.into_vec()))?;
-    warnings.extend(diagnostics(unit.warnings));
-    if unit.filters.is_empty() {
-        let message = "the unit has no filter, so all syscalls are allowed";
-        return Err(vec![
-            Diagnostic::error(None, message)
-                .help("directives such as SystemCallFilter= install filters; see docs/systemd.md"),
-        ]);
-    }
-    let name = &source.name;
-    let filter = |filter: systemd::UnitFilter| {
-        let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
-        let name = format!("{name}: {}={arch}", filter.directive);
-        let mut own = Filter::of_policy(name, filter.policy, source.reading.arches.clone());
-        own.is_of_unit = true;
-        own.with_statements(filter.statements)
-    };
-    let filters = unit.filters.into_iter().map(filter).collect();
-    Ok(Stack { name: name.clone(), filters })
-}
-
-fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) -> Read<Filter> {
+fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
     let reading = &source.reading;
     if name == BUILT_IN {
-        let options = reading.of_profile(None).map_err(|error| vec![error])?;
-        let profile = formats::container_default(&options)?;
-        warnings.extend(profile.warnings.iter().cloned());
-        return Ok(Filter::of_profile(source.name.clone(), profile));
+        let built_in = SourceText { part: None, ..source.clone() };
+        return of_policy(&built_in, oci::DOCKER, formats::CONTAINER_DEFAULT, warnings);
     }
     let arches: Vec<Arch> = match reading.arches.as_slice() {
         [] => abis(reading.machine),
@@ -406,7 +299,7 @@ fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) ->
         return Err(vec![Diagnostic::error(None, message).help(help)]);
     }
     match preset(name, &arches) {
-        Some(policy) => Ok(Filter::of_policy(source.name.clone(), policy, arches)),
+        Some(policy) => Ok(Stack::of(Filter::of_policy(source.name.clone(), policy, arches))),
         None => Err(vec![
             Diagnostic::error(None, "no kernel runs these architectures together")
                 .help("give one architecture, and compile a filter for each"),
@@ -441,8 +334,7 @@ fn listing(source: &SourceText, text: &str) -> Read<Listing> {
 pub(crate) fn socket_filter(source: &SourceText) -> Option<Message> {
     let insns = match &source.content {
         Content::Text(text) => {
-            let is_listing =
-                source.format_of(text) == Format::Source(SourceFormat::Program(ProgramForm::Text));
+            let is_listing = source.format_of(text) == SourceFormat::Program(ProgramForm::Text);
             listing(source, text).ok().filter(|_| is_listing)?.insns
         }
         Content::Insns(insns) => insns.clone(),

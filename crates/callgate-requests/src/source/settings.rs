@@ -1,14 +1,14 @@
 //! How sources are read, as settings with a key and a text. Requests and typed interfaces share them.
 
+use callgate::formats::languages::Reading;
 use callgate::formats::oci::EnosysAbove;
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::text::Definition;
 
-use super::format::FORMATS;
-use super::options::Reading;
-use super::read::{Format, SourceText};
+use super::format::SourceFormat;
+use super::read::SourceText;
 use crate::arch::arch_named;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
@@ -67,76 +67,67 @@ pub(crate) fn unknown(key: &str, known: &[&str]) -> Diagnostic {
     }
 }
 
-impl Format {
+impl SourceFormat {
     /// The format of a text with this name.
     ///
     /// # Errors
     /// If there is none.
-    pub fn named(name: &str) -> Result<Format> {
-        let known = FORMATS.iter().map(|(name, format)| (*name, Format::Source(*format)));
-        let known: Vec<_> = known.chain([("systemd", Format::Unit)]).collect();
+    pub fn named(name: &str) -> Result<SourceFormat> {
+        let known: Vec<_> = SourceFormat::all().map(|format| (format.name(), format)).collect();
         named("`format`", name, &known)
     }
 }
 
-impl Reading {
-    /// Changes a setting. The keys are those of a source in a request; `arches` is a list with commas, `strict` is `true` or
-    /// `false`, and `machine` is an architecture. Each `define` and `undefine` adds a macro.
-    ///
-    /// # Errors
-    /// For an unknown key or value.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
-        match key {
-            "machine" => self.machine = arch("machine", value)?,
-            "arches" => {
-                let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
-                self.arches =
-                    names.map(|name| arch("architecture", name)).collect::<Result<_>>()?;
-            }
-            "kernel" => self.kernel = Some(parsed(key, value)?),
-            "caps" => self.caps = Some(parsed(key, value)?),
-            "systemd" => self.systemd = Some(parsed(key, value)?),
-            "strict" => {
-                self.strict = named("`strict`", value, &[("true", true), ("false", false)])?
-            }
-            "enosys_above" => {
-                let known = [
-                    ("on", EnosysAbove::On),
-                    ("runc-1.1", EnosysAbove::Runc1_1),
-                    ("off", EnosysAbove::Off),
-                ];
-                self.enosys_above = Some(named("`enosys_above`", value, &known)?);
-            }
-            "endian" => {
-                let known = [("little", Endian::Little), ("big", Endian::Big)];
-                self.endian = Some(named("`endian`", value, &known)?);
-            }
-            "define" | "undefine" => {
-                let read = if key == "define" {
-                    Definition::new(value)
-                } else {
-                    Definition::undefined(value)
-                };
-                let wrong = |error| Diagnostic::error(None, format!("`{key}`: {error}"));
-                self.definitions.push(read.map_err(wrong)?);
-            }
-            _ => return Err(unknown(key, OF_SOURCE)),
+/// Changes a setting. The keys are those of a source in a request; `arches` is a list with commas, `strict` is `true` or
+/// `false`, and `machine` is an architecture. Each `define` and `undefine` adds a macro.
+///
+/// # Errors
+/// For an unknown key or value.
+pub(crate) fn set(reading: &mut Reading, key: &str, value: &str) -> Result<()> {
+    match key {
+        "machine" => reading.machine = arch("machine", value)?,
+        "arches" => {
+            let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+            reading.arches = names.map(|name| arch("architecture", name)).collect::<Result<_>>()?;
         }
-        Ok(())
+        "kernel" => reading.kernel = Some(parsed(key, value)?),
+        "caps" => reading.caps = Some(parsed(key, value)?),
+        "systemd" => reading.systemd = Some(parsed(key, value)?),
+        "strict" => reading.strict = named("`strict`", value, &[("true", true), ("false", false)])?,
+        "enosys_above" => {
+            let known = [
+                ("on", EnosysAbove::On),
+                ("runc-1.1", EnosysAbove::Runc1_1),
+                ("off", EnosysAbove::Off),
+            ];
+            reading.enosys_above = Some(named("`enosys_above`", value, &known)?);
+        }
+        "endian" => {
+            let known = [("little", Endian::Little), ("big", Endian::Big)];
+            reading.endian = Some(named("`endian`", value, &known)?);
+        }
+        "define" | "undefine" => {
+            let read =
+                if key == "define" { Definition::new(value) } else { Definition::undefined(value) };
+            let wrong = |error| Diagnostic::error(None, format!("`{key}`: {error}"));
+            reading.definitions.push(read.map_err(wrong)?);
+        }
+        _ => return Err(unknown(key, OF_SOURCE)),
     }
+    Ok(())
 }
 
 impl SourceText {
-    /// Changes a setting: `name`, `format`, `part`, or one of [`Reading::set`].
+    /// Changes a setting: `name`, `format`, `part`, or one of [`set`].
     ///
     /// # Errors
     /// For an unknown key or value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match key {
             "name" => value.clone_into(&mut self.name),
-            "format" => self.format = Some(Format::named(value)?),
+            "format" => self.format = Some(SourceFormat::named(value)?),
             "part" => self.part = Some(value.to_owned()),
-            _ => return self.reading.set(key, value),
+            _ => return set(&mut self.reading, key, value),
         }
         Ok(())
     }
@@ -149,20 +140,20 @@ mod tests {
     #[test]
     fn settings_have_the_values_of_requests() {
         let mut reading = Reading::new(Arch::X86_64);
-        reading.set("arches", "x86_64, SCMP_ARCH_X86").unwrap();
+        set(&mut reading, "arches", "x86_64, SCMP_ARCH_X86").unwrap();
         assert_eq!(reading.arches, [Arch::X86_64, Arch::X86]);
-        reading.set("strict", "true").unwrap();
+        set(&mut reading, "strict", "true").unwrap();
         assert!(reading.strict);
         for (key, value) in [("define", "A"), ("define", "B=2"), ("undefine", "C")] {
-            reading.set(key, value).unwrap();
+            set(&mut reading, key, value).unwrap();
         }
         let read: Vec<_> =
             reading.definitions.iter().map(|one| (one.name(), one.value())).collect();
         assert_eq!(read, [("A", Some("1")), ("B", Some("2")), ("C", None)]);
-        assert!(reading.set("define", "2=3").is_err());
-        let error = reading.set("strict", "yes").unwrap_err();
+        assert!(set(&mut reading, "define", "2=3").is_err());
+        let error = set(&mut reading, "strict", "yes").unwrap_err();
         assert_eq!(error.message, "unknown `strict` \"yes\"");
-        let error = reading.set("kernal", "6.12").unwrap_err();
+        let error = set(&mut reading, "kernal", "6.12").unwrap_err();
         assert_eq!(error.help, "did you mean \"kernel\"?");
     }
 

@@ -13,12 +13,10 @@
 //! Unknown names are warnings, or errors on request. Any other line that cannot be read is an error with its position;
 //! all errors of a text are returned.
 
-mod frequencies;
 mod reader;
 pub(crate) mod table;
 mod words;
 
-pub use frequencies::weights_of_frequencies;
 pub use reader::{CountReader, ReadCounts, read};
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use callgate_bpf::SyscallTable;
 use callgate_core::diagram::{DiagramError, Store};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Arch, SyscallSet, Verdict};
+use callgate_formats::annotated::AnnotatedWriter;
 
 /// A line of a unit, and the syscalls that it denies.
 #[derive(Clone, Debug)]
@@ -115,10 +116,14 @@ const ARCHES: &[Arch] = &[Arch::X86_64, Arch::X32, Arch::X86, Arch::Aarch64, Arc
 const DIRECT_ARGS: &[Arch] = &[Arch::X86_64, Arch::X32, Arch::Aarch64, Arch::Arm];
 
 /// The directives that deny no recorded syscall but `clone3`, and deny some arguments of a granted one.
-pub(super) fn permitted(draft: &Draft, store: &mut Store) -> Result<Vec<Directive>, DiagramError> {
+pub(super) fn permitted(
+    draft: &Draft,
+    to: &AnnotatedWriter,
+    store: &mut Store,
+) -> Result<Vec<Directive>, DiagramError> {
     let applies = |directive: &Directive| {
         let mut denials = directive.denials.iter().filter(|denial| !denial.is_possible);
-        denials.any(|denial| draft.is_granted_by_unit(denial.syscall))
+        denials.any(|denial| draft.is_granted_by(to, denial.syscall))
     };
     let mut permitted: Vec<Directive> = namespaces(draft).into_iter().filter(applies).collect();
     // A profile that only logs must not deny anything, nor must others deny arguments that the code may pass.

@@ -3,7 +3,6 @@
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use super::format::ProfileFormat;
 use super::grant::Grant;
 use super::language_runtime::LanguageRuntime;
 use super::namespaces::AllowedNamespaces;
@@ -12,8 +11,7 @@ use super::runtime::Runtime;
 use super::systemd_versions;
 use crate::recording::{Recording, SyscallId};
 use callgate_core::{Arch, Verdict};
-
-const EPERM: u16 = 1;
+use callgate_formats::annotated::AnnotatedWriter;
 
 /// A profile before it is written in a format.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,8 +59,8 @@ impl Draft {
     }
 
     /// Whether a format can name a syscall: systemd ignores names that it does not know.
-    pub(crate) fn can_name(&self, format: ProfileFormat, name: &str) -> bool {
-        format != ProfileFormat::Systemd || systemd_versions::knows(self.systemd, name)
+    pub(crate) fn can_name(&self, to: &AnnotatedWriter, name: &str) -> bool {
+        !to.is_unit || systemd_versions::knows(self.systemd, name)
     }
 
     /// The version of systemd for units.
@@ -126,13 +124,13 @@ impl Draft {
     /// The syscalls that need a rule of their own to fail with ENOSYS.
     pub(super) fn refused_explicitly(
         &self,
-        format: ProfileFormat,
+        to: &AnnotatedWriter,
     ) -> impl Iterator<Item = &'static str> {
         let needs_rules = self.arches.first().is_some_and(|arch| {
-            let default = self.default_verdict_in(format);
+            let default = self.default_verdict_in(to);
             default != Verdict::errno(arch.enosys()) && !default.permits()
         });
-        let has_rules = needs_rules && format.has_arguments();
+        let has_rules = needs_rules && to.has_arguments();
         self.refused.iter().chain(&self.tried).copied().filter(move |_| has_rules)
     }
 
@@ -141,10 +139,10 @@ impl Draft {
         self.arches.first().map_or(Verdict::KILL_PROCESS, |arch| self.deny.verdict(*arch))
     }
 
-    /// The same in a format. The default action of a resource has no errno but EPERM.
-    pub(super) fn default_verdict_in(&self, format: ProfileFormat) -> Verdict {
-        match format {
-            ProfileFormat::Kubernetes if self.deny == DenyAction::Enosys => Verdict::errno(EPERM),
+    /// The same in a language. The default action of a resource has no errno but EPERM.
+    pub(super) fn default_verdict_in(&self, to: &AnnotatedWriter) -> Verdict {
+        match (to.default_errno, self.deny) {
+            (Some(errno), DenyAction::Enosys) => Verdict::errno(errno),
             _ => self.default_verdict(),
         }
     }
@@ -152,8 +150,8 @@ impl Draft {
     /// All other syscalls with a name, which get ENOSYS in a format whose default action cannot be ENOSYS. Syscalls behind
     /// `socketcall` and `ipc` keep the default action, and so do these two: a rule for one of them is also one for a
     /// sub-call of the other, and would contradict those that grant it.
-    pub(super) fn others_with_enosys(&self, format: ProfileFormat) -> Vec<&'static str> {
-        if self.default_verdict_in(format) == self.default_verdict() {
+    pub(super) fn others_with_enosys(&self, to: &AnnotatedWriter) -> Vec<&'static str> {
+        if self.default_verdict_in(to) == self.default_verdict() {
             return Vec::new();
         }
         let syscalls = self.arches.iter().flat_map(|arch| arch.syscalls());
@@ -174,11 +172,11 @@ impl Draft {
         names
     }
 
-    /// Whether a systemd unit grants a syscall.
-    pub(super) fn is_granted_by_unit(&self, name: &str) -> bool {
-        let mut others = self.listed_for_directives(ProfileFormat::Systemd);
+    /// Whether a unit grants a syscall.
+    pub(super) fn is_granted_by(&self, to: &AnnotatedWriter, name: &str) -> bool {
+        let mut others = self.listed_for_directives(to);
         (self.grants.contains_key(name) || others.any(|granted| granted == name))
-            && self.can_name(ProfileFormat::Systemd, name)
+            && self.can_name(to, name)
     }
 
     /// Whether an architecture of the profile has a syscall.

@@ -28,6 +28,8 @@ pub(super) enum GenerateErrorKind {
     OneArch {
         given: Vec<Arch>,
     },
+    /// A language in which no profiles are generated.
+    NotGenerated(&'static str),
     /// A resource of Kubernetes cannot express the profile.
     NoResource,
     Diagram(DiagramError),
@@ -62,6 +64,7 @@ impl GenerateError {
             Kind::NothingFor { .. } => "name the architecture of the recording, or omit --arch",
             Kind::Arches(_) => "name architectures with the same byte order",
             Kind::OneArch { .. } => "select one of them with --arch, or choose another format",
+            Kind::NotGenerated(_) => "choose another language, and convert the profile",
             Kind::NoResource => {
                 "limit no arguments with --args off, or select other architectures with --arch"
             }
@@ -116,6 +119,9 @@ impl fmt::Display for GenerateError {
                 given.len(),
                 names(given)
             ),
+            Kind::NotGenerated(language) => {
+                write!(f, "profiles are not generated in {language}")
+            }
             Kind::NoResource => f.write_str(
                 "a SeccompProfile resource cannot express the profile: it has no values from 2^63, and not all \
                  architectures",

@@ -67,13 +67,6 @@ impl UnlimitedArg {
     }
 }
 
-impl GrantReason {
-    /// Whether this runtime may make the syscall at any time.
-    pub(super) fn is_of(self, wanted: LanguageRuntime) -> bool {
-        matches!(self, GrantReason::Language { runtime, .. } if runtime == wanted)
-    }
-}
-
 impl Grant {
     pub(super) fn new(name: &'static str, reason: GrantReason) -> Grant {
         Grant {

@@ -17,12 +17,12 @@
 
 use super::arg_limit::ArgLimit;
 use super::draft::Draft;
-use super::format::ProfileFormat;
 use super::grant::{Grant, GrantReason, UnlimitedArg};
 use super::limitable::{self, LimitableArg};
 use super::namespaces::{ALL, AllowedNamespaces, CLONE, GrantedNamespaces, namespace_names};
 use super::options::DenyAction;
 use crate::recording::ArgValues;
+use callgate_formats::annotated::AnnotatedWriter;
 
 impl Draft {
     /// Limits all grants that could create namespaces.
@@ -138,9 +138,9 @@ impl Draft {
     /// get the default action, which may kill the process.
     pub fn listed_for_directives(
         &self,
-        format: ProfileFormat,
+        to: &AnnotatedWriter,
     ) -> impl Iterator<Item = &'static str> {
-        let is_listed = !format.has_arguments()
+        let is_listed = !to.has_arguments()
             && (self.deny == DenyAction::Log || self.unit_namespaces().is_some());
         self.refused.iter().copied().filter(move |_| is_listed)
     }

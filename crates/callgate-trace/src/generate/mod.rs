@@ -6,7 +6,7 @@
 //! calls it instead of a recorded one. New namespaces are granted only if they were recorded ([`AllowedNamespaces`]). [`generate_with_code`] also grants what the code of the program can
 //! make ([`CodeSyscall`]). Arguments that select what a syscall does are limited to the recorded values
 //! ([`ArgLimit`]) if these are known and stable. All other syscalls are denied. A draft is written in one of several
-//! [formats](ProfileFormat). Before it is returned, the result is checked against the recordings, in the semantics of
+//! languages. Before it is returned, the result is checked against the recordings, in the semantics of
 //! that format, so a profile never denies a recorded syscall.
 //!
 //! A recording keeps the values of each argument separately. So limits on several arguments of one syscall allow
@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use callgate_core::Arch;
-//! use callgate_trace::generate::{GenerateOptions, ProfileFormat, generate};
+//! use callgate_trace::generate::{GenerateOptions, generate};
 //! use callgate_trace::recording::{Recording, SyscallId};
 //!
 //! let mut recording = Recording::default();
@@ -22,7 +22,7 @@
 //! let draft = generate(&[recording], &GenerateOptions::default())?;
 //! let socket = draft.grants().find(|grant| grant.name == "socket").ok_or("not granted")?;
 //! assert_eq!(socket.limits[0].to_string(), "family == 1");
-//! let written = draft.write(ProfileFormat::Oci)?;
+//! let written = draft.write("oci".parse()?)?;
 //! assert!(written.text.contains("SCMP_ACT_ALLOW"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -34,7 +34,6 @@ mod directives;
 mod draft;
 mod error;
 mod families;
-mod format;
 mod grant;
 mod language_runtime;
 mod limit_namespaces;
@@ -54,7 +53,6 @@ pub use build::{generate, generate_with_code};
 pub use code::CodeSyscall;
 pub use draft::Draft;
 pub use error::GenerateError;
-pub use format::ProfileFormat;
 pub use grant::{Grant, GrantReason, UnlimitedArg};
 pub use language_runtime::{LanguageRuntime, MAX_CALLS, RuntimeCall};
 pub use namespaces::{

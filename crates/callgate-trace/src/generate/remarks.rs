@@ -1,15 +1,15 @@
 //! Warnings about a generated profile: why it may allow less than the program needs, or more than necessary.
 
 use super::draft::Draft;
-use super::format::ProfileFormat;
 use super::grant::{Grant, GrantReason};
 use super::text::times;
 use crate::recording::{Effect, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::Arch;
+use callgate_formats::annotated::AnnotatedWriter;
 
 /// Warnings about a profile in a format. `recordings` are those from which it was generated.
-pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -> Vec<Diagnostic> {
+pub fn remarks(recordings: &[Recording], draft: &Draft, to: &AnnotatedWriter) -> Vec<Diagnostic> {
     let runs: Vec<&Run> = recordings.iter().flat_map(Recording::runs).collect();
     let mut remarks = Vec::new();
     let mut warn = |message: String, help: &str| {
@@ -63,7 +63,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
     }
     let lacking: Vec<&str> =
         draft.grants().filter(|grant| lacks_values(grant)).map(|g| g.name).collect();
-    if !no_values && !lacking.is_empty() && format.has_arguments() {
+    if !no_values && !lacking.is_empty() && to.has_arguments() {
         let more = match lacking.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -94,7 +94,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
             "name all architectures with --arch, or omit it",
         );
     }
-    if !format.has_numbers() {
+    if !to.has_numbers {
         for (syscall, count) in draft.numbers() {
             warn(
                 format!(
@@ -108,7 +108,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
         }
     }
     let limited = draft.grants().filter(|grant| !grant.limits.is_empty()).count();
-    if limited > 0 && !format.has_arguments() {
+    if limited > 0 && !to.has_arguments() {
         warn(
             format!(
                 "systemd limits arguments only by directives such as RestrictAddressFamilies=: other limits are \
@@ -117,7 +117,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
             "the other formats express all limits",
         );
     }
-    for grant in draft.grants().filter(|grant| !draft.can_name(format, grant.name)) {
+    for grant in draft.grants().filter(|grant| !draft.can_name(to, grant.name)) {
         if let GrantReason::Recorded(count) = grant.reason {
             warn(
                 format!(

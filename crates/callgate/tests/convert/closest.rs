@@ -1,6 +1,6 @@
 //! The nearest stricter policy.
 
-use callgate::convert::{ConvertOptions, ListForm, Target, convert, convert_diagram};
+use callgate::convert::{ConvertOptions, ListForm, convert, convert_diagram};
 use callgate::formats::kafel;
 use callgate::formats::oci::{self, Dialect};
 use callgate::{Arch, SeccompData, Verdict};
@@ -9,6 +9,7 @@ use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::SyscallSet;
 use callgate_core::diagram::Store;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_testing::languages::to;
 
 use super::support::{closest, closest_options, policy};
 
@@ -22,7 +23,7 @@ fn verdict(policy: &Policy, name: &str, args: &[u64]) -> Verdict {
 #[test]
 fn a_conditional_syscall_is_denied_where_there_are_no_conditions() {
     let text = "ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)";
-    let converted = closest(text, Target::Systemd);
+    let converted = closest(text, to("systemd"));
     assert!(!converted.text.contains("socket"), "{}", converted.text);
     assert!(converted.text.contains("SystemCallErrorNumber=EPERM"), "{}", converted.text);
     let why: Vec<&str> = converted.losses.iter().map(|loss| loss.why.as_str()).collect();
@@ -33,7 +34,7 @@ fn a_conditional_syscall_is_denied_where_there_are_no_conditions() {
 fn nothing_else_changes() {
     let text = "ALLOW { read, write, SYSCALL[400] } TRAP(7) { mount } \
                 ALLOW { socket(f) { f == 1 } } DEFAULT KILL";
-    let converted = closest(text, Target::Oci);
+    let converted = closest(text, to("oci"));
     let mut options = oci::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
     options.dialect = Some(Dialect::Oci);
     let written = oci::read(&converted.text, &options).unwrap().policy;
@@ -48,7 +49,7 @@ fn nothing_else_changes() {
 #[test]
 fn a_list_of_denied_syscalls_stays_one() {
     let text = "ERRNO(1) { mount, umount2, ptrace } DEFAULT ALLOW";
-    let converted = closest(text, Target::Systemd);
+    let converted = closest(text, to("systemd"));
     assert!(
         converted.text.contains("SystemCallFilter=~mount ptrace umount2"),
         "{}",
@@ -60,14 +61,14 @@ fn a_list_of_denied_syscalls_stays_one() {
 #[test]
 fn logged_syscalls_stay_logged() {
     let text = "ALLOW { read, write, exit_group } LOG { socket } DEFAULT ERRNO(1)";
-    let converted = closest(text, Target::Systemd);
+    let converted = closest(text, to("systemd"));
     assert!(converted.text.contains("SystemCallLog=socket"), "{}", converted.text);
 }
 
 #[test]
 fn kafel_needs_no_nearest_policy_for_conditions() {
     let text = "ALLOW { openat(d, p, f, m) { (f & 3) == 0 && d > 5 || m <= 0x1ffffffff } } DEFAULT ERRNO(1)";
-    let converted = closest(text, Target::Kafel);
+    let converted = closest(text, to("kafel"));
     assert_eq!(converted.losses, []);
     let options = kafel::ReadOptions::new(Arch::X86_64);
     let written = kafel::read(&converted.text, &options).unwrap().policy;
@@ -88,7 +89,7 @@ fn systemd_decides_about_the_architectures_of_its_build_only() {
     // On a machine of x86-64 no syscall has another architecture.
     let arches = [Arch::X86_64, Arch::X86, Arch::X32];
     let policy = policy("ALLOW { read, write, exit_group } DEFAULT ERRNO(1)", &arches);
-    let converted = convert(&policy, &closest_options(Target::Systemd)).unwrap();
+    let converted = convert(&policy, &closest_options(to("systemd"))).unwrap();
     assert!(converted.losses.iter().any(|loss| loss.why.contains("does not know")));
     assert!(converted.text.contains("SystemCallErrorNumber=EPERM\n"), "{}", converted.text);
 }
@@ -106,7 +107,7 @@ fn systemd_gets_enosys_of_the_main_architecture() {
         // shmat, which is also reached through ipc on the second one.
         let sections = vec![section(Arch::Mips64, 5029), section(Arch::Mips, 4397)];
         let policy = Policy::new(sections, Verdict::KILL_THREAD).unwrap();
-        let converted = convert(&policy, &closest_options(Target::Systemd)).unwrap();
+        let converted = convert(&policy, &closest_options(to("systemd"))).unwrap();
         let expected = format!("SystemCallErrorNumber={written}\nSystemCallFilter=~shmat\n");
         assert!(converted.text.ends_with(&expected), "{}", converted.text);
         let lost: Vec<_> = converted.losses.iter().flat_map(|loss| &loss.syscalls).collect();
@@ -128,7 +129,7 @@ fn no_profile_has_rules_that_contradict_each_other_behind_socketcall() {
     ];
     let section = Section::new(Arch::S390x, rules, Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
-    let error = convert(&policy, &closest_options(Target::Podman)).unwrap_err().to_string();
+    let error = convert(&policy, &closest_options(to("podman"))).unwrap_err().to_string();
     assert!(error.starts_with("libseccomp also applies rules to socketcall"), "{error}");
 }
 
@@ -148,11 +149,11 @@ fn no_profile_has_rules_for_socketcall_that_contradict_those_behind_it() {
     let aarch64 = Section::new(Arch::Aarch64, Vec::new(), Verdict::ALLOW);
 
     let policy = Policy::new(vec![x86.clone()], Verdict::KILL_THREAD).unwrap();
-    let error = convert(&policy, &closest_options(Target::Oci)).unwrap_err().to_string();
+    let error = convert(&policy, &closest_options(to("oci"))).unwrap_err().to_string();
     assert_eq!(error, "libseccomp also applies rules to socketcall and ipc of x86");
 
     let policy = Policy::new(vec![x86, aarch64], Verdict::KILL_THREAD).unwrap();
-    let converted = convert(&policy, &closest_options(Target::Oci)).unwrap();
+    let converted = convert(&policy, &closest_options(to("oci"))).unwrap();
     assert_eq!(converted.arches, [Arch::Aarch64]);
     let why = "libseccomp also applies rules to socketcall and ipc of x86, so this is not an architecture of the profile";
     assert!(converted.losses.iter().any(|loss| loss.why == why), "{:?}", converted.losses);
@@ -165,7 +166,7 @@ fn the_default_action_of_minijail_permits_no_more_than_that_of_the_filter() {
     let rule = Rule { syscalls: SyscallSet::one(220), when, verdict: Verdict::user_notif(0) };
     let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(0));
     let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
-    let converted = convert(&policy, &closest_options(Target::Minijail)).unwrap();
+    let converted = convert(&policy, &closest_options(to("minijail"))).unwrap();
     assert!(converted.text.contains("\n@default kill-process\n"), "{}", converted.text);
     assert!(converted.text.contains("\nsemtimedop: user-notify\n"), "{}", converted.text);
 }
@@ -178,7 +179,7 @@ fn a_filter_for_x32_becomes_a_profile_of_lxc_for_its_host() {
     let rule = Rule { syscalls, when, verdict: Verdict::ALLOW };
     let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
-    let converted = convert(&policy, &closest_options(Target::Lxc)).unwrap();
+    let converted = convert(&policy, &closest_options(to("lxc"))).unwrap();
     assert_eq!(converted.arches, [Arch::X86_64, Arch::X86, Arch::X32]);
     assert_eq!(converted.text, "2\nallowlist errno 1\n[all]\n");
 }
@@ -203,7 +204,7 @@ fn systemd_gets_errno_0_for_single_syscalls() {
         };
         let section = Section::new(Arch::X86_64, names.map(rule).into(), Verdict::ALLOW);
         let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
-        let converted = convert(&policy, &closest_options(Target::Systemd)).unwrap();
+        let converted = convert(&policy, &closest_options(to("systemd"))).unwrap();
         assert!(converted.text.ends_with(expected), "{}", converted.text);
         let lost = converted.losses.iter().flat_map(|loss| &loss.syscalls);
         assert!(lost.copied().all(|(arch, _)| arch == Arch::X32), "{:?}", converted.losses);
@@ -223,7 +224,7 @@ fn values_are_listed_where_a_mask_would_be_too_large() {
     let families = (100..=104).map(|family| format!("f == {family}")).collect::<Vec<_>>();
     let text =
         format!("ALLOW {{ read, socket(f) {{ {} }} }} DEFAULT ERRNO(1)", families.join(" || "));
-    for target in [Target::Oci, Target::Docker, Target::Podman, Target::Kubernetes] {
+    for target in [to("oci"), to("docker"), to("podman"), to("k8s")] {
         let converted = closest(&text, target);
         let lost: Vec<_> = converted.losses.iter().flat_map(|loss| &loss.syscalls).collect();
         assert!(lost.iter().all(|(arch, _)| *arch == Arch::X32), "{target} {lost:?}");
@@ -241,7 +242,7 @@ fn only_what_a_resource_cannot_say_is_lost() {
     let text = "ALLOW { read, lseek(fd, offset) { offset == 7 || offset == 0x8000000000000000 } } \
                 ERRNO(2) { write(fd, buf, count) { fd == 3 && count == 0xffffffffffffffff } } \
                 ALLOW { write } DEFAULT ERRNO(1)";
-    let converted = closest(text, Target::Kubernetes);
+    let converted = closest(text, to("k8s"));
     let written = read(&converted.text, &[Arch::X86_64]);
     assert_eq!(verdict(&written, "lseek", &[0, 7]), Verdict::ALLOW);
     assert_eq!(verdict(&written, "lseek", &[0, 1 << 63]), Verdict::errno(1));
@@ -266,7 +267,7 @@ fn a_syscall_gets_what_all_architectures_permit() {
     let section = |arch, values| Section::new(arch, rule(arch, values), Verdict::errno(1));
     let sections = vec![section(Arch::X86_64, &[1, 2, 3]), section(Arch::X86, &[2, 3, 4])];
     let policy = Policy::new(sections, Verdict::KILL_THREAD).unwrap();
-    let converted = convert(&policy, &closest_options(Target::Podman)).unwrap();
+    let converted = convert(&policy, &closest_options(to("podman"))).unwrap();
     let written = read(&converted.text, &[Arch::X86_64, Arch::X86]);
     for arch in [Arch::X86_64, Arch::X86] {
         let of = |value| {
@@ -298,7 +299,7 @@ fn a_denial_behind_a_multiplexer_costs_no_architecture() {
     let both = Section::new(Arch::X86_64, both, Verdict::ALLOW).and_arch(Arch::X32).unwrap();
     let x86 = Section::new(Arch::X86, vec![rule(Arch::X86)], Verdict::ALLOW);
     let policy = Policy::new(vec![both, x86], Verdict::KILL_THREAD).unwrap();
-    let converted = convert(&policy, &closest_options(Target::Docker)).unwrap();
+    let converted = convert(&policy, &closest_options(to("docker"))).unwrap();
     assert!(arches.iter().all(|arch| converted.arches.contains(arch)), "{:?}", converted.arches);
     let written = read(&converted.text, &arches);
     assert_eq!(verdict(&written, "socket", &[1]), Verdict::ALLOW);
@@ -326,7 +327,7 @@ fn a_denylist_of_values_needs_no_large_masks() {
     let mut store = Store::default();
     let func = store.policy(&profile).unwrap();
     let func = ListForm::Denied.apply(&mut store, func, &arches).unwrap();
-    for target in [Target::Docker, Target::Podman, Target::Kubernetes] {
+    for target in [to("docker"), to("podman"), to("k8s")] {
         let mut options = ConvertOptions::new(target);
         options.arches = arches.to_vec();
         let converted = convert_diagram(&mut store, func, &options);

@@ -1,30 +1,32 @@
 //! Identity conversions: a text in the language in which it is written means the same, and nothing is lost.
 
-use callgate::convert::{ConvertOptions, Source, Target, convert, convert_diagram};
+use callgate::convert::{ConvertOptions, Source, convert, convert_diagram};
+use callgate::formats::languages::LanguageId;
 use callgate::formats::oci::EnosysAbove;
 use callgate::formats::{container_default, oci};
 use callgate::{Arch, Description};
 use callgate_core::diagram::Store;
 use callgate_core::policy::Policy;
+use callgate_testing::languages::to;
 use callgate_testing::languages::{self, KERNEL};
 use callgate_testing::random::{named_policies, samples};
 
 use super::support::closest_options;
 
 /// The dialect of the containers' languages, and the rule of runc where its readers add it.
-fn dialect(target: Target) -> Option<(oci::Dialect, EnosysAbove)> {
-    match target {
-        Target::Oci => Some((oci::Dialect::Oci, EnosysAbove::Off)),
-        Target::Docker => Some((oci::Dialect::Docker, EnosysAbove::On)),
-        Target::Podman => Some((oci::Dialect::Podman, EnosysAbove::Off)),
+fn dialect(target: LanguageId) -> Option<(oci::Dialect, EnosysAbove)> {
+    match target.name() {
+        "oci" => Some((oci::Dialect::Oci, EnosysAbove::Off)),
+        "docker" => Some((oci::Dialect::Docker, EnosysAbove::On)),
+        "podman" => Some((oci::Dialect::Podman, EnosysAbove::Off)),
         // The runtime of most clusters is runc.
-        Target::Kubernetes => Some((oci::Dialect::Oci, EnosysAbove::On)),
+        "k8s" => Some((oci::Dialect::Oci, EnosysAbove::On)),
         _ => None,
     }
 }
 
 /// What a text means to its readers, and for which architectures.
-fn read(store: &mut Store, target: Target, text: &str, arches: &[Arch]) -> (Source, Vec<Arch>) {
+fn read(store: &mut Store, target: LanguageId, text: &str, arches: &[Arch]) -> (Source, Vec<Arch>) {
     let Some((dialect, enosys_above)) = dialect(target) else {
         let read = languages::read(target.name(), text, arches);
         let read = read.unwrap_or_else(|why| panic!("{target}: {why}\n{text}"));
@@ -39,7 +41,7 @@ fn read(store: &mut Store, target: Target, text: &str, arches: &[Arch]) -> (Sour
 }
 
 /// Converts a text to its own language; the result must mean the same to its readers.
-fn survives(target: Target, text: &str, arches: &[Arch], name: &str) {
+fn survives(target: LanguageId, text: &str, arches: &[Arch], name: &str) {
     let mut store = Store::default();
     let mut options = ConvertOptions::new(target);
     let source;
@@ -57,7 +59,7 @@ fn survives(target: Target, text: &str, arches: &[Arch], name: &str) {
 /// What every language says of a filter, with the architectures for which it is read.
 fn written(
     filter: Description<'_>,
-    target: Target,
+    target: LanguageId,
     arches: &[Arch],
 ) -> Option<(String, Vec<Arch>)> {
     let mut options = closest_options(target);
@@ -78,7 +80,7 @@ fn the_container_default_survives_in_every_language() {
         let options =
             oci::ReadOptions { arches: arches.clone(), ..oci::ReadOptions::new(arches[0], KERNEL) };
         let profile = container_default(&options).unwrap();
-        for target in Target::ALL {
+        for target in LanguageId::written() {
             let filter = Description::profile(&profile);
             let Some((text, arches)) = written(filter, target, &arches) else { continue };
             survives(target, &text, &arches, "container-default");
@@ -91,7 +93,7 @@ fn random_policies_survive_in_every_language() {
     let policies: Vec<Policy> = samples(&named_policies(5), 7, 30);
     let mut count = 0;
     for policy in &policies {
-        for target in Target::ALL {
+        for target in LanguageId::written() {
             let written = written(Description::policy(policy), target, &[]);
             let Some((text, arches)) = written else { continue };
             survives(target, &text, &arches, "random");
@@ -125,7 +127,7 @@ fn restrictions_of_units_survive() {
         ] {
             for native in ["", "SystemCallArchitectures=native\n"] {
                 let text = format!("[Service]\n{native}{list}{line}\n");
-                survives(Target::Systemd, &text, &[Arch::X86_64], "unit");
+                survives(to("systemd"), &text, &[Arch::X86_64], "unit");
             }
         }
     }
@@ -159,7 +161,7 @@ fn texts_of_people_survive() {
         r#"{"defaultAction": "SCMP_ACT_KILL", "syscalls": [{"names": ["read"], "action": "SCMP_ACT_LOG"}]}"#.to_owned(),
     ];
     for profile in &profiles {
-        for target in [Target::Oci, Target::Docker, Target::Podman] {
+        for target in [to("oci"), to("docker"), to("podman")] {
             // Without an entry, there is no filter.
             if !profile.contains("\"syscalls\": []") {
                 survives(target, profile, &[Arch::X86_64], "profile");
@@ -179,37 +181,37 @@ fn texts_of_people_survive() {
          - {index: 0, op: SCMP_CMP_EQ, value: 100}\n  - action: SCMP_ACT_ALLOW\n    names: [socket]\n    args:\n    \
          - {index: 0, op: SCMP_CMP_GE, value: 9223372036854775807}\n",
     ] {
-        survives(Target::Kubernetes, &resource(spec), &[Arch::X86_64], "resource");
+        survives(to("k8s"), &resource(spec), &[Arch::X86_64], "resource");
     }
     for (target, text) in [
         (
-            Target::Systemd,
+            to("systemd"),
             "[Service]\nSystemCallFilter=@system-service\nSystemCallErrorNumber=EPERM\n",
         ),
         (
-            Target::Systemd,
+            to("systemd"),
             "[Service]\nSystemCallFilter=~@mount ptrace\nSystemCallArchitectures=native\n",
         ),
         (
-            Target::Kafel,
+            to("kafel"),
             "POLICY p { ALLOW { read, ioctl(fd, cmd) { (cmd & 0xff) == 3 || cmd > 10 } } } USE p DEFAULT KILL",
         ),
         (
-            Target::Minijail,
+            to("minijail"),
             "read: 1\nioctl: arg1 == 1 || arg1 & 6; return EINVAL\nmmap: arg2 in ~PROT_EXEC\n",
         ),
         (
-            Target::Firecracker,
+            to("firecracker"),
             r#"{"main": {"mismatch_action": "trap", "match_action": "allow", "filter": [{"syscall": "read"},
                 {"syscall": "ioctl", "args": [{"index": 1, "type": "dword", "op": {"masked_eq": 240}, "val": 16}]}]}}"#,
         ),
         (
-            Target::Lxc,
+            to("lxc"),
             "2\ndenylist\n[all]\nkexec_load errno 1\nopen_by_handle_at errno 1\ninit_module errno 1\n",
         ),
-        (Target::Lxc, "1\nallowlist\n0\n1\n60\n"),
-        (Target::Snap, "read\nwrite\nsocket AF_UNIX\nchown - u:root g:root\n~mount\n"),
-        (Target::Snap, "@complain\nread\n"),
+        (to("lxc"), "1\nallowlist\n0\n1\n60\n"),
+        (to("snap"), "read\nwrite\nsocket AF_UNIX\nchown - u:root g:root\n~mount\n"),
+        (to("snap"), "@complain\nread\n"),
     ] {
         survives(target, text, &[Arch::X86_64], "text");
     }

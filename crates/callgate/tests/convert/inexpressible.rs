@@ -1,16 +1,18 @@
 //! What each language cannot express: the reason, the syscalls, and an example.
 
-use callgate::convert::{ConvertOptions, Target, convert};
+use callgate::convert::{ConvertOptions, convert};
+use callgate::formats::languages::LanguageId;
 use callgate::formats::oci;
 use callgate::{Arch, ErrorKind, SeccompData, Verdict, arg, instruction_pointer};
 use callgate_bpf::SyscallTable;
 use callgate_core::SyscallSet;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_testing::languages::to;
 
 use super::support::losses;
 
 /// The reasons, with the syscalls and the name of the example's syscall.
-fn reasons(text: &str, target: Target) -> Vec<String> {
+fn reasons(text: &str, target: LanguageId) -> Vec<String> {
     let line = |loss: &callgate::convert::Loss| {
         let Some(example) = loss.example else { return loss.to_string() };
         let name = example.arch().and_then(|arch| arch.syscall_name(example.data.nr));
@@ -19,7 +21,7 @@ fn reasons(text: &str, target: Target) -> Vec<String> {
     losses(text, target).iter().map(line).collect()
 }
 
-fn assert_reason(text: &str, target: Target, reason: &str) {
+fn assert_reason(text: &str, target: LanguageId, reason: &str) {
     let found = reasons(text, target);
     assert!(found.iter().any(|one| one == reason), "{target} {found:#?}");
 }
@@ -28,7 +30,7 @@ fn assert_reason(text: &str, target: Target, reason: &str) {
 fn lists_of_systemd_have_no_conditions() {
     assert_reason(
         "ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)",
-        Target::Systemd,
+        to("systemd"),
         "SystemCallFilter= has no conditions on arguments: socket [socket: ALLOW -> ERRNO(EPERM)]",
     );
 }
@@ -37,7 +39,7 @@ fn lists_of_systemd_have_no_conditions() {
 fn lists_of_systemd_have_only_some_actions() {
     assert_reason(
         "ALLOW { read, write } TRAP(0) { mount, umount2 } DEFAULT ERRNO(38)",
-        Target::Systemd,
+        to("systemd"),
         "SystemCallFilter= cannot deny these syscalls with this action: mount, umount2 [mount: TRAP -> ERRNO(ENOSYS)]",
     );
 }
@@ -46,7 +48,7 @@ fn lists_of_systemd_have_only_some_actions() {
 fn actions_of_profiles_have_no_data() {
     assert_reason(
         "ALLOW { read } TRAP(7) { mount } DEFAULT KILL",
-        Target::Podman,
+        to("podman"),
         "SCMP_ACT_TRAP takes no data: mount [mount: TRAP(7) -> TRAP]",
     );
 }
@@ -55,7 +57,7 @@ fn actions_of_profiles_have_no_data() {
 fn a_profile_names_syscalls() {
     assert_reason(
         "ALLOW { read, SYSCALL[400] } DEFAULT KILL",
-        Target::Oci,
+        to("oci"),
         "a container profile names syscalls, so numbers without a name get the default action [?: ALLOW -> \
          KILL_THREAD]",
     );
@@ -66,7 +68,7 @@ fn a_profile_names_syscalls() {
 fn runc_makes_new_numbers_fail_with_enosys() {
     let text = "ALLOW { read, write } DEFAULT KILL";
     let policy = super::support::policy(text, &[Arch::X86_64]);
-    let mut options = ConvertOptions::new(Target::Docker);
+    let mut options = ConvertOptions::new(to("docker"));
     let converted = convert(&policy, &options).unwrap();
     let [note] = &converted.notes[..] else { panic!("{:?}", converted.notes) };
     assert!(note.why.starts_with("runc makes numbers above"), "{note}");
@@ -78,7 +80,7 @@ fn runc_makes_new_numbers_fail_with_enosys() {
     assert!(error.contains("--enosys-above off"), "{error}");
     // runc adds no rule to a profile that names no number above 0.
     let policy = super::support::policy("ALLOW { read } DEFAULT KILL", &[Arch::X86_64]);
-    let converted = convert(&policy, &ConvertOptions::new(Target::Docker)).unwrap();
+    let converted = convert(&policy, &ConvertOptions::new(to("docker"))).unwrap();
     assert_eq!(converted.notes, []);
 }
 
@@ -90,7 +92,7 @@ fn no_language_tests_the_instruction_pointer() {
         .allow_if("read", instruction_pointer().lt(0x1000) & arg(0).eq(3))
         .and_then(|builder| builder.build())
         .unwrap();
-    for target in [Target::Oci, Target::Kafel] {
+    for target in [to("oci"), to("kafel")] {
         let error =
             callgate::convert::convert(&filter, &callgate::convert::ConvertOptions::new(target));
         let text = error.unwrap_err().to_string();
@@ -105,7 +107,7 @@ fn an_entry_is_for_all_architectures() {
         &[Arch::X86_64, Arch::X86],
     );
     let error =
-        callgate::convert::convert(&policy, &callgate::convert::ConvertOptions::new(Target::Oci));
+        callgate::convert::convert(&policy, &callgate::convert::ConvertOptions::new(to("oci")));
     let text = error.unwrap_err().to_string();
     assert!(text.contains("an entry is for all architectures of the profile: write"), "{text}");
 }
@@ -113,7 +115,7 @@ fn an_entry_is_for_all_architectures() {
 #[test]
 fn the_example_is_a_syscall_that_changes() {
     for loss in
-        losses("ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)", Target::Systemd)
+        losses("ALLOW { read, write, socket(f) { f == 1 } } DEFAULT ERRNO(1)", to("systemd"))
     {
         let example = loss.example.unwrap();
         assert_ne!(example.source, example.written, "{loss}");
@@ -129,7 +131,7 @@ fn the_example_is_a_syscall_that_changes() {
 fn a_filter_of_firecracker_has_two_actions() {
     assert_reason(
         "ALLOW { read } ERRNO(13) { mount } DEFAULT ERRNO(1)",
-        Target::Firecracker,
+        to("firecracker"),
         "a filter has two actions: the match action and the mismatch action: mount [mount: ERRNO(EACCES) -> \
          ERRNO(EPERM)]",
     );
@@ -137,7 +139,7 @@ fn a_filter_of_firecracker_has_two_actions() {
 
 #[test]
 fn minijail_has_no_default_errno() {
-    let found = reasons("ALLOW { read } DEFAULT ERRNO(1)", Target::Minijail);
+    let found = reasons("ALLOW { read } DEFAULT ERRNO(1)", to("minijail"));
     assert!(found.iter().any(|one| one.contains("its default action is to allow")), "{found:?}");
 }
 
@@ -147,7 +149,7 @@ fn rules_of_lxc_and_of_snaps_are_for_all_architectures_of_the_host() {
         "ALLOW { read, write ON x86_64 } DEFAULT ERRNO(1)",
         &[Arch::X86_64, Arch::X86, Arch::X32],
     );
-    for target in [Target::Lxc, Target::Snap] {
+    for target in [to("lxc"), to("snap")] {
         let error =
             callgate::convert::convert(&policy, &callgate::convert::ConvertOptions::new(target));
         let text = error.unwrap_err().to_string();
@@ -159,7 +161,7 @@ fn rules_of_lxc_and_of_snaps_are_for_all_architectures_of_the_host() {
 fn a_resource_has_no_default_errno_and_63_bits() {
     let text =
         "ALLOW { read, lseek(fd, offset) { offset == 0x8000000000000000 } } DEFAULT ERRNO(13)";
-    let found = reasons(text, Target::Kubernetes);
+    let found = reasons(text, to("k8s"));
     assert!(found.iter().any(|one| one.contains("no errno but EPERM")), "{found:?}");
     assert!(found.iter().any(|one| one.contains("below 2^63: lseek")), "{found:?}");
 }
@@ -171,7 +173,7 @@ fn a_language_that_can_only_permit_more_is_refused() {
         "ERRNO(1) { socket } DEFAULT ALLOW",
         &[Arch::X86_64, Arch::X86, Arch::X32],
     );
-    let error = callgate::convert::convert(&policy, &super::support::closest_options(Target::Lxc));
+    let error = callgate::convert::convert(&policy, &super::support::closest_options(to("lxc")));
     let text = error.unwrap_err().to_string();
     assert!(text.starts_with("every policy of lxc would permit more than the filter"), "{text}");
 }
@@ -180,7 +182,7 @@ fn a_language_that_can_only_permit_more_is_refused() {
 fn a_denylist_of_minijail_has_errnos_only() {
     assert_reason(
         "KILL { mount } LOG { socket } DEFAULT ALLOW",
-        Target::Minijail,
+        to("minijail"),
         "in a denylist, a syscall can only fail with an errno: mount, socket [mount: KILL_THREAD -> ERRNO(EPERM)]",
     );
 }
@@ -189,7 +191,7 @@ fn a_denylist_of_minijail_has_errnos_only() {
 fn runc_does_not_let_write_notify() {
     assert_reason(
         "USER_NOTIF { write, mount } DEFAULT ALLOW",
-        Target::Docker,
+        to("docker"),
         "runc rejects SCMP_ACT_NOTIFY for write, which it needs itself: write [write: USER_NOTIF -> ERRNO(EPERM)]",
     );
 }
@@ -198,10 +200,10 @@ fn runc_does_not_let_write_notify() {
 fn rules_of_systemd_also_apply_to_multiplexers() {
     let text = "ERRNO(1) { semtimedop ON {x86_64, x32} } DEFAULT ALLOW";
     let policy = super::support::policy(text, &[Arch::X86_64, Arch::X86, Arch::X32]);
-    let options = callgate::convert::ConvertOptions::new(Target::Systemd);
+    let options = callgate::convert::ConvertOptions::new(to("systemd"));
     let error = callgate::convert::convert(&policy, &options).unwrap_err().to_string();
     assert!(error.contains("libseccomp also applies rules to socketcall and ipc: ipc"), "{error}");
-    let closest = super::support::closest_options(Target::Systemd);
+    let closest = super::support::closest_options(to("systemd"));
     let converted = callgate::convert::convert(&policy, &closest).unwrap();
     assert!(converted.text.contains("SystemCallFilter=~semtimedop"), "{}", converted.text);
 }
@@ -211,7 +213,7 @@ fn rules_of_systemd_also_apply_to_multiplexers() {
 fn an_example_has_the_verdict_of_the_filter() {
     let text = "TRAP(7) { mount ON x86_64 } ERRNO(1) { mount ON x86 } DEFAULT KILL";
     let policy = super::support::policy(text, &[Arch::X86_64, Arch::X86]);
-    let options = callgate::convert::ConvertOptions::new(Target::Oci);
+    let options = callgate::convert::ConvertOptions::new(to("oci"));
     let error = callgate::convert::convert(&policy, &options).unwrap_err();
     let callgate::ErrorKind::Convert(error) = error.kind() else { panic!("{error}") };
     assert!(error.losses().len() > 1, "{error}");
@@ -230,7 +232,7 @@ fn a_name_bounds_the_numbers_of_all_architectures() {
     let rule = Rule { syscalls: unknown, when: Condition::always(), verdict: Verdict::errno(38) };
     let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::ALLOW).unwrap();
-    let options = super::support::closest_options(Target::Docker);
+    let options = super::support::closest_options(to("docker"));
     let converted = callgate::convert::convert(&policy, &options).unwrap();
     assert!(!converted.losses.is_empty());
 }
@@ -253,7 +255,7 @@ fn conditions_that_overlap_on_x32_have_the_order_of_the_entries() {
         Policy::new(vec![Section::new(Arch::X86_64, rules, Verdict::trace(7))], Verdict::ALLOW)
             .unwrap();
     let converted =
-        callgate::convert::convert(&policy, &super::support::closest_options(Target::Oci)).unwrap();
+        callgate::convert::convert(&policy, &super::support::closest_options(to("oci"))).unwrap();
     let why = "an entry is for all architectures of the profile";
     let loss = converted.losses.iter().find(|loss| loss.why == why).unwrap();
     assert!(loss.syscalls.contains(&(Arch::X86_64, "read")), "{loss}");
@@ -279,7 +281,7 @@ fn the_example_of_a_loss_has_another_verdict_in_the_end() {
         Section::new(Arch::Mips, vec![rule], Verdict::errno(0)),
     ];
     let policy = Policy::new(sections, Verdict::KILL_THREAD).unwrap();
-    let error = convert(&policy, &ConvertOptions::new(Target::Systemd)).unwrap_err();
+    let error = convert(&policy, &ConvertOptions::new(to("systemd"))).unwrap_err();
     let ErrorKind::Convert(error) = error.kind() else { panic!("{error}") };
     assert!(error.losses().iter().any(|loss| loss.syscalls == [(Arch::Mips, "ipc")]));
     for loss in error.losses() {
@@ -314,8 +316,8 @@ fn rules_of_a_syscall_that_an_architecture_lacks_must_not_contradict_each_other_
     let section = Section::new(Arch::X86_64, rules, Verdict::ALLOW).and_arch(Arch::X32).unwrap();
     let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
     // The specification does not mention libseccomp.
-    assert!(convert(&policy, &ConvertOptions::new(Target::Oci)).is_ok());
-    for target in [Target::Podman, Target::Kubernetes] {
+    assert!(convert(&policy, &ConvertOptions::new(to("oci"))).is_ok());
+    for target in [to("podman"), to("k8s")] {
         let error = convert(&policy, &ConvertOptions::new(target)).unwrap_err().to_string();
         let why = "libseccomp rejects these conditions with several actions: epoll_ctl_old";
         assert!(error.ends_with(why), "{target}: {error}");

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use callgate::convert::{ConvertOptions, Target, convert};
+use callgate::convert::{ConvertOptions, convert};
 use callgate::{Arch, Description, Endian, ErrorKind, Verdict};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Insn, LongProgram, Op, Program, SyscallSet};
+use callgate_testing::languages::to;
 use callgate_testing::processor_time::within;
 
 use super::support::{closest_options, is_too_complex};
@@ -25,7 +26,7 @@ fn program(code: impl IntoIterator<Item = Insn>) -> LongProgram {
 
 fn error(program: &LongProgram) -> String {
     let filter = Description::program(program, Endian::Little);
-    let results = [Target::Kafel, Target::Oci].map(|target| {
+    let results = [to("kafel"), to("oci")].map(|target| {
         let mut options = ConvertOptions::new(target);
         options.closest = true;
         let converted = within(LIMIT, target.name(), || convert(filter, &options));
@@ -87,9 +88,9 @@ fn policies_that_readers_reject_as_too_large_are_an_error_with_the_limit() {
     let section = Section::new(Arch::X86_64, vec![rule], Verdict::ALLOW);
     let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
     for (target, limit) in [
-        (Target::Oci, "614400 comparisons; the limit is 150000"),
-        (Target::Minijail, "bytes, the maximum is 10485760"),
-        (Target::Kubernetes, "the limit for YAML is 2097152 bytes"),
+        (to("oci"), "614400 comparisons; the limit is 150000"),
+        (to("minijail"), "bytes, the maximum is 10485760"),
+        (to("k8s"), "the limit for YAML is 2097152 bytes"),
     ] {
         let result = within(LIMIT, target.name(), || convert(&policy, &closest_options(target)));
         let error = result.unwrap_err();

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate::convert::{ConvertOptions, Converted, Target, convert};
+use callgate::convert::{ConvertOptions, Converted, convert};
+use callgate::formats::languages::LanguageId;
 use callgate::formats::oci::EnosysAbove;
 use callgate::formats::systemd::{self, UnitText};
 use callgate::formats::{container_default, oci};
@@ -10,17 +11,18 @@ use callgate::{Arch, Description, ErrorKind};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{LongProgram, Program};
 use callgate_testing::filetest::{FileTest, Filter};
+use callgate_testing::languages::to;
 use callgate_testing::languages::{self, KERNEL};
 
 use super::support::{closest_options, has_no_policy, is_too_complex};
 
 /// The meaning of a text, read as a user would read it, with or without the rules of a runtime.
-fn read(store: &mut Store, converted: &Converted, target: Target) -> Func {
+fn read(store: &mut Store, converted: &Converted, target: LanguageId) -> Func {
     let text = &converted.text;
     let enosys = Some(converted.enosys_above);
     let read = languages::read_with(target.name(), text, &converted.arches, enosys);
     let read = read.unwrap_or_else(|error| panic!("{target} {error}\n{text}"));
-    if let Target::Systemd | Target::Minijail | Target::Firecracker = target {
+    if let "systemd" | "minijail" | "firecracker" = target.name() {
         let other = read.warnings.iter().find(|one| !one.contains("every syscall gets"));
         assert_eq!(other, None, "{target}\n{text}");
     }
@@ -28,9 +30,9 @@ fn read(store: &mut Store, converted: &Converted, target: Target) -> Func {
 }
 
 /// Converts to all languages, exactly and to the nearest policy; returns the exact ones.
-fn check(filter: Description<'_>, arches: &[Arch], name: &str) -> Vec<Target> {
+fn check(filter: Description<'_>, arches: &[Arch], name: &str) -> Vec<LanguageId> {
     let mut exact = Vec::new();
-    for target in Target::ALL {
+    for target in LanguageId::written() {
         let mut options = ConvertOptions::new(target);
         options.arches = arches.to_vec();
         let mut store = Store::default();
@@ -70,8 +72,8 @@ fn check(filter: Description<'_>, arches: &[Arch], name: &str) -> Vec<Target> {
 }
 
 /// Whether container runtimes install the policies of a language.
-fn target_of_runtime(target: Target) -> bool {
-    matches!(target, Target::Oci | Target::Docker | Target::Podman | Target::Kubernetes)
+fn target_of_runtime(target: LanguageId) -> bool {
+    matches!(target.name(), "oci" | "docker" | "podman" | "k8s")
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -142,12 +144,12 @@ fn the_container_default_becomes_a_profile_for_docker_and_a_kafel_policy() {
             oci::ReadOptions { arches: arches.clone(), ..oci::ReadOptions::new(arches[0], KERNEL) };
         let profile = container_default(&options).unwrap();
         let exact = check(Description::profile(&profile), &arches, arches[0].name());
-        for target in [Target::Docker, Target::Oci, Target::Podman] {
+        for target in [to("docker"), to("oci"), to("podman")] {
             assert!(exact.contains(&target), "{arches:?} {exact:?}");
         }
         // Without x32 its numbers are killed, which are too many for Kafel.
         let has_gap = arches == [Arch::X86_64];
-        assert_eq!(exact.contains(&Target::Kafel), !has_gap, "{arches:?} {exact:?}");
+        assert_eq!(exact.contains(&to("kafel")), !has_gap, "{arches:?} {exact:?}");
     }
 }
 
@@ -162,7 +164,7 @@ fn every_language_survives_itself() {
     let merged = callgate::merge(&stack, &[Arch::X86_64], &callgate::Options::default()).unwrap();
     let program = LongProgram::from(merged.compiled.program);
     let filter = Description::program(&program, callgate::Endian::Little);
-    let converted = convert(filter, &ConvertOptions::new(Target::Systemd)).unwrap();
+    let converted = convert(filter, &ConvertOptions::new(to("systemd"))).unwrap();
     assert_eq!(
         converted.text,
         "[Service]\nSystemCallArchitectures=native\nSystemCallErrorNumber=EPERM\n\

@@ -1,7 +1,8 @@
 //! Helpers: filters, and their conversions.
 
-use callgate::convert::{ConvertOptions, Converted, Loss, Target, convert};
+use callgate::convert::{ConvertOptions, Converted, Loss, convert};
 use callgate::formats::kafel;
+use callgate::formats::languages::LanguageId;
 use callgate::{Arch, ErrorKind};
 use callgate_core::policy::Policy;
 
@@ -12,7 +13,7 @@ pub(crate) fn policy(text: &str, arches: &[Arch]) -> Policy {
 }
 
 /// The conversion of a Kafel policy for x86_64, which must be exact.
-pub(crate) fn exact(text: &str, target: Target) -> Converted {
+pub(crate) fn exact(text: &str, target: LanguageId) -> Converted {
     let policy = policy(text, &[Arch::X86_64]);
     let converted = convert(&policy, &ConvertOptions::new(target));
     let converted = converted.unwrap_or_else(|error| panic!("{target}: {text}\n{error}"));
@@ -21,14 +22,14 @@ pub(crate) fn exact(text: &str, target: Target) -> Converted {
 }
 
 /// The nearest policy to a Kafel policy for x86_64.
-pub(crate) fn closest(text: &str, target: Target) -> Converted {
+pub(crate) fn closest(text: &str, target: LanguageId) -> Converted {
     let policy = policy(text, &[Arch::X86_64]);
     let options = closest_options(target);
     convert(&policy, &options).unwrap_or_else(|error| panic!("{target}: {text}\n{error}"))
 }
 
 /// What a target cannot express of a Kafel policy for x86_64.
-pub(crate) fn losses(text: &str, target: Target) -> Vec<Loss> {
+pub(crate) fn losses(text: &str, target: LanguageId) -> Vec<Loss> {
     let policy = policy(text, &[Arch::X86_64]);
     let error = match convert(&policy, &ConvertOptions::new(target)) {
         Err(error) => error,
@@ -40,7 +41,7 @@ pub(crate) fn losses(text: &str, target: Target) -> Vec<Loss> {
     }
 }
 
-pub(crate) fn closest_options(target: Target) -> ConvertOptions {
+pub(crate) fn closest_options(target: LanguageId) -> ConvertOptions {
     let mut options = ConvertOptions::new(target);
     options.closest = true;
     options

@@ -1,8 +1,10 @@
 //! What is written: names, groups, one entry for all syscalls with the same conditions.
 
 use callgate::Arch;
-use callgate::convert::{ConvertOptions, Target, convert};
+use callgate::convert::{ConvertOptions, convert};
 use callgate::formats::Listener;
+use callgate::formats::languages::LanguageId;
+use callgate_testing::languages::to;
 
 use super::support::{closest, exact, policy};
 
@@ -14,7 +16,7 @@ const POLICY: &str = "ALLOW { write, read, exit_group, clone3 { 1 == 1 } }
 #[test]
 fn a_profile_has_one_entry_per_condition_with_a_comment() {
     // x32 is killed by container profiles, and by default here.
-    let text = exact(POLICY, Target::Podman).text;
+    let text = exact(POLICY, to("podman")).text;
     let expected = r#"{
   "defaultAction": "SCMP_ACT_KILL_THREAD",
   "architectures": ["SCMP_ARCH_X86_64"],
@@ -63,7 +65,7 @@ fn a_profile_has_one_entry_per_condition_with_a_comment() {
 
 #[test]
 fn a_kafel_policy_has_names_which_it_defines() {
-    let text = exact(POLICY, Target::Kafel).text;
+    let text = exact(POLICY, to("kafel")).text;
     let expected = "// For x86_64.
 #define AF_INET6 10
 #define AF_UNIX 1
@@ -96,14 +98,14 @@ USE converted DEFAULT KILL
 #[test]
 fn docker_gets_an_arch_map() {
     let policy = policy("ALLOW { read, write } DEFAULT ERRNO(38)", &[Arch::X86_64, Arch::X86]);
-    let converted = convert(&policy, &super::support::closest_options(Target::Docker)).unwrap();
+    let converted = convert(&policy, &super::support::closest_options(to("docker"))).unwrap();
     assert!(converted.text.contains("\"archMap\""), "{}", converted.text);
     assert!(converted.text.contains("\"subArchitectures\": [\"SCMP_ARCH_X86\"]"));
 }
 
 #[test]
 fn podman_gets_names_of_errnos() {
-    let text = closest("ALLOW { read } ERRNO(13) { mount } DEFAULT ERRNO(1)", Target::Podman).text;
+    let text = closest("ALLOW { read } ERRNO(13) { mount } DEFAULT ERRNO(1)", to("podman")).text;
     assert!(text.contains("\"defaultErrnoRet\": 1,\n  \"defaultErrno\": \"EPERM\""), "{text}");
     assert!(text.contains("\"errnoRet\": 13,\n      \"errno\": \"EACCES\""), "{text}");
 }
@@ -113,7 +115,7 @@ fn both_orders_of_rules_give_the_same_text() {
     let other = "ALLOW { exit_group } ALLOW { fcntl(fd, cmd) { cmd == F_GETFD }, clone3 }
         ALLOW { mmap(a, b, prot) { !((prot & 4) == 4) }, read }
         ALLOW { socket(family) { family == 10 || family == 1 }, write } DEFAULT KILL";
-    for target in [Target::Oci, Target::Podman, Target::Kafel] {
+    for target in [to("oci"), to("podman"), to("kafel")] {
         assert_eq!(exact(other, target).text, exact(POLICY, target).text, "{target}");
     }
 }
@@ -121,7 +123,7 @@ fn both_orders_of_rules_give_the_same_text() {
 #[test]
 fn a_new_syscall_changes_one_line() {
     let more = POLICY.replace("write, read", "write, read, close");
-    for target in [Target::Oci, Target::Kafel] {
+    for target in [to("oci"), to("kafel")] {
         let (old, new) = (exact(POLICY, target).text, exact(&more, target).text);
         let changed = old.lines().zip(new.lines()).filter(|(old, new)| old != new).count();
         assert_eq!((old.lines().count(), changed), (new.lines().count(), 1), "{target}");
@@ -131,7 +133,7 @@ fn a_new_syscall_changes_one_line() {
 #[test]
 fn flags_and_the_listener_are_part_of_a_profile_only() {
     let policy = policy("ALLOW { read } DEFAULT KILL", &[Arch::X86_64]);
-    let mut options = ConvertOptions::new(Target::Oci);
+    let mut options = ConvertOptions::new(to("oci"));
     options.flags = callgate_bpf::FilterFlags::LOG;
     let path = "/run/agent.sock".to_owned();
     options.listener = Some(Listener { path, metadata: Some("a: b".to_owned()) });
@@ -143,7 +145,7 @@ fn flags_and_the_listener_are_part_of_a_profile_only() {
     ] {
         assert!(text.contains(field), "{text}");
     }
-    options.target = Target::Kafel;
+    options.target = to("kafel");
     let error = convert(&policy, &options).unwrap_err().to_string();
     for lost in ["SECCOMP_FILTER_FLAG_LOG", "the path of the listener"] {
         assert!(error.contains(&format!("kafel has no place for {lost}")), "{error}");
@@ -157,7 +159,7 @@ const CONDITIONS: &str = "ALLOW { read, write, exit_group, fcntl(fd, cmd) { cmd 
 
 #[test]
 fn a_policy_of_minijail_has_a_line_for_each_syscall() {
-    let text = closest(CONDITIONS, Target::Minijail).text;
+    let text = closest(CONDITIONS, to("minijail")).text;
     let expected = "# For x86_64.
 @default kill-process
 
@@ -178,7 +180,7 @@ write: 1
 
 #[test]
 fn an_allowed_rest_is_a_denylist_of_minijail() {
-    let text = closest("ERRNO(1) { mount } DEFAULT ALLOW", Target::Minijail).text;
+    let text = closest("ERRNO(1) { mount } DEFAULT ALLOW", to("minijail")).text;
     assert_eq!(text, "# For x86_64.\n@denylist\n\nmount: return EPERM\n");
 }
 
@@ -189,7 +191,7 @@ fn a_filter_of_firecracker_has_comments_for_numbers() {
         DEFAULT ERRNO(1)",
         &[Arch::X86_64],
     );
-    let mut options = super::support::closest_options(Target::Firecracker);
+    let mut options = super::support::closest_options(to("firecracker"));
     options.name = Some("api".to_owned());
     let expected = r#"{
   "api": {
@@ -218,7 +220,7 @@ fn a_filter_of_firecracker_has_comments_for_numbers() {
 }
 
 /// A Kafel policy for the architectures of a host of x86-64, without losses but for numbers.
-fn host(text: &str, arches: &[Arch], target: Target) -> String {
+fn host(text: &str, arches: &[Arch], target: LanguageId) -> String {
     let policy = policy(text, arches);
     convert(&policy, &super::support::closest_options(target)).unwrap().text
 }
@@ -227,7 +229,7 @@ fn host(text: &str, arches: &[Arch], target: Target) -> String {
 fn a_profile_of_lxc_is_for_all_architectures_of_the_host() {
     let text =
         "ALLOW { read, write, ioctl { cmd == 0x5413 } } ERRNO(13) { mount } DEFAULT ERRNO(1)";
-    let text = host(text, &[Arch::X86_64, Arch::X86, Arch::X32], Target::Lxc);
+    let text = host(text, &[Arch::X86_64, Arch::X86, Arch::X32], to("lxc"));
     let expected = "2
 allowlist errno 1
 [all]
@@ -242,8 +244,7 @@ write
 
 #[test]
 fn a_profile_of_lxc_for_one_architecture_has_numbers() {
-    let text =
-        closest("ALLOW { read, exit_group, socket(f) { f == 1 } } DEFAULT KILL", Target::Lxc);
+    let text = closest("ALLOW { read, exit_group, socket(f) { f == 1 } } DEFAULT KILL", to("lxc"));
     assert_eq!(text.text, "1\nallowlist\n0\n231\n");
     assert!(text.losses.iter().any(|loss| loss.names() == ["socket"]), "{:?}", text.losses);
 }
@@ -253,14 +254,14 @@ fn a_profile_of_a_snap_permits_and_denies() {
     let text =
         "ALLOW { read, quotactl { cmd == 0x80000700 } } ERRNO(13) { ioctl { cmd == 0x5412 } } ALLOW { ioctl }
         DEFAULT ERRNO(1)";
-    let text = host(text, &[Arch::X86_64, Arch::X86], Target::Snap);
+    let text = host(text, &[Arch::X86_64, Arch::X86], to("snap"));
     assert_eq!(text, "ioctl\nquotactl 4294967295|2147485440\nread\n~ioctl - 4294967295|TIOCSTI\n");
 }
 
 #[test]
 fn a_resource_of_kubernetes_has_one_name_per_line() {
     let text = "ALLOW { read, write, fcntl { cmd == 1 } } ERRNO(13) { mount } DEFAULT ERRNO(1)";
-    let text = host(text, &[Arch::X86_64, Arch::X86], Target::Kubernetes);
+    let text = host(text, &[Arch::X86_64, Arch::X86], to("k8s"));
     let expected = "apiVersion: security-profiles-operator.x-k8s.io/v1
 kind: SeccompProfile
 metadata:
@@ -296,11 +297,11 @@ spec:
 fn kafel_gets_names_that_its_tables_have() {
     // Kafel's table of x86_64 has no listns (470), calls fstat newfstat, and the second argument of getrandom `count`.
     let text = "ALLOW { SYSCALL[470] (a) { a == 1 }, fstat, getrandom(b, n) { n <= 9 } } DEFAULT ERRNO(38)";
-    let text = closest(text, Target::Kafel).text;
+    let text = closest(text, to("kafel")).text;
     assert!(text.contains("SYSCALL[470](arg0) {"), "{text}");
     assert!(text.contains("    newfstat\n") && text.contains("getrandom(ubuf, len) {"), "{text}");
     assert!(text.contains("DEFAULT ERRNO(38)"), "{text}");
     // The second argument of arch_prctl is `arg2`.
-    let text = exact("ALLOW { arch_prctl(a, b, c) { c == 1 } } DEFAULT KILL", Target::Kafel).text;
+    let text = exact("ALLOW { arch_prctl(a, b, c) { c == 1 } } DEFAULT KILL", to("kafel")).text;
     assert!(text.contains("arch_prctl(option, arg2, argument2) {"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use callgate::formats::PRESETS;
 use callgate_bpf::syscalls::known_names;
-use callgate_requests::source::FORMATS;
+use callgate_requests::source::SourceFormat;
 use clap::{Arg, Command};
 
 use crate::source::BUILT_IN;
@@ -77,7 +77,7 @@ pub(super) fn options(root: &Command) -> Vec<(String, Kind)> {
 /// The beginnings of sources, and whole ones that are not files.
 pub(super) fn sources() -> Vec<String> {
     let presets = PRESETS.iter().map(|name| format!("preset:{name}"));
-    let formats = FORMATS.iter().map(|(name, _)| *name).chain(["systemd", "pid"]);
+    let formats = SourceFormat::all().map(SourceFormat::name).chain(["pid"]);
     let formats = formats.map(|name| format!("{name}:"));
     [BUILT_IN.to_owned()].into_iter().chain(presets).chain(formats).collect()
 }

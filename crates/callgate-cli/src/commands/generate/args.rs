@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 
 use callgate::Arch;
 use callgate::formats::CapSet;
+use callgate::formats::languages::LanguageId;
 use callgate::generate::{
     AllowedNamespaces, DenyAction, GenerateOptions, LimitedArgs, NAMESPACES, NEWEST_SYSTEMD,
-    OLDEST_SYSTEMD, ProfileFormat, Runtime,
+    OLDEST_SYSTEMD, Runtime,
 };
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 
-use crate::options::{ArchParser, Format, SourceOptions, Switch, is_resource_name};
+use crate::options::{ArchParser, Format, SourceOptions, Switch};
+use callgate::formats::oci::is_resource_name;
 
 /// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]
@@ -142,8 +145,8 @@ pub(crate) struct GenerateArgs {
     caps: Option<CapSet>,
 
     /// The format of the profile
-    #[arg(long, value_name = "FORMAT", default_value = "oci")]
-    emit: FormatArg,
+    #[arg(long, value_name = "FORMAT", default_value = "oci", value_parser = format_parser())]
+    emit: LanguageId,
 
     /// The name of the resource of k8s [default: that of the output file, or generated-profile]
     #[arg(long, value_name = "NAME", value_parser = resource_name, conflicts_with = "update")]
@@ -211,18 +214,19 @@ pub(crate) struct GenerateArgs {
     pub(super) format: Format,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FormatArg {
-    /// JSON for Docker, Podman, runc and other OCI runtimes; also docker and podman
-    #[value(aliases = ["docker", "podman"])]
-    Oci,
-    /// A SeccompProfile resource for the Security Profiles Operator; also kubernetes
-    #[value(alias = "kubernetes")]
-    K8s,
-    /// Lines for a systemd unit; only a few directives can limit arguments
-    Systemd,
-    /// A Kafel policy for nsjail
-    Kafel,
+/// Parses the name of a language in which profiles are generated; help and completions list all of them.
+fn format_parser() -> impl TypedValueParser<Value = LanguageId> {
+    let of = |id: LanguageId| {
+        let to = id.annotated()?;
+        Some(PossibleValue::new(id.name()).help(to.help).aliases(to.also))
+    };
+    let names = PossibleValuesParser::new(LanguageId::written().filter_map(of));
+    names.try_map(|name| {
+        let is_it = |id: &LanguageId| {
+            id.annotated().is_some_and(|to| id.name() == name || to.also.contains(&&*name))
+        };
+        LanguageId::written().find(is_it).ok_or("unknown format")
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -311,7 +315,8 @@ impl GenerateArgs {
 
     /// Whether --name has no effect.
     pub(super) fn has_unused_name(&self) -> bool {
-        self.name.is_some() && self.emit != FormatArg::K8s
+        let has_name = self.emit.writer().is_some_and(|writer| writer.naming.is_some());
+        self.name.is_some() && !has_name
     }
 
     /// Whether namespaces were asked for by name.
@@ -328,13 +333,8 @@ impl GenerateArgs {
     }
 
     /// The format of the profile.
-    pub(super) fn profile_format(&self) -> ProfileFormat {
-        match self.emit {
-            FormatArg::Oci => ProfileFormat::Oci,
-            FormatArg::K8s => ProfileFormat::Kubernetes,
-            FormatArg::Systemd => ProfileFormat::Systemd,
-            FormatArg::Kafel => ProfileFormat::Kafel,
-        }
+    pub(super) fn profile_format(&self) -> LanguageId {
+        self.emit
     }
 
     /// How the profile of --update is read.
@@ -344,14 +344,18 @@ impl GenerateArgs {
 
     /// How the profile is generated.
     pub(super) fn options(&self) -> GenerateOptions {
-        let runtime = match (self.runtime, self.emit) {
-            (Some(RuntimeArg::Oci), _) | (None, FormatArg::Oci | FormatArg::K8s) => Runtime::Oci,
-            (Some(RuntimeArg::Runc), _) => Runtime::Runc,
-            (Some(RuntimeArg::Crun), _) => Runtime::Crun,
-            (Some(RuntimeArg::Systemd), _) | (None, FormatArg::Systemd) => Runtime::Systemd,
-            (Some(RuntimeArg::Nsjail), _) | (None, FormatArg::Kafel) => Runtime::Nsjail,
-            (Some(RuntimeArg::Callgate), _) => Runtime::Callgate,
-            (Some(RuntimeArg::None), _) => Runtime::None,
+        let usual = || {
+            let name = self.emit.annotated().map_or("none", |to| to.runtime);
+            RuntimeArg::from_str(name, false).unwrap_or(RuntimeArg::None)
+        };
+        let runtime = match self.runtime.unwrap_or_else(usual) {
+            RuntimeArg::Oci => Runtime::Oci,
+            RuntimeArg::Runc => Runtime::Runc,
+            RuntimeArg::Crun => Runtime::Crun,
+            RuntimeArg::Systemd => Runtime::Systemd,
+            RuntimeArg::Nsjail => Runtime::Nsjail,
+            RuntimeArg::Callgate => Runtime::Callgate,
+            RuntimeArg::None => Runtime::None,
         };
         GenerateOptions {
             arches: self.arch.clone(),

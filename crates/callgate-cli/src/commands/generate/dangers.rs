@@ -6,8 +6,9 @@
 
 use callgate::Arch;
 use callgate::change::Allowed;
+use callgate::formats::languages::LanguageId;
 use callgate::formats::{self, oci};
-use callgate::generate::{DenyAction, Draft, NAMESPACES, ProfileFormat, created_namespaces};
+use callgate::generate::{DenyAction, Draft, NAMESPACES, created_namespaces};
 use callgate::lint::{Check, Finding, Level, Subject, lint};
 use callgate::purposes::{
     Danger, DangerousValue, FurtherDanger, Severity, danger, further_dangers,
@@ -48,7 +49,7 @@ struct DangerousCall {
 
 impl Dangers {
     /// Finds the dangers of a profile in a format.
-    pub(super) fn of(draft: &Draft, format: ProfileFormat) -> Result<Dangers> {
+    pub(super) fn of(draft: &Draft, format: LanguageId) -> Result<Dangers> {
         let failed = |error: String| Failure::new(error);
         let policy = draft.write(format).map_err(|error| failed(error.to_string()))?.policy;
         let default = docker_default(draft.arches())?;

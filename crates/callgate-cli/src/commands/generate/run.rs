@@ -1,9 +1,8 @@
 //! Generates a profile, and prints its summary.
 
-use callgate::formats::oci;
-use callgate::generate::{self, Draft, GenerateError, ProfileFormat, WrittenProfile};
+use callgate::formats::languages::LanguageId;
+use callgate::generate::{self, Draft, GenerateError, WrittenProfile};
 use callgate::recording::Recording;
-use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::diagram::Store;
 
 use super::args::GenerateArgs;
@@ -61,7 +60,10 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
         generate::generate_with_code(&recordings, &granted, &args.options()).map_err(failed)?;
     let classes = code.map(|code| Classes::of(code, &draft));
     let format = args.profile_format();
-    for remark in generate::remarks(&recordings, &draft, format) {
+    let Some(to) = format.annotated() else {
+        return Err(Failure::new(format!("profiles are not generated in {format}")));
+    };
+    for remark in generate::remarks(&recordings, &draft, to) {
         report::warn(remark.message, remark.help);
     }
     draft.write(format).map_err(failed)?;
@@ -69,8 +71,9 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     dangers.mark(&mut draft);
     dangers.warn();
     let written = draft.write(format).map_err(failed)?;
-    if format == ProfileFormat::Kubernetes {
-        read_back(&draft, &written)?;
+    let is_profile = format.writer().is_some_and(|writer| writer.dialect.is_some());
+    if is_profile && !to.is_read_back {
+        read_back(&draft, &written, format)?;
     }
     let summary = Summary::of(&draft, &written)?;
 
@@ -88,7 +91,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
             if args.explain {
                 summary::grants(&mut text, &draft, format);
             }
-            if let Some(path) = output.filter(|_| format == ProfileFormat::Oci) {
+            if let Some(path) = output.filter(|_| is_profile && to.is_read_back) {
                 summary::weights(&mut text, path, &named);
             }
             text
@@ -103,27 +106,18 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
 }
 
 /// Reads a resource, which must have the meaning of the profile. The library does this for JSON.
-fn read_back(draft: &Draft, written: &WrittenProfile) -> Result<()> {
+fn read_back(draft: &Draft, written: &WrittenProfile, format: LanguageId) -> Result<()> {
     let failed = |why: String| {
         Failure::new(format!("the written resource {why}"))
             .help("this is a bug in callgate: please report it with the recording")
     };
-    let native = draft.arches().first().copied().ok_or_else(|| failed("is empty".to_owned()))?;
-    let options = oci::ReadOptions {
-        dialect: Some(oci::Dialect::Oci),
-        arches: draft.arches().to_vec(),
-        enosys_above: Some(oci::EnosysAbove::Off),
-        strict: true,
-        ..oci::ReadOptions::new(native, KernelVersion { major: 6, minor: 18 })
-    };
-    let read = oci::read(&written.text, &options).map_err(|errors| {
-        let first = errors.first().map_or("", |error| error.message.as_str());
-        failed(format!("cannot be read: {first}"))
-    })?;
+    let read = draft
+        .read_back(format, &written.text)
+        .map_err(|error| failed(format!("cannot be read: {error}")))?;
     let mut store = Store::default();
     let of =
         |store: &mut Store, policy| store.policy(policy).map_err(|error| failed(error.to_string()));
-    match of(&mut store, &read.policy)? == of(&mut store, &written.policy)? {
+    match of(&mut store, &read)? == of(&mut store, &written.policy)? {
         true => Ok(()),
         false => Err(failed("has another meaning when it is read".to_owned())),
     }

@@ -6,8 +6,10 @@ use std::path::Path;
 use callgate::codegen::{Count, Weights};
 use callgate::compile::{self, Compiled, Stats};
 use callgate::explain::{Outcome, explain};
+use callgate::formats::annotated::AnnotatedWriter;
+use callgate::formats::languages::LanguageId;
 use callgate::generate::{
-    DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, ProfileFormat, WrittenProfile,
+    DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, WrittenProfile,
 };
 use callgate::trace::unseen::Unseen;
 use callgate::{Arch, Verdict};
@@ -47,9 +49,9 @@ impl Summary {
         Ok(Summary { stats, denied: denied(draft, &written.policy)?, unseen: Unseen::of(draft) })
     }
 
-    pub(super) fn text(&self, draft: &Draft, format: ProfileFormat, dangers: &Dangers) -> String {
+    pub(super) fn text(&self, draft: &Draft, format: LanguageId, dangers: &Dangers) -> String {
         let of = |wanted: fn(&Grant) -> bool| draft.grants().filter(|grant| wanted(grant)).count();
-        let limited = if format.has_arguments() { of(|grant| !grant.limits.is_empty()) } else { 0 };
+        let limited = if has_arguments(format) { of(|grant| !grant.limits.is_empty()) } else { 0 };
         let recorded = draft.recorded();
         let mut text = String::new();
         let mut line = |label: &str, value: String| {
@@ -139,7 +141,7 @@ impl Summary {
     pub(super) fn json(
         &self,
         draft: &Draft,
-        format: ProfileFormat,
+        format: LanguageId,
         classes: Option<&Classes>,
         dangers: &Dangers,
     ) -> String {
@@ -150,15 +152,9 @@ impl Summary {
                 ("calls", (*all).into()),
             ])
         });
-        let refused = draft.refused().iter().copied().filter(|_| format.has_arguments());
-        let name = match format {
-            ProfileFormat::Oci => "oci",
-            ProfileFormat::Kubernetes => "k8s",
-            ProfileFormat::Systemd => "systemd",
-            ProfileFormat::Kafel => "kafel",
-        };
+        let refused = draft.refused().iter().copied().filter(|_| has_arguments(format));
         let value = Json::Object(vec![
-            ("form", name.into()),
+            ("form", format.name().into()),
             ("runtime", draft.runtime().name().into()),
             ("insns", self.stats.insns.into()),
             ("expected_insns", self.stats.expected_insns.into()),
@@ -229,7 +225,7 @@ fn denied(draft: &Draft, policy: &Policy) -> Result<Vec<(Arch, usize, usize)>> {
 }
 
 /// The reason for each granted syscall.
-pub(super) fn grants(text: &mut String, draft: &Draft, format: ProfileFormat) {
+pub(super) fn grants(text: &mut String, draft: &Draft, format: LanguageId) {
     text.push('\n');
     let runtime = draft.runtime().name();
     for grant in draft.grants() {
@@ -267,7 +263,9 @@ pub(super) fn grants(text: &mut String, draft: &Draft, format: ProfileFormat) {
         }
     }
     for name in draft.refused() {
-        let why = if draft.listed_for_directives(format).any(|listed| listed == *name) {
+        let is_listed =
+            |to: &AnnotatedWriter| draft.listed_for_directives(to).any(|listed| listed == *name);
+        let why = if format.annotated().is_some_and(is_listed) {
             "listed, but fails with ENOSYS because of RestrictNamespaces=, so that libraries fall back to a granted \
              syscall"
         } else {
@@ -344,4 +342,9 @@ fn grant_json(grant: &Grant) -> Json {
         ("limits", Json::array(limits)),
         ("unlimited", Json::array(unlimited)),
     ])
+}
+
+/// Whether lists of syscalls can limit arguments in a language.
+fn has_arguments(format: LanguageId) -> bool {
+    format.annotated().is_some_and(|to| to.has_arguments())
 }

@@ -4,7 +4,7 @@
 //! accepted if the MTBDDs before and after prove that it allows the syscall and nothing else.
 
 use callgate::change::{
-    Allowed, Candidate, Candidates, Language, SideEffect, Unverified, Verified, apply, candidates,
+    Allowed, Candidate, Candidates, SideEffect, Unverified, Verified, apply, candidates,
     unified_diff, verify,
 };
 use callgate::formats::CapSet;
@@ -171,6 +171,7 @@ impl<'a> Search<'a> {
             let Some(statements) = filter.statements else { continue };
             let input = Candidates {
                 language: text.language,
+                role: text.role,
                 text: text.text,
                 file: text.file.as_deref(),
                 statements,
@@ -216,7 +217,9 @@ impl<'a> Search<'a> {
         let decides = answer.filters.first();
         if decides.is_some_and(FilterReason::is_of_other_arch) {
             let arch = self.wanted.arch;
-            let is_profile = |text: &Text<'_>| text.language == Language::Profile;
+            let is_profile = |text: &Text<'_>| {
+                text.language.writer().is_some_and(|writer| writer.dialect.is_some())
+            };
             return match self.before.source.texts().iter().any(is_profile) {
                 true => format!("the profile does not list {}; add it", arch.oci_name()),
                 false => {

@@ -1,7 +1,6 @@
 //! The reason for the verdict of one filter.
 
 use callgate::formats::statements::{Statement, Statements};
-use callgate::formats::systemd::Directive;
 use callgate::why::{Cause, Why, why};
 use callgate::{Arch, Endian, SeccompData, Verdict, compile, explain};
 use callgate_core::policy::{Policy, Rule, Section};
@@ -18,7 +17,7 @@ pub(super) struct FilterReason<'f> {
     /// What the text states, if it is known.
     pub(super) statements: Option<&'f Statements>,
     /// The directive of systemd that installs it.
-    pub(super) directive: Option<Directive>,
+    pub(super) directive: Option<&'static str>,
 }
 
 /// Why a filter returns a verdict.

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::convert::Target;
 use callgate::formats::CapSet;
-use callgate::formats::Profile;
+use callgate::formats::languages::{LanguageId, ReadFilter, ReadingOption};
 use callgate::formats::systemd::SystemdVersion;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_bpf::text::Definition;
@@ -161,12 +160,12 @@ impl SourceOptions {
         Ok(options)
     }
 
-    /// The profile with the values of --set; without any, with its variables.
+    /// The filter with the values of --set; without any, with its variables.
     pub(crate) fn set_variables(
         &self,
-        profile: Profile,
-    ) -> std::result::Result<Profile, ValueError> {
-        setting::set(profile, &self.set)
+        filter: ReadFilter,
+    ) -> std::result::Result<ReadFilter, ValueError> {
+        Ok(ReadFilter { profile: setting::set(filter.profile, &self.set)?, ..filter })
     }
 
     /// Like `self`, with defaults for rules that libseccomp can compile, too: the native architecture, and without
@@ -201,14 +200,15 @@ impl SourceOptions {
     }
 
     /// The options without those that affect how a policy in this language is read.
-    pub(crate) fn without_those_of(&self, target: Target) -> SourceOptions {
+    pub(crate) fn without_those_of(&self, language: LanguageId) -> SourceOptions {
         let mut options = self.clone();
-        match target {
-            Target::Oci | Target::Docker | Target::Podman => {
-                (options.kernel, options.enosys_above) = (None, None);
+        for option in language.language().options {
+            match option {
+                ReadingOption::Kernel => options.kernel = None,
+                ReadingOption::EnosysAbove => options.enosys_above = None,
+                ReadingOption::Systemd => options.systemd = None,
+                ReadingOption::Caps | ReadingOption::Variables => {}
             }
-            Target::Systemd => (options.kernel, options.systemd) = (None, None),
-            _ => {}
         }
         options
     }

@@ -1,17 +1,17 @@
-//! The options of each reader of sources.
+//! The options of readers.
 
 use callgate::Endian;
-use callgate::convert::{ConvertOptions, Target};
-use callgate::formats::systemd::{self, SystemdVersion};
-use callgate::formats::{android, firecracker, kafel, lxc, minijail, oci, snap};
-use callgate_requests::source::Reading;
+use callgate::convert::ConvertOptions;
+use callgate::formats::languages::{LanguageId, Reading, ReadingOption};
+use callgate::formats::oci;
+use callgate::formats::systemd::SystemdVersion;
 
 use super::options::SourceOptions;
 use crate::options::machine::NATIVE_ENDIAN;
 use crate::report::Result;
 
 impl SourceOptions {
-    /// The options, without the kernel version, which only some readers need.
+    /// The options, without the kernel version, which only some languages need.
     fn reading(&self) -> Result<Reading> {
         let first = self.arch.first().copied();
         Ok(Reading {
@@ -26,53 +26,18 @@ impl SourceOptions {
             endian: self.endian.map(Endian::from),
             definitions: self.macros.all(),
             statements: self.statements,
+            choosing: choose_part,
             ..Reading::new(first.map_or_else(|| self.machine(), Ok)?)
         })
     }
 
-    /// The options with the kernel version.
-    fn reading_with_kernel(&self) -> Result<Reading> {
-        Ok(Reading { kernel: Some(self.kernel()?), ..self.reading()? })
-    }
-
-    /// How a profile is read.
-    pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::ReadOptions> {
-        Ok(self.reading_with_kernel()?.of_profile(dialect)?)
-    }
-
-    /// How a unit of systemd is read.
-    pub(crate) fn of_unit(&self) -> Result<systemd::ReadOptions> {
-        Ok(self.reading_with_kernel()?.of_unit()?)
-    }
-
-    /// How a Kafel policy is read.
-    pub(crate) fn of_kafel(&self) -> Result<kafel::ReadOptions> {
-        Ok(self.reading()?.of_kafel())
-    }
-
-    /// How a profile of LXC is read.
-    pub(crate) fn of_lxc(&self) -> Result<lxc::ReadOptions> {
-        Ok(self.reading()?.of_lxc())
-    }
-
-    /// How a profile of a snap is read.
-    pub(crate) fn of_snap(&self) -> Result<snap::ReadOptions> {
-        Ok(self.reading()?.of_snap())
-    }
-
-    /// How lists of Android are read.
-    pub(crate) fn of_android(&self) -> Result<android::ReadOptions> {
-        Ok(self.reading()?.of_android())
-    }
-
-    /// How a document of Firecracker is read.
-    pub(crate) fn of_firecracker(&self) -> Result<firecracker::ReadOptions> {
-        Ok(self.reading()?.of_firecracker()?)
-    }
-
-    /// How a policy of minijail is read.
-    pub(crate) fn of_minijail(&self) -> Result<minijail::ReadOptions> {
-        Ok(self.reading()?.of_minijail()?)
+    /// How a policy in a language is read.
+    pub(crate) fn reading_of(&self, language: LanguageId) -> Result<Reading> {
+        let kernel = match language.has_option(ReadingOption::Kernel) {
+            true => Some(self.kernel()?),
+            false => None,
+        };
+        Ok(Reading { kernel, ..self.reading()? })
     }
 
     /// The byte order of a program.
@@ -85,11 +50,16 @@ impl SourceOptions {
     }
 
     /// How a policy is written in a language and read back.
-    pub(crate) fn to_convert(&self, target: Target) -> Result<ConvertOptions> {
+    pub(crate) fn to_convert(&self, target: LanguageId) -> Result<ConvertOptions> {
         let mut options = ConvertOptions::new(target);
         options.kernel = self.kernel()?;
         options.enosys_above = self.enosys_above.map(oci::EnosysAbove::from);
         options.systemd = self.systemd.unwrap_or(SystemdVersion::LATEST);
         Ok(options)
     }
+}
+
+/// How a part is chosen: a resource of Kubernetes, or the filter of a thread.
+fn choose_part(name: &str) -> String {
+    format!("add #NAME to the name of the file, such as #{name}")
 }

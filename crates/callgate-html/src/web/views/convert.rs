@@ -1,8 +1,8 @@
 //! The filter in another language, or as source code.
 
-use crate::{Markup, Section, counted};
-use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, Target, convert_diagram};
+use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, convert_diagram};
 use callgate::emit::{self, SourceOptions};
+use callgate::formats::languages::LanguageId;
 use callgate::formats::systemd::SystemdVersion;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
@@ -33,7 +33,11 @@ fn failed(analysis: &Analysis<'_>, message: String, help: &str) -> Messages {
     vec![Message::about(&analysis.stack.name, Diagnostic::error(None, message).help(help))]
 }
 
-fn policy(analysis: &mut Analysis<'_>, target: Target, closest: bool) -> Result<Shown, Messages> {
+fn policy(
+    analysis: &mut Analysis<'_>,
+    target: LanguageId,
+    closest: bool,
+) -> Result<Shown, Messages> {
     let reading = &analysis.source.reading;
     let mut options = ConvertOptions::new(target);
     options.kernel = reading.kernel.unwrap_or(options.kernel);
@@ -69,11 +73,12 @@ fn policy(analysis: &mut Analysis<'_>, target: Target, closest: bool) -> Result<
         losses(body, &converted.notes);
         code(body, "Policy", &converted.text);
     });
-    let file = Some((file_name(target).to_owned(), converted.text));
+    let name = target.writer().map_or("filter", |writer| writer.file);
+    let file = Some((name.to_owned(), converted.text));
     Ok(Shown { sections: vec![section], status, file })
 }
 
-fn refused(target: Target, error: &ConvertError) -> Shown {
+fn refused(target: LanguageId, error: &ConvertError) -> Shown {
     let status = format!("{target} cannot express this filter.");
     let section = Section::new("converted", format!("Policy for {target}"), |body| {
         body.leaf("p", &[("class", "headline")], &status);
@@ -139,16 +144,4 @@ fn program(analysis: &Analysis<'_>, to: Written) -> Result<Shown, Messages> {
         code(body, "Program", &text);
     });
     Ok(Shown { sections: vec![section], status, file: Some((name.to_owned(), text)) })
-}
-
-/// A name for the file of a policy.
-fn file_name(target: Target) -> &'static str {
-    match target {
-        Target::Systemd => "filter.conf",
-        Target::Kafel | Target::Minijail => "filter.policy",
-        Target::Lxc => "seccomp.profile",
-        Target::Snap => "snap.src",
-        Target::Kubernetes => "profile.yaml",
-        _ => "profile.json",
-    }
 }

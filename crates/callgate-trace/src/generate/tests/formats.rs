@@ -130,7 +130,7 @@ fn neighbours(near: &SeccompData) -> Vec<SeccompData> {
 
 /// The directives of a draft that limit arguments.
 fn directives(draft: &Draft) -> Vec<String> {
-    let text = draft.write(ProfileFormat::Systemd).unwrap().text;
+    let text = draft.write(to("systemd")).unwrap().text;
     let lines = text.lines().filter(|line| line.contains('=') && !line.starts_with("SystemCall"));
     lines.filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
@@ -219,9 +219,9 @@ fn syscalls_that_a_version_of_systemd_does_not_know_are_omitted() {
     let recordings = [recorded(2, &[("uretprobe", &[]), ("read", &[])])];
     let of = |systemd| {
         let draft = generate(&recordings, &GenerateOptions { systemd, ..bare() }).unwrap();
-        let remarks = remarks(&recordings, &draft, ProfileFormat::Systemd);
+        let remarks = remarks(&recordings, &draft, to("systemd").annotated().unwrap());
         let text: String = remarks.into_iter().map(|remark| remark.message).collect();
-        (draft.write(ProfileFormat::Systemd).unwrap(), text)
+        (draft.write(to("systemd")).unwrap(), text)
     };
     let (old, remarks) = of(252);
     assert!(!systemd_names(&old.text).contains("uretprobe"));
@@ -247,28 +247,28 @@ proptest! {
         let (first, second) = observed.split_at(cut.min(observed.len()));
         let recordings = [recording_of(first), recording_of(second)];
         let draft = generate(&recordings, &options).unwrap();
-        for format in [ProfileFormat::Oci, ProfileFormat::Kubernetes, ProfileFormat::Systemd, ProfileFormat::Kafel] {
-            if format == ProfileFormat::Kafel && draft.arches().len() > 1 {
+        for format in [to("oci"), to("k8s"), to("systemd"), to("kafel")] {
+            if format == to("kafel") && draft.arches().len() > 1 {
                 continue;
             }
             let written = match draft.write(format) {
                 // It has neither all architectures nor large values.
-                Err(error) if format == ProfileFormat::Kubernetes => {
+                Err(error) if format.name() == "k8s" => {
                     prop_assert!(error.to_string().contains("cannot express"), "{}", error);
                     continue;
                 }
                 written => written.unwrap(),
             };
             for observed in &observed {
-                let is_granted = |name| draft.can_name(format, name) && !draft.refuses(name);
+                let is_granted = |name| draft.can_name(format.annotated().unwrap(), name) && !draft.refuses(name);
                 let named = observed.0.name().map(is_granted);
-                if named.unwrap_or(format.has_numbers()) {
+                if named.unwrap_or(format.annotated().unwrap().has_numbers) {
                     prop_assert_eq!(written.policy.evaluate(&data(observed)), Verdict::ALLOW);
                 }
             }
             let syscalls = observed.iter().map(data).flat_map(|near| neighbours(&near));
-            match format {
-                ProfileFormat::Oci => {
+            match format.name() {
+                "oci" => {
                     // As a runtime reads it.
                     let native = draft.arches()[0];
                     let mut reading = oci::ReadOptions::new(native, KernelVersion { major: 6, minor: 18 });
@@ -283,10 +283,10 @@ proptest! {
                     }
                 }
                 // The command reads it back; the reader of YAML is not part of this crate.
-                ProfileFormat::Kubernetes => {
+                "k8s" => {
                     prop_assert!(written.text.starts_with("apiVersion: security-profiles-operator.x-k8s.io/"));
                 }
-                ProfileFormat::Kafel => {
+                "kafel" => {
                     let kafel = read_kafel(&written.text);
                     let arch = draft.arches()[0];
                     let own = |data: &SeccompData| Arch::of_syscall(data.arch, data.nr) == Some(arch);
@@ -294,16 +294,16 @@ proptest! {
                         prop_assert_eq!(kafel.verdict(&data), written.policy.evaluate(&data));
                     }
                 }
-                ProfileFormat::Systemd => {
+                _ => {
                     let names = systemd_names(&written.text);
                     let added = |name: &str| {
                         options.deny != DenyAction::Log && crate::generate::runtime::is_added_by_systemd(name)
                     };
                     for grant in draft.grants() {
                         let granted = names.contains(grant.name) || added(grant.name);
-                        prop_assert!(granted || !draft.can_name(format, grant.name), "{}", grant.name);
+                        prop_assert!(granted || !draft.can_name(format.annotated().unwrap(), grant.name), "{}", grant.name);
                     }
-                    let also: Vec<&str> = draft.listed_for_directives(format).collect();
+                    let also: Vec<&str> = draft.listed_for_directives(format.annotated().unwrap()).collect();
                     let granted = |name: &&str| {
                         also.contains(name) || draft.grants().any(|grant| grant.name == *name)
                     };
@@ -321,7 +321,7 @@ proptest! {
                             }
                             // systemd itself adds some syscalls, which are granted only for that runtime.
                             let listed = name.is_some_and(|name| names.contains(name)
-                                || draft.grants().any(|grant| grant.name == name) && draft.can_name(format, name));
+                                || draft.grants().any(|grant| grant.name == name) && draft.can_name(format.annotated().unwrap(), name));
                             let permits = listed && !is_denied_by_directives(&written.text, &data);
                             prop_assert_eq!(
                                 permits, written.policy.evaluate(&data) == Verdict::ALLOW, "{:x?}", data
@@ -366,7 +366,7 @@ proptest! {
         for other in [vec![all], tail] {
             let other = generate(&other, &options).unwrap();
             prop_assert_eq!(&other, &draft);
-            prop_assert_eq!(other.write(ProfileFormat::Oci).unwrap().text, draft.write(ProfileFormat::Oci).unwrap().text);
+            prop_assert_eq!(other.write(to("oci")).unwrap().text, draft.write(to("oci")).unwrap().text);
         }
     }
 }

@@ -8,8 +8,13 @@ use super::*;
 use crate::recording::{ArgValues, Bounds, Caveat, Effect, Recording, Run, SyscallId};
 use callgate_bpf::SyscallTable;
 use callgate_core::{Arch, SeccompData, Verdict};
+use callgate_formats::languages::LanguageId;
 
 const X86_64: Arch = Arch::X86_64;
+
+fn to(name: &str) -> LanguageId {
+    name.parse().unwrap()
+}
 
 fn syscall(name: &str) -> SyscallId {
     SyscallId::new(X86_64, X86_64.number(name).unwrap())
@@ -75,7 +80,7 @@ fn syscalls_that_the_kernel_makes_programs_call_are_always_granted() {
     let draft = generate(&[recorded(1, &[("rt_sigreturn", &[])])], &bare()).unwrap();
     assert_eq!(by_kernel(&draft), ["restart_syscall"]);
     // systemd adds it itself.
-    for format in [ProfileFormat::Oci, ProfileFormat::Kafel] {
+    for format in [to("oci"), to("kafel")] {
         let text = draft.write(format).unwrap().text;
         assert!(text.contains("restart_syscall"), "{text}");
     }
@@ -133,7 +138,7 @@ fn incomplete_recordings_are_accepted_only_on_request() {
     assert!(message(&[lost]).contains("at least 3 syscalls are missing"));
     let partial = GenerateOptions { partial: true, ..bare() };
     let all = [missing, denied.clone()];
-    let remarks = remarks(&all, &generate(&all, &partial).unwrap(), ProfileFormat::Oci);
+    let remarks = remarks(&all, &generate(&all, &partial).unwrap(), to("oci").annotated().unwrap());
     let text: String = remarks.iter().map(|remark| format!("{}\n", remark.message)).collect();
     for part in [
         "unrecorded-threads happened: the profile may deny syscalls that the program needs",
@@ -244,7 +249,7 @@ fn clone3_does_not_bypass_the_limit_of_clone() {
         [(DenyAction::Enosys, false), (DenyAction::Eperm, true), (DenyAction::Log, false)]
     {
         let draft = generate(&fork, &GenerateOptions { deny, ..complete.clone() }).unwrap();
-        let text = draft.write(ProfileFormat::Oci).unwrap().text;
+        let text = draft.write(to("oci")).unwrap().text;
         assert_eq!(text.contains("clone3"), said, "{deny:?}");
     }
     // Also if it was recorded, unless all namespaces are wanted.
@@ -274,12 +279,7 @@ fn clone3_does_not_bypass_the_limit_of_clone() {
 
 /// The verdicts of a profile for flags of `clone` and `unshare`, in all formats, and whether `clone3` may be called.
 fn permits(draft: &Draft, name: &str, args: [u64; 6]) -> Vec<bool> {
-    let formats = [
-        ProfileFormat::Oci,
-        ProfileFormat::Kubernetes,
-        ProfileFormat::Systemd,
-        ProfileFormat::Kafel,
-    ];
+    let formats = [to("oci"), to("k8s"), to("systemd"), to("kafel")];
     let arch = draft.arches()[0];
     let (nr, token) = (arch.number(name).unwrap(), arch.token());
     let data = SeccompData { nr, arch: token, args, ..SeccompData::default() };
@@ -338,12 +338,7 @@ fn clone3_fails_with_enosys_whatever_happens_to_others() {
     for deny in [DenyAction::Enosys, DenyAction::Eperm, DenyAction::Kill] {
         let draft = generate(&recording, &GenerateOptions { deny, ..bare() }).unwrap();
         let clone3 = SeccompData { nr: 435, arch: X86_64.token(), ..SeccompData::default() };
-        for format in [
-            ProfileFormat::Oci,
-            ProfileFormat::Kubernetes,
-            ProfileFormat::Systemd,
-            ProfileFormat::Kafel,
-        ] {
+        for format in [to("oci"), to("k8s"), to("systemd"), to("kafel")] {
             let written = draft.write(format).unwrap();
             assert_eq!(written.policy.evaluate(&clone3), Verdict::errno(38), "{format:?}");
         }
@@ -431,7 +426,7 @@ fn an_architecture_may_be_given_twice() {
     let options = GenerateOptions { arches: vec![X86_64, Arch::X86, X86_64], ..bare() };
     let draft = generate(&[recorded(1, &[("read", &[])])], &options).unwrap();
     assert_eq!(draft.arches(), [X86_64, Arch::X86]);
-    draft.write(ProfileFormat::Oci).unwrap();
+    draft.write(to("oci")).unwrap();
 }
 
 #[test]
@@ -441,7 +436,7 @@ fn limits_that_allow_every_value_are_removed() {
     let draft = generate(&[recorded(1, syscalls)], &bare()).unwrap();
     let mprotect = grant(&draft, "mprotect");
     assert_eq!((mprotect.limits.len(), mprotect.unlimited[0].name), (0, "prot"));
-    draft.write(ProfileFormat::Oci).unwrap();
+    draft.write(to("oci")).unwrap();
 }
 
 #[test]
@@ -504,12 +499,12 @@ fn the_number_of_rules_for_one_syscall_is_limited() {
         ["type", "protocol"]
     );
     assert_eq!(socket.unlimited[0].name, "family");
-    draft.write(ProfileFormat::Oci).unwrap();
+    draft.write(to("oci")).unwrap();
 }
 
 #[test]
 fn errors_have_a_reason_and_help() {
-    let message = |recordings: &[Recording], options: &GenerateOptions, format| {
+    let message = |recordings: &[Recording], options: &GenerateOptions, format: LanguageId| {
         let error =
             generate(recordings, options).and_then(|draft| draft.write(format)).unwrap_err();
         assert!(!error.help().is_empty());
@@ -521,35 +516,35 @@ fn errors_have_a_reason_and_help() {
     let mut multilib = read.clone();
     multilib.count(SyscallId::new(Arch::X86, 3), 1);
     let on_arm = GenerateOptions { arches: vec![Arch::Aarch64], ..bare() };
-    assert_eq!(message(&[], &bare(), ProfileFormat::Oci), "nothing was recorded");
+    assert_eq!(message(&[], &bare(), to("oci")), "nothing was recorded");
     assert_eq!(
-        message(&[read], &on_arm, ProfileFormat::Oci),
+        message(&[read], &on_arm, to("oci")),
         "no syscalls were recorded for aarch64, only for x86_64"
     );
-    assert!(message(&[foreign], &bare(), ProfileFormat::Systemd).contains("different byte orders"));
+    assert!(message(&[foreign], &bare(), to("systemd")).contains("different byte orders"));
     assert_eq!(
-        message(&[multilib], &bare(), ProfileFormat::Kafel),
+        message(&[multilib], &bare(), to("kafel")),
         "a Kafel policy is for one architecture, but the profile is for 2: x86_64, x86"
     );
 }
 
 #[test]
 fn warnings_about_recordings_and_formats() {
-    let all = |recording: Recording, options: &GenerateOptions, format| {
+    let all = |recording: Recording, options: &GenerateOptions, format: LanguageId| {
         let recordings = [recording];
         let draft = generate(&recordings, options).unwrap();
-        let remarks = remarks(&recordings, &draft, format);
+        let remarks = remarks(&recordings, &draft, format.annotated().unwrap());
         remarks.into_iter().map(|remark| remark.message).collect::<Vec<_>>().join("\n")
     };
     let good = recorded(1, &[("socket", &[1, 1, 0])]);
-    assert_eq!(all(good.clone(), &bare(), ProfileFormat::Oci), "");
+    assert_eq!(all(good.clone(), &bare(), to("oci")), "");
     let lost = Run { lost: 7, status: Some(139), ..Run::default() };
     let mut bad = good.clone();
     bad.push_run(lost);
     bad.count(SyscallId::new(X86_64, 4000), 3);
     bad.count(SyscallId::new(Arch::X86, 3), 1);
     let options = GenerateOptions { arches: vec![X86_64], partial: true, ..bare() };
-    let text = all(bad, &options, ProfileFormat::Systemd);
+    let text = all(bad, &options, to("systemd"));
     for part in [
         "at least 7 syscalls are missing from the recording",
         "exited with status 139",
@@ -561,14 +556,11 @@ fn warnings_about_recordings_and_formats() {
     }
     let mut once = good.clone();
     once.count(SyscallId::new(X86_64, 4000), 1);
-    assert!(
-        all(once, &bare(), ProfileFormat::Oci)
-            .contains("4000, which was recorded once: it is denied")
-    );
+    assert!(all(once, &bare(), to("oci")).contains("4000, which was recorded once: it is denied"));
     let audit = Run { method: crate::recording::RecordingMethod::Audit, ..Run::default() };
     let mut denied = Recording::of(audit);
     denied.count(syscall("ptrace"), 1);
-    let text = all(denied, &bare(), ProfileFormat::Oci);
+    let text = all(denied, &bare(), to("oci"));
     assert!(text.contains("audit log") && text.contains("no argument values"), "{text}");
 }
 
@@ -586,34 +578,31 @@ fn unknown_values_that_prevent_limits_cause_a_warning() {
     );
     log.add(syscall("read"), 1, [ArgValues::from_values(1, [3]), unknown()]);
     let good = recorded(9, &[("socket", &[1, 1, 0]), ("mmap", &[0, 4096, 1]), ("setns", &[3, 0])]);
-    let remarked = |recordings: &[Recording], options: &GenerateOptions, format| {
+    let remarked = |recordings: &[Recording], options: &GenerateOptions, format: LanguageId| {
         let draft = generate(recordings, options).unwrap();
-        let remarks = remarks(recordings, &draft, format);
+        let remarks = remarks(recordings, &draft, format.annotated().unwrap());
         remarks
             .iter()
             .map(|remark| format!("{} / {}", remark.message, remark.help))
             .collect::<String>()
     };
-    let text = remarked(&[log.clone()], &bare(), ProfileFormat::Oci);
+    let text = remarked(&[log.clone()], &bare(), to("oci"));
     assert!(text.contains("granted without limits on them: mmap, socket / "), "{text}");
     assert!(text.contains("strace -e raw=all"), "{text}");
     // With a complete recording as well, the log still prevents limits.
-    assert_eq!(remarked(std::slice::from_ref(&good), &bare(), ProfileFormat::Oci), "");
+    assert_eq!(remarked(std::slice::from_ref(&good), &bare(), to("oci")), "");
     let both = [good, log.clone()];
-    assert!(remarked(&both, &bare(), ProfileFormat::Kafel).contains(": mmap, socket / "));
+    assert!(remarked(&both, &bare(), to("kafel")).contains(": mmap, socket / "));
     // No warning if there would be no limits.
-    assert_eq!(
-        remarked(&both, &bare(), ProfileFormat::Systemd).matches("without limits").count(),
-        0
-    );
+    assert_eq!(remarked(&both, &bare(), to("systemd")).matches("without limits").count(), 0);
     let off = GenerateOptions { arguments: LimitedArgs::Off, ..bare() };
-    assert_eq!(remarked(&both, &off, ProfileFormat::Oci), "");
+    assert_eq!(remarked(&both, &off, to("oci")), "");
     // The number of names is limited.
     for name in ["bpf", "clone", "fcntl", "futex", "ioctl", "keyctl", "mprotect", "prctl", "ptrace"]
     {
         log.count(syscall(name), 1);
     }
-    let text = remarked(&[log], &bare(), ProfileFormat::Oci);
+    let text = remarked(&[log], &bare(), to("oci"));
     assert!(
         text.contains("bpf, fcntl, futex, ioctl, keyctl, mmap, mprotect, prctl and 2 more / "),
         "{text}"

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::policy::has_conditions;
 use crate::generate::draft::Draft;
 use crate::generate::grant::{Grant, GrantReason};
 use crate::generate::text::times;
@@ -32,7 +31,7 @@ pub(super) fn limits(draft: &Draft, grant: &Grant) -> String {
     };
     let first = grant.limits.first().map_or("", |limit| limit.why);
     let danger = match draft.danger(grant.name) {
-        Some(why) => format!("{DANGEROUS} {}. ", text_of(why)),
+        Some(_) => format!("{} ", danger(draft, grant.name)),
         None => String::new(),
     };
     format!("{danger}{}: {reason}{start}; {first}.", limits.join(" and "))
@@ -41,20 +40,13 @@ pub(super) fn limits(draft: &Draft, grant: &Grant) -> String {
 /// How a comment about a dangerous syscall starts.
 const DANGEROUS: &str = "DANGEROUS:";
 
-/// Why syscalls without limits are dangerous, each with its name.
-pub(super) fn dangerous(draft: &Draft) -> Vec<(&'static str, String)> {
-    let grants = draft.grants().filter(|grant| is_dangerous(draft, grant));
-    let why = |grant: &Grant| draft.danger(grant.name).map(text_of).unwrap_or_default();
-    grants.map(|grant| (grant.name, format!("{DANGEROUS} {}.", why(grant)))).collect()
-}
-
-/// Whether a syscall is listed apart because it is dangerous.
-pub(super) fn is_dangerous(draft: &Draft, grant: &Grant) -> bool {
-    draft.danger(grant.name).is_some() && !has_conditions(grant)
+/// Why a syscall that was marked is dangerous.
+pub(super) fn danger(draft: &Draft, name: &str) -> String {
+    format!("{DANGEROUS} {}.", draft.danger(name).map(text_of).unwrap_or_default())
 }
 
 /// Where the code makes a syscall that was not recorded.
-pub(super) fn in_code(grant: &Grant) -> String {
+fn in_code(grant: &Grant) -> String {
     let place = grant.code.as_deref().unwrap_or("the program");
     format!("not recorded, but in the code: {}", text_of(place))
 }
@@ -79,7 +71,7 @@ pub(super) fn all_in_code(grants: &[&Grant]) -> String {
 }
 
 /// Names in files and of commands are untrusted: a line break would end the comment, others would reorder its text.
-pub(super) fn text_of(name: &str) -> String {
+fn text_of(name: &str) -> String {
     visible(name).chars().take(300).collect()
 }
 

@@ -2,14 +2,12 @@
 //!
 //! The meaning of a profile contains only what its format can express: lists of systemd have no numbers and no arguments,
 //! but directives limit some arguments; profiles in JSON have no numbers. The meaning is checked against the recording
-//! before the text is returned. Profiles in JSON are also read back, and must have the same meaning. Systemd
-//! units, Kafel policies and resources in YAML are not read back here; the command reads resources back.
+//! before the text is returned. Profiles in JSON are also read back, and must have the same meaning. Units,
+//! Kafel policies and resources in YAML are not read back here; the command reads resources back.
 
+mod annotated;
 mod comments;
-mod kafel;
-mod oci;
 mod policy;
-mod systemd;
 mod written;
 
 pub use written::WrittenProfile;

@@ -3,6 +3,7 @@
 use callgate_bpf::SyscallTable;
 use callgate_core::Verdict;
 use callgate_core::policy::Policy;
+use callgate_formats::annotated::AnnotatedWriter;
 use callgate_formats::oci::BAD_ARCH;
 use callgate_formats::ruleset::{Comparison, RuleSet, sections};
 
@@ -10,24 +11,23 @@ use crate::generate::arg_limit::{ArgLimit, Cube};
 use crate::generate::directives::Directive;
 use crate::generate::draft::Draft;
 use crate::generate::error::{GenerateError, GenerateErrorKind};
-use crate::generate::format::ProfileFormat;
 use crate::generate::grant::Grant;
 
 /// The policy that a draft means in a format, with these directives of systemd.
 pub(super) fn policy(
     draft: &Draft,
-    format: ProfileFormat,
+    to: &AnnotatedWriter,
     directives: &[Directive],
 ) -> Result<Policy, GenerateError> {
     let mut sets: Vec<RuleSet<&'static str>> =
         draft.arches.iter().copied().map(RuleSet::new).collect();
-    sets.iter_mut().try_for_each(|set| add_rules(draft, format, set))?;
-    let mut sections = sections(&sets, draft.default_verdict_in(format), BAD_ARCH);
+    sets.iter_mut().try_for_each(|set| add_rules(draft, to, set))?;
+    let mut sections = sections(&sets, draft.default_verdict_in(to), BAD_ARCH);
     for (set, directive) in sets.iter().flat_map(|set| directives.iter().map(move |one| (set, one)))
     {
         // systemd installs the filter of the list last, so its verdict applies if both deny a syscall.
         let granted = |nr: &u32| {
-            set.arch().syscall_name(*nr).is_some_and(|name| draft.is_granted_by_unit(name))
+            set.arch().syscall_name(*nr).is_some_and(|name| draft.is_granted_by(to, name))
         };
         let rules = directive
             .rules(set.arch())
@@ -43,7 +43,7 @@ pub(super) fn policy(
 /// Adds the rules of one architecture.
 fn add_rules(
     draft: &Draft,
-    format: ProfileFormat,
+    to: &AnnotatedWriter,
     set: &mut RuleSet<&'static str>,
 ) -> Result<(), GenerateError> {
     let arch = set.arch();
@@ -51,28 +51,28 @@ fn add_rules(
     let mut add = |name, comparisons: &[Comparison], verdict| {
         match arch.number(name) {
             // Only libseccomp also adds rules for syscalls behind socketcall and ipc.
-            Some(nr) if format == ProfileFormat::Kafel => set.add(nr, comparisons, verdict, name),
-            None if format == ProfileFormat::Kafel => {}
+            Some(nr) if !to.is_by_libseccomp => set.add(nr, comparisons, verdict, name),
+            None if !to.is_by_libseccomp => {}
             _ => {
                 let added = set.add_syscall(name, comparisons, verdict, name);
                 unknown = added.err().or(unknown.take());
             }
         }
     };
-    for grant in draft.grants().filter(|grant| draft.can_name(format, grant.name)) {
-        for comparisons in alternatives(grant, format) {
+    for grant in draft.grants().filter(|grant| draft.can_name(to, grant.name)) {
+        for comparisons in alternatives(grant, to) {
             add(grant.name, &comparisons, Verdict::ALLOW);
         }
     }
     let enosys = Verdict::errno(arch.enosys());
-    draft.refused_explicitly(format).for_each(|name| add(name, &[], enosys));
-    draft.others_with_enosys(format).into_iter().for_each(|name| add(name, &[], enosys));
-    draft.listed_for_directives(format).for_each(|name| add(name, &[], Verdict::ALLOW));
+    draft.refused_explicitly(to).for_each(|name| add(name, &[], enosys));
+    draft.others_with_enosys(to).into_iter().for_each(|name| add(name, &[], enosys));
+    draft.listed_for_directives(to).for_each(|name| add(name, &[], Verdict::ALLOW));
     if let Some(error) = unknown {
         return Err(GenerateErrorKind::UnknownSyscall(error).into());
     }
     for (syscall, _) in draft.numbers().iter().filter(|(syscall, _)| syscall.arch == arch) {
-        if format.has_numbers() {
+        if to.has_numbers {
             set.add(syscall.nr, &[], Verdict::ALLOW, "");
         }
     }
@@ -83,16 +83,11 @@ fn add_rules(
 }
 
 /// The conditions of a grant, one of which must hold.
-fn alternatives(grant: &Grant, format: ProfileFormat) -> Vec<Vec<Comparison>> {
-    if !format.has_arguments() {
+pub(super) fn alternatives(grant: &Grant, to: &AnnotatedWriter) -> Vec<Vec<Comparison>> {
+    if !to.has_arguments() {
         return vec![Vec::new()];
     }
     let comparison = |(limit, cube): (&ArgLimit, Cube)| limit.comparison(cube);
     let all = grant.alternatives().into_iter();
     all.map(|tests| tests.into_iter().filter_map(comparison).collect()).collect()
-}
-
-/// Whether a grant has conditions, in a format with arguments.
-pub(super) fn has_conditions(grant: &Grant) -> bool {
-    alternatives(grant, ProfileFormat::Oci).iter().all(|comparisons| !comparisons.is_empty())
 }

@@ -7,8 +7,8 @@
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use callgate::change::Language;
 use callgate::denials::{Denial, Evidence, LoggedCall};
+use callgate::formats::languages::ReadingOption;
 use callgate::recording::SyscallId;
 use callgate::{Arch, SeccompData, Verdict};
 
@@ -266,7 +266,7 @@ impl Group {
         const NO_SYSCALL: u32 = 0x0fff_ffff;
         let SyscallId { arch, nr } = call.syscall;
         let is_new = arch.number("statx").is_some_and(|first| nr >= first);
-        let is_profile = |text: &Text<'_>| text.language == Language::Profile;
+        let is_profile = |text: &Text<'_>| text.language.has_option(ReadingOption::EnosysAbove);
         if !is_new || !self.read.source.texts().iter().any(is_profile) {
             return false;
         }

@@ -1,18 +1,18 @@
 //! Detection of lists of Android.
 
-use callgate::formats::android;
+use super::line::is_entry;
 use callgate_bpf::diagnostic::Diagnostic;
 
 /// Whether a text begins as a list: with an entry such as `close(int) all`.
 pub(super) fn is_list(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(android::is_entry)
+    std::str::from_utf8(text).is_ok_and(is_entry)
 }
 
 /// Refuses a list whose syscalls are not allowed. As in bionic's genseccomp.py, the name of the file decides.
 ///
 /// # Errors
 /// For lists of what is blocked, and of priorities.
-pub fn check_list_name(name: &str) -> Result<(), Diagnostic> {
+pub(super) fn check_list_name(name: &str) -> Result<(), Diagnostic> {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let what = if name.contains("blocklist") || name.contains("blacklist") {
         "a block list has no filter of its own"

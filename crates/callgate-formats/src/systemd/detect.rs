@@ -1,10 +1,10 @@
 //! Detection of units of systemd.
 
-use callgate::formats::systemd;
+use super::read::is_without_section;
 
 /// Whether the first line that is not a comment is the header of a section, or all lines are directives.
 pub fn is_unit(text: &str) -> bool {
-    if systemd::is_without_section(text) {
+    if is_without_section(text) {
         return true;
     }
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);

@@ -6,7 +6,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_bpf::text::has_marks;
 
-use crate::source::format::{ProgramForm, SourceFormat};
+use super::format::{ProgramForm, SourceFormat};
 
 /// An error for a text whose format was detected, if it is both source code with a program and a profile in YAML, such as a
 /// profile with the filter as a comment. `advice` is how the format is given.

@@ -1,0 +1,407 @@
+//! A language of policies as one value: how a text in it is recognized, read, written and edited.
+//!
+//! Each language is a directory of this crate, and the file `language.rs` in it has this value. The
+//! [registry](super) lists all of them, and whatever needs to know the languages asks it.
+//!
+//! # Invariants
+//!
+//! - A name is that of one language only.
+//! - What a writer writes, the reader of the same language reads.
+//! - A reader does no I/O: [`Files`] finds what a text names.
+
+use std::fmt;
+
+use super::reading::Reading;
+use crate::annotated::AnnotatedWriter;
+use crate::change::Allowed;
+use crate::change::edit::Edit;
+use crate::change::input::Input as EditInput;
+use crate::convert::ConvertError;
+use crate::convert::fit::Fit;
+use crate::convert::writing::Writing;
+use crate::files::{FileErrors, FileMessage};
+use crate::included::Included;
+use crate::oci::Dialect;
+use crate::profile::Profile;
+use crate::systemd::SystemdVersion;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_codegen::Weights;
+use callgate_core::Arch;
+
+/// A language.
+pub struct Language {
+    /// What a text in it is, with an article: `a Kafel policy`.
+    pub what: &'static str,
+    /// Its names, at least one. A container profile has one for each runtime.
+    pub names: &'static [Name],
+    /// What to do if a text is not UTF-8, where that is not to read it as a program.
+    pub utf8_help: Option<&'static str>,
+    /// The page of its documentation: `docs/PAGE.md`.
+    pub page: &'static str,
+    /// How much the extension of a file and its text look like this language.
+    pub likeness: fn(extension: Option<&str>, text: &[u8]) -> Likeness,
+    /// Reads texts. All but units and lists of Android are one text.
+    pub read: fn(&Input<'_>, &Reading, &mut dyn Files) -> Result<ReadSource, FileErrors>,
+    /// The options of [`Reading`] that have an effect besides the architectures and `strict`.
+    pub options: &'static [ReadingOption],
+    /// Whether a text has parts, one of which is read.
+    pub parts: Parts,
+    /// Whether build scripts read it: it is a policy for one program, in one filter.
+    pub for_builds: bool,
+    /// How a text is changed to allow a syscall.
+    pub editor: Option<Editor>,
+}
+
+/// A name of a language.
+pub struct Name {
+    /// The name.
+    pub name: &'static str,
+    /// Another one that is understood, too.
+    pub alias: Option<&'static str>,
+    /// Whether `NAME:FILE` is a source.
+    pub is_read: bool,
+    /// How a policy is written under this name.
+    pub writer: Option<&'static Writer>,
+}
+
+impl Name {
+    /// A name of a language that is only read.
+    pub const fn read(name: &'static str) -> Name {
+        Name { name, alias: None, is_read: true, writer: None }
+    }
+
+    /// A name of a language that is read and written.
+    pub const fn written(name: &'static str, writer: &'static Writer) -> Name {
+        Name { name, alias: None, is_read: true, writer: Some(writer) }
+    }
+}
+
+/// How much a text looks like a language: the most wins, and of several the first in the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// Not at all.
+    None,
+    /// The text may be in this language, if in no other.
+    Rest,
+    /// The text begins as in this language.
+    Text,
+    /// The extension of the file is one of this language, if not of another.
+    RestOfExtension,
+    /// The extension of the file, and where that is ambiguous the text, are of this language.
+    Extension,
+    /// The text cannot be anything else, whatever the extension is.
+    Certain,
+}
+
+/// An option that affects how some languages are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadingOption {
+    /// The version of the kernel.
+    Kernel,
+    /// The capabilities of the process.
+    Caps,
+    /// What newer syscalls get.
+    EnosysAbove,
+    /// The version of systemd.
+    Systemd,
+    /// Values of variables.
+    Variables,
+}
+
+/// Whether a text has parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// It has none.
+    None,
+    /// A file may have several parts with names, such as resources of Kubernetes.
+    Some,
+    /// Each part has a name, such as the filters of threads.
+    Always,
+}
+
+/// What is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'t> {
+    /// The texts, in the order in which they are read.
+    pub texts: &'t [Text<'t>],
+    /// The name under which the language is given; `None` if it was detected.
+    pub name: Option<&'t str>,
+    /// The part that is read.
+    pub part: Option<&'t str>,
+    /// The name of the file, if it is one: the language may depend on it, as for units.
+    pub file: Option<&'t str>,
+    /// Tells the text from the files that it includes, as [`Included::identity`]; `None` if it is not known.
+    pub identity: Option<&'t str>,
+}
+
+/// A text of a source.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'t> {
+    /// The text.
+    pub text: &'t str,
+    /// Its name in the places of rules; `None` for the only text of a source.
+    pub name: Option<&'t str>,
+    /// What it is in its source, for languages with several kinds of texts; empty if its content decides.
+    pub role: &'t str,
+}
+
+impl<'t> Text<'t> {
+    /// The only text of a source.
+    pub const fn of(text: &'t str) -> Text<'t> {
+        Text { text, name: None, role: "" }
+    }
+}
+
+impl<'t> Input<'t> {
+    /// Texts without a name.
+    pub const fn of(texts: &'t [Text<'t>]) -> Input<'t> {
+        Input { texts, name: None, part: None, file: None, identity: None }
+    }
+
+    /// The first text.
+    pub(crate) fn text(&self) -> &'t str {
+        self.texts.first().map_or("", |text| text.text)
+    }
+}
+
+/// Finds the files that a text names. `from` is the name of the file that names it; `None` for the source itself. The error
+/// says why it cannot be read.
+pub trait Files {
+    /// A file that a text includes.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String>;
+
+    /// The file of a base profile.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String>;
+}
+
+/// No files.
+#[derive(Clone, Copy, Debug)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        crate::included::no_files(name, from)
+    }
+
+    fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        crate::included::no_files(name, from)
+    }
+}
+
+/// What was read: filters on top of each other.
+#[derive(Clone, Debug)]
+pub struct ReadSource {
+    /// The filters, the oldest first.
+    pub filters: Vec<ReadFilter>,
+    /// Warnings, with the index of the text that each is about.
+    pub warnings: Vec<FileMessage>,
+}
+
+/// A filter of a source.
+#[derive(Clone, Debug)]
+pub struct ReadFilter {
+    /// What follows the name of the source in the name of the filter; empty if there is only one.
+    pub suffix: String,
+    /// The filter, without warnings.
+    pub profile: Profile,
+    /// The architectures that results are about.
+    pub arches: Vec<Arch>,
+    /// How often syscalls occur according to the source.
+    pub weights: Option<Weights>,
+    /// The directive of a unit of systemd that installs the filter.
+    pub directive: Option<&'static str>,
+}
+
+impl ReadSource {
+    /// The only filter of a source with one text.
+    pub(crate) fn of(mut profile: Profile) -> ReadSource {
+        let warnings = of_first(std::mem::take(&mut profile.warnings));
+        ReadSource { filters: vec![ReadFilter::of(profile)], warnings }
+    }
+}
+
+impl ReadFilter {
+    /// The only filter of a source.
+    pub(crate) fn of(profile: Profile) -> ReadFilter {
+        let arches = profile.policy.arches().collect();
+        ReadFilter { suffix: String::new(), profile, arches, weights: None, directive: None }
+    }
+}
+
+/// Messages about the first text.
+pub(crate) fn of_first(messages: impl IntoIterator<Item = Diagnostic>) -> Vec<FileMessage> {
+    messages.into_iter().map(|diagnostic| FileMessage { file: 0, diagnostic }).collect()
+}
+
+/// How a policy is written.
+pub struct Writer {
+    /// Writes what the language can express of a filter; the rest is noted as losses.
+    pub write: fn(&mut Fit<'_>, &Writing<'_>) -> Result<String, ConvertError>,
+    /// The dialect in which a container profile is read back. Such a policy also names its architectures, the flags for
+    /// `seccomp(2)`, and the listener.
+    pub dialect: Option<Dialect>,
+    /// Whether the reader must be told all architectures of the filter, which the text does not name.
+    pub for_arches: bool,
+    /// Which programs add runc's rule, that numbers above the largest named one fail with ENOSYS.
+    pub enosys_rule: EnosysRule,
+    /// The architectures of the machines on which the policy is installed, if no other token occurs there.
+    pub machines: Option<fn(Arch, SystemdVersion) -> Vec<Arch>>,
+    /// A usual name of a file.
+    pub file: &'static str,
+    /// How policies with comments, such as generated ones, are laid out.
+    pub annotated: Option<AnnotatedWriter>,
+    /// What the name that may be given to the written policy is.
+    pub naming: Option<Naming>,
+}
+
+impl Writer {
+    /// A writer of policies that no container runtime reads, without a name; `file` is a usual name of a file.
+    pub(crate) const fn of(
+        file: &'static str,
+        write: fn(&mut Fit<'_>, &Writing<'_>) -> Result<String, ConvertError>,
+    ) -> Writer {
+        Writer {
+            write,
+            dialect: None,
+            for_arches: false,
+            enosys_rule: EnosysRule::Never,
+            machines: None,
+            file,
+            annotated: None,
+            naming: None,
+        }
+    }
+}
+
+/// Which programs add runc's rule to a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnosysRule {
+    /// None.
+    Never,
+    /// All.
+    Always,
+    /// runc, but not the others that read the policy.
+    OnlyRunc,
+    /// runc, if it is the runtime of the cluster.
+    Perhaps,
+}
+
+/// The name of a written policy.
+#[derive(Clone, Copy)]
+pub struct Naming {
+    /// What has the name: `thread`.
+    pub what: &'static str,
+    /// Whether a name may be given.
+    pub is_valid: fn(&str) -> bool,
+    /// The rules for names.
+    pub rules: &'static str,
+    /// Whether the name of the file is the default.
+    pub is_of_file: bool,
+}
+
+/// How a text is changed.
+pub struct Editor {
+    /// Edits, each of which may allow the syscall.
+    pub edits: fn(&EditInput<'_>) -> Vec<Vec<Edit>>,
+    /// The syscall with the arguments that the language can compare, if it cannot compare all.
+    pub comparable: Option<fn(&Allowed) -> Allowed>,
+    /// Whether the places of rules have the name of their file.
+    pub names_files: bool,
+}
+
+impl Editor {
+    /// An editor of languages that compare any argument.
+    pub(crate) const fn of(edits: fn(&EditInput<'_>) -> Vec<Vec<Edit>>) -> Editor {
+        Editor { edits, comparable: None, names_files: false }
+    }
+}
+
+/// A language, under one of its names.
+#[derive(Clone, Copy)]
+pub struct LanguageId {
+    language: &'static Language,
+    /// The index of the name; `None` for a language that was detected.
+    name: Option<usize>,
+}
+
+impl LanguageId {
+    /// A language that is not given by a name.
+    pub const fn of(language: &'static Language) -> LanguageId {
+        LanguageId { language, name: None }
+    }
+
+    /// A language by the index of one of its names.
+    pub const fn of_name(language: &'static Language, index: usize) -> LanguageId {
+        LanguageId { language, name: Some(index) }
+    }
+
+    /// The language.
+    pub fn language(self) -> &'static Language {
+        self.language
+    }
+
+    /// The name under which it is given; `None` if it was detected.
+    pub fn given_name(self) -> Option<&'static str> {
+        self.name.and_then(|index| self.language.names.get(index)).map(|name| name.name)
+    }
+
+    /// The name; of a language that was detected, the first one.
+    pub fn name(self) -> &'static str {
+        self.own().map_or("", |name| name.name)
+    }
+
+    /// Another name that is understood, too.
+    pub fn alias(self) -> Option<&'static str> {
+        self.own().and_then(|name| name.alias)
+    }
+
+    /// How a policy is written in it.
+    pub fn writer(self) -> Option<&'static Writer> {
+        self.own().and_then(|name| name.writer)
+    }
+
+    /// How policies with comments are laid out in it.
+    pub fn annotated(self) -> Option<&'static AnnotatedWriter> {
+        self.writer().and_then(|writer| writer.annotated.as_ref())
+    }
+
+    /// Whether an option affects how it is read.
+    pub fn has_option(self, option: ReadingOption) -> bool {
+        self.language.options.contains(&option)
+    }
+
+    /// Whether sources are read under this name.
+    pub fn is_read(self) -> bool {
+        self.own().is_some_and(|name| name.is_read)
+    }
+
+    fn own(self) -> Option<&'static Name> {
+        self.language.names.get(self.name.unwrap_or(0))
+    }
+}
+
+impl PartialEq for LanguageId {
+    fn eq(&self, other: &LanguageId) -> bool {
+        std::ptr::eq(self.language, other.language) && self.name == other.name
+    }
+}
+
+impl Eq for LanguageId {}
+
+impl fmt::Debug for LanguageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LanguageId({self})")
+    }
+}
+
+impl fmt::Display for LanguageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,188 @@
+//! Units of systemd in the [registry](crate::languages).
+
+use super::detect::is_unit;
+use super::options::{ExecSection, ReadOptions, UnitText};
+use super::read::is_without_section;
+use super::read::read as read_texts;
+use super::roles::{FILE, VALUES};
+use super::version::SystemdVersion;
+use super::{arches, edit, write, write_annotated};
+use crate::annotated::AnnotatedWriter;
+use crate::files::{FileErrors, FileMessage};
+use crate::languages::{
+    Editor, Files, Input, Language, Likeness, Name, Parts, ReadFilter, ReadSource, Reading,
+    ReadingOption, Text, Writer,
+};
+use crate::profile::Profile;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::Arch;
+
+/// The language.
+pub const LANGUAGE: Language = Language {
+    what: "a unit of systemd",
+    names: &[Name::written("systemd", &WRITER)],
+    utf8_help: Some("write the file in UTF-8; systemd accepts other bytes in comments only"),
+    page: "systemd",
+    likeness,
+    read,
+    options: &[ReadingOption::Kernel, ReadingOption::Systemd],
+    parts: Parts::None,
+    for_builds: false,
+    editor: Some(Editor {
+        edits: edit::edits,
+        comparable: Some(edit::comparable),
+        names_files: true,
+    }),
+};
+
+const WRITER: Writer = Writer {
+    machines: Some(arches::local),
+    annotated: Some(ANNOTATED),
+    ..Writer::of("filter.conf", write::write)
+};
+
+const ANNOTATED: AnnotatedWriter = AnnotatedWriter {
+    write: write_annotated::write,
+    has_numbers: false,
+    is_unit: true,
+    for_one_arch: false,
+    is_by_libseccomp: true,
+    default_errno: None,
+    is_read_back: false,
+    runtime: "systemd",
+    also: &[],
+    help: "Lines for a systemd unit; only a few directives can limit arguments",
+};
+
+/// The warning about a text that is a part of a unit, though its name is not that of a file which systemd reads.
+const NO_HEADER: &str =
+    "the text has no header of a section such as [Service]; it is read as the lines of one";
+
+fn likeness(extension: Option<&str>, text: &[u8]) -> Likeness {
+    let is_of_unit = extension.is_some_and(|suffix| ExecSection::of_suffix(suffix).is_some());
+    match is_of_unit || std::str::from_utf8(text).is_ok_and(is_unit) {
+        true => Likeness::Certain,
+        false => Likeness::None,
+    }
+}
+
+/// The section of a unit file, or of a directory of drop-ins, with this name.
+pub fn section_of(name: &str) -> Option<ExecSection> {
+    let suffix = |name: &str| ExecSection::of_suffix(extension(name)?);
+    match name.strip_suffix(".d") {
+        Some(unit) => suffix(unit),
+        None => suffix(name),
+    }
+}
+
+/// The extension of the file with a name.
+fn extension(name: &str) -> Option<&str> {
+    let file = name.trim_end_matches('/').rsplit('/').next()?;
+    file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension)
+}
+
+/// Refuses units that execute no processes.
+///
+/// # Errors
+/// For the name of such a unit.
+pub fn check_unit_name(name: &str) -> Result<(), Diagnostic> {
+    const OTHERS: [&str; 7] = ["automount", "device", "path", "scope", "slice", "target", "timer"];
+    match extension(name).filter(|suffix| OTHERS.contains(suffix)) {
+        None => Ok(()),
+        Some(suffix) => Err(Diagnostic::error(
+            None,
+            format!("a {suffix} unit executes no processes, so it has no filters"),
+        )
+        .help("give a service, socket, mount or swap unit")),
+    }
+}
+
+fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadSource, FileErrors> {
+    let mut options = options(reading)?;
+    if let Some(name) = input.file {
+        check_unit_name(name)?;
+        options.section = section_of(name);
+    }
+    let is_named =
+        options.section.is_some() || input.file.is_some_and(|name| extension(name) == Some("conf"));
+    let is_part = !is_named
+        && matches!(input.texts, [only] if only.role != VALUES && is_without_section(only.text));
+    let mut warnings = Vec::new();
+    // Lines that are given as such need no header.
+    let is_file = input.texts.first().is_some_and(|text| text.role == FILE);
+    if is_part && (is_file || input.name.is_none()) {
+        let diagnostic = Diagnostic::warning(None, NO_HEADER);
+        warnings.push(FileMessage { file: 0, diagnostic });
+    }
+    let texts = input.texts.iter().map(|Text { text, name, role }| {
+        let unit = match *role {
+            VALUES => UnitText::filter(text),
+            _ if is_part => UnitText::directives(text),
+            FILE => UnitText::unit(text),
+            _ if is_named || is_unit(text) => UnitText::unit(text),
+            _ if text.contains('=') => UnitText::directives(text),
+            _ => UnitText::filter(text),
+        };
+        UnitText { name: *name, ..unit }
+    });
+    let texts: Vec<UnitText<'_>> = texts.collect();
+    let unit = read_texts(&texts, &options)?;
+    warnings.extend(unit.warnings);
+    if unit.filters.is_empty() {
+        let message = "the unit has no filter, so all syscalls are allowed";
+        let help = "directives such as SystemCallFilter= install filters; see docs/systemd.md";
+        let diagnostic = Diagnostic::error(None, message).help(help);
+        let file = warnings.last().map_or(0, |warning| warning.file);
+        warnings.push(FileMessage { file, diagnostic });
+        return Err(warnings.into());
+    }
+    let filter = |filter: super::UnitFilter| {
+        let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
+        let profile = Profile { statements: filter.statements, ..Profile::of(filter.policy) };
+        let mut own = ReadFilter::of(profile);
+        own.suffix = format!(": {}={arch}", filter.directive);
+        own.directive = Some(filter.directive.name());
+        if !reading.arches.is_empty() {
+            own.arches.clone_from(&reading.arches);
+        }
+        own
+    };
+    Ok(ReadSource { filters: unit.filters.into_iter().map(filter).collect(), warnings })
+}
+
+fn options(reading: &Reading) -> Result<ReadOptions, Diagnostic> {
+    let native = reading.host();
+    let mut options = ReadOptions::new(native, reading.kernel()?);
+    options.version = reading.systemd.unwrap_or(SystemdVersion::LATEST);
+    options.is_version_assumed = reading.systemd.is_none();
+    options.strict = reading.strict;
+    options.statements = reading.statements;
+    let built_for = options.arches();
+    let is_other = |arch: &&Arch| **arch != native && !built_for.contains(arch);
+    match reading.arches.iter().find(is_other) {
+        None => Ok(options),
+        Some(other) => Err(Diagnostic::error(
+            None,
+            format!(
+                "systemd for {native} installs no filters for {other}, so a unit is not read for both"
+            ),
+        )
+        .help(format!("give only the architecture {native}, or only {other}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_have_the_suffix_of_their_section() {
+        assert_eq!(section_of("a/foo@.service"), Some(ExecSection::Service));
+        assert_eq!(section_of("foo.socket.d"), Some(ExecSection::Socket));
+        for name in ["foo.conf", "foo.d", "service", "foo.timer", ".service.d/x"] {
+            assert_eq!(section_of(name), None, "{name}");
+        }
+        assert!(check_unit_name("foo.timer").is_err());
+        assert!(check_unit_name("foo.conf").is_ok());
+    }
+}
