@@ -15,7 +15,7 @@ func set(change func(*settings)) Option {
 // WithName sets the name of the source in messages. Without a format, its extension helps to recognize it.
 func WithName(name string) Option { return set(func(s *settings) { s.source.Name = name }) }
 
-// WithFormat sets the format: oci, docker, podman, runc, crun, kafel, firecracker, minijail, lxc, snap, android, systemd or bpftext.
+// WithFormat sets the format: a name such as docker or kafel, as before the colon of a source of the command, or bpftext.
 func WithFormat(format string) Option { return set(func(s *settings) { s.source.Format = format }) }
 
 // WithArches sets the architectures, by their names here (x86_64), in Go (amd64) or in profiles (SCMP_ARCH_X86_64). The

@@ -4,9 +4,8 @@ export type Instruction = [number, number, number, number];
 /** A filter, with exactly one of text, insns, hex and preset. */
 export type Source = Content & {
   name?: string;
-  format?:
-    | "oci" | "docker" | "podman" | "runc" | "crun" | "kafel" | "firecracker" | "minijail" | "lxc" | "snap"
-    | "android" | "systemd" | "bpftext";
+  /** A name such as "docker" or "kafel", as before the colon of a source of the command, or "bpftext". */
+  format?: string;
   part?: string;
   files?: Record<string, string>;
   arches?: string[];

@@ -4,7 +4,10 @@
 //! is parsed with the definition of its subcommand alone. Help and messages need the others.
 
 use std::ffi::OsString;
+use std::fmt::Write;
 
+use callgate::formats::languages::LANGUAGES;
+use callgate::formats::layout::wrapped;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -23,49 +26,56 @@ use crate::{arguments, help, hints, output};
     name = "callgate",
     version,
     max_term_width = 80,
-    after_help = "\
-A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
-  container-default    the built-in profile for containers
-  profile.json         a Docker, OCI or Podman profile; the formats oci, docker,
-                       podman, runc and crun select the dialect
-  profile.yaml         the same in YAML, or a Kubernetes SeccompProfile; one of
-                       several in a file: profile.yaml#NAME
-  nsjail.policy        a policy in Kafel's language, also .kafel; for other file
-                       names, write kafel:NAME
-  firecracker:FILE#vmm the filter of a thread in a document of Firecracker or
-                       seccompiler; for the only one of a .json, write its name
-  minijail.policy      a policy of minijail, such as `read: 1`; for other file
-                       names, write minijail:NAME
-  lxc:FILE             a seccomp profile of LXC; `lxc:` may be omitted
-  snap:FILE            a seccomp profile of a snap (*.src): both filters that
-                       snap-confine installs
-  android:libc#app     a filter of Android, from the lists in bionic's directory
-                       libc: app, app-zygote, system; a list alone: android:FILE
-  filter.bpf           a program as raw instructions (struct sock_filter); for
-                       other file names, write bpf:NAME
-  foo.service          a systemd unit with its drop-ins (foo.service.d), or a
-                       directory of drop-ins: all filters that it installs; for
-                       other file names, write systemd:NAME
-  systemd:TEXT         values of SystemCallFilter=, such as
-                       '@system-service ~@resources', or lines of directives
-  bpftext:filter.txt   a program as text: tcpdump -d, -dd or -ddd, hexadecimal,
-                       assembler, source code (C with --define), or the listings
-                       of other tools
-  socket:filter.txt    a socket filter, raw or as text, for `simulate` and
-                       `bench engines`
-  -                    standard input
-  pid:1234             all filters of a running process or thread (needs root);
-                       pid:1234/0 is the oldest of them
-  preset:NAME          a restriction of other filters, as in
-                       'container-default ^ preset:no-io-uring'; also
-                       no-new-network, no-unix-sockets, no-sockets,
-                       no-namespaces, no-ptrace, no-new-processes, and
-                       pure-compute, which allows little else
-  'A + B - C ^ D'      what A or B permits, without what C permits, and only
-                       what D permits as well, from left to right; B and C may
-                       be syscalls, as in
-                       'container-default + ptrace - userfaultfd'; C with a
-                       verdict: ptrace:ENOSYS
+    after_help = sources(),
+)]
+struct Root {
+    /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: Color,
+}
+
+/// What follows the options in the full help.
+fn sources() -> String {
+    const PROGRAMS: &[(&str, &str)] = &[
+        (
+            "filter.bpf",
+            "a program as raw instructions (struct sock_filter); for other file names, write bpf:NAME",
+        ),
+        (
+            "bpftext:filter.txt",
+            "a program as text: tcpdump -d, -dd or -ddd, hexadecimal, assembler, source code (C with --define), or the \
+             listings of other tools",
+        ),
+        (
+            "socket:filter.txt",
+            "a socket filter, raw or as text, for `simulate` and `bench engines`",
+        ),
+        ("-", "standard input"),
+        (
+            "pid:1234",
+            "all filters of a running process or thread (needs root); pid:1234/0 is the oldest of them",
+        ),
+        (
+            "preset:NAME",
+            "a restriction of other filters, as in 'container-default ^ preset:no-io-uring'; also no-new-network, \
+             no-unix-sockets, no-sockets, no-namespaces, no-ptrace, no-new-processes, and pure-compute, which allows little \
+             else",
+        ),
+        (
+            "'A + B - C ^ D'",
+            "what A or B permits, without what C permits, and only what D permits as well, from left to right; B and C may be \
+             syscalls, as in 'container-default + ptrace - userfaultfd'; C with a verdict: ptrace:ENOSYS",
+        ),
+    ];
+    const BUILT_IN: (&str, &str) = ("container-default", "the built-in profile for containers");
+    let languages = LANGUAGES.iter().flat_map(|language| language.forms);
+    let mut text = "A SOURCE is [FORMAT:]NAME, a filter in any of these forms:\n".to_owned();
+    for (form, what) in std::iter::once(&BUILT_IN).chain(languages).chain(PROGRAMS) {
+        let lines = wrapped(what.split(' '), HELP_WIDTH - HELP_INDENT, " ");
+        let indented = lines.join(&format!("\n{:HELP_INDENT$}", ""));
+        let _ = writeln!(text, "  {form:<width$}{indented}", width = HELP_INDENT - 2);
+    }
+    text + "\
 Without FORMAT, the file name extension and the content determine the format.
 
 Examples:
@@ -76,12 +86,11 @@ Examples:
 Exit status: 0 success, 1 different (diff, fuzz), not a subset (subset), denied
 (check, test), not expressible (convert) or findings (lint), 2 error, 3 too
 noisy (bench); run and record return the exit status of the command."
-)]
-struct Root {
-    /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
-    color: Color,
 }
+
+/// The width of help, and of the column with the forms of sources.
+const HELP_WIDTH: usize = 80;
+const HELP_INDENT: usize = 23;
 
 /// A parsed command line.
 #[derive(Debug)]

@@ -133,13 +133,18 @@ impl Statements {
         }
     }
 
-    /// The same, where the profile itself is a file with this name.
-    #[must_use]
-    pub fn of_file(mut self, name: &str) -> Statements {
+    /// The places in it.
+    pub(crate) fn sites_mut(&mut self) -> impl Iterator<Item = &mut Site> {
         let rules = self.rules.iter_mut().map(|rule| &mut rule.site);
         let inactive = self.inactive.iter_mut().map(|rule| &mut rule.site);
         let gated = self.gated.iter_mut().map(|rule| &mut rule.site);
-        for site in rules.chain(inactive).chain(gated).chain(&mut self.default) {
+        rules.chain(inactive).chain(gated).chain(&mut self.default)
+    }
+
+    /// The same, where the profile itself is a file with this name.
+    #[must_use]
+    pub fn of_file(mut self, name: &str) -> Statements {
+        for site in self.sites_mut() {
             site.file.get_or_insert_with(|| name.to_owned());
         }
         self

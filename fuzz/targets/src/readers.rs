@@ -3,6 +3,7 @@
 use callgate::formats::android::{self, ListKind, ListText};
 use callgate::formats::firecracker;
 use callgate::formats::kafel::{self, Included};
+use callgate::formats::languages::{self, Files, Input, LANGUAGES, Reading, Text};
 use callgate::formats::lxc;
 use callgate::formats::minijail;
 use callgate::formats::oci;
@@ -46,6 +47,41 @@ pub fn profile(input: &[u8]) {
             }
         }
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// A text in any language of the registry, which the first line chooses: a name, or any text. The text may include itself and
+/// an empty file. What it looks like is detected, too.
+pub fn language(input: &[u8]) {
+    let line = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
+    let (name, text) = input.split_at(line);
+    let named = LANGUAGES.iter().position(|language| language.names[0].name.as_bytes() == name);
+    let any = name.iter().map(|byte| usize::from(*byte)).sum::<usize>() % LANGUAGES.len();
+    let language = LANGUAGES[named.unwrap_or(any)];
+    let _ = languages::detect(None, text);
+    let text = String::from_utf8_lossy(text);
+    let kernel = KernelVersion { major: 6, minor: 18 };
+    let reading = Reading { kernel: Some(kernel), statements: true, ..Reading::new(Arch::X86_64) };
+    let texts = [Text::of(&text)];
+    match (language.read)(&Input::of(&texts), &reading, &mut TextAndEmpty(&text)) {
+        Ok(read) => {
+            assert!(!read.filters.is_empty(), "read without a filter");
+            assert!(read.warnings.iter().all(|warning| warning.file == 0));
+        }
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// The files that a policy with this text may name.
+struct TextAndEmpty<'t>(&'t str);
+
+impl Files for TextAndEmpty<'_> {
+    fn include(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        included(self.0)(name, from)
+    }
+
+    fn base(&mut self, name: &str, from: Option<&str>) -> Result<Included, String> {
+        included(self.0)(name, from)
     }
 }
 

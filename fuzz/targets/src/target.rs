@@ -13,6 +13,7 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    Target { name: "language", run: readers::language },
     Target { name: "profile", run: readers::profile },
     Target { name: "unit", run: readers::unit },
     Target { name: "firecracker", run: readers::firecracker },

@@ -13,7 +13,7 @@ class SourceOptions(TypedDict, total=False):
     name: str
     """The name in messages. Without a format, its extension helps to recognize it."""
     format: str
-    """oci, docker, podman, runc, crun, kafel, firecracker, minijail, lxc, snap, android, systemd or bpftext.
+    """A name such as docker or kafel, as before the colon of a source of the command, or bpftext.
     Without it, the content decides."""
     arches: Sequence[str]
     """The architectures, such as x86_64 or SCMP_ARCH_X86_64.

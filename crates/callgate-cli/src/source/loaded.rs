@@ -129,6 +129,12 @@ impl LoadedSource {
     pub(crate) fn without_text(&self, name: &str) -> Option<String> {
         let source = match &self.0 {
             Loaded::Other(source) => source,
+            Loaded::File { format: SourceFormat::Policy(language), .. }
+                if language.language().editor.is_none() =>
+            {
+                let what = language.language().what;
+                return Some(format!("{what} is not changed by the command; change it by hand"));
+            }
             _ if self.texts().is_empty() => {
                 let program =
                     "it has no rules to change; change the profile from which it was made";

@@ -18,6 +18,10 @@ use callgate_codegen::{Count, Weights};
 pub const LANGUAGE: Language = Language {
     what: "a filter of Android",
     names: &[Name::read("android")],
+    forms: &[(
+        "android:libc#app",
+        "a filter of Android, from the lists in bionic's directory libc: app, app-zygote, system; a list alone: android:FILE",
+    )],
     utf8_help: Some("bionic's lists are text in UTF-8"),
     page: "android",
     likeness,

@@ -49,7 +49,7 @@ pub(crate) mod edit;
 pub(crate) mod entries;
 pub(crate) mod input;
 pub(crate) mod lines;
-mod offsets;
+pub(crate) mod offsets;
 mod unified;
 mod verify;
 

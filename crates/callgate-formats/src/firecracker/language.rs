@@ -13,6 +13,10 @@ use crate::languages::{
 pub const LANGUAGE: Language = Language {
     what: "a filter of Firecracker",
     names: &[Name::written("firecracker", &WRITER)],
+    forms: &[(
+        "firecracker:FILE#vmm",
+        "the filter of a thread in a document of Firecracker or seccompiler; for the only one of a .json, write its name",
+    )],
     utf8_help: Some("the filters of Firecracker are JSON"),
     page: "firecracker",
     likeness,

@@ -15,6 +15,10 @@ use crate::languages::{
 pub const LANGUAGE: Language = Language {
     what: "a Kafel policy",
     names: &[Name::written("kafel", &WRITER)],
+    forms: &[(
+        "nsjail.policy",
+        "a policy in Kafel's language, also .kafel; for other file names, write kafel:NAME",
+    )],
     utf8_help: None,
     page: "kafel",
     likeness,

@@ -34,6 +34,8 @@ pub struct Language {
     pub what: &'static str,
     /// Its names, at least one. A container profile has one for each runtime.
     pub names: &'static [Name],
+    /// The forms of sources in it, each with a description, for help.
+    pub forms: &'static [(&'static str, &'static str)],
     /// What to do if a text is not UTF-8, where that is not to read it as a program.
     pub utf8_help: Option<&'static str>,
     /// The page of its documentation: `docs/PAGE.md`.

@@ -13,6 +13,7 @@ use crate::languages::{
 pub const LANGUAGE: Language = Language {
     what: "a profile of LXC",
     names: &[Name::written("lxc", &WRITER)],
+    forms: &[("lxc:FILE", "a seccomp profile of LXC; `lxc:` may be omitted")],
     utf8_help: None,
     page: "lxc",
     likeness,

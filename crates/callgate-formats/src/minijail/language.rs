@@ -18,6 +18,10 @@ use callgate_core::Arch;
 pub const LANGUAGE: Language = Language {
     what: "a policy of minijail",
     names: &[Name::written("minijail", &WRITER)],
+    forms: &[(
+        "minijail.policy",
+        "a policy of minijail, such as `read: 1`; for other file names, write minijail:NAME",
+    )],
     utf8_help: None,
     page: "minijail",
     likeness,

@@ -26,6 +26,16 @@ pub const LANGUAGE: Language = Language {
         Name::read("crun"),
         Name { name: "k8s", alias: Some("kubernetes"), is_read: false, writer: Some(&KUBERNETES) },
     ],
+    forms: &[
+        (
+            "profile.json",
+            "a Docker, OCI or Podman profile; the formats oci, docker, podman, runc and crun select the dialect",
+        ),
+        (
+            "profile.yaml",
+            "the same in YAML, or a Kubernetes SeccompProfile; one of several in a file: profile.yaml#NAME",
+        ),
+    ],
     utf8_help: None,
     page: "container-default",
     likeness,

@@ -14,6 +14,10 @@ use crate::profile::Profile;
 pub const LANGUAGE: Language = Language {
     what: "a profile of a snap",
     names: &[Name::written("snap", &WRITER)],
+    forms: &[(
+        "snap:FILE",
+        "a seccomp profile of a snap (*.src): both filters that snap-confine installs",
+    )],
     utf8_help: None,
     page: "snap",
     likeness: |_, _| Likeness::None,

@@ -21,6 +21,17 @@ use callgate_core::Arch;
 pub const LANGUAGE: Language = Language {
     what: "a unit of systemd",
     names: &[Name::written("systemd", &WRITER)],
+    forms: &[
+        (
+            "foo.service",
+            "a systemd unit with its drop-ins (foo.service.d), or a directory of drop-ins: all filters that it installs; for \
+             other file names, write systemd:NAME",
+        ),
+        (
+            "systemd:TEXT",
+            "values of SystemCallFilter=, such as '@system-service ~@resources', or lines of directives",
+        ),
+    ],
     utf8_help: Some("write the file in UTF-8; systemd accepts other bytes in comments only"),
     page: "systemd",
     likeness,

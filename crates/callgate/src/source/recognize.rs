@@ -1,0 +1,70 @@
+//! Recognizes inputs that are not filters, to say in one line what they are.
+
+use crate::Arch;
+use crate::bpf::text::has_marks;
+use crate::diagnostic::Diagnostic;
+use callgate_formats::hidden_characters;
+use crate::read::{ReadOptions, RecordingReader};
+
+use super::unread::unread;
+
+/// What an input is that could not be read as a filter in the format that its content shows; `None` if that is not known.
+pub fn explained(bytes: &[u8], machine: Option<Arch>) -> Option<Diagnostic> {
+    let has = |key: &str| bytes.windows(key.len()).any(|part| part == key.as_bytes());
+    if bytes.trim_ascii_start().starts_with(b"{") && has("\"program\"") && has("\"insns\"") {
+        let message = "this is the output of callgate in JSON, not a filter";
+        return Some(Diagnostic::error(None, message).help(
+            "write the program with --emit bpf, or take it out: jq -r '..|.program?|arrays|length,(.[]|join(\" \"))'",
+        ));
+    }
+    if let Some(error) = unread(bytes) {
+        return Some(error);
+    }
+    if machine.is_some_and(|arch| is_recording(bytes, arch)) {
+        let message = "this is a recording of syscalls, not a filter";
+        return Some(Diagnostic::error(None, message).help(
+            "callgate generate makes a profile from it; callgate check compares a filter with it",
+        ));
+    }
+    None
+}
+
+/// The errors about a text that was read as a program because its format was not detected: if already the first line is
+/// none, the rest says nothing more. `advice` is how the format is given.
+pub fn of_no_format(mut errors: Vec<Diagnostic>, bytes: &[u8], advice: &str) -> Vec<Diagnostic> {
+    /// The errors that are shown.
+    const MAX_ERRORS: usize = 3;
+    let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    let first = bytes.split(|byte| *byte == b'\n').position(|line| is_text(&line));
+    let failed = errors.first().and_then(|error| error.position);
+    let fails_at_once = first.zip(failed).is_some_and(|(first, at)| at.line as usize <= first + 1);
+    if !fails_at_once || is_known(bytes) {
+        return errors;
+    }
+    errors.truncate(MAX_ERRORS);
+    if let Some(last) = errors.last_mut() {
+        let more = format!(
+            "this text is in no format that callgate detects, so it was read as a BPF program; if it is something else, \
+             {advice}"
+        );
+        last.help = match last.help.as_str() {
+            "" => more,
+            help => format!("{help}; {more}"),
+        };
+    }
+    errors
+}
+
+/// Whether it is known what a text is: then its errors are about that. A text with hidden characters is refused because of
+/// them, if it is.
+fn is_known(bytes: &[u8]) -> bool {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    has_marks(text) || !hidden_characters(text).is_empty()
+}
+
+/// Whether a recording can be read, or a log of another tool.
+fn is_recording(bytes: &[u8], arch: Arch) -> bool {
+    let mut reader = RecordingReader::new(&ReadOptions { arch, strict: false, partial: true });
+    reader.push(bytes).is_ok()
+        && reader.finish().is_ok_and(|read| read.recording.syscalls().next().is_some())
+}
