@@ -63,6 +63,24 @@ impl Runtime {
         }
     }
 
+    /// The runtime with this name.
+    pub fn from_name(name: &str) -> Option<Runtime> {
+        Runtime::ALL.iter().copied().find(|runtime| runtime.name() == name)
+    }
+
+    /// What it is, in a line.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Runtime::Oci => "runc or crun: the profile starts under either",
+            Runtime::Runc => "runc, the default of Docker, containerd and Kubernetes",
+            Runtime::Crun => "crun, the default of Podman and CRI-O",
+            Runtime::Systemd => "systemd, which grants its set @default itself",
+            Runtime::Nsjail => "nsjail",
+            Runtime::Callgate => "callgate run",
+            Runtime::None => "The recorded program itself",
+        }
+    }
+
     /// Why it needs syscalls that were not recorded, for people.
     pub const fn description(self) -> &'static str {
         match self {

@@ -154,8 +154,8 @@ pub(crate) struct GenerateArgs {
 
     /// The program that installs the filter; syscalls that it makes afterwards are granted [default: oci (runc and
     /// crun) for oci and k8s, systemd for systemd, nsjail for kafel]
-    #[arg(long, value_name = "PROGRAM")]
-    runtime: Option<RuntimeArg>,
+    #[arg(long, value_name = "PROGRAM", value_parser = runtime_parser())]
+    runtime: Option<Runtime>,
 
     /// The version of systemd for a unit, at least 252; syscalls that it does not know are omitted, with a warning
     #[arg(
@@ -214,6 +214,13 @@ pub(crate) struct GenerateArgs {
     pub(super) format: Format,
 }
 
+/// Parses the name of a program that installs filters.
+fn runtime_parser() -> impl TypedValueParser<Value = Runtime> {
+    let of = |runtime: &Runtime| PossibleValue::new(runtime.name()).help(runtime.about());
+    let names = PossibleValuesParser::new(Runtime::ALL.iter().map(of));
+    names.try_map(|name| Runtime::from_name(&name).ok_or("unknown program"))
+}
+
 /// Parses the name of a language in which profiles are generated; help and completions list all of them.
 fn format_parser() -> impl TypedValueParser<Value = LanguageId> {
     let of = |id: LanguageId| {
@@ -235,24 +242,6 @@ enum GrantArg {
     Recorded,
     /// What was recorded, and what the code of the programs can make
     Static,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RuntimeArg {
-    /// runc or crun: the profile starts under either
-    Oci,
-    /// runc, the default of Docker, containerd and Kubernetes
-    Runc,
-    /// crun, the default of Podman and CRI-O
-    Crun,
-    /// systemd, which grants its set @default itself
-    Systemd,
-    /// nsjail
-    Nsjail,
-    /// callgate run
-    Callgate,
-    /// The recorded program itself
-    None,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -345,18 +334,10 @@ impl GenerateArgs {
     /// How the profile is generated.
     pub(super) fn options(&self) -> GenerateOptions {
         let usual = || {
-            let name = self.emit.annotated().map_or("none", |to| to.runtime);
-            RuntimeArg::from_str(name, false).unwrap_or(RuntimeArg::None)
+            let name = self.emit.annotated().map_or("", |to| to.runtime);
+            Runtime::from_name(name).unwrap_or(Runtime::None)
         };
-        let runtime = match self.runtime.unwrap_or_else(usual) {
-            RuntimeArg::Oci => Runtime::Oci,
-            RuntimeArg::Runc => Runtime::Runc,
-            RuntimeArg::Crun => Runtime::Crun,
-            RuntimeArg::Systemd => Runtime::Systemd,
-            RuntimeArg::Nsjail => Runtime::Nsjail,
-            RuntimeArg::Callgate => Runtime::Callgate,
-            RuntimeArg::None => Runtime::None,
-        };
+        let runtime = self.runtime.unwrap_or_else(usual);
         GenerateOptions {
             arches: self.arch.clone(),
             complete: matches!(self.complete, Switch::On),

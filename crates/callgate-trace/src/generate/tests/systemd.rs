@@ -26,7 +26,10 @@ pub(super) fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
                 "AF_INET" => 2,
                 "AF_INET6" => 10,
                 "AF_NETLINK" => 16,
-                other => crate::generate::directives::family(other).unwrap(),
+                other => {
+                    let mut known = callgate_formats::systemd::FAMILIES.iter();
+                    known.find(|(name, _)| *name == other).unwrap().1.into()
+                }
             };
             let on_list = families.split(' ').map(number).any(|family| family == a[0]);
             name == "socket" && arch != Arch::X86 && !on_list
