@@ -5,7 +5,7 @@ use std::path::Path;
 use callgate_eval::{Result, workspace};
 
 use super::files::Crate;
-use super::{code_lines, declarations, documents, graph, layers, paths};
+use super::{declarations, documents, graph, languages, layers, paths};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask structure
@@ -13,9 +13,10 @@ usage: cargo xtask structure
 Reads the source files of all packages of the workspace, without their tests, and
 the dependencies between packages. Fails if files of a package import from each
 other in a circle, if a mod.rs or lib.rs defines something, if a package has a
-dependency that ARCHITECTURE.md does not permit, if a document names a missing
-file, or if the crate that must be believed has more lines of code than its limit, a
-dependency more, or unsafe code.
+dependency that ARCHITECTURE.md does not permit, if an enum of a package in crates
+lists languages beside the registry, if a document names a missing file, or if the
+crate that must be believed has more lines of code than its limit, a dependency more,
+or unsafe code.
 ";
 
 /// Checks the workspace.
@@ -69,6 +70,18 @@ fn check(root: &Path, package: &Path) -> Result<((usize, usize), Vec<String>)> {
                  after it",
                 name(file)
             ));
+        }
+        // Evaluators and peers are independent of the registry on purpose.
+        let is_product = package.starts_with(root.join("crates"));
+        if is_product && !package.ends_with(languages::REGISTRY) {
+            for (file, line, own, variants) in languages::enums(&krate) {
+                errors.push(format!(
+                    "{}:{line}: the enum {own} has variants for languages, {}; ask the registry \
+                     (callgate_formats::languages) instead",
+                    name(file),
+                    variants.join(", ")
+                ));
+            }
         }
         for circle in graph::circles(krate.files.len(), &edges) {
             let mut text = String::from("files import from each other in a circle:");
