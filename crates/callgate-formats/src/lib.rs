@@ -73,6 +73,7 @@ pub mod languages;
 pub mod layout;
 pub mod lxc;
 pub mod minijail;
+pub mod nsjail;
 pub mod oci;
 mod presets;
 mod profile;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::language::{Language, LanguageId};
-use crate::{android, firecracker, kafel, lxc, minijail, oci, snap, systemd};
+use crate::{android, firecracker, kafel, lxc, minijail, nsjail, oci, snap, systemd};
 
 /// All languages. Of two that a text looks like equally, the first is detected.
 pub const LANGUAGES: &[&Language] = &[
@@ -15,6 +15,7 @@ pub const LANGUAGES: &[&Language] = &[
     &lxc::LANGUAGE,
     &snap::LANGUAGE,
     &android::LANGUAGE,
+    &nsjail::LANGUAGE,
     &systemd::LANGUAGE,
 ];
 
