@@ -9,6 +9,9 @@ use super::place::Place;
 use crate::options::SourceOptions;
 use crate::report::{self, Failure, Result};
 
+/// Help for a source that is not text.
+pub(super) const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
+
 /// A text that is read, and its name in messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamedText {

@@ -6,9 +6,8 @@ use callgate::formats::languages::{Files, Input, LanguageId, ReadingOption, Text
 use super::base::base;
 use super::filter::{Filter, FilterContent};
 use super::included::include;
-use super::named_text::{NamedText, checked_text, failure, of_files, print};
+use super::named_text::{NamedText, RAW_HELP, checked_text, failure, of_files, print};
 use super::place::Place;
-use super::read::RAW_HELP;
 use super::recognize::check_encoding;
 use super::stack::Stack;
 use super::tree::Tree;

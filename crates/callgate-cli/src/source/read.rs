@@ -10,7 +10,7 @@ use callgate_requests::source::{
 };
 
 use super::filter::Filter;
-use super::named_text::{NamedText, checked_text};
+use super::named_text::{NamedText, RAW_HELP, checked_text};
 use super::place::Place;
 use super::policy::{PolicySource, read_policy};
 use super::recognize::check_encoding;
@@ -21,9 +21,6 @@ use crate::report::{self, Failure, Result};
 
 /// The built-in profile.
 pub(crate) const BUILT_IN: &str = "container-default";
-
-/// Help for a source that is not text.
-pub(super) const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
 
 /// Reads the built-in profile. Prints warnings.
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
