@@ -87,13 +87,13 @@ mod operations;
 pub mod programs;
 mod recording;
 mod request;
-pub mod source;
+mod settings;
 pub mod syscall;
 pub mod template;
-mod value;
 
 pub use answer::{MAX_REQUEST, answer, not_utf8};
 pub use arch::arch_named;
+pub use callgate::source::{self, Value};
 pub use operations::run;
 pub use request::{Call, Compiling, MAX_SOURCES, Operation, Recorded, Request};
-pub use value::Value;
+pub use settings::set;

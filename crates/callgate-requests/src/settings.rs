@@ -7,9 +7,8 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::text::Definition;
 
-use super::format::SourceFormat;
-use super::read::SourceText;
 use crate::arch::arch_named;
+use callgate::source::{SourceFormat, SourceText};
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 
@@ -67,15 +66,10 @@ pub(crate) fn unknown(key: &str, known: &[&str]) -> Diagnostic {
     }
 }
 
-impl SourceFormat {
-    /// The format of a text with this name.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn named(name: &str) -> Result<SourceFormat> {
-        let known: Vec<_> = SourceFormat::all().map(|format| (format.name(), format)).collect();
-        named("`format`", name, &known)
-    }
+/// The format of a text with this name.
+pub(crate) fn format(name: &str) -> Result<SourceFormat> {
+    let known: Vec<_> = SourceFormat::all().map(|format| (format.name(), format)).collect();
+    named("`format`", name, &known)
 }
 
 /// Changes a setting. The keys are those of a source in a request; `arches` is a list with commas, `strict` is `true` or
@@ -83,7 +77,7 @@ impl SourceFormat {
 ///
 /// # Errors
 /// For an unknown key or value.
-pub(crate) fn set(reading: &mut Reading, key: &str, value: &str) -> Result<()> {
+pub(crate) fn set_reading(reading: &mut Reading, key: &str, value: &str) -> Result<()> {
     match key {
         "machine" => reading.machine = arch("machine", value)?,
         "arches" => {
@@ -117,20 +111,20 @@ pub(crate) fn set(reading: &mut Reading, key: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-impl SourceText {
-    /// Changes a setting: `name`, `format`, `part`, or one of [`set`].
-    ///
-    /// # Errors
-    /// For an unknown key or value.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
-        match key {
-            "name" => value.clone_into(&mut self.name),
-            "format" => self.format = Some(SourceFormat::named(value)?),
-            "part" => self.part = Some(value.to_owned()),
-            _ => return set(&mut self.reading, key, value),
-        }
-        Ok(())
+/// Changes a setting of a source: `name`, `format`, `part`, or how it is read, with the keys of a source in a request; `arches` is
+/// a list with commas, `strict` is `true` or `false`, and `machine` is an architecture. Each `define` and `undefine` adds a
+/// macro.
+///
+/// # Errors
+/// For an unknown key or value.
+pub fn set(source: &mut SourceText, key: &str, value: &str) -> Result<()> {
+    match key {
+        "name" => value.clone_into(&mut source.name),
+        "format" => source.format = Some(format(value)?),
+        "part" => source.part = Some(value.to_owned()),
+        _ => return set_reading(&mut source.reading, key, value),
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -140,29 +134,29 @@ mod tests {
     #[test]
     fn settings_have_the_values_of_requests() {
         let mut reading = Reading::new(Arch::X86_64);
-        set(&mut reading, "arches", "x86_64, SCMP_ARCH_X86").unwrap();
+        set_reading(&mut reading, "arches", "x86_64, SCMP_ARCH_X86").unwrap();
         assert_eq!(reading.arches, [Arch::X86_64, Arch::X86]);
-        set(&mut reading, "strict", "true").unwrap();
+        set_reading(&mut reading, "strict", "true").unwrap();
         assert!(reading.strict);
         for (key, value) in [("define", "A"), ("define", "B=2"), ("undefine", "C")] {
-            set(&mut reading, key, value).unwrap();
+            set_reading(&mut reading, key, value).unwrap();
         }
         let read: Vec<_> =
             reading.definitions.iter().map(|one| (one.name(), one.value())).collect();
         assert_eq!(read, [("A", Some("1")), ("B", Some("2")), ("C", None)]);
-        assert!(set(&mut reading, "define", "2=3").is_err());
-        let error = set(&mut reading, "strict", "yes").unwrap_err();
+        assert!(set_reading(&mut reading, "define", "2=3").is_err());
+        let error = set_reading(&mut reading, "strict", "yes").unwrap_err();
         assert_eq!(error.message, "unknown `strict` \"yes\"");
-        let error = set(&mut reading, "kernal", "6.12").unwrap_err();
+        let error = set_reading(&mut reading, "kernal", "6.12").unwrap_err();
         assert_eq!(error.help, "did you mean \"kernel\"?");
     }
 
     #[test]
     fn each_setting_is_known() {
-        let content = super::super::SourceContent::Preset("no-io-uring".to_owned());
+        let content = callgate::source::SourceContent::Preset("no-io-uring".to_owned());
         let mut source = SourceText::new(content, Reading::new(Arch::X86_64));
         for key in OF_SOURCE {
-            let error = source.set(key, "?").err().map(|error| error.message);
+            let error = set(&mut source, key, "?").err().map(|error| error.message);
             assert!(!error.unwrap_or_default().starts_with("unknown setting"), "{key}");
         }
     }

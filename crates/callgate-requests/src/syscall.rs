@@ -9,7 +9,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls;
 
 use crate::json::Json;
-use crate::value::Value;
+use crate::source::Value;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 

@@ -84,6 +84,8 @@ pub mod optimize;
 mod plain_program;
 pub mod purposes;
 pub mod sets;
+#[cfg(feature = "trace")]
+pub mod source;
 pub mod stack;
 
 #[cfg(feature = "oci")]

@@ -95,7 +95,7 @@ pub unsafe extern "C" fn callgate_source_set(
         let (source, (key, value)) = unsafe {
             (handle_mut(source, "the source")?, setting((key, key_length), (value, value_length))?)
         };
-        source.text.set(key, value).map_err(Failure::of_argument)
+        callgate_requests::set(&mut source.text, key, value).map_err(Failure::of_argument)
     };
     // SAFETY: the caller promises it.
     unsafe { call(error, body) }

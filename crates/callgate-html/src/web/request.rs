@@ -8,7 +8,7 @@ use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, emit::Language};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_requests::source::{ProgramForm, Reading, SourceContent, SourceFormat, SourceText};
-use callgate_requests::{Call, Value, arch_named};
+use callgate_requests::{Call, Value, arch_named, set};
 
 /// A request.
 pub(crate) struct Asked {
@@ -121,7 +121,7 @@ fn source(node: &Node<'_>) -> Read<SourceText> {
         };
         match &*member.key {
             "set" => source.values = values(value)?,
-            key => source.set(key, value).map_err(|error| vec![error])?,
+            key => set(&mut source, key, value).map_err(|error| vec![error])?,
         }
     }
     // Fields have texts only, so that messages should be about characters, not about bytes.

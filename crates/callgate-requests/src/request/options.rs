@@ -7,7 +7,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 
 use super::model::Compiling;
 use super::values::of_text;
-use crate::source::settings::{named, unknown};
+use crate::settings::{named, unknown};
 
 /// The settings of the compiler.
 const COMPILING: &[&str] = &["model", "optimize", "instructions", "weights"];

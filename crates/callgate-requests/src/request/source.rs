@@ -8,9 +8,9 @@ use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate_core::RawInsn;
 
 use super::values::{arch, boolean, of_text, word};
-use crate::source::settings::set;
-use crate::source::{Reading, SourceContent, SourceFormat, SourceText};
-use crate::value::Value;
+use crate::settings::{format as source_format, set_reading};
+use crate::source::Value;
+use crate::source::{Reading, SourceContent, SourceText};
 
 const KEYS: &[KnownKey] = &[
     key("text"),
@@ -49,7 +49,7 @@ pub(super) fn source(
     };
     let format = match fields.get("format") {
         None => None,
-        Some(node) => Some(of_text(reader, node, "`format`", SourceFormat::named)?),
+        Some(node) => Some(of_text(reader, node, "`format`", source_format)?),
     };
     let name = text(reader, "name")?.unwrap_or_else(|| match &content {
         SourceContent::Preset(name) => format!("preset:{name}"),
@@ -171,13 +171,17 @@ fn reading(reader: &mut Reader<'_>, fields: &Fields<'_>, machine: Arch) -> Optio
     }
     for key in ["kernel", "caps", "systemd", "enosys_above", "endian"] {
         if let Some(node) = fields.get(key) {
-            of_text(reader, node, &format!("`{key}`"), |text| set(&mut reading, key, text))?;
+            of_text(reader, node, &format!("`{key}`"), |text| {
+                set_reading(&mut reading, key, text)
+            })?;
         }
     }
     for key in ["define", "undefine"] {
         let Some(node) = fields.get(key) else { continue };
         for item in reader.list(node, &format!("`{key}`"))? {
-            of_text(reader, item, &format!("`{key}`"), |text| set(&mut reading, key, text))?;
+            of_text(reader, item, &format!("`{key}`"), |text| {
+                set_reading(&mut reading, key, text)
+            })?;
         }
     }
     if let Some(node) = fields.get("strict") {

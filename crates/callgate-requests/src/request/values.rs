@@ -5,7 +5,7 @@ use callgate::formats::syntax::reader::Reader;
 use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate_bpf::diagnostic::Diagnostic;
 
-use crate::source::settings;
+use crate::settings;
 
 /// The value of a text at a node; an error of the function has the position of the node.
 pub(super) fn of_text<T>(

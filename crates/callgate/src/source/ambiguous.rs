@@ -3,8 +3,8 @@
 use crate::Arch;
 use crate::bpf::text::has_marks;
 use crate::diagnostic::Diagnostic;
-use callgate_formats::oci;
 use crate::syscalls::KernelVersion;
+use callgate_formats::oci;
 
 use super::format::{ProgramForm, SourceFormat};
 

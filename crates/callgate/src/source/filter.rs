@@ -50,7 +50,7 @@ pub enum Content {
 
 impl Filter {
     /// A policy; results are about these architectures, or about its own if there are none.
-    pub(crate) fn of_policy(name: String, policy: Policy, mut arches: Vec<Arch>) -> Filter {
+    pub(super) fn of_policy(name: String, policy: Policy, mut arches: Vec<Arch>) -> Filter {
         if arches.is_empty() {
             arches = policy.arches().collect();
         }
@@ -58,7 +58,7 @@ impl Filter {
     }
 
     /// A filter of a source with this name.
-    pub(crate) fn of_read(source: &str, read: ReadFilter) -> Filter {
+    pub(super) fn of_read(source: &str, read: ReadFilter) -> Filter {
         let ReadFilter { suffix, profile, arches, weights, directive } = read;
         let own_policy = profile.own_policy();
         let Profile { policy, flags, listener, statements, .. } = profile;
@@ -68,7 +68,7 @@ impl Filter {
     }
 
     /// A program for these architectures.
-    pub(crate) fn of_program(
+    pub(super) fn of_program(
         name: String,
         program: LongProgram,
         endian: Endian,
@@ -110,7 +110,7 @@ impl Filter {
     }
 
     /// The byte order of its machines.
-    pub(crate) fn endian(&self) -> Endian {
+    pub fn endian(&self) -> Endian {
         match &self.content {
             Content::Policy(policy) => policy.endian(),
             Content::Program(_, endian) => *endian,
@@ -155,7 +155,7 @@ pub struct Stack {
 
 impl Stack {
     /// A stack of one filter.
-    pub(crate) fn of(filter: Filter) -> Stack {
+    pub fn of(filter: Filter) -> Stack {
         Stack { name: filter.name.clone(), filters: vec![filter] }
     }
 
@@ -203,7 +203,7 @@ impl Stack {
     ///
     /// # Errors
     /// About the first one.
-    pub(crate) fn check_values(&self) -> Result<(), Messages> {
+    pub fn check_values(&self) -> Result<(), Messages> {
         let has_variables = |filter: &&Filter| matches!(&filter.content, Content::Policy(policy) if !policy.variables().is_empty());
         match self.filters.iter().find(has_variables) {
             None => Ok(()),

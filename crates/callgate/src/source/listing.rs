@@ -48,12 +48,10 @@ impl ListingReading {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut listing = self.parse(text, self.endian, self.arches.first().copied())?;
         self.check_others(text, &listing)?;
-        if let Some(other) = other_endian(&listing).filter(|_| !self.is_fixed)
-            && let Ok(again) = self.parse(text, other, None)
+        if let Some(other) = other_endian(&listing).filter(|_| !self.is_fixed) {
             // Bytes in hexadecimal have an order of their own, and are something else in the other one.
-            && is_of(&again, other)
-        {
-            listing = again;
+            let again = self.parse(text, other, None).ok().filter(|again| is_of(again, other));
+            listing = again.unwrap_or(listing);
         }
         if listing.endian != self.endian && self.is_fixed {
             let message = "`.endian` contradicts the options";
@@ -126,10 +124,17 @@ fn is_of(listing: &Listing, endian: Endian) -> bool {
 
 /// A program that was copied from the memory of Linux 3, which has opcodes of its own, with a warning.
 pub fn from_linux3(bytes: &[u8], endian: Endian) -> Option<(Vec<RawInsn>, Diagnostic)> {
-    let (insns, rest) = bytes.as_chunks();
-    let insns: Vec<RawInsn> = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian)).collect();
-    let translated = text::from_linux3(&insns).filter(|_| rest.is_empty())?;
+    let translated = text::from_linux3(&raw_insns(bytes, endian)?)?;
     Some((translated, linux3_warning()))
+}
+
+/// Instructions of 8 bytes each; `None` if bytes are left.
+pub(super) fn raw_insns(bytes: &[u8], endian: Endian) -> Option<Vec<RawInsn>> {
+    let insns = bytes.chunks(8).map(|insn| {
+        let insn = <[u8; 8]>::try_from(insn).ok()?;
+        Some(RawInsn::from_bytes(insn, endian))
+    });
+    insns.collect()
 }
 
 /// Warnings about what reading changed in a program.

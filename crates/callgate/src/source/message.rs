@@ -22,12 +22,12 @@ impl Message {
     }
 
     /// Messages about a source.
-    pub(crate) fn all(source: &str, diagnostics: impl Into<Vec<Diagnostic>>) -> Messages {
+    pub fn all(source: &str, diagnostics: impl Into<Vec<Diagnostic>>) -> Messages {
         diagnostics.into().into_iter().map(|one| Message::about(source, one)).collect()
     }
 
     /// The message for a failed compilation.
-    pub(crate) fn failed(source: &str, error: &CompileError) -> Messages {
+    pub fn failed(source: &str, error: &CompileError) -> Messages {
         let give_values = "give the values with `set`, or request a `template`";
         let help = error.help_or_values(give_values).unwrap_or_default();
         Message::all(source, vec![Diagnostic::error(None, error.to_string()).help(help)])

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use crate::bpf::template::values_by_name;
 use crate::bpf::{LongProgram, RawInsn, SocketProgram};
 use crate::diagnostic::Diagnostic;
+use crate::{Arch, Endian};
 use callgate_formats::kafel::Included;
 use callgate_formats::languages::{Files, Input, LanguageId, Parts, Reading, Text};
-use callgate_formats::{self, PRESETS, abis, oci, preset};
-use crate::{Arch, Endian};
+use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci, preset};
 
 use super::ambiguous::ambiguous;
 use super::arches::arches_in;
 use super::filter::{Filter, Stack};
 use super::format::{ProgramForm, SourceFormat};
-use super::listing::{Listing, ListingReading, from_linux3};
+use super::listing::{Listing, ListingReading, from_linux3, raw_insns};
 use super::message::{Message, Messages};
 use super::recognize::{explained, of_no_format};
+use super::value::Value;
 use super::variables::values_of;
 use super::violations::{SOCKET_FILTER, is_not_seccomp, violations};
-use super::value::Value;
 
 /// A source before it is read.
 #[derive(Clone, Debug)]
@@ -84,19 +84,31 @@ pub enum Content {
 /// The built-in profile.
 const BUILT_IN: &str = "container-default";
 
-/// Reads a source; adds warnings.
+/// Reads a source, whose files it has itself; adds warnings.
 ///
 /// # Errors
 /// All messages about the source, without these warnings.
 pub fn read(source: &SourceText, warnings: &mut Messages) -> Result<Stack, Messages> {
+    read_with(source, &mut Given(source), warnings)
+}
+
+/// Reads a source; `files` finds the files that it names. Adds warnings.
+///
+/// # Errors
+/// All messages about the source, without these warnings.
+pub fn read_with(
+    source: &SourceText,
+    files: &mut dyn Files,
+    warnings: &mut Messages,
+) -> Result<Stack, Messages> {
     let name = source.name.as_str();
     let mut own = Vec::new();
     if source.reading.strict {
         check_characters(source)?;
     }
     let stack = match &source.content {
-        Content::Text(text) => of_text(source, text, &mut own),
-        Content::Preset(preset) => of_preset(source, preset, &mut own),
+        Content::Text(text) => of_text(source, text, files, &mut own),
+        Content::Preset(preset) => of_preset(source, preset, files, &mut own),
         Content::Insns(insns) => {
             source.reading.of_program().map_err(|error| vec![error]).and_then(|endian| {
                 let program = LongProgram::from_raw(insns).map_err(|error| violations(&error))?;
@@ -138,7 +150,7 @@ fn check_characters(source: &SourceText) -> Result<(), Messages> {
     let messages = own
         .into_iter()
         .chain(files)
-        .flat_map(|(name, text)| Message::all(name, formats::hidden_characters(text)));
+        .flat_map(|(name, text)| Message::all(name, hidden_characters(text)));
     let messages: Messages = messages.collect();
     if messages.is_empty() { Ok(()) } else { Err(messages) }
 }
@@ -169,8 +181,13 @@ fn set_variables(mut stack: Stack, values: &[(String, Value)]) -> Read<Stack> {
 type Read<T> = Result<T, Vec<Diagnostic>>;
 
 /// Reads a text in its format; says what it is instead if it is something else.
-fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
-    in_format(source, text, warnings).map_err(|errors| {
+fn of_text(
+    source: &SourceText,
+    text: &str,
+    files: &mut dyn Files,
+    warnings: &mut Vec<Diagnostic>,
+) -> Read<Stack> {
+    in_format(source, text, files, warnings).map_err(|errors| {
         let has_place = errors.iter().any(|error| error.position.is_some());
         let is_detected = source.format.is_none() && source.part.is_none() && has_place;
         let format = source.format_of(text);
@@ -189,7 +206,12 @@ fn of_text(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> R
     })
 }
 
-fn in_format(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
+fn in_format(
+    source: &SourceText,
+    text: &str,
+    files: &mut dyn Files,
+    warnings: &mut Vec<Diagnostic>,
+) -> Read<Stack> {
     if text.is_empty() && source.format.is_none() {
         let message = "the input is empty; expected a profile or a BPF program";
         return Err(vec![Diagnostic::error(None, message)]);
@@ -200,13 +222,13 @@ fn in_format(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) ->
         return Err(one(Diagnostic::error(None, "a text in this format has no parts with names")
             .help("`part` is for resources of Kubernetes and threads of Firecracker")));
     }
-    if source.format.is_none()
-        && let Some(error) = ambiguous(format, text.as_bytes(), "give its `format`: oci or bpftext")
-    {
+    let advice = "give its `format`: oci or bpftext";
+    let contradiction = ambiguous(format, text.as_bytes(), advice);
+    if let Some(error) = contradiction.filter(|_| source.format.is_none()) {
         return Err(one(error));
     }
     match format {
-        SourceFormat::Policy(language) => of_policy(source, language, text, warnings),
+        SourceFormat::Policy(language) => of_policy((source, text), language, files, warnings),
         SourceFormat::Program(ProgramForm::Text) => {
             of_listing(source, text, warnings).map(Stack::of)
         }
@@ -220,9 +242,9 @@ fn in_format(source: &SourceText, text: &str, warnings: &mut Vec<Diagnostic>) ->
 
 /// A policy in a language.
 fn of_policy(
-    source: &SourceText,
+    (source, text): (&SourceText, &str),
     language: LanguageId,
-    text: &str,
+    files: &mut dyn Files,
     warnings: &mut Vec<Diagnostic>,
 ) -> Read<Stack> {
     let name = source.name.as_str();
@@ -234,7 +256,7 @@ fn of_policy(
         identity: Some(name),
         ..Input::of(&texts)
     };
-    let read = (language.language().read)(&input, &source.reading, &mut Given(source));
+    let read = (language.language().read)(&input, &source.reading, files);
     let read = read.map_err(|errors| -> Vec<Diagnostic> {
         errors.into_vec().into_iter().map(|message| message.diagnostic).collect()
     })?;
@@ -283,11 +305,17 @@ fn file(source: &SourceText, name: &str) -> Option<Included> {
     })
 }
 
-fn of_preset(source: &SourceText, name: &str, warnings: &mut Vec<Diagnostic>) -> Read<Stack> {
+fn of_preset(
+    source: &SourceText,
+    name: &str,
+    files: &mut dyn Files,
+    warnings: &mut Vec<Diagnostic>,
+) -> Read<Stack> {
     let reading = &source.reading;
     if name == BUILT_IN {
         let built_in = SourceText { part: None, ..source.clone() };
-        return of_policy(&built_in, oci::DOCKER, formats::CONTAINER_DEFAULT, warnings);
+        let text = CONTAINER_DEFAULT;
+        return of_policy((&built_in, text), oci::DOCKER, files, warnings);
     }
     let arches: Vec<Arch> = match reading.arches.as_slice() {
         [] => abis(reading.machine),
@@ -340,9 +368,7 @@ pub fn socket_filter(source: &SourceText) -> Option<Message> {
         Content::Insns(insns) => insns.clone(),
         Content::Bytes(bytes) => {
             let endian = source.reading.of_program().ok()?;
-            let (insns, rest) = bytes.as_chunks();
-            let insns = insns.iter().map(|insn| RawInsn::from_bytes(*insn, endian));
-            rest.is_empty().then(|| insns.collect())?
+            raw_insns(bytes, endian)?
         }
         Content::Preset(_) => return None,
     };

@@ -3,8 +3,8 @@
 use crate::Arch;
 use crate::bpf::text::has_marks;
 use crate::diagnostic::Diagnostic;
-use callgate_formats::hidden_characters;
 use crate::read::{ReadOptions, RecordingReader};
+use callgate_formats::hidden_characters;
 
 use super::unread::unread;
 
