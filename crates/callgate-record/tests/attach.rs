@@ -7,9 +7,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use callgate_bpf::SyscallTable;
 use callgate::Arch;
 use callgate::recording::{Effect, Recording, SyscallId};
+use callgate_bpf::SyscallTable;
 use callgate_record::{
     AttachTarget, Cgroup, ExecutableRecording, Note, RecordError, RecordMethod, Recorded,
     RunningProcess, Save, attach_to,

@@ -3,9 +3,9 @@
 
 use std::ffi::OsString;
 
-use callgate_bpf::SyscallTable;
 use callgate::recording::{Bounds, MAX_VALUES, Recording, RecordingMethod, SyscallId};
 use callgate::{Arch, Verdict};
+use callgate_bpf::SyscallTable;
 use callgate_core::{Insn, Op, Program};
 use callgate_linux::Command;
 use callgate_record::{

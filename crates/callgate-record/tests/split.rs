@@ -8,9 +8,9 @@ use std::process::Stdio;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
-use callgate_bpf::SyscallTable;
 use callgate::Arch;
 use callgate::recording::{Recording, SyscallId};
+use callgate_bpf::SyscallTable;
 use callgate_linux::Command;
 use callgate_record::{
     AttachTarget, ExecutableRecording, MAX_EXECUTABLES, RecordMethod, Recorded, RunningProcess,

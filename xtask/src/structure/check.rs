@@ -5,7 +5,7 @@ use std::path::Path;
 use callgate_eval::{Result, workspace};
 
 use super::files::Crate;
-use super::{declarations, documents, graph, languages, layers, paths};
+use super::{code_lines, declarations, documents, graph, languages, layers, paths};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask structure

@@ -9,6 +9,7 @@
 use super::text::{PolicyText, is_identifier, rule};
 use crate::annotated::{Annotated, Group, Reason};
 use crate::ruleset::{Comparison, Op};
+use callgate_bpf::SyscallTable;
 
 /// The text; `None` for a filter of several architectures.
 pub(super) fn write(policy: &Annotated) -> Option<String> {

@@ -6,7 +6,7 @@ use super::write::{WriteEntry, WriteProfile, write as write_profile};
 use super::write_resource::{has_resource_arch, write_resource as write_as_resource};
 use crate::annotated::{Annotated, Group, Reason};
 use crate::ruleset::{Comparison, Op};
-use callgate_bpf::FilterFlags;
+use callgate_bpf::{FilterFlags, SyscallTable};
 use callgate_core::Verdict;
 
 /// The text for container runtimes.

@@ -5,8 +5,6 @@ use crate::{Markup, counted, grouped};
 use callgate::explain::Permission;
 use callgate::formats::languages::LanguageId;
 use callgate::lint::Level;
-use callgate_html::sections::Finding;
-use callgate_html::{Markup, counted, grouped};
 use callgate_requests::source::Messages;
 
 use crate::web::analysis::Analysis;

@@ -121,7 +121,7 @@ pub(super) static MEMBERS: &[(Purpose, &[&str])] = &[
 ];
 
 impl Purpose {
-    /// The group of a syscall. `None` if this is not one of [`known_names`](crate::syscalls::known_names).
+    /// The group of a syscall. `None` if this is not one of [`known_names`](callgate_bpf::syscalls::known_names).
     pub fn of(syscall: &str) -> Option<Purpose> {
         let mut groups = MEMBERS.iter();
         let (purpose, _) = groups.find(|(_, names)| names.contains(&syscall))?;

@@ -1,9 +1,9 @@
 //! Texts that the readers of two formats accept, with different meanings.
 
 use crate::Arch;
-use crate::bpf::text::has_marks;
-use crate::diagnostic::Diagnostic;
-use crate::syscalls::KernelVersion;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::KernelVersion;
+use callgate_bpf::text::has_marks;
 use callgate_formats::oci;
 
 use super::format::{ProgramForm, SourceFormat};

@@ -1,14 +1,15 @@
 //! Filters that were read, and stacks of them.
 
-use crate::bpf::{FilterFlags, LongProgram};
 use crate::codegen::Weights;
 use crate::compile::{self, CompileError, Compiled, Options};
-use crate::diagnostic::Diagnostic;
-use crate::diagram::{DiagramError, Func, Store};
 use crate::lint::Subject;
-use crate::policy::Policy;
 use crate::stack::{self, Merged, StackError};
 use crate::{Arch, Description, Endian, Verdict, convert};
+use callgate_bpf::FilterFlags;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::LongProgram;
+use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::policy::Policy;
 use callgate_formats::languages::ReadFilter;
 use callgate_formats::statements::Statements;
 use callgate_formats::{Listener, Profile};

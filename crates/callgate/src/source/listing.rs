@@ -1,9 +1,9 @@
 //! Programs as text, in any notation, and as bytes.
 
-use crate::bpf::text::{self, Definition, TextOptions, TextProgram};
-use crate::bpf::{LongProgram, RawInsn};
-use crate::diagnostic::Diagnostic;
 use crate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::text::{self, Definition, TextOptions, TextProgram};
+use callgate_core::{LongProgram, RawInsn};
 
 use super::arches::arches_in;
 

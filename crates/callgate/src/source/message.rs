@@ -1,7 +1,7 @@
 //! Messages with the source that each is about.
 
 use crate::compile::CompileError;
-use crate::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::Diagnostic;
 
 /// A message about a source, or about the request.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::bpf::template::values_by_name;
-use crate::bpf::{LongProgram, RawInsn, SocketProgram};
-use crate::diagnostic::Diagnostic;
 use crate::{Arch, Endian};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::template::values_by_name;
+use callgate_core::{LongProgram, RawInsn, SocketProgram};
 use callgate_formats::kafel::Included;
 use callgate_formats::languages::{Files, Input, LanguageId, Parts, Reading, Text};
 use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci, preset};

@@ -1,9 +1,9 @@
 //! Recognizes inputs that are not filters, to say in one line what they are.
 
 use crate::Arch;
-use crate::bpf::text::has_marks;
-use crate::diagnostic::Diagnostic;
 use crate::read::{ReadOptions, RecordingReader};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::text::has_marks;
 use callgate_formats::hidden_characters;
 
 use super::unread::unread;

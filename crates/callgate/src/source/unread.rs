@@ -1,6 +1,6 @@
 //! Kinds of inputs that are recognized, but not read: what they are, and what to do instead.
 
-use crate::diagnostic::{Diagnostic, Position};
+use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// A kind of input.
 struct Kind {

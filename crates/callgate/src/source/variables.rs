@@ -1,7 +1,7 @@
 //! Values of the variables of policies.
 
-use crate::bpf::template::{ValueError, values_by_name};
-use crate::policy::Policy;
+use callgate_core::policy::Policy;
+use callgate_core::template::{ValueError, values_by_name};
 
 use super::value::Value;
 

@@ -1,7 +1,7 @@
 //! Messages about programs that the kernel would refuse.
 
-use crate::bpf::{ProgramError, SocketProgram};
-use crate::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_core::{ProgramError, SocketProgram};
 
 /// The message about a socket filter where a seccomp filter is needed.
 pub const SOCKET_FILTER: &str = "this is a socket filter, which takes packets, not syscalls";

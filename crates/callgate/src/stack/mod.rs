@@ -6,7 +6,7 @@
 //! data of ALLOW never do. [`Stack::run`] computes this for one syscall; [`merge`] makes a program of it.
 //!
 //! **Proof.** Each iteration of that loop is computed for all syscalls at once in the diagram
-//! ([`Store::highest_precedence`](crate::proof::diagram::Store::highest_precedence)). As in every compilation, symbolic
+//! ([`Store::highest_precedence`](callgate_core::diagram::Store::highest_precedence)). As in every compilation, symbolic
 //! execution of the generated program must yield the same node. A second pass checks the iterations: it enumerates
 //! every combination of verdicts of the current function, the next filter and the result for one syscall, and compares
 //! it with the loop. For each combination, one concrete syscall is also evaluated without the diagram: the policies

@@ -1,5 +1,6 @@
 //! The filter in another language, or as source code.
 
+use crate::{Markup, Section, counted};
 use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, convert_diagram};
 use callgate::emit::{self, SourceOptions};
 use callgate::formats::languages::LanguageId;
