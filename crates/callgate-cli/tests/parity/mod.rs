@@ -11,10 +11,9 @@ mod inputs;
 mod tables;
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::LazyLock;
 
-use callgate_testing::TestResult;
+use callgate_testing::{TestResult, Trial, name_in, test};
 
 use asked::{Asked, differences};
 use inputs::{Input, inputs};
@@ -25,50 +24,42 @@ const LEAST: usize = 500;
 /// How many differences are shown.
 const SHOWN: usize = 40;
 
+/// The inputs are divided among so many tests, which run at the same time and end in time on a busy machine, too.
+const PARTS: usize = 8;
+
 /// The tests of this module.
-pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
-    callgate_testing::trials![the_command_and_the_bindings_answer_alike]
+pub(crate) fn trials() -> Vec<Trial> {
+    let trial = |part: usize| {
+        let name = format!("the_command_and_the_bindings_answer_alike::part_{}", part + 1);
+        test(name_in(module_path!(), &name), move || {
+            the_command_and_the_bindings_answer_alike(part)
+        })
+    };
+    (0..PARTS).map(trial).collect()
 }
 
-fn the_command_and_the_bindings_answer_alike() -> TestResult {
+fn the_command_and_the_bindings_answer_alike(part: usize) -> TestResult {
     let only = std::env::var("CALLGATE_PARITY").ok();
-    let mut all = inputs();
-    match &only {
-        Some(word) => all.retain(|input| input.title.contains(word.as_str())),
-        None => assert!(all.len() >= LEAST, "only {} inputs", all.len()),
+    // All parts share the directories of the inputs.
+    static ALL: LazyLock<Vec<Input>> = LazyLock::new(inputs);
+    assert!(ALL.len() >= LEAST, "only {} inputs", ALL.len());
+    let mut found = Vec::new();
+    let mut asked: BTreeMap<&'static str, [usize; 2]> = BTreeMap::new();
+    for (number, input) in ALL.iter().enumerate().skip(part).step_by(PARTS) {
+        if only.as_ref().is_some_and(|word| !input.title.contains(word.as_str())) {
+            continue;
+        }
+        for question in Asked::of(number, only.is_some()) {
+            let (differences, is_answer) = differences(input, question);
+            asked.entry(question.name()).or_default()[usize::from(is_answer)] += 1;
+            found.extend(differences.into_iter().map(|one| (number, question, one)));
+        }
     }
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let asked: Mutex<BTreeMap<&'static str, [usize; 2]>> = Mutex::default();
-    let compare = || {
-        while let Some((number, input)) = {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            all.get(number).map(|input| (number, input))
-        } {
-            for question in Asked::of(number, only.is_some()) {
-                let (differences, is_answer) = differences(input, question);
-                asked.lock().unwrap().entry(question.name()).or_default()
-                    [usize::from(is_answer)] += 1;
-                let mut found = found.lock().unwrap();
-                found.extend(differences.into_iter().map(|one| (number, question, one)));
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(compare);
-        }
-    });
     if only.is_some() {
-        println!(
-            "{} inputs; errors and answers by request: {:?}",
-            all.len(),
-            asked.lock().unwrap()
-        );
+        println!("errors and answers by request: {asked:?}");
     }
-    let mut found = found.into_inner().unwrap();
-    found.sort();
     let shown = |(number, question, difference): &(usize, Asked, String)| {
-        let Input { title, argument, .. } = &all[*number];
+        let Input { title, argument, .. } = &ALL[*number];
         format!("{title}: {} {argument}: {difference}", question.name())
     };
     let lines: Vec<String> = found.iter().take(SHOWN).map(shown).collect();
