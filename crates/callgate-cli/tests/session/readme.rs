@@ -1,7 +1,7 @@
 //! The examples of `README.md` as sessions, one test per indented block.
 //!
 //! A block with lines that begin with `$ ` is run: each such line is a command, followed by its output, standard output
-//! and standard error together; its exit status must be 0. `cargo run --release --bin callgate -- ` is replaced by the command itself.
+//! and standard error together; its exit status must be 0. `cargo callgate ` is replaced by the command itself.
 //! A block without such lines may only contain `cargo` commands that cannot run in a test, or commands of another block.
 //! Fenced blocks are ignored.
 //!
@@ -20,7 +20,8 @@ use callgate_testing::{Need, Skip, TestResult, Trial, test};
 
 use super::{Directory, needs};
 
-const CARGO_RUN: &str = "cargo run --release --bin callgate -- ";
+/// The alias of `.cargo/config.toml`.
+const CARGO_RUN: &str = "cargo callgate ";
 
 /// Commands that cannot run in a test: they would run the test itself, or install something.
 const NOT_RUN: [&str; 2] = ["cargo test", "cargo install "];
