@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 
 /// The options of one run.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
-//! Development tasks: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generators of the
-//! tables of syscalls and constants, the checks of the tree and the installation of the C library are here.
+//! Development tasks: `cargo xtask help`. The generators of the tables of syscalls and constants, the checks of the tree
+//! and the installation of the C library are here; experiments and comparisons are in the workspace `lab`.
 
 mod constants;
 mod generator_options;
@@ -14,9 +14,9 @@ mod web;
 
 use std::process::ExitCode;
 
-use callgate_eval::Task;
+use callgate_tasks::Task;
 
-const OWN: &[Task] = &[
+const TASKS: &[Task] = &[
     Task {
         name: "constants",
         summary: "generate the table of constants, or check that it is current",
@@ -73,46 +73,6 @@ const OWN: &[Task] = &[
     },
 ];
 
-/// All tasks, by name.
-fn tasks() -> Vec<&'static Task> {
-    let mut tasks: Vec<&Task> = callgate_eval::TASKS.iter().chain(OWN).collect();
-    tasks.sort_by_key(|task| task.name);
-    tasks
-}
-
-fn usage() -> String {
-    let mut text = String::from("usage: cargo xtask TASK [OPTION]...\n\ntasks:\n");
-    let width = tasks().iter().map(|task| task.name.len()).max().unwrap_or(0);
-    for task in tasks() {
-        text += &format!("  {:<width$}  {}\n", task.name, task.summary);
-    }
-    text + "\n`cargo xtask TASK --help` describes a task.\n"
-}
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((name, rest)) = arguments.split_first() else {
-        eprint!("{}", usage());
-        return ExitCode::from(2);
-    };
-    let asks_help = |word: &String| matches!(word.as_str(), "help" | "--help" | "-h");
-    if asks_help(name) {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
-    let Some(task) = tasks().into_iter().find(|task| task.name == name) else {
-        eprint!("xtask: unknown task {name:?}\n\n{}", usage());
-        return ExitCode::from(2);
-    };
-    if rest.iter().any(asks_help) {
-        print!("{}", task.help);
-        return ExitCode::SUCCESS;
-    }
-    match (task.run)(rest) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("xtask {name}: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    callgate_tasks::run("xtask", TASKS)
 }

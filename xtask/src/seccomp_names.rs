@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use callgate::Arch;
 use callgate_bpf::syscalls::known_names;
-use callgate_eval::files::{read, write};
-use callgate_eval::{Result, workspace};
+use callgate_tasks::files::{read, write};
+use callgate_tasks::{Result, workspace};
 use seccomp::names::PSEUDO_NUMBERS;
 
 pub(crate) const HELP: &str = "\

@@ -1,4 +1,4 @@
-//! The costs of instructions in Debian's kernels. Written by `cargo xtask kernels costs --update`. Do not edit.
+//! The costs of instructions in Debian's kernels. Written by `cargo lab kernels costs --update`. Do not edit.
 
 use crate::kernel::Kernel;
 

@@ -11,7 +11,7 @@
 //! - On arm64, a comparison contains 12 bits of a constant, possibly shifted by 12; others are moved into a register
 //!   first, 16 bits per instruction.
 //!
-//! [`KERNELS`] has what Debian's kernels execute in emulation, where instructions are counted exactly: `cargo xtask kernels
+//! [`KERNELS`] has what Debian's kernels execute in emulation, where instructions are counted exactly: `cargo lab kernels
 //! costs --check` repeats the measurement, and `docs/kernels.md` shows the table.
 
 pub use crate::kernel::{Constant, Kernel, Next};

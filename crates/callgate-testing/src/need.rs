@@ -46,7 +46,7 @@ needs! {
     Strace = "strace",
     /// An OCI runtime.
     Containers = "containers",
-    /// The SMT solvers z3 and cvc5; of the tests, only `cargo xtask smt` uses them.
+    /// The SMT solvers z3 and cvc5; of the tests, only `cargo lab smt` uses them.
     Smt = "smt",
     /// A command or library of the system that is not named here.
     Tool = "tool",

@@ -25,7 +25,7 @@
 //! 3. Add its variant of [`RecordingMethod`](recording::RecordingMethod), and convert the result in
 //!    `read/reader.rs` and `counts/reader.rs`.
 //! 4. Describe it in the documentation of [`read`], add tests to `read/tests/`, and a row to `docs/limits.md`
-//!    after `cargo xtask hostile` measured what hostile input costs.
+//!    after `cargo lab hostile` measured what hostile input costs.
 //!
 //! Texts that programs print about denials are in `logs/markers.rs`, whether a reader understands them or not: a line that has
 //! one and is not read is reported.

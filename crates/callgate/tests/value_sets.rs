@@ -4,7 +4,7 @@
 //! set of values below 8, the number of instructions between the load and the returns is compared with
 //! that of the shortest tree over `jeq`, `jge`, `jset` and `and` with any constants, found by exhaustive
 //! search. Programs may also share code between branches and look values up in a constant, so they can
-//! be shorter than any tree; none may be longer. `cargo xtask optimum` compares with such programs, too.
+//! be shorter than any tree; none may be longer. `cargo lab optimum` compares with such programs, too.
 
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use super::names;
 use super::selection::HEADERS;
 use crate::syscalls::headers::Column;
-use callgate_eval::Result;
+use callgate_tasks::Result;
 
 /// The directory of the headers of 31-bit s390, which newer kernels lack, are those of s390x.
 fn directory(column: &Column) -> &'static str {

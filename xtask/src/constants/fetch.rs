@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use callgate_eval::Result;
-use callgate_eval::apt::Apt;
-use callgate_eval::files::remove;
+use callgate_tasks::Result;
+use callgate_tasks::apt::Apt;
+use callgate_tasks::files::remove;
 
 /// Where the uapi headers are inside the directory of sources.
 const UAPI: &str = "headers";

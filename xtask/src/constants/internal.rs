@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::names;
 use crate::syscalls::sources::read;
-use callgate_eval::Result;
+use callgate_tasks::Result;
 
 /// The headers in `include/linux`, and the starts of the macros that are taken from them.
 const MACROS: &[(&str, &[&str])] = &[

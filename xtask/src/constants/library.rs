@@ -7,8 +7,8 @@ use std::process::Command;
 
 use callgate::Arch;
 use callgate_bpf::constants::{names, value};
-use callgate_eval::Result;
-use callgate_eval::files::{make, run, write};
+use callgate_tasks::Result;
+use callgate_tasks::files::{make, run, write};
 
 const HEADERS: &[&str] = &[
     "errno.h",

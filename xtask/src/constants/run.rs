@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use callgate_eval::{Result, workspace};
+use callgate_tasks::{Result, workspace};
 
 use super::fetch::{Sources, fetch};
 use super::{compile, internal, library, render};

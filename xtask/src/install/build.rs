@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate_eval::{Result, c_library, files};
+use callgate_tasks::{Result, c_library, files};
 
 /// The libraries of a build.
 pub(super) struct Built {

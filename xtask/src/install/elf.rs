@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use callgate_eval::Result;
-use callgate_eval::files::run;
+use callgate_tasks::Result;
+use callgate_tasks::files::run;
 
 /// The SONAME of libseccomp.
 pub(super) const SONAME: &str = "libseccomp.so.2";
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_header_declares_the_functions_of_libseccomp() {
-        let header = callgate_eval::workspace().join("crates/callgate-seccomp/include/seccomp.h");
+        let header = callgate_tasks::workspace().join("crates/callgate-seccomp/include/seccomp.h");
         let functions = declared(&std::fs::read_to_string(header).unwrap());
         assert_eq!(functions.len(), 37);
         assert!(functions.contains("seccomp_syscall_resolve_name_rewrite"));

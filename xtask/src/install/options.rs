@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask install --prefix DIR [--libdir DIR] [--destdir DIR] [--target TRIPLE] [--replace]

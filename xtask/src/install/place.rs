@@ -4,8 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use callgate_eval::Result;
-use callgate_eval::files::make;
+use callgate_tasks::Result;
+use callgate_tasks::files::make;
 
 /// What is at a path.
 pub(super) enum Content {

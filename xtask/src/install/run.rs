@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate_eval::files::read;
-use callgate_eval::{Result, workspace};
+use callgate_tasks::files::read;
+use callgate_tasks::{Result, workspace};
 
 use super::build::{Built, build};
 use super::elf;

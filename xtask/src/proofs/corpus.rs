@@ -5,7 +5,7 @@ use callgate::formats::{PRESETS, abis, container_default, preset};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::Arch;
 use callgate_core::policy::Policy;
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use callgate_testing::random::{named_policies, policies, policies_of_one_argument, samples};
 
 /// The kernel that the built-in profile is read for.

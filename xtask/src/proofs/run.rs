@@ -5,7 +5,7 @@ use callgate::compile::{Options, compile};
 use callgate_core::diagram::Budget;
 use callgate_core::policy::Policy;
 use callgate_core::{Cases, Insn, Meaning, Op, Program};
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use callgate_testing::random::Rng;
 
 use super::corpus;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use callgate_eval::{Result, workspace};
+use callgate_tasks::{Result, workspace};
 
 use super::files::Crate;
 use super::{code_lines, declarations, documents, graph, languages, layers, paths};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use super::files::Crate;

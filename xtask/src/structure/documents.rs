@@ -2,19 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate_eval::Result;
-use callgate_eval::files::read;
+use callgate_tasks::Result;
+use callgate_tasks::files::read;
 
 /// Top-level directories. A path in backticks that starts with one of them must exist.
-const ROOTS: &[&str] = &["benches/", "crates/", "docs/", "eval/", "fuzz/", "xtask/"];
+const ROOTS: &[&str] = &["crates/", "docs/", "fuzz/", "lab/", "xtask/"];
 
 /// Missing targets of paths and links, as messages.
 pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
     let mut errors = Vec::new();
-    let mut directories = vec![root.to_owned(), root.join("docs"), root.join("docs/decisions")];
+    let mut directories =
+        ["", "docs", "docs/decisions", "fuzz", "lab"].map(|name| root.join(name)).to_vec();
     directories.extend(packages.iter().cloned());
     for directory in directories {
-        for document in callgate_eval::files::files(&directory, "md")? {
+        for document in callgate_tasks::files::files(&directory, "md")? {
             let text = String::from_utf8_lossy(&read(&document)?).into_owned();
             for (number, line) in text.lines().enumerate() {
                 let links = links(line).map(|link| (link, directory.join(link)));

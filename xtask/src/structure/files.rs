@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use syn::{Attribute, Item, UseTree};
 
 /// A crate: its modules and files, the root first.

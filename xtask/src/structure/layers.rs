@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate_eval::Result;
-use callgate_eval::files::{files, read};
+use callgate_tasks::Result;
+use callgate_tasks::files::{files, read};
 
-/// The permitted dependencies between packages of this workspace, except for those of tests.
+/// The permitted dependencies between packages, except for those of tests and those of the packages in [`LAB`].
 ///
 /// `callgate-core` must be trusted and nothing else needs to be, so it depends on nothing here.
 ///
@@ -56,7 +56,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-testing", &["callgate-bpf", "callgate-core", "callgate-formats"]),
     ("callgate-seccomp", &["callgate"]),
     ("callgate-smt", &["callgate-bpf", "callgate-core"]),
-    ("callgate-profile-fuzz", &["callgate"]),
     (
         "callgate-fuzz-targets",
         &[
@@ -69,25 +68,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("callgate-fuzz", &["callgate-fuzz-targets"]),
-    ("callgate-benches", &["callgate", "callgate-measure", "callgate-vm"]),
-    (
-        "callgate-eval",
-        &[
-            "callgate",
-            "callgate-linux",
-            "callgate-measure",
-            "callgate-profile-fuzz",
-            "callgate-seccomp",
-            "callgate-smt",
-            "callgate-testing",
-            "callgate-vm",
-        ],
-    ),
-    ("xtask", &["callgate", "callgate-eval", "callgate-seccomp", "callgate-testing"]),
+    ("callgate-tasks", &[]),
+    ("xtask", &["callgate", "callgate-seccomp", "callgate-tasks", "callgate-testing"]),
 ];
 
 /// The crates whose types are in the interface of `callgate`.
 const BELOW_CALLGATE: [&str; 2] = ["callgate-bpf", "callgate-core"];
+
+/// The directory of the packages with experiments. They may depend on any package, and only they depend on each other, in
+/// tests as well.
+const LAB: &str = "lab";
 
 /// The directories of all packages.
 pub(super) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
@@ -102,7 +92,9 @@ pub(super) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
             let name = entry.file_name();
             let is_source = !["src", "tests", "target"].iter().any(|other| name == *other);
             if path.is_dir() && is_source && !name.to_string_lossy().starts_with('.') {
-                if path.join("Cargo.toml").exists() {
+                let manifest = std::fs::read_to_string(path.join("Cargo.toml"));
+                // Others are those of workspaces.
+                if manifest.is_ok_and(|text| text.lines().any(|line| line == "[package]")) {
                     found.push(path.clone());
                 }
                 open.push(path);
@@ -116,6 +108,8 @@ pub(super) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
 /// Dependencies that [`ALLOWED`] does not have, as messages.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut errors = Vec::new();
+    let mut in_lab = Vec::new();
+    let mut others = Vec::new();
     for package in packages(root)? {
         let manifest = files(&package, "toml")?
             .into_iter()
@@ -123,6 +117,11 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
             .ok_or_else(|| format!("{}: no Cargo.toml", package.display()))?;
         let text = String::from_utf8_lossy(&read(&manifest)?).into_owned();
         let name = field(&text, "name").unwrap_or_default();
+        if package.starts_with(root.join(LAB)) {
+            in_lab.push(name);
+            continue;
+        }
+        others.push((manifest.clone(), dependencies(&text, |_| true)));
         let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
             errors.push(format!(
                 "{}: the package {name} is not in the list of layers (xtask/src/structure/layers.rs)",
@@ -130,7 +129,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
             ));
             continue;
         };
-        for dependency in dependencies(&text) {
+        for dependency in dependencies(&text, |section| section == "[dependencies]") {
             let is_below =
                 allowed.contains(&"callgate") && BELOW_CALLGATE.contains(&dependency.as_str());
             if !allowed.contains(&dependency.as_str()) && !is_below {
@@ -140,6 +139,14 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
                     if allowed.is_empty() { "nothing here".to_owned() } else { allowed.join(", ") }
                 ));
             }
+        }
+    }
+    for (manifest, dependencies) in others {
+        for dependency in dependencies.iter().filter(|name| in_lab.contains(name)) {
+            errors.push(format!(
+                "{}: only packages in {LAB}/ may depend on {dependency}",
+                manifest.display()
+            ));
         }
     }
     Ok(errors)
@@ -153,13 +160,14 @@ fn field(manifest: &str, key: &str) -> Option<String> {
     })
 }
 
-/// The packages of this workspace in `[dependencies]`.
-fn dependencies(manifest: &str) -> Vec<String> {
+/// The packages of this tree in the sections with dependencies that `is_asked` accepts.
+fn dependencies(manifest: &str, is_asked: impl Fn(&str) -> bool) -> Vec<String> {
     let mut is_inside = false;
     let mut found = Vec::new();
     for line in manifest.lines() {
         if line.starts_with('[') {
-            is_inside = line.trim() == "[dependencies]";
+            let section = line.trim();
+            is_inside = section.ends_with("dependencies]") && is_asked(section);
         } else if is_inside {
             let name: String =
                 line.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
@@ -180,6 +188,8 @@ mod tests {
         let manifest = "[package]\nname = \"a\"\n[dependencies]\ncallgate-bpf.workspace = true\nlibc = \"0.2\"\n\
                         callgate = { path = \"x\" }\n[dev-dependencies]\ncallgate-vm.workspace = true\n";
         assert_eq!(field(manifest, "name").as_deref(), Some("a"));
-        assert_eq!(dependencies(manifest), ["callgate-bpf", "callgate"]);
+        let own = dependencies(manifest, |section| section == "[dependencies]");
+        assert_eq!(own, ["callgate-bpf", "callgate"]);
+        assert_eq!(dependencies(manifest, |_| true), ["callgate-bpf", "callgate", "callgate-vm"]);
     }
 }

@@ -1,12 +1,12 @@
 //! Downloads the sources on a Debian system: two packages, with a private apt configuration, and the running
 //! kernel's trace events.
 //!
-//! The system is not changed; see [`callgate_eval::apt`].
+//! The system is not changed; see [`callgate_tasks::apt`].
 
 use super::sources::{FORMATS, HEADERS, MANPAGE, read};
-use callgate_eval::Result;
-use callgate_eval::apt::Apt;
-use callgate_eval::files::{remove, run, write};
+use callgate_tasks::Result;
+use callgate_tasks::apt::Apt;
+use callgate_tasks::files::{remove, run, write};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -5,7 +5,7 @@
 //! forms are evaluated below.
 
 use super::supplement;
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;

@@ -3,7 +3,7 @@
 //! Its rows have three fields between tabs: `name(2)`, the version, a note. A field is a text or a
 //! block of lines from `T{` to `T}`.
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use std::collections::BTreeMap;
 
 /// The version that introduced each syscall, as in the page: `1.0`, `2.6.28`, `5.1`.

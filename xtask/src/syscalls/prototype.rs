@@ -1,6 +1,6 @@
 //! Names, types and widths of syscall arguments. The width is the number of bits that the kernel reads.
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use std::collections::BTreeMap;
 
 /// One argument.

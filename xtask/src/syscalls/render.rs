@@ -4,7 +4,7 @@ use super::headers::{COLUMNS, Tables};
 use super::prototype::{Argument, Prototypes, read_prototype};
 use super::sources::Sources;
 use super::supplement;
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use callgate_eval::{Result, workspace};
+use callgate_tasks::{Result, workspace};
 
 use super::sources::{self, Sources};
 use super::stale::{explain, stale};

@@ -1,6 +1,6 @@
 //! The directory of sources: its layout, and the versions of the sources.
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Manually collected facts that the sources lack: versions of syscalls that are missing in the man page, arguments
 //! of syscalls that x86-64 does not have, and an ABI that newer headers do not have.
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 
 /// The numbers of 31-bit s390, which newer headers no longer have.
 pub(super) fn s390() -> Result<Vec<(String, u32)>> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callgate_eval::Result;
+use callgate_tasks::Result;
 
 /// The start of the table.
 const TABLE: &str = "const SyscallFilterSet syscall_filter_sets[";

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate_eval::files::{make, read, run as output, write};
-use callgate_eval::{Result, workspace};
+use callgate_tasks::files::{make, read, run as output, write};
+use callgate_tasks::{Result, workspace};
 
 use super::parse::groups;
 use super::render::table;

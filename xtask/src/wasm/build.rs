@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate_eval::files::{self, read};
-use callgate_eval::{Result, workspace};
+use callgate_tasks::files::{self, read};
+use callgate_tasks::{Result, workspace};
 
 /// A module.
 pub(crate) struct Module {

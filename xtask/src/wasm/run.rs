@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use callgate_eval::files::{make, remove, run as execute, write};
-use callgate_eval::{Result, workspace};
+use callgate_tasks::files::{make, remove, run as execute, write};
+use callgate_tasks::{Result, workspace};
 
 use super::build::{BINDINGS, QUICK, build, target};
 use super::translate::translate;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use callgate_eval::Result;
-use callgate_eval::files;
+use callgate_tasks::Result;
+use callgate_tasks::files;
 
 /// The translator; Go's checksum database pins its content. Its output contains helpers of its own: the licence is in
 /// `bindings/go/internal/engine/LICENSE-wasm2go`.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use callgate_eval::files::{files, make, read, run as execute, write};
-use callgate_eval::{Result, workspace};
+use callgate_tasks::files::{files, make, read, run as execute, write};
+use callgate_tasks::{Result, workspace};
 
 use crate::wasm::{Module, build, target};
 

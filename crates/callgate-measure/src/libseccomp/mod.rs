@@ -4,7 +4,7 @@
 //! and returns that are shared, with copies where they are out of reach. [`tree`] is what it makes with
 //! `SCMP_FLTATR_CTL_OPTIMIZE` set to 2: a binary search over the numbers, which ends at groups of four.
 //!
-//! The programs are those of libseccomp 2.5.4 to 2.6.1, instruction by instruction: `cargo xtask compare shapes`
+//! The programs are those of libseccomp 2.5.4 to 2.6.1, instruction by instruction: `cargo lab compare shapes`
 //! compares them with the library itself. That a program means what its policy means is proved here, each time.
 //!
 //! 1. `rules.rs`: a policy as libseccomp's rules, an action per syscall or combinations of argument tests;

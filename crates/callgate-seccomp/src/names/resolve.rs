@@ -4,7 +4,7 @@
 //! - it lacks `memfd_secret` on loongarch64;
 //! - on arm it does not know `sync_file_range2`, the second name of `arm_sync_file_range`.
 //!
-//! `cargo xtask libseccomp-names` compares all names and numbers with those of libseccomp itself.
+//! `cargo lab libseccomp-names` compares all names and numbers with those of libseccomp itself.
 
 use callgate_bpf::SyscallTable;
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
 //! Profiles that are designed to be expensive get an answer, or an error with the limit.
 //!
 //! The tests assert the answer. Each of these profiles took minutes or more while the work was quadratic in its size.
-//! `cargo xtask hostile` measures the time for 16 MiB.
+//! `cargo lab hostile` measures the time for 16 MiB.
 
 use callgate_bpf::SyscallTable;
 use std::fmt::Write as _;

@@ -21,7 +21,7 @@
 //!
 //! [`lexer`] joins lines and removes comments, [`preprocess`] follows the directives, [`expand`] expands [`macros`],
 //! [`condition`] and [`predefined`] decide which lines apply. [`expression`], [`integer`], [`literal`] and [`types`] compute
-//! with the integers of C. All of this follows gcc, with which `cargo xtask pasted-c` compares it, or is refused: a name
+//! with the integers of C. All of this follows gcc, with which `cargo lab pasted-c` compares it, or is refused: a name
 //! about which nothing is known is a question ([`read`]), never a guess.
 //!
 //! The work is bounded: macros are expanded to a limited number of tokens, parentheses and macros have a limited depth,

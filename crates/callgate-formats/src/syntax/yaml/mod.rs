@@ -16,7 +16,7 @@
 //!   only in those that are read;
 //! - no U+0000, because programs written in C end a string there.
 //!
-//! `cargo xtask yaml` compares with Kubernetes' reader.
+//! `cargo lab yaml` compares with Kubernetes' reader.
 //!
 //! The `saphyr-parser` crate provides events; the builder makes the tree from them with an explicit stack
 //! instead of recursion. Nesting deeper than 255 levels and texts longer than 2 MiB are errors. The parser is

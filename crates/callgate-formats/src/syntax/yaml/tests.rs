@@ -363,7 +363,7 @@ fn tabs_in_indentation_are_rejected() {
     }
 }
 
-/// Found by `cargo xtask yaml`: go-yaml refuses it.
+/// Found by `cargo lab yaml`: go-yaml refuses it.
 #[test]
 fn the_end_of_a_document_before_the_first_one_is_refused() {
     for (place, text) in
@@ -375,7 +375,7 @@ fn the_end_of_a_document_before_the_first_one_is_refused() {
     assert!(parse("a: 1\n...\n").is_ok());
 }
 
-/// Found by `cargo xtask yaml`: go-yaml refuses them.
+/// Found by `cargo lab yaml`: go-yaml refuses them.
 #[test]
 fn forms_that_only_some_readers_accept_are_rejected() {
     let quotes = |text: &str| format!("`{text}` needs quotes: some YAML readers refuse it");

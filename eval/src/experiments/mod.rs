@@ -1,9 +1,0 @@
-//! `cargo xtask experiments`: repeats the published experiments and writes each table with the published figures beside
-//! ours.
-
-mod measured;
-mod originals;
-mod run;
-mod text;
-
-pub(crate) use run::{HELP, run};

@@ -1,7 +1,0 @@
-//! `cargo xtask libseccomp-names`: compares how `callgate-seccomp` and a libseccomp resolve names and numbers of syscalls.
-
-mod compare;
-mod library;
-mod run;
-
-pub(crate) use run::{HELP, run};
