@@ -35,7 +35,6 @@ fn measurements_match_the_schema() -> TestResult {
     let calls = "getpid,unshare,futex(0, FUTEX_WAKE, 1)";
     let value = bench(&["--calls", calls, "--time", "1"]);
     must_match(SCHEMA, &value);
-    assert_eq!(value["experiment"], Value::Null);
     let titles: Vec<&str> = value["sections"]
         .as_array()
         .unwrap()
@@ -52,39 +51,14 @@ fn measurements_match_the_schema() -> TestResult {
 
 fn weighted_means_match_the_schema() -> TestResult {
     needs_seccomp()?;
-    let value = bench(&["--experiment", "weighted", "--time", "2"]);
+    let weights = concat!(env!("CARGO_TARGET_TMPDIR"), "/bench_json_weights.txt");
+    std::fs::write(weights, "getpid 3\nread 1\n").unwrap();
+    let value = bench(&["--weights", weights, "--time", "1"]);
     must_match(SCHEMA, &value);
-    assert_eq!(value["experiment"], "weighted");
-    // Three filters, compared over two baselines.
-    assert_eq!(value["aggregates"].as_array().unwrap().len(), 6);
     let mean = &value["sections"][0];
     assert!(mean["title"].as_str().unwrap().starts_with("weighted mean ("), "{mean}");
     let executed = |row: usize| mean["rows"][row]["executed"]["uncached"].as_f64().unwrap();
     assert_eq!((executed(0), executed(1)), (0.0, 1.0));
-    assert!(executed(2) > executed(4), "libseccomp's list executes more than Callgate");
-    Ok(())
-}
-
-fn published_tables_and_box_plots_match_the_schema() -> TestResult {
-    needs_seccomp()?;
-    let value = bench(&["--experiment", "open-read-close", "--time", "1"]);
-    must_match(SCHEMA, &value);
-    assert_eq!(value["experiment"], "open-read-close");
-    let published = &value["published"];
-    assert_eq!(published["tables"][0]["rows"][0]["label"], "no filter");
-    let plot = &published["box_plots"][0]["rows"][0];
-    assert_eq!(
-        plot["samples"].as_array().map(Vec::len),
-        value["rounds"].as_u64().map(|n| n as usize)
-    );
-    assert_eq!(plot["five_numbers"].as_array().unwrap().len(), 5);
-    let notes = published["notes"].to_string();
-    assert!(
-        notes.contains("shortened by --time: a process measures 3 batches instead of 100"),
-        "{notes}"
-    );
-    // Conditions that are not possible here are notes.
-    must_match(SCHEMA, &bench(&["--experiment", "getpid", "--time", "1"]));
     Ok(())
 }
 
@@ -98,9 +72,12 @@ fn engines_match_the_schema() -> TestResult {
 fn other_documents_do_not_match() -> TestResult {
     let interval = json!({ "median": 1.0, "low": 0.5, "high": 1.5 });
     let good = json!({
-        "callgate": "bench workload", "version": 1, "workload": "redis", "setting": [],
-        "rounds": 3, "measures": [], "noisy": null, "interrupted": false,
-        "comparisons": [{ "measure": "GET", "variant": "a", "over": "b", "ratio": interval }],
+        "callgate": "bench", "version": 1, "title": "cost", "setting": [], "rounds": 3,
+        "outliers": 0.0, "sections": [], "noisy": null, "interrupted": false,
+        "aggregates": [{
+            "subject": "a", "instead_of": "b", "over": "c", "change": interval,
+            "executed_change": null, "executed_uncached_change": null,
+        }],
     });
     must_match(SCHEMA, &good);
     for (key, value) in [
@@ -109,7 +86,7 @@ fn other_documents_do_not_match() -> TestResult {
         ("rounds", json!("3")),
         ("noisy", json!(1)),
         ("more", json!(1)),
-        ("comparisons", json!([{ "measure": "GET" }])),
+        ("aggregates", json!([{ "subject": "a" }])),
     ] {
         let mut bad = good.clone();
         bad[key] = value;
@@ -123,7 +100,6 @@ pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
     callgate_testing::trials![
         measurements_match_the_schema,
         weighted_means_match_the_schema,
-        published_tables_and_box_plots_match_the_schema,
         engines_match_the_schema,
         other_documents_do_not_match,
     ]

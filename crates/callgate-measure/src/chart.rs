@@ -5,7 +5,6 @@
 
 use callgate_html::Markup;
 
-use crate::published::BoxPlot;
 use crate::report::Section;
 use crate::stats::{Interval, Summary};
 
@@ -56,7 +55,7 @@ pub fn bars(section: &Section) -> Markup {
 }
 
 /// Values as bars from `base`, with confidence intervals, and this number of decimals.
-pub(crate) fn intervals(
+pub fn intervals(
     title: &str,
     unit: &str,
     rows: &[(&str, Interval)],
@@ -88,16 +87,8 @@ pub fn boxes(section: &Section) -> Markup {
     box_rows(&format!("Spread: {}", section.title), what, &rows.collect::<Vec<_>>())
 }
 
-/// Box plots of runs.
-pub fn box_plot(plot: &BoxPlot) -> Markup {
-    let rows = plot.rows.iter();
-    let rows = rows.filter_map(|(name, runs)| Some((name.as_str(), Summary::of_runs(runs)?)));
-    let unit = format!("{}: minimum, quartiles, median and maximum", plot.unit);
-    box_rows(&plot.title, &unit, &rows.collect::<Vec<_>>())
-}
-
 /// Boxes with their names, on a common scale.
-fn box_rows(title: &str, unit: &str, rows: &[(&str, Summary)]) -> Markup {
+pub fn box_rows(title: &str, unit: &str, rows: &[(&str, Summary)]) -> Markup {
     let highest = rows.iter().map(|(_, five)| five.high).fold(0.0, f64::max);
     let lowest = rows.iter().map(|(_, five)| five.minimum).fold(highest, f64::min);
     let scale = Scale::of(lowest, highest);

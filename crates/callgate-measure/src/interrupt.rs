@@ -47,7 +47,7 @@ pub fn on_ctrl_c() {
 }
 
 /// Whether measurements should stop.
-pub(crate) fn is_requested() -> bool {
+pub fn is_requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 

@@ -3,14 +3,12 @@
 //! - [`measure()`]: measures subjects in child processes, round by round, with statistics.
 //! - [`Subject`]: a stack of filters that kills no process; [`MeasurableSyscall`]: a syscall that can be measured.
 //! - [`stats`]: medians and their confidence intervals.
-//! - [`libseccomp`]: the programs that libseccomp generates, as a baseline.
-//! - [`experiment`]: published experiments.
-//! - [`workload`]: real servers under filters, driven by their usual clients.
 //! - [`engines`]: the engines that run programs in user space.
+//! - [`text`](mod@text), [`json`], [`samples`]: results as text, as JSON, and the time of each batch.
 //! - [`page`], [`chart`]: results as an HTML page with charts, in the style of other pages.
+//! - [`Work`]: what processes repeat besides single syscalls, defined by experiments elsewhere.
 //!
-//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs`, `waiters.rs`, `socket.rs`,
-//! `counters.rs`, `interrupt.rs` and `workload/process.rs`.
+//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `sigreturn.rs`, `worker.rs` and `interrupt.rs`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -37,36 +35,29 @@ mod arguments;
 mod body;
 pub mod chart;
 mod cold;
-mod counters;
 pub mod engines;
-pub mod experiment;
-mod interrupt;
-mod jit;
-pub mod libseccomp;
+pub mod interrupt;
+pub mod json;
 mod measure;
 pub mod page;
-pub mod published;
-mod raw;
+pub mod raw;
 pub mod report;
+pub mod samples;
 mod setting;
 mod sigreturn;
-mod socket;
 pub mod stats;
 mod subject;
 mod syscalls;
-mod waiters;
+pub mod text;
 mod worker;
-pub mod workload;
 
 pub use arguments::UnsafeArguments;
-pub use body::Body;
+pub use body::{Body, ReadyWork, Work, WorkError};
 pub use cold::Cold;
 pub use interrupt::on_ctrl_c;
-pub use jit::Jit;
 pub use measure::{BatchTime, Estimate, Mean, Plan, Samples, measure};
 pub use raw::{RawSyscall, allowed_cpus};
 pub use setting::setting;
-pub use socket::PacketPath;
-pub use subject::{Subject, SubjectError, Treatment};
+pub use subject::{Subject, SubjectError, Treatment, syscall_data};
 pub use syscalls::{MeasurableSyscall, choose_syscalls};
 pub use worker::{Batches, MeasureError};

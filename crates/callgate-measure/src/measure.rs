@@ -241,8 +241,23 @@ impl Samples {
         Interval::of(&overheads, seed(subject, weights.len()))
     }
 
+    /// How much was measured: label and text.
+    pub fn facts(&self, batches: &Batches) -> [(&'static str, String); 2] {
+        let measured = format!(
+            "{} rounds of {} batches of {} syscalls in {:.1} s",
+            self.rounds(),
+            batches.count,
+            batches.iterations,
+            self.elapsed.as_secs_f64()
+        );
+        [
+            ("measured", measured),
+            ("outliers", format!("{:.1} % of the batches", self.outliers() * 100.0)),
+        ]
+    }
+
     /// The number of subjects, without the second "no filter".
-    pub(crate) fn subjects(&self) -> usize {
+    pub fn subjects(&self) -> usize {
         self.times.len().saturating_sub(1)
     }
 

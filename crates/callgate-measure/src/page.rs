@@ -2,9 +2,8 @@
 
 use callgate_html::{Markup, Page, Section as PageSection, Warning};
 
-use crate::chart::{bars, box_plot, boxes};
-use crate::published::Published;
-use crate::report::{Aggregate, Finding, Known, Report, Row, Section};
+use crate::chart::{bars, boxes};
+use crate::report::{Aggregate, Report, Row, Section};
 
 /// In place of the overhead of a denied syscall.
 pub const DENIED: &str = "denied: the kernel skips it";
@@ -16,15 +15,8 @@ pub fn page(report: &Report, printed: &[Warning]) -> String {
     Page { title, facts, warnings, sections: sections(report) }.html()
 }
 
-/// The findings and the sections of a report.
-fn sections(report: &Report) -> Vec<PageSection> {
-    let findings = (!report.findings.is_empty()).then(|| {
-        PageSection::new("findings", "Findings", |body| {
-            table(body, &["finding", "value", "95 %"], |table| {
-                report.findings.iter().for_each(|finding| row(table, &of_finding(finding)));
-            });
-        })
-    });
+/// The comparisons and the sections of a report.
+pub fn sections(report: &Report) -> Vec<PageSection> {
     let aggregates = (!report.aggregates.is_empty()).then(|| {
         PageSection::new("aggregates", "Change of the mean overhead", |body| {
             let titles = [
@@ -47,35 +39,7 @@ fn sections(report: &Report) -> Vec<PageSection> {
             body.append(&figures(section));
         })
     });
-    let published = published_sections(&report.published);
-    findings.into_iter().chain(aggregates).chain(published).chain(measured).collect()
-}
-
-/// The tables and box plots of an experiment, as it was published, and the notes.
-fn published_sections(published: &Published) -> Vec<PageSection> {
-    let tables = published.tables.iter().map(|own| {
-        PageSection::new(format!("published-{}", own.key), own.title.as_str(), |body| {
-            let titles = [""].into_iter().chain(own.columns.iter().map(|one| one.title.as_str()));
-            table(body, &titles.collect::<Vec<_>>(), |table| {
-                for own_row in &own.rows {
-                    let cells: Vec<String> =
-                        [own_row.label.clone()].into_iter().chain(own.cells(own_row)).collect();
-                    row(table, &cells);
-                }
-            });
-        })
-    });
-    let plots = published.plots.iter().map(|plot| {
-        PageSection::new(format!("published-{}", plot.key), plot.title.as_str(), |body| {
-            body.append(&box_plot(plot));
-        })
-    });
-    let notes = (!published.notes.is_empty()).then(|| {
-        PageSection::new("notes", "Notes", |body| {
-            published.notes.iter().for_each(|note| body.leaf("p", &[], note));
-        })
-    });
-    tables.chain(plots).chain(notes).collect()
+    aggregates.into_iter().chain(measured).collect()
 }
 
 /// The charts and the table of a section.
@@ -112,11 +76,7 @@ pub fn figures(section: &Section) -> Markup {
 }
 
 /// Warnings about the figures, and those that were printed.
-pub(crate) fn warnings(
-    noisy: Option<&str>,
-    is_interrupted: bool,
-    printed: &[Warning],
-) -> Vec<Warning> {
+pub fn warnings(noisy: Option<&str>, is_interrupted: bool, printed: &[Warning]) -> Vec<Warning> {
     let noisy = noisy.map(|why| format!("Too noisy: {why}."));
     let interrupted =
         is_interrupted.then(|| "Stopped early: the figures are from fewer rounds.".to_owned());
@@ -129,7 +89,7 @@ pub(crate) fn warnings(
 }
 
 /// A table of figures, which is scrolled if it is wider than the window.
-pub(crate) fn table(body: &mut Markup, titles: &[&str], rows: impl FnOnce(&mut Markup)) {
+pub fn table(body: &mut Markup, titles: &[&str], rows: impl FnOnce(&mut Markup)) {
     body.element("div", &[("class", "wide")], |wide| {
         wide.element("table", &[], |table| {
             table.element("tr", &[], |tr| {
@@ -141,16 +101,8 @@ pub(crate) fn table(body: &mut Markup, titles: &[&str], rows: impl FnOnce(&mut M
 }
 
 /// A row of a table.
-pub(crate) fn row(table: &mut Markup, cells: &[String]) {
+pub fn row(table: &mut Markup, cells: &[String]) {
     table.element("tr", &[], |tr| cells.iter().for_each(|cell| tr.leaf("td", &[], cell)));
-}
-
-fn of_finding(finding: &Finding) -> [String; 3] {
-    let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
-        let resolved = if is_resolved { "resolved" } else { "not resolved" };
-        format!("{:.1} … {:.1}, {resolved}", interval.low, interval.high)
-    });
-    [finding.text.to_owned(), format!("{:.2} {}", finding.value, finding.unit), known]
 }
 
 fn of_aggregate(one: &Aggregate) -> [String; 7] {

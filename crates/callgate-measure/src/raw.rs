@@ -13,12 +13,23 @@ pub struct RawSyscall {
     pub(crate) is_chosen: bool,
 }
 
+impl RawSyscall {
+    /// A syscall with arguments of the caller.
+    ///
+    /// # Safety
+    /// The kernel must not write to memory of this process, and the syscall must not change anything that this process or
+    /// another one relies on. The process that makes it may have open descriptors.
+    pub const unsafe fn new(nr: c_long, args: [u64; 6]) -> RawSyscall {
+        RawSyscall { nr, args, is_chosen: false }
+    }
+}
+
 /// Makes a syscall; returns the value of the kernel, which may be a negative errno.
 ///
 /// # Safety
 /// The effects of the syscall must not break anything that this process relies on.
 #[inline(always)]
-pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
+pub unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
     let result: i64;
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
     // SAFETY: the kernel changes only rax, rcx and r11; the caller guarantees the rest.
@@ -63,12 +74,12 @@ pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
 /// The monotonic clock in nanoseconds. Common machines read it without a syscall (vDSO); `None` if it needs one and a
 /// filter denies it.
 #[inline]
-pub(crate) fn now() -> Option<u64> {
+pub fn now() -> Option<u64> {
     read(libc::CLOCK_MONOTONIC)
 }
 
 /// The CPU time of this thread in nanoseconds; `None` if a filter denies the syscall.
-pub(crate) fn processor_time() -> Option<u64> {
+pub fn processor_time() -> Option<u64> {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
@@ -94,7 +105,10 @@ pub fn allowed_cpus() -> Vec<usize> {
 }
 
 /// Pins this thread to one processor.
-pub(crate) fn pin(cpu: usize) -> io::Result<()> {
+///
+/// # Errors
+/// If the processor does not exist, or this thread may not run on it.
+pub fn pin(cpu: usize) -> io::Result<()> {
     // SAFETY: a set of bits may be all zeros.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     if cpu >= libc::CPU_SETSIZE as usize {

@@ -2,7 +2,6 @@
 
 use crate::body::Body;
 use crate::measure::{Estimate, Mean, Plan, Samples};
-use crate::published::Published;
 use crate::stats::Interval;
 use crate::subject::Treatment;
 
@@ -17,10 +16,6 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// Comparisons of the mean overheads.
     pub aggregates: Vec<Aggregate>,
-    /// The findings.
-    pub findings: Vec<Finding>,
-    /// Results in the form in which an experiment was published.
-    pub published: Published,
     /// Why the requested precision was not reached, if so.
     pub noisy: Option<String>,
     /// Whether the measurement was stopped early.
@@ -89,49 +84,6 @@ pub struct Aggregate {
     pub executed: Option<f64>,
     /// The same without the cache.
     pub executed_uncached: Option<f64>,
-}
-
-/// A number that is derived from a measurement.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
-    /// A stable name.
-    pub key: &'static str,
-    /// The description.
-    pub text: &'static str,
-    /// The number.
-    pub value: f64,
-    /// Its unit.
-    pub unit: &'static str,
-    /// Its confidence interval, for a difference that may be below the noise floor.
-    pub known: Option<Known>,
-}
-
-impl Finding {
-    pub(crate) fn new(
-        key: &'static str,
-        text: &'static str,
-        value: f64,
-        unit: &'static str,
-    ) -> Finding {
-        Finding { key, text, value, unit, known: None }
-    }
-}
-
-/// The confidence in a difference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
-    /// The 95 % confidence interval.
-    pub interval: Interval,
-    /// Whether it is resolved: its confidence interval does not contain 0, and it is above the noise floor.
-    pub is_resolved: bool,
-}
-
-impl Known {
-    pub(crate) fn of(interval: Interval, noise: Interval) -> Known {
-        let is_one_sided = interval.low > 0.0 || interval.high < 0.0;
-        let same = noise.low.abs().max(noise.high.abs());
-        Known { interval, is_resolved: is_one_sided && interval.median.abs() > same }
-    }
 }
 
 /// The description of a body in a report.
@@ -285,18 +237,6 @@ mod tests {
             noise: interval(noise, 0.1),
             is_claimed: true,
         }
-    }
-
-    #[test]
-    fn a_difference_is_resolved_when_identical_subjects_differ_by_less() {
-        let interval = |low, median, high| Interval { low, median, high };
-        let of = |own, noise| Known::of(own, noise).is_resolved;
-        let quiet = interval(-2.0, 1.0, 3.0);
-        assert!(of(interval(3.0, 5.0, 7.0), quiet));
-        assert!(of(interval(-7.0, -5.0, -3.0), quiet));
-        assert!(!of(interval(-0.1, 5.0, 7.0), quiet), "0 is inside");
-        assert!(!of(interval(1.0, 2.9, 4.0), quiet), "identical subjects differ by 3");
-        assert!(!of(interval(3.0, 5.0, 7.0), interval(-6.0, 0.0, 1.0)), "or by 6 the other way");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Facts about the machine on which figures were measured.
 
 use std::fs;
+use std::io;
 
 use crate::cold::{self, Cold};
-use crate::jit;
 use crate::worker::Batches;
 
 /// Facts about the machine and the measurement: label and text.
@@ -26,7 +26,7 @@ pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
         None => None,
     };
     setting.extend(jit.map(|jit| ("BPF JIT", jit.to_owned())));
-    setting.extend(jit::harden_setting().map(|harden| ("JIT harden", harden)));
+    setting.extend(harden_setting().map(|harden| ("JIT harden", harden)));
     let clock = one("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     setting.extend(clock.map(|clock| ("clock", clock)));
     setting.push((
@@ -68,5 +68,19 @@ fn mebibytes(bytes: usize) -> String {
     match bytes as f64 / f64::from(1 << 20) {
         few if few < 1.0 => format!("{:.0} KiB", few * 1024.0),
         many => format!("{many:.1} MiB").replace(".0 ", " "),
+    }
+}
+
+/// The setting of `bpf_jit_harden` in words, for the facts about a machine.
+fn harden_setting() -> Option<String> {
+    match fs::read_to_string("/proc/sys/net/core/bpf_jit_harden").as_deref().map(str::trim) {
+        Ok("0") => Some("off".to_owned()),
+        Ok("1") => Some("on for users without CAP_BPF".to_owned()),
+        Ok("2") => Some("on for all users".to_owned()),
+        Ok(other) => Some(other.to_owned()),
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+            Some("unknown: only root may read net.core.bpf_jit_harden".to_owned())
+        }
+        Err(_) => None,
     }
 }

@@ -95,17 +95,18 @@ impl Subject {
     }
 
     /// The same with another name.
-    pub(crate) fn named(self, name: &str) -> Subject {
+    #[must_use]
+    pub fn named(self, name: &str) -> Subject {
         Subject { name: name.to_owned(), ..self }
     }
 
     /// No seccomp filter, and this socket filter; `None` for a filter of one instruction that returns what the others do.
-    pub(crate) fn packets(name: impl Into<String>, socket: Option<SocketProgram>) -> Subject {
+    pub fn packets(name: impl Into<String>, socket: Option<SocketProgram>) -> Subject {
         Subject { name: name.into(), programs: Vec::new(), socket }
     }
 
     /// The filter of sockets.
-    pub(crate) fn socket(&self) -> Option<&SocketProgram> {
+    pub fn socket(&self) -> Option<&SocketProgram> {
         self.socket.as_ref()
     }
 
@@ -145,7 +146,7 @@ impl Subject {
 }
 
 /// A syscall of this machine as filters see it; `None` on an unsupported architecture.
-pub(crate) fn syscall_data(nr: u32, args: [u64; 6]) -> Option<SeccompData> {
+pub fn syscall_data(nr: u32, args: [u64; 6]) -> Option<SeccompData> {
     let arch = Arch::native()?.token();
     Some(SeccompData { nr, arch, args, ..SeccompData::default() })
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use callgate_linux::{Worker, error_text};
 
-use crate::body::{Body, BodyError, ReadyBody};
+use crate::body::{Body, ReadyBody, WorkError};
 use crate::cold::{Clutter, Cold};
 use crate::subject::Subject;
 use crate::{interrupt, raw};
@@ -155,7 +155,7 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         return DESCRIPTORS;
     }
     // A filter may deny what this needs.
-    let bodies: Result<Vec<ReadyBody>, BodyError> = bodies.iter().map(Body::prepare).collect();
+    let bodies: Result<Vec<ReadyBody>, WorkError> = bodies.iter().map(Body::prepare).collect();
     let bodies = match bodies {
         Ok(bodies) => bodies,
         Err(error) => return state_of(&error),
@@ -170,17 +170,14 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
         return REFUSED;
     }
     let mut times = words.iter().skip(TIMES);
-    for (number, body) in bodies.into_iter().enumerate() {
+    for (number, mut body) in bodies.into_iter().enumerate() {
         words[PLACE].store(number as u32, Ordering::Release);
-        let body = match body.start(subject.socket()) {
-            Ok(body) => body,
-            Err(error) => {
-                if let BodyError::Socket(why) = &error {
-                    words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
-                }
-                return state_of(&error);
+        if let Err(error) = body.start(subject.socket()) {
+            if let WorkError::Socket(why) = &error {
+                words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
             }
-        };
+            return state_of(&error);
+        }
         if let Err(state) = measure_body(&body, batches, clutter.as_ref(), times.by_ref()) {
             return state;
         }
@@ -188,11 +185,11 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
     DONE
 }
 
-fn state_of(error: &BodyError) -> u32 {
+fn state_of(error: &WorkError) -> u32 {
     match error {
-        BodyError::Clock => NO_CLOCK,
-        BodyError::Thread => NO_THREAD,
-        BodyError::Socket(_) => NO_SOCKET,
+        WorkError::Clock => NO_CLOCK,
+        WorkError::Thread => NO_THREAD,
+        WorkError::Socket(_) => NO_SOCKET,
     }
 }
 

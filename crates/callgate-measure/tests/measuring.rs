@@ -4,15 +4,12 @@ use callgate_bpf::SyscallTable;
 use std::time::Duration;
 
 use callgate::Verdict;
-use callgate_core::policy::{Condition, Policy, Rule, Section};
-use callgate_core::{Insn, Op, Program, SyscallSet};
+use callgate_core::{Insn, Op, Program};
 use callgate_html::Warning;
-use callgate_measure::experiment::{Experiment, Options};
-use callgate_measure::published::Published;
-use callgate_measure::report::{Executed, Finding, Report, Shown, aggregates, sections};
+use callgate_measure::report::{Executed, Report, Shown, aggregates, sections};
 use callgate_measure::stats::Interval;
 use callgate_measure::{
-    Batches, Body, Cold, Estimate, Jit, Mean, MeasurableSyscall, Plan, Subject, Treatment,
+    Batches, Body, Cold, Estimate, Mean, MeasurableSyscall, Plan, Subject, Treatment,
     choose_syscalls, measure, page,
 };
 use callgate_testing::{Need, Skip, TestResult};
@@ -120,8 +117,6 @@ fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
         setting: vec![("kernel", "x < y".to_owned())],
         sections,
         aggregates: aggregates(&plan, &samples, 1),
-        findings: Vec::new(),
-        published: Published::default(),
         noisy: Some("\"quoted\"".to_owned()),
         interrupted: true,
     };
@@ -230,127 +225,6 @@ fn syscalls_are_chosen_that_show_what_filters_do() -> TestResult {
     Ok(())
 }
 
-fn of_policy(policy: Policy) -> Options {
-    Options {
-        policy,
-        is_given: false,
-        may_switch_jit: false,
-        subjects: Vec::new(),
-        weights: Vec::new(),
-        quick: true,
-        cpu: None,
-        cold: None,
-        seed: 7,
-    }
-}
-
-fn every_experiment_can_be_set_up_and_measured() -> TestResult {
-    needs_seccomp()?;
-    let arch = callgate::Arch::native().unwrap();
-    let options = callgate::formats::oci::ReadOptions {
-        arches: vec![arch],
-        enosys_above: Some(callgate::formats::oci::EnosysAbove::Off),
-        ..callgate::formats::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
-    };
-    let policy = callgate::formats::container_default(&options).unwrap().policy;
-    let options = of_policy(policy);
-    for experiment in Experiment::ALL {
-        let (findings, published) = once(*experiment, &options);
-        assert!(findings.iter().all(|finding| finding.value.is_finite()), "{findings:?}");
-        assert_eq!(findings.is_empty(), *experiment == Experiment::Weighted);
-        assert_eq!(published.tables.is_empty(), *experiment == Experiment::Weighted);
-        let mut keys: Vec<&str> = published.tables.iter().map(|table| table.key).collect();
-        keys.sort_unstable();
-        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
-        for table in &published.tables {
-            assert!(!table.rows.is_empty(), "{table:?}");
-            for row in &table.rows {
-                assert_eq!(row.values.len(), table.columns.len(), "{table:?}");
-                let mut figures = row.values.iter().flatten();
-                assert!(figures.all(|figure| figure.is_finite()), "{table:?}");
-            }
-        }
-        // The published setting is skipped in tests, and that is told.
-        if Jit::current() != Some(Jit::Off) && *experiment == Experiment::LongJumps {
-            let told = published.notes.iter().any(|note| note.contains("not measured: JIT off"));
-            assert!(told, "{:?}", published.notes);
-        }
-        assert!(experiment.duration(true) < experiment.duration(false));
-    }
-    Ok(())
-}
-
-/// An experiment with one short round.
-fn once(experiment: Experiment, options: &Options) -> (Vec<Finding>, Published) {
-    let short = |plan: &Plan| {
-        let batches = Batches { count: 2, iterations: 3, warm_up: 1, ..plan.batches.clone() };
-        let plan =
-            Plan { min_rounds: 1, max_rounds: 1, time: Duration::ZERO, batches, ..plan.clone() };
-        measure(&plan, &mut |_| {}).map_err(|error| format!("{experiment:?}: {error}"))
-    };
-    let setup = experiment.setup(options).unwrap();
-    assert_eq!(setup.bodies.len(), setup.plan.bodies.len());
-    let runs = setup.vary(short(&setup.plan).unwrap(), &mut |plan| short(plan));
-    ((setup.findings)(&runs.own), setup.published(&runs))
-}
-
-/// A filter may deny everything that starts a thread; the threads exist before it.
-fn threads_wait_under_a_filter_that_denies_starting_them() -> TestResult {
-    needs_seccomp()?;
-    let arch = callgate::Arch::native().unwrap();
-    let denied = ["clone", "clone3", "rseq", "mmap", "mprotect", "set_robust_list", "sigaltstack"];
-    let rules = denied.iter().filter_map(|name| {
-        let (syscalls, when) = (SyscallSet::one(arch.number(name)?), Condition::always());
-        Some(Rule { syscalls, when, verdict: Verdict::errno(1) })
-    });
-    // As in all rules of libseccomp.
-    let x32 = (arch == callgate::Arch::X86_64).then(|| Rule {
-        syscalls: SyscallSet::range(1 << 30, u32::MAX - 1),
-        when: Condition::always(),
-        verdict: Verdict::KILL_PROCESS,
-    });
-    let section = Section::new(arch, rules.chain(x32).collect(), Verdict::ALLOW);
-    let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
-    let (findings, published) =
-        once(Experiment::CondWait, &Options { is_given: true, ..of_policy(policy) });
-    assert!(findings.iter().any(|finding| finding.key == "list_ns"), "{findings:?}");
-    let rows = published.tables[0].rows.iter().map(|row| row.label.as_str());
-    assert!(!rows.clone().any(|label| label == "denylist") && rows.count() == 7);
-    Ok(())
-}
-
-/// Each run of the experiment is a sample of the box plot.
-fn runs_are_in_the_box_plot_with_their_samples() -> TestResult {
-    needs_seccomp()?;
-    let policy = Policy::new(
-        vec![Section::new(callgate::Arch::native().unwrap(), Vec::new(), Verdict::ALLOW)],
-        Verdict::KILL_PROCESS,
-    );
-    let (_, published) = once(Experiment::OpenReadClose, &of_policy(policy.unwrap()));
-    let [plot] = published.plots.as_slice() else { panic!("{:?}", published.plots) };
-    assert_eq!(plot.rows.len(), published.tables[0].rows.len());
-    for (name, runs) in &plot.rows {
-        assert!(runs.len() == 1 && runs[0] > 0.0, "{name}: {runs:?}");
-    }
-    let page = page::page(&Report { published, ..empty_report() }, &[]);
-    is_well_formed(&page, 1);
-    assert!(page.contains("minimum, quartiles, median and maximum"));
-    Ok(())
-}
-
-fn empty_report() -> Report {
-    Report {
-        title: "x".to_owned(),
-        setting: Vec::new(),
-        sections: Vec::new(),
-        aggregates: Vec::new(),
-        findings: Vec::new(),
-        published: Published::default(),
-        noisy: None,
-        interrupted: false,
-    }
-}
-
 /// `BLESS=1` writes the table into the document.
 fn the_document_lists_the_syscalls() -> TestResult {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measuring.md");
@@ -378,9 +252,6 @@ pub(crate) fn trials() -> Vec<callgate_testing::Trial> {
         nothing_dies_whatever_a_filter_says,
         what_cannot_be_measured_says_why,
         syscalls_are_chosen_that_show_what_filters_do,
-        every_experiment_can_be_set_up_and_measured,
-        threads_wait_under_a_filter_that_denies_starting_them,
-        runs_are_in_the_box_plot_with_their_samples,
         the_document_lists_the_syscalls,
     ]
 }

@@ -19,6 +19,7 @@ mod libseccomp_speed;
 mod libseccomp_suite;
 mod lxc;
 mod machine;
+mod measuring;
 mod minijail;
 mod optimum;
 mod pasted_c;

@@ -3,8 +3,8 @@
 use crate::{
     binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
     hostile, kafel, kernels, libseccomp_names, libseccomp_rules, libseccomp_speed,
-    libseccomp_suite, lxc, minijail, optimum, pasted_c, profiles, recording, refusals, smt, snap,
-    startup, suites, systemd, workloads,
+    libseccomp_suite, lxc, measuring, minijail, optimum, pasted_c, profiles, recording, refusals,
+    smt, snap, startup, suites, systemd, workloads,
 };
 use callgate_tasks::Task;
 
@@ -27,6 +27,18 @@ pub(crate) const TASKS: &[Task] = &[
         summary: "compare with other compilers and engines, and write docs/comparison.md",
         help: compare::HELP,
         run: compare::run,
+    },
+    Task {
+        name: "experiment",
+        summary: "repeat one published experiment with its own filters, or with a profile",
+        help: measuring::EXPERIMENT_HELP,
+        run: measuring::experiment,
+    },
+    Task {
+        name: "throughput",
+        summary: "run a real server and its client under filters",
+        help: measuring::THROUGHPUT_HELP,
+        run: measuring::throughput,
     },
     Task {
         name: "experiments",

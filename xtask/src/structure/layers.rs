@@ -38,7 +38,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-linux", &["callgate"]),
     ("callgate-c", &["callgate", "callgate-linux", "callgate-requests"]),
     ("callgate-record", &["callgate", "callgate-linux"]),
-    ("callgate-measure", &["callgate", "callgate-html", "callgate-linux", "callgate-vm"]),
+    (
+        "callgate-measure",
+        &["callgate", "callgate-html", "callgate-linux", "callgate-requests", "callgate-vm"],
+    ),
     (
         "callgate-cli",
         &[

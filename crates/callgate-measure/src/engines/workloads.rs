@@ -172,7 +172,7 @@ pub fn syscalls(program: &Program, arch: u32, rng: &mut Rng) -> Vec<SeccompData>
 
 /// The packet of TCP with 64 bytes of data that filters for port 22 accept, or one that they reject after looking at both
 /// ports. Its destination is another machine, so that the kernel does not answer it when it is really sent.
-pub(crate) fn port_packet(is_hit: bool) -> Vec<u8> {
+pub fn port_packet(is_hit: bool) -> Vec<u8> {
     let mut packet = packet(false, 6, 0x8001, if is_hit { 22 } else { 443 }, 64);
     packet[0] = 2;
     packet

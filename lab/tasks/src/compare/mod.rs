@@ -29,3 +29,4 @@ mod workloads;
 pub(crate) use options::HELP;
 pub(crate) use run::run;
 pub(crate) use sets::texts as rule_sets;
+pub(crate) use workloads::weights;

@@ -6,7 +6,7 @@ use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, expected_insns};
 use callgate::{Endian, Program};
 use callgate_core::diagram::Store;
-use callgate_measure::libseccomp::{list, tree};
+use callgate_experiments::libseccomp::{list, tree};
 
 use super::peers::Peer;
 use super::rules::Rules;

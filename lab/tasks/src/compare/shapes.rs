@@ -1,4 +1,4 @@
-//! Compares the programs of `callgate_measure::libseccomp` with those of libseccomp.
+//! Compares the programs of `callgate_experiments::libseccomp` with those of libseccomp.
 //!
 //! Both compile the rule sets of the comparison and random rules, as a list and as a tree; the programs must be
 //! equal, instruction by instruction. Random rules that our module refuses are counted and not given to the
@@ -10,7 +10,7 @@ use std::time::Duration;
 use callgate::Endian;
 use callgate_core::policy::Policy;
 use callgate_core::{Insn, Program};
-use callgate_measure::libseccomp::{self, ShapeError};
+use callgate_experiments::libseccomp::{self, ShapeError};
 
 use super::generate;
 use super::peers::{Missing, Peer, Peers};

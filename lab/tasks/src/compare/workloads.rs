@@ -40,6 +40,11 @@ pub(super) fn all(files: &[impl AsRef<Path>]) -> Result<Vec<Workload>> {
     Ok(all)
 }
 
+/// The weights of such a list.
+pub(crate) fn weights(text: &str) -> Result<Weights> {
+    parse("", text).map(|workload| workload.weights)
+}
+
 fn parse(name: &str, text: &str) -> Result<Workload> {
     let mut counts: Vec<(String, f64)> = Vec::new();
     for (index, line) in text.lines().enumerate() {

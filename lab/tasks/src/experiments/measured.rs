@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use callgate::Arch;
-use callgate::formats::{container_default, oci};
-use callgate_measure::experiment::{Experiment, Options};
-use callgate_measure::published::Published;
+use callgate_experiments::experiment::{Experiment, Options};
+use callgate_experiments::published::Published;
 use callgate_measure::report::{Aggregate, aggregates};
 use callgate_measure::{allowed_cpus, measure};
 
 use callgate_tasks::Result;
+
+use crate::measuring::built_in_policy;
 
 /// An experiment's results.
 pub(super) struct Measured {
@@ -22,18 +22,8 @@ pub(super) struct Measured {
 
 /// The options of all experiments.
 pub(super) fn options() -> Result<Options> {
-    let arch = Arch::native().ok_or("unknown architecture")?;
-    let kernel = callgate_linux::kernel::release().map_err(|error| error.to_string())?;
-    let version = kernel.parse().map_err(|error| format!("{kernel}: {error}"))?;
-    // As libseccomp, which does not generate runc's rule for new numbers.
-    let reading = oci::ReadOptions {
-        arches: vec![arch],
-        enosys_above: Some(oci::EnosysAbove::Off),
-        ..oci::ReadOptions::new(arch, version)
-    };
-    let policy = container_default(&reading).map_err(|error| error.to_string())?.policy;
     Ok(Options {
-        policy,
+        policy: built_in_policy()?,
         is_given: false,
         may_switch_jit: true,
         subjects: Vec::new(),

@@ -1,6 +1,6 @@
-//! The figures as they were published, by the tables of `callgate_measure::experiment`.
+//! The figures as they were published, by the tables of `callgate_experiments::experiment`.
 
-use callgate_measure::experiment::Experiment;
+use callgate_experiments::experiment::Experiment;
 
 /// A published measurement.
 pub(super) struct Original {
@@ -153,7 +153,7 @@ pub(super) const ALL: &[Original] = &[
         source: "gVisor, 2024: its own optimizer removes about 29 % of the mean overhead of its filters for Systrap.",
         tables: &[],
         differences: "The filters here are libseccomp's and Callgate's for the profile `container-default`, with the published \
-                      frequencies; `callgate bench --experiment weighted BEFORE AFTER` measures gVisor's.",
+                      frequencies; `cargo lab experiment weighted BEFORE AFTER` measures gVisor's.",
     },
 ];
 

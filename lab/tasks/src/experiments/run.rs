@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callgate_measure::experiment::Experiment;
+use callgate_experiments::experiment::Experiment;
 
 use super::measured::{measured, options};
 use super::text;
@@ -13,7 +13,7 @@ use callgate_tasks::{Result, workspace};
 pub(crate) const HELP: &str = "\
 usage: cargo lab experiments [--time SECONDS] [--update]
 
-Repeats the experiments of `callgate bench --experiment list` on this machine, each with the filters that it
+Repeats the experiments of `cargo lab experiment` on this machine, each with the filters that it
 defines, and prints a page in Markdown: each published table, ours beside it, and why they differ.
 
   --time SECONDS  the time of each experiment (default: its own, about 9 minutes in all)

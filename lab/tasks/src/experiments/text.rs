@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use callgate_measure::published::{BoxPlot, PublishedTable};
+use callgate_experiments::published::{BoxPlot, PublishedTable};
 use callgate_measure::report::Aggregate;
 use callgate_measure::stats::Summary;
 use callgate_measure::{Batches, setting};
@@ -16,12 +16,12 @@ use crate::table::Table;
 const HEAD: &str = "\
 # Published experiments
 
-Measurements of seccomp filters that others have published, repeated with `callgate bench --experiment NAME`: each published
+Measurements of seccomp filters that others have published, repeated with `cargo lab experiment NAME`: each published
 table, ours beside it, and what differs and why. [measuring.md](measuring.md#published-experiments) describes the experiments.
 Compare figures of one run only: machines and kernels differ. An empty cell was not published, or could not be measured here;
 notes say why. Overheads are medians of differences in the same round, so they are not exactly the differences of the medians
 in a table. On a machine with other work, differences of a few percent are noise, and so are cold figures after a short run;
-`callgate bench` prints the confidence intervals.
+that command prints the confidence intervals.
 ";
 
 pub(super) fn page(all: &[Measured], load: Option<String>, time: Option<Duration>) -> String {
@@ -139,7 +139,7 @@ fn of_aggregates(all: &[Aggregate]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use callgate_measure::published::{Column, PublishedRow};
+    use callgate_experiments::published::{Column, PublishedRow};
 
     use super::*;
 

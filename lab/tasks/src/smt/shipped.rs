@@ -9,8 +9,8 @@ use callgate::formats::{container_default, oci};
 use callgate::{Arch, Endian};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::LongProgram;
+use callgate_experiments::libseccomp;
 use callgate_measure::engines::workloads;
-use callgate_measure::libseccomp;
 
 use super::filetest;
 use super::subject::Subject;

@@ -2,8 +2,7 @@
 
 use clap::Subcommand;
 
-use super::options::Selection;
-use super::{engines, filters, listing, options, workload};
+use super::{engines, filters, listing, options};
 use crate::report::Result;
 
 /// Measure what filters cost
@@ -30,11 +29,5 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     if args.list_calls {
         return listing::print_syscalls(args.format);
     }
-    match (args.workload, args.experiment) {
-        (Some(Selection::List), _) => listing::print_workloads(args.format),
-        (Some(Selection::One(workload)), _) => workload::run(args, workload),
-        (None, Some(Selection::List)) => listing::print_experiments(args.format),
-        (None, Some(Selection::One(experiment))) => filters::repeat_experiment(args, experiment),
-        (None, None) => filters::compare(args),
-    }
+    filters::compare(args)
 }

@@ -2,80 +2,59 @@
 
 use std::time::{Duration, Instant};
 
-use callgate_measure::experiment::{self, Experiment, Varied};
-use callgate_measure::published::Published;
-use callgate_measure::report::{self as results, Finding, Report, Shown};
+use callgate_measure::report::{self as results, Report, Shown};
 use callgate_measure::{Body, Plan, Samples, Subject, measure, page, setting};
 
 use super::calls;
 use super::options::FiltersArgs;
 use super::report as shown;
 use super::samples::SamplesFile;
-use super::selection::{selected, weighted};
+use super::selection::selected;
 use super::sources::read;
 use super::status::{self, INTERRUPTED};
-use crate::options::{Format, SourceOptions};
+use crate::options::Format;
 use crate::output::{self, NewFile};
 use crate::page_facts;
 use crate::progress::Progress;
-use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Filter, FilterContent, Source, Stack};
+use crate::report::{Failure, Result};
+use crate::source::{Filter, Stack};
 
 /// The default time, in seconds.
 const TIME: u32 = 10;
 const QUICK_TIME: u32 = 2;
 
+/// The subjects before those of the sources: no filter, and the smallest one.
+const BASELINES: usize = 2;
+
 /// With fewer rounds, which --time may cause, a confidence interval is narrow by chance.
 const LEAST_ROUNDS: usize = 3;
 
-/// Measures what the filters of the sources cost.
-pub(super) fn compare(args: &FiltersArgs) -> Result<u8> {
-    deliver(args, || measure_sources(args))
-}
-
-/// Repeats a published experiment.
-pub(super) fn repeat_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<u8> {
-    deliver(args, || measure_experiment(args, experiment))
-}
-
 /// A measurement and what it is of.
 struct Measured {
-    experiment: Option<Experiment>,
-    title: String,
+    title: &'static str,
     plan: Plan,
     samples: Samples,
     bodies: Vec<Shown>,
-    findings: Vec<Finding>,
-    published: Published,
-    /// The samples under other conditions.
-    others: Vec<Varied>,
-    /// The first subject that is not a baseline.
-    first: usize,
 }
 
-/// Measures, and writes the report.
-fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Measured>) -> Result<u8> {
+/// Measures what the filters of the sources cost, and writes the report.
+pub(super) fn compare(args: &FiltersArgs) -> Result<u8> {
     // The measurement may take long, so first check that the files can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let samples_file = args.samples.as_ref().map(SamplesFile::prepare).transpose()?;
     let origin = page.is_some().then(page_facts::origin).transpose()?;
-    let measured = measure()?;
+    let measured = measure_sources(args)?;
     let report = measured.report(args);
     let written = page.map_or(Ok(()), |file| {
         let setting = report.setting.iter().cloned().chain(origin.into_iter().flatten()).collect();
         let on_page = Report { setting, ..report.clone() };
         file.finish(page::page(&on_page, &page_facts::warnings()).as_bytes())
     });
-    let Measured { experiment, plan, samples, bodies, others, .. } = &measured;
-    let experiment = experiment.map(Experiment::name);
-    let sampled = samples_file.map_or(Ok(()), |file| {
-        let others = others.iter().map(|one| (one.name, &one.plan, &one.samples));
-        let all = [("", plan, samples)].into_iter().chain(others);
-        file.of_batches(experiment.unwrap_or("bench"), all, bodies)
-    });
+    let Measured { plan, samples, bodies, .. } = &measured;
+    let sampled = samples_file.map_or(Ok(()), |file| file.of_batches(plan, samples, bodies));
     output::print(&match args.format {
-        Format::Text => shown::text(&report),
-        Format::Json => shown::json(&report, experiment, samples),
+        Format::Text => shown::as_text(&report),
+        Format::Json => shown::as_json(&report, samples),
     })?;
     written?;
     sampled?;
@@ -119,116 +98,7 @@ fn measure_sources(args: &FiltersArgs) -> Result<Measured> {
     };
     let samples = take(&plan, &shown)?;
     let title = if args.cold().is_some() { "cost of filters, cold" } else { "cost of filters" };
-    Ok(Measured {
-        experiment: None,
-        title: title.to_owned(),
-        plan,
-        samples,
-        bodies: shown,
-        findings: Vec::new(),
-        published: Published::default(),
-        others: Vec::new(),
-        first: 2,
-    })
-}
-
-fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Measured> {
-    let (takes_rules, takes_weights) = match experiment {
-        Experiment::CondWait => (true, false),
-        Experiment::Weighted => (true, true),
-        _ => (false, false),
-    };
-    if !takes_rules && !args.sources.is_empty() {
-        return Err(Failure::new(format!(
-            "the experiment {} uses its own filters",
-            experiment.name()
-        ))
-        .help("omit the sources, or omit --experiment to measure them"));
-    }
-    if args.cold().is_some() && !experiment.can_be_cold() {
-        let can_be_cold = Experiment::ALL.iter().filter(|one| one.can_be_cold());
-        let can_be_cold: Vec<&str> = can_be_cold.map(|one| one.name()).collect();
-        return Err(Failure::new(format!(
-            "the experiment {} cannot be measured with --cold",
-            experiment.name()
-        ))
-        .help(format!("omit --cold; it works with {}", can_be_cold.join(", "))));
-    }
-    if !takes_weights && args.compiling.has_weights() {
-        report::warn(
-            "--weights has no effect on this experiment",
-            "use it with --experiment weighted",
-        );
-    }
-    let reading = match takes_weights && !args.sources.is_empty() {
-        // The sources replace libseccomp's programs.
-        true => args.reading.native()?,
-        false => args.reading.for_libseccomp()?,
-    };
-    let stacks = read(args, &reading)?;
-    let policy = match stacks.first().and_then(|stack| stack.filters.first()) {
-        Some(filter) => match &filter.content {
-            FilterContent::Profile(profile) => Some(profile.policy.clone()),
-            FilterContent::Program { .. } => None,
-        },
-        None => None,
-    };
-    let (policy, subjects) = match (experiment, policy) {
-        (Experiment::Weighted, _) if !args.sources.is_empty() => (None, subjects(args, &stacks)?),
-        (_, Some(policy)) if stacks.len() == 1 => (Some(policy), Vec::new()),
-        _ => {
-            return Err(Failure::new(format!(
-                "the experiment {} takes one profile",
-                experiment.name()
-            ))
-            .help("give one profile, or no source for the built-in one"));
-        }
-    };
-    let weights = match takes_weights && args.compiling.has_weights() {
-        true => weighted(args, &stacks)?,
-        false => Vec::new(),
-    };
-    let options = experiment::Options {
-        is_given: !args.sources.is_empty(),
-        may_switch_jit: true,
-        policy: policy.map_or_else(|| built_in_policy(&args.reading.for_libseccomp()?), Ok)?,
-        subjects,
-        weights,
-        quick: args.quick,
-        cpu: args.cpu(),
-        cold: args.cold(),
-        seed: args.seed,
-    };
-    let mut setup = experiment.setup(&options).map_err(|error| {
-        Failure::new(format!("the experiment {}: {error}", experiment.name())).help(error.help())
-    })?;
-    if let Some(seconds) = args.time {
-        setup.set_time(Duration::from_secs(seconds.into()), experiment.duration(args.quick));
-    }
-    let samples = take(&setup.plan, &setup.bodies)?;
-    let runs = setup.vary(samples, &mut |plan| {
-        take(plan, &setup.bodies).map_err(|failure| failure.message().to_owned())
-    });
-    Ok(Measured {
-        experiment: Some(experiment),
-        findings: (setup.findings)(&runs.own),
-        published: setup.published(&runs),
-        others: runs.others,
-        title: setup.title,
-        plan: setup.plan,
-        samples: runs.own,
-        bodies: setup.bodies,
-        first: if experiment == Experiment::Weighted { 2 } else { 1 },
-    })
-}
-
-/// The rules of the built-in profile.
-fn built_in_policy(reading: &SourceOptions) -> Result<callgate_core::policy::Policy> {
-    let stack = Source::parse(BUILT_IN.as_ref())?.read(reading)?;
-    match stack.filters.into_iter().next().map(|filter| filter.content) {
-        Some(FilterContent::Profile(profile)) => Ok(profile.policy),
-        _ => Err(Failure::new("the built-in profile is not a profile")),
-    }
+    Ok(Measured { title, plan, samples, bodies: shown })
 }
 
 fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
@@ -276,50 +146,26 @@ fn bar(share: f64) -> String {
 
 impl Measured {
     /// Why the precision was not reached.
-    fn noisy(&self, args: &FiltersArgs, plan: &Plan, samples: &Samples) -> Option<String> {
-        match samples.rounds() {
+    fn noisy(&self, args: &FiltersArgs, sections: &[results::Section]) -> Option<String> {
+        match self.samples.rounds() {
             few if few < LEAST_ROUNDS => {
                 Some(format!("{few} rounds are too few for confidence intervals"))
             }
-            _ => {
-                let sections = results::sections(plan, samples, &self.bodies);
-                results::noisy(&sections, args.precision() / 100.0, |row| row >= self.first)
-            }
+            _ => results::noisy(sections, args.precision() / 100.0, |row| row >= BASELINES),
         }
     }
 
     fn report(&self, args: &FiltersArgs) -> Report {
-        let Measured { plan, samples, bodies, first, .. } = self;
+        let Measured { plan, samples, bodies, .. } = self;
         let sections = results::sections(plan, samples, bodies);
-        let (rounds, batches) = (samples.rounds(), &plan.batches);
-        // The default precision is not that of cold syscalls.
-        let hot = self.others.iter().filter(|one| one.plan.batches.cold.is_none());
-        let noisy = self.noisy(args, plan, samples).or_else(|| {
-            hot.filter_map(|one| {
-                let noisy = self.noisy(args, &one.plan, &one.samples)?;
-                Some(format!("{}: {noisy}", one.name))
-            })
-            .next()
-        });
-        let mut setting = setting(batches);
-        setting.push((
-            "measured",
-            format!(
-                "{rounds} rounds of {} batches of {} syscalls in {:.1} s",
-                batches.count,
-                batches.iterations,
-                samples.elapsed.as_secs_f64()
-            ),
-        ));
-        setting.push(("outliers", format!("{:.1} % of the batches", samples.outliers() * 100.0)));
+        let mut setting = setting(&plan.batches);
+        setting.extend(samples.facts(&plan.batches));
         Report {
-            title: self.title.clone(),
+            title: self.title.to_owned(),
             setting,
+            noisy: self.noisy(args, &sections),
             sections,
-            aggregates: results::aggregates(plan, samples, *first),
-            findings: self.findings.clone(),
-            published: self.published.clone(),
-            noisy,
+            aggregates: results::aggregates(plan, samples, BASELINES),
             interrupted: samples.interrupted,
         }
     }

@@ -6,14 +6,11 @@ mod engines;
 mod filters;
 mod listing;
 mod options;
-mod published;
 mod report;
 mod samples;
 mod selection;
 mod sources;
 mod status;
-mod throughput;
-mod workload;
 
 pub(crate) use command::{BenchArgs, run};
 pub(crate) use filters::take;

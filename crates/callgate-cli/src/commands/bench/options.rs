@@ -4,11 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use callgate_measure::experiment::Experiment;
-use callgate_measure::workload::Workload;
 use callgate_measure::{Batches, Cold, allowed_cpus};
 use clap::ValueHint;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::samples::SamplesFile;
 use super::status::Noise;
@@ -37,15 +34,6 @@ cached: the kernel's constant-action cache allows the syscall (since Linux
 kind is chosen; with --weights or --calls-from, the most frequent ones, and
 their weighted mean comes first, with the change from one filter to the next.
 
---workload runs a real server and its client without a filter, with a reference,
-and with Callgate's program; verdicts are unchanged. The reference of a profile
-is libseccomp's list of its rules, that of a program is the program itself. The
-server is restarted for each run, as user nobody if callgate runs as root.
-
---experiment repeats a measurement with the units that were published. As root,
-it also sets net.core.bpf_jit_enable and bpf_jit_harden for parts of some, and
-restores them also when it is killed.
-
 A SOURCE named engines is written ./engines. pid:N is measured with all of its
 filters, as installed. Ctrl-C stops and reports what was measured so far.
 
@@ -56,15 +44,12 @@ Examples:
   callgate bench old.bpf new.bpf --calls-from recording.json
   callgate bench profile.json --weights counts.txt --html report.html
   callgate bench old.bpf new.bpf --calls getpid --samples samples.csv
-  callgate bench --experiment list
-  callgate bench --experiment unixbench-syscall
-  callgate bench --workload redis profile.json
 
 Exit status: 0 success, 2 error, 3 too noisy (with --noise fail), 130 stopped by
 Ctrl-C.";
 
 /// The options that say what to measure and how; lists take none of them.
-const MEASURING: [&str; 26] = [
+const MEASURING: [&str; 22] = [
     "sources",
     "calls",
     "calls_from",
@@ -75,10 +60,6 @@ const MEASURING: [&str; 26] = [
     "noise",
     "samples",
     "seed",
-    "experiment",
-    "workload",
-    "load",
-    "threads",
     "quick",
     "html",
     "arch",
@@ -119,8 +100,7 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// The maximum time to measure; at least one round is measured [default: 10, or 2 with --quick; for a
-    /// workload 120, or 30]. Experiments have their own default
+    /// The maximum time to measure; at least one round is measured [default: 10, or 2 with --quick]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(super) time: Option<u32>,
 
@@ -137,26 +117,6 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_u64,
           allow_negative_numbers = true)]
     pub(super) seed: u64,
-
-    /// Repeat a published experiment; "list" lists them
-    #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
-          conflicts_with_all = ["calls", "calls_from"])]
-    pub(super) experiment: Option<Selection<Experiment>>,
-
-    /// Run a real server and its client; "list" lists them
-    #[arg(long, value_name = "NAME", value_parser = workloads(), group = "whole",
-          conflicts_with_all = ["calls", "calls_from", "cold"])]
-    pub(super) workload: Option<Selection<&'static Workload>>,
-
-    /// The load of a workload that has several: of mariadb ps (rows by key), ro, rw, wo, update-index, update-non-index or
-    /// insert [default: ps]
-    #[arg(long, value_name = "LOAD", requires = "workload")]
-    pub(super) load: Option<String>,
-
-    /// The number of connections of a workload that has several loads [default: 4]
-    #[arg(long, value_name = "N", requires = "workload",
-          value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(super) threads: Option<u32>,
 
     /// Measure for a fraction of the time
     #[arg(long)]
@@ -261,38 +221,6 @@ impl FromStr for Cpu {
         let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
         Err(format!("this process may only run on processors {}", names.join(", ")))
     }
-}
-
-/// Something that is selected by name, or a list of the names.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Selection<T> {
-    List,
-    One(T),
-}
-
-fn experiments() -> impl TypedValueParser<Value = Selection<Experiment>> {
-    selection(
-        Experiment::ALL.iter().map(|one| (one.name(), one.about(), *one)),
-        "list the experiments",
-    )
-}
-
-fn workloads() -> impl TypedValueParser<Value = Selection<&'static Workload>> {
-    selection(Workload::ALL.iter().map(|one| (one.name(), one.about(), one)), "list the workloads")
-}
-
-/// Accepts the names of these values, each with its description, and `list`.
-fn selection<T: Copy + Send + Sync + 'static>(
-    all: impl Iterator<Item = (&'static str, &'static str, T)>,
-    list: &'static str,
-) -> impl TypedValueParser<Value = Selection<T>> {
-    let all: Vec<_> = all.collect();
-    let values = all.iter().map(|(name, about, _)| PossibleValue::new(*name).help(*about));
-    let list = PossibleValue::new("list").help(list);
-    PossibleValuesParser::new(values.chain([list])).map(move |given| {
-        let one = all.iter().find(|(name, ..)| *name == given);
-        one.map_or(Selection::List, |(.., value)| Selection::One(*value))
-    })
 }
 
 pub(super) fn seconds(text: &str) -> std::result::Result<u32, String> {

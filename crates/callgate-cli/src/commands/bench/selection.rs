@@ -41,14 +41,6 @@ pub(super) fn selected(
     Ok(SelectedSyscalls { syscalls, weights: Some(weights) })
 }
 
-/// The most frequent syscalls that can be measured, each with its share of all syscalls, for an experiment.
-pub(super) fn weighted(
-    args: &FiltersArgs,
-    stacks: &[Stack],
-) -> Result<Vec<(MeasurableSyscall, f64)>> {
-    Ok(most_frequent(shares(args, stacks)?))
-}
-
 /// The syscalls of --weights that can be measured, each with its share of all syscalls.
 fn shares(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<(MeasurableSyscall, f64)>> {
     let native = native_arch()?;

@@ -151,29 +151,12 @@ impl SourceOptions {
         }
     }
 
-    /// Like `self`, but the default architecture is the native one alone.
-    pub(crate) fn native(&self) -> Result<SourceOptions> {
-        let mut options = self.clone();
-        if options.arch.is_empty() {
-            options.arch = vec![native_arch()?];
-        }
-        Ok(options)
-    }
-
     /// The filter with the values of --set; without any, with its variables.
     pub(crate) fn set_variables(
         &self,
         filter: ReadFilter,
     ) -> std::result::Result<ReadFilter, ValueError> {
         Ok(ReadFilter { profile: setting::set(filter.profile, &self.set)?, ..filter })
-    }
-
-    /// Like `self`, with defaults for rules that libseccomp can compile, too: the native architecture, and without
-    /// ENOSYS for new numbers, which runc adds to libseccomp's program.
-    pub(crate) fn for_libseccomp(&self) -> Result<SourceOptions> {
-        let mut options = self.native()?;
-        options.enosys_above.get_or_insert(EnosysArg::Off);
-        Ok(options)
     }
 
     /// Like `self`, but by default without the rules that runtimes add to profiles.

@@ -1,0 +1,83 @@
+//! Why an experiment is not possible.
+
+use callgate::compile::CompileError;
+use callgate::stack::StackError;
+use callgate_core::policy::PolicyError;
+
+use crate::libseccomp::ShapeError;
+use callgate_measure::SubjectError;
+
+/// Why an experiment is not possible.
+#[derive(Debug)]
+pub struct ExperimentError(pub(super) ExperimentErrorKind);
+
+#[derive(Debug)]
+pub(super) enum ExperimentErrorKind {
+    UnknownMachine,
+    NoSyscall(&'static str),
+    AllDenied,
+    Denied { subject: String, syscall: &'static str, why: &'static str },
+    Policy(PolicyError),
+    Compile(CompileError),
+    Shape(ShapeError),
+    Stack(StackError),
+    Subject(SubjectError),
+    Program(String),
+}
+
+impl std::fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            ExperimentErrorKind::UnknownMachine => {
+                f.write_str("the architecture of this machine is not supported")
+            }
+            ExperimentErrorKind::Denied { subject, syscall, why } => {
+                write!(f, "the profile (\"{subject}\") denies {syscall}, {why}")
+            }
+            ExperimentErrorKind::NoSyscall(name) => {
+                write!(f, "this machine does not have the syscall {name}")
+            }
+            ExperimentErrorKind::AllDenied => {
+                f.write_str("the filters deny all syscalls that it measures")
+            }
+            ExperimentErrorKind::Policy(error) => error.fmt(f),
+            ExperimentErrorKind::Compile(error) => error.fmt(f),
+            ExperimentErrorKind::Shape(error) => error.fmt(f),
+            ExperimentErrorKind::Stack(error) => error.fmt(f),
+            ExperimentErrorKind::Subject(error) => error.fmt(f),
+            ExperimentErrorKind::Program(error) => f.write_str(error),
+        }
+    }
+}
+
+impl ExperimentError {
+    /// What to do.
+    pub fn help(&self) -> &'static str {
+        match self.0 {
+            ExperimentErrorKind::UnknownMachine | ExperimentErrorKind::NoSyscall(_) => {
+                "`cargo lab experiment` lists the others"
+            }
+            _ => "try another profile or another --arch",
+        }
+    }
+}
+
+impl std::error::Error for ExperimentError {}
+
+macro_rules! from {
+    ($($error:ty => $kind:ident),*) => {
+        $(impl From<$error> for ExperimentError {
+            fn from(error: $error) -> ExperimentError {
+                ExperimentError(ExperimentErrorKind::$kind(error))
+            }
+        })*
+    };
+}
+
+from!(
+    PolicyError => Policy,
+    CompileError => Compile,
+    ShapeError => Shape,
+    StackError => Stack,
+    SubjectError => Subject
+);

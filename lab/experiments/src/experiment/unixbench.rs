@@ -1,0 +1,221 @@
+//! UnixBench's "syscall" loop under stacks of a filter of 20 rules.
+//!
+//! Huawei's measurement of 2020: the loop `close(dup(0))`, getpid, getuid, umask under 0, 1, 4 and 32 equal filters, which
+//! libseccomp compiled, and once more with a kernel whose `bpf_prog_run_pin_on_cpu` returned ALLOW instead of running the
+//! program. The result was the number of loops in 10 seconds; the difference between the overheads of both kernels was
+//! called the overhead of BPF.
+//!
+//! Since Linux 5.11 the kernel's cache answers the published filter, so each stack is measured twice: unchanged, and with
+//! rules that inspect an argument of the five syscalls, so that the filters run. In place of the changed kernel there are
+//! stacks of the shortest programs that the cache does not answer: they are called, load one word and return. So the
+//! overhead of BPF here is that of the instructions after the first load.
+
+use std::sync::Arc;
+
+use callgate::Description;
+use callgate::compile;
+use callgate::stack::{self, Stack};
+use callgate_core::Program;
+
+use super::error::ExperimentError;
+use super::getpid;
+use super::runs::{Extra, Runs};
+use super::setup::{
+    Options, Setup, allowing, compiled, known, missing, native, overhead, share, shown, syscall,
+};
+use crate::bodies::UnixBench;
+use crate::finding::Finding;
+use crate::libseccomp;
+use crate::published::{Published, PublishedTable};
+use callgate_measure::Body;
+use callgate_measure::Samples;
+use callgate_measure::Subject;
+use callgate_measure::report::Shown;
+
+/// The published allowlist: the syscalls of the loop, those that install the next filter, and those that the program
+/// needs to start, to report and to end.
+const LIST: [&str; 20] = [
+    "close",
+    "dup",
+    "getpid",
+    "getuid",
+    "umask",
+    "seccomp",
+    "prctl",
+    "write",
+    "faccessat",
+    "openat",
+    "read",
+    "fstat",
+    "setitimer",
+    "rt_sigaction",
+    "brk",
+    "munmap",
+    "execve",
+    "mmap",
+    "mprotect",
+    "exit_group",
+];
+
+const LOOP: [&str; 5] = ["close", "dup", "getpid", "getuid", "umask"];
+
+const STACKS: [usize; 3] = [1, 4, 32];
+
+/// The first subject of each group of stacks; "no filter" is before them.
+const CONSTANT: usize = 1;
+const INSPECTING: usize = 4;
+const SHORTEST: usize = 7;
+/// Callgate's programs: the published rules, those that inspect, and 32 filters of each merged.
+const CALLGATE: usize = 10;
+
+/// Nanoseconds in the 10 seconds for which UnixBench counts.
+const TEN_SECONDS: f64 = 1e10;
+
+pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
+    let (numbers, absent) = known(&LIST)?;
+    let constant = allowing(&numbers, &[])?;
+    let inspecting = allowing(&numbers, &known(&LOOP)?.0)?;
+    let lists = [libseccomp::list(&constant)?, libseccomp::list(&inspecting)?];
+    let mut subjects = vec![Subject::none()];
+    let groups = [
+        ("", Some(lists[0].clone())),
+        (", inspecting", Some(lists[1].clone())),
+        (", shortest", getpid::filter(0)),
+    ];
+    for (kind, program) in groups {
+        for count in STACKS {
+            let name = if count == 1 {
+                format!("1 filter{kind}")
+            } else {
+                format!("{count} filters{kind}")
+            };
+            subjects.push(Subject::new(name, program.iter().cycle().take(count).cloned())?);
+        }
+    }
+    let merged = |list: &Program| {
+        let description = Description::program(list, constant.endian());
+        let stack = Stack::new(vec![description; 32])?;
+        Ok::<Program, ExperimentError>(
+            stack::merge(&stack, &[native()?], &compile::Options::default())?
+                .compiled
+                .program
+                .into(),
+        )
+    };
+    subjects.push(Subject::new("Callgate", [compiled(&constant)?])?);
+    subjects.push(Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?);
+    subjects.push(Subject::new("32 merged", [merged(&lists[0])?])?);
+    subjects.push(Subject::new("32 merged, inspecting", [merged(&lists[1])?])?);
+    let umask = syscall("umask")?;
+    let mut bodies = vec![Shown {
+        title: "close(dup(0)), getpid, getuid, umask: one turn".to_owned(),
+        treatments: Vec::new(),
+        is_claimed: true,
+    }];
+    bodies.extend(shown(&subjects, &[umask]));
+    let notes = [
+        missing(&absent, LIST.len()),
+        Some(
+"\"BPF replaced by allow\" was a changed kernel; here each filter loads one word and returns ALLOW"
+                .to_owned(),
+        ),
+    ];
+    Ok(Setup {
+        may_switch_jit: options.may_switch_jit,
+        title: "UnixBench's loop of calls under stacks of a 20-rule list".to_owned(),
+        bodies,
+        plan: options.plan(subjects, vec![Body::Work(Arc::new(UnixBench)), Body::from(umask)], 30),
+        findings,
+        extra: Extra {
+            published: Some(Box::new(published)),
+            notes: notes.into_iter().flatten().collect(),
+            ..Extra::default()
+        },
+    })
+}
+
+/// Loops in 10 seconds and overheads, in the published order.
+fn published(runs: &Runs) -> Published {
+    let samples = &runs.own;
+    let mut tables = Vec::new();
+    let columns = [("loops in 10 s", 0), ("overhead %", 1)];
+    let mut table = |key, title, rows: &[(usize, String)]| {
+        let mut table = PublishedTable::new(key, title, &columns);
+        for (subject, label) in rows {
+            let count = samples.estimate(*subject, 0).map(|turn| TEN_SECONDS / turn.median);
+            let overhead = share(samples, *subject, 0, 0).filter(|_| *subject > 0);
+            let overhead = overhead.map(|share| share.median);
+            table.row(label.as_str(), [count, overhead]);
+        }
+        tables.push(table);
+    };
+    let stacks = |first| {
+        let stack = |(at, count)| (first + at, format!("seccomp_on_{count}_filters"));
+        let off = (0, "seccomp_off".to_owned());
+        [off].into_iter().chain(STACKS.iter().enumerate().map(stack)).collect::<Vec<_>>()
+    };
+    table(
+        "original",
+        "original: the published rules, which the kernel's cache answers since 5.11",
+        &stacks(CONSTANT),
+    );
+    table(
+        "inspecting",
+        "original, with rules that inspect an argument: the filters run",
+        &stacks(INSPECTING),
+    );
+    table("replaced", "BPF replaced by allow: the shortest programs that run", &stacks(SHORTEST));
+    let ours = [
+        "Callgate, 1 filter",
+        "Callgate, 1 filter, inspecting",
+        "Callgate, 32 merged",
+        "Callgate, 32 merged, inspecting",
+    ];
+    let ours = ours.iter().enumerate().map(|(at, label)| (CALLGATE + at, (*label).to_owned()));
+    table("callgate", "Callgate's programs for the same rules", &ours.collect::<Vec<_>>());
+    let mut difference = PublishedTable::new(
+        "bpf",
+        "N-filter BPF overhead: inspecting minus replaced",
+        &[("% of the time", 1)],
+    );
+    for (at, count) in STACKS.iter().enumerate() {
+        let of = |first| share(samples, first + at, 0, 0).map(|share| share.median);
+        let value = of(INSPECTING).zip(of(SHORTEST)).map(|(with, without)| with - without);
+        difference.row(format!("{count}_filters"), [value]);
+    }
+    tables.push(difference);
+    Published { tables, ..Published::default() }
+}
+
+fn findings(samples: &Samples) -> Vec<Finding> {
+    let turns = |subject| samples.estimate(subject, 0).map(|turn| turn.median);
+    let last = INSPECTING + STACKS.len() - 1;
+    let (Some(none), Some(stacked), Some(merged)) = (turns(0), turns(last), turns(CALLGATE + 3))
+    else {
+        return Vec::new();
+    };
+    let (Some(many), Some(one)) = (overhead(samples, last, 1), overhead(samples, CALLGATE + 3, 1))
+    else {
+        return Vec::new();
+    };
+    vec![
+        Finding::new(
+            "loop_32",
+            "the loop under 32 filters that inspect arguments, relative to none",
+            none / stacked,
+            "of the speed",
+        ),
+        Finding::new(
+            "loop_merged",
+            "the loop under 32 filters merged by Callgate, relative to none",
+            none / merged,
+            "of the speed",
+        ),
+        Finding::new(
+            "stack_ratio",
+            "umask, inspected: overhead of 32 filters over that of the 32 merged",
+            many / one,
+            "times",
+        ),
+    ]
+}

@@ -1,0 +1,134 @@
+//! `cargo lab experiment` and `cargo lab throughput`: what they print, and errors before anything is measured.
+
+#[path = "../../../crates/callgate-cli/tests/schema/mod.rs"]
+mod schema;
+
+use std::process::{Command, Output};
+
+use callgate_testing::{Need, Skip, TestResult};
+use serde_json::{Value, json};
+
+use schema::{difference, must_match};
+
+/// Beside the schemas of the product.
+const SCHEMA: &str = "../../lab/schemas/measurements.json";
+
+fn lab(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_callgate-lab"));
+    command.args(args);
+    command
+}
+
+/// The parsed output of `cargo lab` with these arguments.
+fn parsed(args: &[&str]) -> Value {
+    let Output { stdout, stderr, .. } = lab(args).arg("--json").output().unwrap();
+    let (text, said) = (String::from_utf8(stdout).unwrap(), String::from_utf8_lossy(&stderr));
+    serde_json::from_str(&text).unwrap_or_else(|why| panic!("{args:?}: {why}: {text}{said}"))
+}
+
+/// What a command that fails prints.
+fn error(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    assert_eq!((status.code(), stdout.len()), (Some(1), 0));
+    String::from_utf8(stderr).unwrap()
+}
+
+fn needs_seccomp() -> TestResult {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    match status.lines().any(|line| line.starts_with("Seccomp:")) {
+        true => Ok(()),
+        false => Err(Skip::new(Need::Kernel, "the kernel does not have seccomp")),
+    }
+}
+
+fn weighted_means_match_the_schema() -> TestResult {
+    needs_seccomp()?;
+    let value = parsed(&["experiment", "weighted", "--time", "2"]);
+    must_match(SCHEMA, &value);
+    assert_eq!(value["experiment"], "weighted");
+    // Three filters, compared over two baselines.
+    assert_eq!(value["aggregates"].as_array().unwrap().len(), 6);
+    let mean = &value["sections"][0];
+    assert!(mean["title"].as_str().unwrap().starts_with("weighted mean ("), "{mean}");
+    let executed = |row: usize| mean["rows"][row]["executed"]["uncached"].as_f64().unwrap();
+    assert_eq!((executed(0), executed(1)), (0.0, 1.0));
+    assert!(executed(2) > executed(4), "libseccomp's list executes more than Callgate");
+    Ok(())
+}
+
+fn published_tables_and_box_plots_match_the_schema() -> TestResult {
+    needs_seccomp()?;
+    let value = parsed(&["experiment", "open-read-close", "--time", "1"]);
+    must_match(SCHEMA, &value);
+    assert_eq!(value["experiment"], "open-read-close");
+    let published = &value["published"];
+    assert_eq!(published["tables"][0]["rows"][0]["label"], "no filter");
+    let plot = &published["box_plots"][0]["rows"][0];
+    assert_eq!(
+        plot["samples"].as_array().map(Vec::len),
+        value["rounds"].as_u64().map(|n| n as usize)
+    );
+    assert_eq!(plot["five_numbers"].as_array().unwrap().len(), 5);
+    let notes = published["notes"].to_string();
+    assert!(
+        notes.contains("shortened by --time: a process measures 3 batches instead of 100"),
+        "{notes}"
+    );
+    // Conditions that are not possible here are notes.
+    must_match(SCHEMA, &parsed(&["experiment", "getpid", "--time", "1"]));
+    Ok(())
+}
+
+fn other_documents_do_not_match() -> TestResult {
+    let interval = json!({ "median": 1.0, "low": 0.5, "high": 1.5 });
+    let good = json!({
+        "callgate": "lab throughput", "version": 1, "workload": "redis", "setting": [],
+        "rounds": 3, "measures": [], "noisy": null, "interrupted": false,
+        "comparisons": [{ "measure": "GET", "variant": "a", "over": "b", "ratio": interval }],
+    });
+    must_match(SCHEMA, &good);
+    for (key, value) in [
+        ("version", json!(2)),
+        ("rounds", json!(0)),
+        ("rounds", json!("3")),
+        ("noisy", json!(1)),
+        ("more", json!(1)),
+        ("comparisons", json!([{ "measure": "GET" }])),
+    ] {
+        let mut bad = good.clone();
+        bad[key] = value;
+        assert!(difference(SCHEMA, &bad).is_some(), "{key}");
+    }
+    Ok(())
+}
+
+fn profiles_that_deny_what_an_experiment_needs_are_refused() -> TestResult {
+    needs_seccomp()?;
+    for (name, why) in [
+        ("futex", "denies futex, which every waiting thread needs"),
+        ("clock_gettime", "denies clock_gettime, which reads the CPU time of a thread"),
+    ] {
+        let path = format!("{}/without-{name}.json", env!("CARGO_TARGET_TMPDIR"));
+        let rules = json!([{ "names": [name], "action": "SCMP_ACT_ERRNO" }]);
+        let profile = json!({ "defaultAction": "SCMP_ACT_ALLOW", "syscalls": rules });
+        std::fs::write(&path, profile.to_string()).unwrap();
+        let error = error(&mut lab(&["experiment", "condwait", &path]));
+        assert!(error.contains(&format!("the profile (\"libseccomp, list\") {why}")), "{error}");
+    }
+    Ok(())
+}
+
+fn programs_that_a_server_needs_are_named_with_their_packages() -> TestResult {
+    let error = error(lab(&["throughput", "redis"]).env("PATH", "/nonexistent"));
+    assert!(error.contains("needs redis-server, redis-benchmark"), "{error}");
+    assert!(error.contains("apt-get install redis-server redis-tools"), "{error}");
+    Ok(())
+}
+
+callgate_testing::tests![
+    weighted_means_match_the_schema,
+    published_tables_and_box_plots_match_the_schema,
+    other_documents_do_not_match,
+    profiles_that_deny_what_an_experiment_needs_are_refused,
+    programs_that_a_server_needs_are_named_with_their_packages,
+];
