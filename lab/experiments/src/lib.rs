@@ -2,7 +2,7 @@
 //!
 //! - [`experiment`]: the experiments by name, each with its filters, what processes execute under them, and its findings.
 //! - [`workload`]: real servers under filters, driven by their usual clients.
-//! - [`libseccomp`]: the programs that libseccomp generates, as a baseline.
+//! - [`libseccomp`]: the programs that the libseccomp of this machine makes, as a baseline.
 //! - [`published`]: results in the form in which an experiment was published.
 //! - [`report`]: an experiment's report, as [text](mod@text), [JSON](json) and an HTML [page](mod@page).
 //!

@@ -14,6 +14,7 @@ mod hostile;
 mod kafel;
 mod kernels;
 mod libseccomp_names;
+mod libseccomp_program;
 mod libseccomp_rules;
 mod libseccomp_speed;
 mod libseccomp_suite;

@@ -2,9 +2,9 @@
 
 use crate::{
     binaries, bpf_sim, compare, containers, converted, documents, experiments, firecracker,
-    hostile, kafel, kernels, libseccomp_names, libseccomp_rules, libseccomp_speed,
-    libseccomp_suite, lxc, measuring, minijail, optimum, pasted_c, profiles, recording, refusals,
-    smt, snap, startup, suites, systemd, workloads,
+    hostile, kafel, kernels, libseccomp_names, libseccomp_program, libseccomp_rules,
+    libseccomp_speed, libseccomp_suite, lxc, measuring, minijail, optimum, pasted_c, profiles,
+    recording, refusals, smt, snap, startup, suites, systemd, workloads,
 };
 use callgate_tasks::Task;
 
@@ -117,6 +117,12 @@ pub(crate) const TASKS: &[Task] = &[
         summary: "compare names and numbers of syscalls with those of libseccomp",
         help: libseccomp_names::HELP,
         run: libseccomp_names::run,
+    },
+    Task {
+        name: "libseccomp-program",
+        summary: "print which libseccomp.so.2 is loaded, and the program that it makes of rules",
+        help: libseccomp_program::HELP,
+        run: libseccomp_program::run,
     },
     Task {
         name: "libseccomp-rules",

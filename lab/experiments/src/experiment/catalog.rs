@@ -89,6 +89,11 @@ impl Experiment {
         )
     }
 
+    /// Whether it measures programs of libseccomp.
+    pub const fn has_libseccomp(self) -> bool {
+        !matches!(self, Experiment::Getpid | Experiment::SocketFilters)
+    }
+
     /// Makes its filters.
     ///
     /// # Errors

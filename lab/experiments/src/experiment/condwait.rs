@@ -26,7 +26,6 @@ use super::setup::{
 use crate::bodies::CondWait;
 use crate::finding::{Finding, Known};
 use crate::jit::Jit;
-use crate::libseccomp;
 use crate::published::{Published, PublishedTable};
 use callgate_measure::Batches;
 use callgate_measure::Body;
@@ -92,17 +91,18 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let mut subjects = vec![
         Subject::none(),
         Subject::constant_allow().named("all-allow filter"),
-        Subject::new("libseccomp, list", [libseccomp::list(&policy)?])?,
-        Subject::new("libseccomp, tree", [libseccomp::tree(&policy)?])?,
+        Subject::new("libseccomp, list", [options.libseccomp.list(&policy)?])?,
+        Subject::new("libseccomp, tree", [options.libseccomp.tree(&policy)?])?,
         Subject::new("Callgate", [compiled(&policy)?])?,
-        Subject::new("list, inspecting", [libseccomp::list(&inspected)?])?,
-        Subject::new("tree, inspecting", [libseccomp::tree(&inspected)?])?,
+        Subject::new("list, inspecting", [options.libseccomp.list(&inspected)?])?,
+        Subject::new("tree, inspecting", [options.libseccomp.tree(&inspected)?])?,
         Subject::new("Callgate, inspecting", [compiled(&inspected)?])?,
     ];
     if let Some(deny) = denylist {
-        subjects.push(Subject::new("denylist", [libseccomp::list(&deny)?])?);
+        subjects.push(Subject::new("denylist", [options.libseccomp.list(&deny)?])?);
         let inspected = inspecting(&deny, nr)?;
-        subjects.push(Subject::new("denylist, inspecting", [libseccomp::list(&inspected)?])?);
+        subjects
+            .push(Subject::new("denylist, inspecting", [options.libseccomp.list(&inspected)?])?);
     }
     let waits = permitted(&subjects, nr)?;
     let mut bodies = vec![Shown {

@@ -4,7 +4,7 @@ use callgate::compile::CompileError;
 use callgate::stack::StackError;
 use callgate_core::policy::PolicyError;
 
-use crate::libseccomp::ShapeError;
+use crate::libseccomp::LibseccompError;
 use callgate_measure::SubjectError;
 
 /// Why an experiment is not possible.
@@ -19,7 +19,7 @@ pub(super) enum ExperimentErrorKind {
     Denied { subject: String, syscall: &'static str, why: &'static str },
     Policy(PolicyError),
     Compile(CompileError),
-    Shape(ShapeError),
+    Libseccomp(LibseccompError),
     Stack(StackError),
     Subject(SubjectError),
     Program(String),
@@ -42,7 +42,7 @@ impl std::fmt::Display for ExperimentError {
             }
             ExperimentErrorKind::Policy(error) => error.fmt(f),
             ExperimentErrorKind::Compile(error) => error.fmt(f),
-            ExperimentErrorKind::Shape(error) => error.fmt(f),
+            ExperimentErrorKind::Libseccomp(error) => error.fmt(f),
             ExperimentErrorKind::Stack(error) => error.fmt(f),
             ExperimentErrorKind::Subject(error) => error.fmt(f),
             ExperimentErrorKind::Program(error) => f.write_str(error),
@@ -54,10 +54,11 @@ impl ExperimentError {
     /// What to do.
     pub fn help(&self) -> &'static str {
         match self.0 {
+            ExperimentErrorKind::Libseccomp(ref error) => error.help(),
             ExperimentErrorKind::UnknownMachine | ExperimentErrorKind::NoSyscall(_) => {
                 "`cargo lab experiment` lists the others"
             }
-            _ => "try another profile or another --arch",
+            _ => "try another profile",
         }
     }
 }
@@ -77,7 +78,7 @@ macro_rules! from {
 from!(
     PolicyError => Policy,
     CompileError => Compile,
-    ShapeError => Shape,
+    LibseccompError => Libseccomp,
     StackError => Stack,
     SubjectError => Subject
 );

@@ -19,7 +19,6 @@ use super::runs::{Extra, Runs};
 use super::setup::{Options, Setup, compiled, of_rules, overhead, syscall};
 use crate::finding::Finding;
 use crate::jit::Jit;
-use crate::libseccomp;
 use crate::published::{Published, PublishedTable};
 use callgate_measure::Batches;
 use callgate_measure::Body;
@@ -64,8 +63,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let (few, many) = (short(&calls)?, large()?);
     let subjects = vec![
         Subject::none(),
-        Subject::new("2 rules, libseccomp", [libseccomp::list(&few)?])?,
-        Subject::new("200 rules, libseccomp", [libseccomp::list(&many)?])?,
+        Subject::new("2 rules, libseccomp", [options.libseccomp.list(&few)?])?,
+        Subject::new("200 rules, libseccomp", [options.libseccomp.list(&many)?])?,
         Subject::new("2 rules, Callgate", [compiled(&few)?])?,
         Subject::new("200 rules, Callgate", [compiled(&many)?])?,
     ];

@@ -18,7 +18,6 @@ use super::setup::{
 };
 use crate::bodies::OpenReadClose;
 use crate::finding::Finding;
-use crate::libseccomp;
 use crate::published::{BoxPlot, Published, PublishedTable};
 use callgate_measure::Batches;
 use callgate_measure::Body;
@@ -79,7 +78,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         Subject::none(),
         Subject::new("as published", [by_hand(&numbers, &[])?])?,
         Subject::new("published, inspecting", [by_hand(&numbers, &inspected)?])?,
-        Subject::new("libseccomp, inspecting", [libseccomp::list(&inspecting)?])?,
+        Subject::new("libseccomp, inspecting", [options.libseccomp.list(&inspecting)?])?,
         Subject::new("Callgate", [compiled(&plain)?])?,
         Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?,
     ];

@@ -11,6 +11,7 @@ use callgate_core::{Program, SyscallSet, X32_SYSCALL_BIT};
 use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::{Extra, Runs};
 use crate::finding::Finding;
+use crate::libseccomp::Libseccomp;
 use crate::published::Published;
 use callgate_measure::Batches;
 use callgate_measure::Body;
@@ -28,6 +29,8 @@ pub struct Options {
     pub policy: Policy,
     /// Whether the caller gave a profile, instead of the built-in one.
     pub is_given: bool,
+    /// The library that makes the baselines.
+    pub libseccomp: Libseccomp,
     /// The subjects of `weighted` that replace those generated from `policy`.
     pub subjects: Vec<Subject>,
     /// The frequencies of syscalls for `weighted`; empty for its own table.

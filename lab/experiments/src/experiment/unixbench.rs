@@ -25,7 +25,6 @@ use super::setup::{
 };
 use crate::bodies::UnixBench;
 use crate::finding::Finding;
-use crate::libseccomp;
 use crate::published::{Published, PublishedTable};
 use callgate_measure::Body;
 use callgate_measure::Samples;
@@ -75,7 +74,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let (numbers, absent) = known(&LIST)?;
     let constant = allowing(&numbers, &[])?;
     let inspecting = allowing(&numbers, &known(&LOOP)?.0)?;
-    let lists = [libseccomp::list(&constant)?, libseccomp::list(&inspecting)?];
+    let lists = [options.libseccomp.list(&constant)?, options.libseccomp.list(&inspecting)?];
     let mut subjects = vec![Subject::none()];
     let groups = [
         ("", Some(lists[0].clone())),

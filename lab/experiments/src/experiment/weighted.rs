@@ -8,7 +8,6 @@ use super::error::{ExperimentError, ExperimentErrorKind};
 use super::runs::Extra;
 use super::setup::{Options, Setup, compiled, shown};
 use crate::finding::Finding;
-use crate::libseccomp;
 use callgate_measure::Batches;
 use callgate_measure::Body;
 use callgate_measure::MeasurableSyscall;
@@ -51,8 +50,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let mut subjects = vec![Subject::none(), Subject::constant_allow()];
     if options.subjects.is_empty() {
         let policy = &options.policy;
-        subjects.push(Subject::new("libseccomp, list", [libseccomp::list(policy)?])?);
-        subjects.push(Subject::new("libseccomp, tree", [libseccomp::tree(policy)?])?);
+        subjects.push(Subject::new("libseccomp, list", [options.libseccomp.list(policy)?])?);
+        subjects.push(Subject::new("libseccomp, tree", [options.libseccomp.tree(policy)?])?);
         subjects.push(Subject::new("Callgate", [compiled(policy)?])?);
     } else {
         subjects.extend(options.subjects.iter().cloned());

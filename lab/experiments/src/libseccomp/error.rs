@@ -1,13 +1,13 @@
-//! Errors of the programs in libseccomp's shape.
+//! Why there is no program of libseccomp.
 
 use callgate_core::MAX_INSNS;
 
-/// libseccomp cannot compile a policy, or its program is not modelled here.
+/// libseccomp cannot compile a policy, or could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShapeError(pub(super) ShapeErrorKind);
+pub struct LibseccompError(pub(super) LibseccompErrorKind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ShapeErrorKind {
+pub(super) enum LibseccompErrorKind {
     /// libseccomp has no such rule.
     NoRule {
         syscall: u32,
@@ -25,33 +25,48 @@ pub(super) enum ShapeErrorKind {
     /// libseccomp's program is not equivalent to the policy.
     Meaning,
     Diagram(String),
+    /// The helper or the library failed.
+    Helper(String),
 }
 
-impl std::fmt::Display for ShapeError {
+impl std::fmt::Display for LibseccompError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            ShapeErrorKind::NoRule { syscall, why } => {
+            LibseccompErrorKind::NoRule { syscall, why } => {
                 write!(f, "libseccomp cannot express the rules of syscall {syscall}: {why}")
             }
-            ShapeErrorKind::Range { first, last } => write!(
+            LibseccompErrorKind::Range { first, last } => write!(
                 f,
                 "libseccomp cannot express a rule about all syscall numbers from {first} to {last}"
             ),
-            ShapeErrorKind::Arches(why) => {
+            LibseccompErrorKind::Arches(why) => {
                 write!(f, "libseccomp cannot express these architectures: {why}")
             }
-            ShapeErrorKind::TooLong { given } => write!(
+            LibseccompErrorKind::TooLong { given } => write!(
                 f,
                 "libseccomp's program has {given} instructions; the kernel accepts at most {MAX_INSNS}"
             ),
-            ShapeErrorKind::Meaning => {
+            LibseccompErrorKind::Meaning => {
                 f.write_str("libseccomp's program is not equivalent to the rules")
             }
-            ShapeErrorKind::Diagram(why) => {
+            LibseccompErrorKind::Diagram(why) => {
                 write!(f, "libseccomp's program cannot be checked: {why}")
             }
+            LibseccompErrorKind::Helper(why) => f.write_str(why),
         }
     }
 }
 
-impl std::error::Error for ShapeError {}
+impl LibseccompError {
+    /// What to do.
+    pub fn help(&self) -> &'static str {
+        match self.0 {
+            LibseccompErrorKind::Helper(_) => {
+                "the baseline is made by libseccomp.so.2: install it (apt-get install libseccomp2)"
+            }
+            _ => "try another profile",
+        }
+    }
+}
+
+impl std::error::Error for LibseccompError {}

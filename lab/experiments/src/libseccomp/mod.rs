@@ -1,28 +1,29 @@
-//! Programs in the shape in which libseccomp makes them, to measure Callgate's beside.
+//! The programs that the libseccomp of this machine makes of a policy, as a baseline.
 //!
-//! [`list`] is what libseccomp makes by default: one `jeq` per syscall, most of which fall through to the next,
-//! and returns that are shared, with copies where they are out of reach. [`tree`] is what it makes with
-//! `SCMP_FLTATR_CTL_OPTIMIZE` set to 2: a binary search over the numbers, which ends at groups of four.
+//! A helper process, `cargo lab libseccomp-program`, loads `libseccomp.so.2`, gives it the rules and prints the program:
+//! the process that measures never runs the library. With our drop-in installed, `libseccomp.so.2` is ours. So each
+//! answer names the version and the file of the library, and whether it is ours.
 //!
-//! The programs are those of libseccomp 2.5.4 to 2.6.1, instruction by instruction: `cargo lab compare shapes`
-//! compares them with the library itself. That a program means what its policy means is proved here, each time.
+//! [`Libseccomp::list`] is what libseccomp makes by default: one `jeq` per syscall, most of which fall through to the next.
+//! [`Libseccomp::tree`] is what it makes with `SCMP_FLTATR_CTL_OPTIMIZE` set to 2: a binary search over the numbers. That a
+//! program means what its policy means is proved here, each time.
 //!
 //! 1. `rules.rs`: a policy as libseccomp's rules, an action per syscall or combinations of argument tests;
-//! 2. `comparisons.rs`: the combinations of a syscall as a graph of 32-bit comparisons;
-//! 3. `blocks.rs`: equal instructions become one block; the order of the syscalls; the search;
-//! 4. `layout.rs`: where shared blocks go, and what is inserted where a jump exceeds 255 instructions.
+//! 2. `question.rs`: the rules as text, for the helper;
+//! 3. `helper.rs`: the helper, which calls the functions of `library.rs`;
+//! 4. `compiler.rs`: starts the helper, and checks its answer.
 //!
-//! Limits: what libseccomp has no rules for is an error ([`ShapeError`]), and so are rules of which it leaves
-//! some out because others cover them. Priorities set by the caller do not exist here.
-//!
-//! Source: libseccomp, `src/db.c` and `src/gen_bpf.c`.
+//! Limits: what libseccomp has no rules for is an error ([`LibseccompError`]), and so are rules of which one covers another.
+//! Priorities set by the caller do not exist here.
 
-mod blocks;
-mod comparisons;
+mod compiler;
 mod error;
-mod layout;
+mod helper;
+mod library;
+mod question;
 mod rules;
-mod shapes;
 
-pub use error::ShapeError;
-pub use shapes::{list, tree};
+pub use compiler::{Identity, Libseccomp};
+pub use error::LibseccompError;
+pub use helper::answer;
+pub use library::{ArgCmp, Context, Library};

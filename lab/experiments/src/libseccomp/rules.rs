@@ -10,48 +10,50 @@ use callgate::{Arch, Verdict};
 use callgate_core::X32_SYSCALL_BIT;
 use callgate_core::policy::{Cmp, Field, Policy, Section, Test};
 
-use super::error::{ShapeError, ShapeErrorKind};
+use super::error::{LibseccompError, LibseccompErrorKind};
 
 /// The maximum length of a range of numbers that is treated as a list of syscalls.
 const MANY: u32 = 8192;
 /// The maximum number of combinations of tests of one syscall.
 const MAX_COMBINATIONS: usize = 8192;
 
-/// The rules of an architecture; those of x86-64 include those of x32 if the policy has both.
+/// The rules of an architecture.
+#[derive(Clone)]
 pub(super) struct Filter {
-    pub(super) token: u32,
-    pub(super) default: Verdict,
-    /// Whether numbers of the other one of x86-64 and x32 are rejected.
-    pub(super) foreign: Option<Foreign>,
-    /// The syscalls of x32, which follow those of x86-64.
-    pub(super) syscalls: Vec<BTreeMap<u32, Action>>,
+    pub(super) arch: Arch,
+    pub(super) syscalls: BTreeMap<u32, Action>,
 }
 
-/// Numbers of an ABI that the policy does not have and that shares the arch token.
+/// An ABI that shares the arch token with another one, whose numbers a filter rejects.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Foreign {
+enum Foreign {
     X32,
     X86_64,
 }
 
 /// The rules of a syscall.
+#[derive(Clone)]
 pub(super) enum Action {
     Always(Verdict),
     /// Combinations of tests, which must all hold. The tests of a combination are of different arguments, in their order.
     Combinations(Vec<(Vec<Test>, Verdict)>),
 }
 
-/// One filter per section of the policy.
-pub(super) fn filters(policy: &Policy) -> Result<Vec<Filter>, ShapeError> {
+/// One filter per architecture of the policy.
+pub(super) fn filters(policy: &Policy) -> Result<Vec<Filter>, LibseccompError> {
     let defaults: BTreeSet<Verdict> =
         policy.sections().iter().map(|section| section.default).collect();
     if defaults.len() > 1 {
-        return Err(ShapeError(ShapeErrorKind::Arches("the default action is one for all")));
+        return Err(LibseccompError(LibseccompErrorKind::Arches(
+            "the default action is one for all",
+        )));
     }
-    policy.sections().iter().map(|section| filter(section, policy.bad_arch())).collect()
+    let of_section = |section| of_section(section, policy.bad_arch());
+    Ok(policy.sections().iter().map(of_section).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
+/// One filter per architecture of a section: x86-64 and x32 share one.
+fn of_section(section: &Section, bad_arch: Verdict) -> Result<Vec<Filter>, LibseccompError> {
     let has = |arch| section.arches().any(|other| other == arch);
     let foreign = match (has(Arch::X86_64), has(Arch::X32)) {
         (true, false) => Some(Foreign::X32),
@@ -70,27 +72,27 @@ fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
                 continue;
             }
             if last - first >= MANY {
-                return Err(ShapeError(ShapeErrorKind::Range { first, last }));
+                return Err(LibseccompError(LibseccompErrorKind::Range { first, last }));
             }
             numbers.extend(first..=last);
         }
     }
-    let mut syscalls = vec![BTreeMap::new()];
-    if has(Arch::X86_64) && has(Arch::X32) {
-        syscalls.push(BTreeMap::new());
-    }
+    let arches: Vec<Arch> = section.arches().collect();
+    let mut filters: Vec<Filter> =
+        arches.iter().map(|arch| Filter { arch: *arch, syscalls: BTreeMap::new() }).collect();
     for nr in numbers {
-        let map = usize::from(nr & X32_SYSCALL_BIT != 0).min(syscalls.len() - 1);
-        if let Some(action) = action(section, nr)? {
-            syscalls[map].insert(nr, action);
+        let owner = Arch::of_syscall(section.token(), nr);
+        let at = arches.iter().position(|arch| Some(*arch) == owner).unwrap_or(0);
+        if let (Some(action), Some(filter)) = (action(section, nr)?, filters.get_mut(at)) {
+            filter.syscalls.insert(nr, action);
         }
     }
-    Ok(Filter { token: section.token(), default: section.default, foreign, syscalls })
+    Ok(filters)
 }
 
 /// The rules of the policy for a syscall, up to the first one without a condition.
-fn action(section: &Section, nr: u32) -> Result<Option<Action>, ShapeError> {
-    let no_rule = |why| ShapeError(ShapeErrorKind::NoRule { syscall: nr, why });
+fn action(section: &Section, nr: u32) -> Result<Option<Action>, LibseccompError> {
+    let no_rule = |why| LibseccompError(LibseccompErrorKind::NoRule { syscall: nr, why });
     let mut found: Vec<(Vec<Test>, Verdict)> = Vec::new();
     for rule in section.rules.iter().filter(|rule| rule.syscalls.contains(nr)) {
         let combinations = rule
@@ -144,6 +146,6 @@ pub(super) fn argument(field: Field) -> Option<u8> {
     })
 }
 
-pub(super) fn is_masked(test: &Test) -> bool {
+fn is_masked(test: &Test) -> bool {
     test.mask & test.field.full_mask() != test.field.full_mask()
 }

@@ -47,8 +47,8 @@ pub fn text(report: &Report<'_>) -> String {
             gain.ratio.median,
             between(gain.ratio),
             gain.measure,
-            visible(&gain.variant),
-            visible(&gain.over)
+            visible(gain.variant),
+            visible(gain.over)
         );
     }
     text

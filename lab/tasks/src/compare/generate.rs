@@ -4,7 +4,7 @@ use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
 use callgate::{Arch, Verdict};
-use callgate_core::policy::{Cmp, Field, Test};
+use callgate_core::policy::{Field, Test};
 
 use super::rules::{Alternative, Rules};
 
@@ -102,56 +102,6 @@ pub(super) fn random(count: u32) -> Rules {
         alternatives.push(allow(tests));
     }
     allow_list(syscalls)
-}
-
-/// Rules of all kinds, by seed: up to 600 syscalls, some of them with one to three combinations of tests of
-/// 64-bit arguments, with one or two verdicts besides the default.
-pub(super) fn mixed(seed: u64) -> Rules {
-    let mut random = Random(seed);
-    // The first numbers of neighbouring seeds are similar.
-    (0..4).for_each(|_| _ = random.below(2));
-    let default =
-        [Verdict::errno(1), Verdict::ALLOW, Verdict::KILL_PROCESS][random.below(3) as usize];
-    let others = [Verdict::ALLOW, Verdict::errno(38), Verdict::LOG]
-        .map(|verdict| if verdict == default { Verdict::KILL_THREAD } else { verdict });
-    let count = [4, 20, 90, 250, 600][random.below(5) as usize];
-    let conditional = random.below(4);
-    let mut syscalls = BTreeMap::new();
-    for _ in 0..1 + random.below(count) {
-        let mut verdict = || others[random.below(2) as usize];
-        let verdicts = [verdict(), verdict(), verdict()];
-        let nr = random.below(2 * count);
-        if random.below(8) >= conditional {
-            let verdict = verdicts[0];
-            syscalls.insert(nr, vec![Alternative { tests: Vec::new(), verdict }]);
-            continue;
-        }
-        let alternatives = verdicts.iter().take(1 + random.below(3) as usize).map(|&verdict| {
-            let mut arguments: Vec<u8> = (0..6).filter(|_| random.below(3) == 0).collect();
-            arguments.push(if arguments.is_empty() { random.below(2) as u8 } else { 5 });
-            arguments.dedup();
-            let tests = arguments.into_iter().filter_map(|arg| argument_test(&mut random, arg));
-            Alternative { tests: tests.collect(), verdict }
-        });
-        syscalls.insert(nr, alternatives.collect());
-    }
-    Rules::new(Arch::X86_64, default, syscalls)
-}
-
-/// A test of a 64-bit argument; values repeat often, so that rules share words.
-fn argument_test(random: &mut Random, arg: u8) -> Option<Test> {
-    let field = Field::arg(arg)?;
-    let values = [0, 1, 2, 0xffff_ffff, 1 << 32, 5 << 32 | 7, u64::MAX];
-    let value = values[random.below(values.len() as u32) as usize];
-    let comparisons = [Cmp::Eq, Cmp::Eq, Cmp::Ne, Cmp::Gt, Cmp::Ge, Cmp::Lt, Cmp::Le];
-    let masks = [0xff, 0xffff_ffff, 0xff << 32, 3 << 31];
-    Some(match random.below(9) {
-        kind @ 0..7 => Test::new(field, comparisons[kind as usize], value),
-        _ => {
-            let mask = masks[random.below(masks.len() as u32) as usize];
-            Test::masked_eq(field, mask, value & mask)
-        }
-    })
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ mod quick;
 mod rules;
 mod run;
 mod sets;
-mod shapes;
 mod text;
 mod workloads;
 

@@ -26,9 +26,6 @@ parts, which only print their tables:
   own              Callgate alone, on the sets, the growing ones and the programs: sizes,
                    executed instructions and, with --count, the machine instructions of a
                    compilation with its proof (valgrind); only on request
-  shapes           the programs of callgate-measure's libseccomp module beside libseccomp's
-                   own, instruction by instruction, for the rule sets and 1,000 random ones;
-                   only on request; exit status 1 if a program differs
 
   --profiles DIR   more rule sets: container profiles or plain rules in *.json, rules in
                    the drivers' form (lab/tasks/src/compare/text.rs) in *.rules
@@ -50,16 +47,14 @@ pub(super) enum Part {
     Growth,
     Engines,
     Own,
-    Shapes,
 }
 
 impl Part {
-    const ALL: [(&str, Part); 5] = [
+    const ALL: [(&str, Part); 4] = [
         ("sets", Part::Sets),
         ("growth", Part::Growth),
         ("engines", Part::Engines),
         ("own", Part::Own),
-        ("shapes", Part::Shapes),
     ];
 }
 

@@ -293,13 +293,6 @@ impl Peers {
         Peers::build_some(directory, &Library::ALL)
     }
 
-    /// Builds libseccomp's driver alone.
-    pub(super) fn libseccomp(directory: &Path) -> Result<Peers> {
-        let peers = Peers::build_some(directory, &[Library::Libseccomp])?;
-        peers.driver(Peer::LibseccompLinear).map_err(|why| (*why).clone())?;
-        Ok(peers)
-    }
-
     fn build_some(directory: &Path, libraries: &[Library]) -> Result<Peers> {
         let build = |library: Library| {
             let own = directory.join(library.name());

@@ -10,7 +10,7 @@ use super::document::Report;
 use super::installed::Installed;
 use super::options::{Options, Part};
 use super::peers::{self, Peers};
-use super::{engines, growth, installed, measure, own, sets, shapes, workloads};
+use super::{engines, growth, installed, measure, own, sets, workloads};
 use crate::machine;
 use callgate_tasks::files::{files, make, stem};
 use callgate_tasks::{Result, workspace};
@@ -33,10 +33,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return Ok(());
     }
     progress("building the others");
-    if options.part == Some(Part::Shapes) {
-        print!("{}", shapes::compare(&directory, options.profiles.as_deref(), progress)?);
-        return Ok(());
-    }
     // Engines are not compared with these compilers.
     let peers = match options.part {
         Some(Part::Engines) => None,

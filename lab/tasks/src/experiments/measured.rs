@@ -9,6 +9,7 @@ use callgate_measure::{allowed_cpus, measure};
 
 use callgate_tasks::Result;
 
+use crate::libseccomp_program::of_machine;
 use crate::measuring::built_in_policy;
 
 /// An experiment's results.
@@ -24,6 +25,7 @@ pub(super) struct Measured {
 pub(super) fn options() -> Result<Options> {
     Ok(Options {
         policy: built_in_policy()?,
+        libseccomp: of_machine(),
         is_given: false,
         may_switch_jit: true,
         subjects: Vec::new(),

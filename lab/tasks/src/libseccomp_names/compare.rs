@@ -7,7 +7,7 @@ use callgate::Arch;
 use callgate_bpf::syscalls::known_names;
 use seccomp::names::{self, PSEUDO_NUMBERS};
 
-use super::library::Library;
+use callgate_experiments::libseccomp::Library;
 
 /// The numbers whose names are compared: pseudo numbers, ordinary ones, Arm's private ones, and those around the offset of
 /// x32. The ordinary ones include those of MIPS, up to twice the offset.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use callgate::Arch;
 
 use super::compare::{Class, compare};
-use super::library::Library;
 use crate::table::{Table, count};
+use callgate_experiments::libseccomp::Library;
 use callgate_tasks::Result;
 
 pub(crate) const HELP: &str = "\

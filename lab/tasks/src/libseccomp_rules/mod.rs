@@ -4,7 +4,7 @@
 //! library and to a model that shares no code with Callgate: the evaluator of `lab/profiles`, written from
 //! seccomp_rule_add(3). The results of all functions and the verdicts of the exported program must agree.
 
-mod api;
+mod comparisons;
 mod model;
 mod run;
 mod sequence;

@@ -8,7 +8,9 @@ use callgate_profile_fuzz::machine::Machine;
 use callgate_profile_fuzz::rng::Rng;
 use callgate_profile_fuzz::runtime::Call;
 
-use super::api::{Api, Context};
+use callgate_experiments::libseccomp::{Context, Library};
+
+use super::comparisons;
 use super::model::{Expected, Model};
 use super::sequence::{Rule, Sequence, Step, call, sequence};
 use callgate_tasks::{Result, workspace};
@@ -59,7 +61,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             _ => return Err(format!("unknown option, or not a number: {word} {value}\n\n{HELP}")),
         }
     }
-    let api = Api::load(&library)?;
+    let api = Library::load(&library)?;
     let mut tally = Tally { prints: only.is_some(), ..Tally::default() };
     let chosen = only.map_or(0..sets, |set| set..set + 1);
     let start = Instant::now();
@@ -96,7 +98,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-fn check(api: &Api, sequence: &Sequence, rng: &mut Rng, tally: &mut Tally) -> Result<()> {
+fn check(api: &Library, sequence: &Sequence, rng: &mut Rng, tally: &mut Tally) -> Result<()> {
     let mut model = Model::new(sequence);
     let context = empty(api, sequence)?;
     for (index, step) in sequence.steps.iter().enumerate() {
@@ -158,7 +160,7 @@ fn check(api: &Api, sequence: &Sequence, rng: &mut Rng, tally: &mut Tally) -> Re
 }
 
 /// A context without architecture.
-fn empty<'a>(api: &'a Api, sequence: &Sequence) -> Result<Context<'a>> {
+fn empty<'a>(api: &'a Library, sequence: &Sequence) -> Result<Context<'a>> {
     let context = api.context(sequence.default)?;
     if context.set_attribute(2, sequence.bad_arch) != 0 {
         return Err(format!("the action {:#x} is not supported", sequence.bad_arch));
@@ -172,7 +174,7 @@ fn empty<'a>(api: &'a Api, sequence: &Sequence) -> Result<Context<'a>> {
 
 fn add(context: &Context<'_>, model: &mut Model, rule: &Rule, tally: &mut Tally) -> Result<()> {
     let (expected, changed) = model.expect(rule);
-    let given = context.rule(rule);
+    let given = comparisons::add(context, rule);
     let is_expected = match expected {
         Expected::Is(result) => given == result,
         Expected::MayBe(result) => given == result || given == 0,

@@ -29,6 +29,7 @@ A SOURCE is container-default, a profile (.json, .yaml) or a program (.bpf, .asm
 one profile, weighted one profile or several sources; the others have filters of their own.
 libseccomp's programs are made by the libseccomp.so.2 of this machine.
 
+  --libseccomp PATH    another library than the libseccomp.so.2 of this machine
   --weights FILE   the frequencies of syscalls for weighted: lines with a name and a count
   --cold[=MIB]     evict caches before each syscall, where the experiment permits it
   --time SECONDS   the time of all measurements together (default: see the list)
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return Err("stopped before the first round was complete".to_owned());
     }
     let runs = setup.vary(own, &mut |plan| measured(plan, &setup));
-    let report = report(*experiment, &setup, &runs, &options);
+    let report = report(*experiment, &setup, &runs, &options)?;
     if let Some(path) = &options.html {
         let mut on_page = report.clone();
         on_page.report.setting.extend(origin());
@@ -142,6 +143,7 @@ fn setup(experiment: Experiment, sources: &[String], options: &Options) -> Resul
         is_given: !sources.is_empty(),
         may_switch_jit: true,
         policy,
+        libseccomp: options.libseccomp(),
         subjects,
         weights,
         quick: options.quick,
@@ -204,7 +206,7 @@ fn report(
     setup: &Setup,
     runs: &Runs,
     options: &Options,
-) -> ExperimentReport {
+) -> Result<ExperimentReport> {
     // The first subject that is not a baseline.
     let first = if experiment == Experiment::Weighted { 2 } else { 1 };
     let (plan, own) = (&setup.plan, &runs.own);
@@ -224,7 +226,11 @@ fn report(
     });
     let mut facts = setting(&plan.batches);
     facts.extend(own.facts(&plan.batches));
-    ExperimentReport {
+    if experiment.has_libseccomp() {
+        let identity = options.libseccomp().identity().map_err(|error| error.to_string())?;
+        facts.push(("libseccomp", identity.to_string()));
+    }
+    Ok(ExperimentReport {
         name: experiment.name(),
         report: Report {
             title: setup.title.clone(),
@@ -236,7 +242,7 @@ fn report(
         },
         findings: (setup.findings)(own),
         published: setup.published(runs),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use callgate_experiments::libseccomp::Libseccomp;
 use callgate_measure::{Cold, allowed_cpus};
 use callgate_tasks::Result;
 
 use super::output::SamplesFile;
+use crate::libseccomp_program::of_machine;
 
 /// The options and the other words of a command line.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub(super) struct Options {
     /// The amount of data with `--cold=SIZE`, in MiB; none for that of the machine.
     pub(super) cold: Option<Option<usize>>,
     pub(super) weights: Option<PathBuf>,
+    libseccomp: Option<PathBuf>,
     pub(super) load: Option<String>,
     pub(super) threads: Option<u32>,
 }
@@ -45,6 +48,7 @@ impl Options {
             json: false,
             cold: None,
             weights: None,
+            libseccomp: None,
             load: None,
             threads: None,
         };
@@ -84,6 +88,7 @@ impl Options {
                     options.cold = Some(size.transpose()?.map(|size| size as usize));
                 }
                 "--weights" => options.weights = Some(value()?.into()),
+                "--libseccomp" => options.libseccomp = Some(value()?.into()),
                 "--load" => options.load = Some(value()?),
                 "--threads" => {
                     options.threads = Some(number(name, &value()?, 1..=64)? as u32);
@@ -100,6 +105,15 @@ impl Options {
         self.cold.map(|size| size.map_or(of_machine, |size| of_machine.with_data(size << 20)))
     }
 
+    /// The library that makes the baselines.
+    pub(super) fn libseccomp(&self) -> Libseccomp {
+        let of_machine = of_machine();
+        match &self.libseccomp {
+            Some(path) => of_machine.with_library(path),
+            None => of_machine,
+        }
+    }
+
     /// The maximum width of confidence intervals, as a share.
     pub(super) fn precision(&self) -> f64 {
         let roughly = self.cold.is_some() || self.quick;
@@ -107,8 +121,17 @@ impl Options {
     }
 }
 
-const COMMON: [&str; 8] =
-    ["--time", "--quick", "--cpu", "--seed", "--precision", "--html", "--samples", "--json"];
+const COMMON: [&str; 9] = [
+    "--libseccomp",
+    "--time",
+    "--quick",
+    "--cpu",
+    "--seed",
+    "--precision",
+    "--html",
+    "--samples",
+    "--json",
+];
 
 fn number(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
     match text.parse() {

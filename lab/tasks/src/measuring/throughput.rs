@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callgate_experiments::libseccomp;
+use callgate_experiments::libseccomp::Libseccomp;
 use callgate_experiments::workload::{self, Plan, Report, Runs, Variant, Workload, text};
 use callgate_measure::{Batches, allowed_cpus, setting};
 use callgate_tasks::Result;
@@ -23,6 +23,7 @@ reports what was measured so far.
 
 A SOURCE is container-default (the default), a profile (.json, .yaml) or a program (.bpf, .asm).
 
+  --libseccomp PATH    another library than the libseccomp.so.2 of this machine
   --load LOAD      of mariadb: ps (rows by key), ro, rw, wo, update-index, update-non-index or
                    insert (default: ps)
   --threads N      the number of connections of mariadb (default 4)
@@ -58,6 +59,9 @@ const GOAL: u32 = 6;
 /// The minimum and maximum number of rounds.
 const ROUNDS: (usize, usize) = (3, 200);
 
+/// The end of the name of a variant with libseccomp's program.
+const LIBSECCOMP: &str = ", libseccomp";
+
 /// The maximum time until a server accepts connections.
 const READY: Duration = Duration::from_secs(30);
 
@@ -68,7 +72,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         format!("unknown server {name:?}; `cargo lab throughput` lists the servers")
     })?;
     let load = load(&options, workload)?;
-    let variants = variants(sources)?;
+    let libseccomp = options.libseccomp();
+    let variants = variants(sources, &libseccomp)?;
     let (server_cpu, client_cpu) = processors(&options);
     // Without a filter twice.
     let runs_per_round = variants.all.len() as u32 + 1;
@@ -95,7 +100,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let noisy = noisy(&plan, &runs);
     let mut report = Report {
         workload,
-        setting: facts(workload, &plan, &runs),
+        setting: facts(workload, &plan, &runs, &libseccomp)?,
         plan: &plan,
         runs: &runs,
         pairs: &variants.pairs,
@@ -151,7 +156,7 @@ struct Variants {
 }
 
 /// No filter, and for each source the reference and Callgate's program.
-fn variants(sources: &[String]) -> Result<Variants> {
+fn variants(sources: &[String], libseccomp: &Libseccomp) -> Result<Variants> {
     let sources = match sources {
         [] => vec![Source::built_in()?],
         given => given.iter().map(|source| Source::read(source)).collect::<Result<_>>()?,
@@ -161,9 +166,11 @@ fn variants(sources: &[String]) -> Result<Variants> {
         let name = &source.name;
         let (reference, own) = match &source.content {
             Content::Profile(policy) => {
-                let list = libseccomp::list(policy).map_err(|error| format!("{name}: {error}"))?;
+                let list = libseccomp
+                    .list(policy)
+                    .map_err(|error| format!("{name}: {error}\n  help: {}", error.help()))?;
                 let reference =
-                    Variant { name: format!("{name}, libseccomp"), programs: vec![list] };
+                    Variant { name: format!("{name}{LIBSECCOMP}"), programs: vec![list] };
                 (reference, name.clone())
             }
             Content::Program(program) => {
@@ -230,7 +237,12 @@ fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
     widest.or(off.into_iter().next())
 }
 
-fn facts(workload: &Workload, plan: &Plan, runs: &Runs) -> Vec<(&'static str, String)> {
+fn facts(
+    workload: &Workload,
+    plan: &Plan,
+    runs: &Runs,
+    libseccomp: &Libseccomp,
+) -> Result<Vec<(&'static str, String)>> {
     let mut facts = setting(&Batches { cpu: plan.server_cpu, ..Batches::default() });
     if let Some(load) = plan.load.or(workload.loads().first().copied()) {
         let connections = plan.connections();
@@ -251,7 +263,12 @@ fn facts(workload: &Workload, plan: &Plan, runs: &Runs) -> Vec<(&'static str, St
             runs.elapsed.as_secs_f64()
         ),
     ));
-    facts
+    // Programs that are given need no library.
+    if plan.variants.iter().any(|variant| variant.name.ends_with(LIBSECCOMP)) {
+        let identity = libseccomp.identity().map_err(|error| error.to_string())?;
+        facts.push(("libseccomp", identity.to_string()));
+    }
+    Ok(facts)
 }
 
 fn counted(connections: u32) -> String {

@@ -1,5 +1,5 @@
 //! The filters of the repository: the built-in profile on every architecture, the file tests, the profiles in
-//! command sessions, the programs of the workloads, and programs in the shape of libseccomp.
+//! command sessions, the programs of the workloads, and programs of libseccomp.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use callgate::formats::{container_default, oci};
 use callgate::{Arch, Endian};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::LongProgram;
-use callgate_experiments::libseccomp;
 use callgate_measure::engines::workloads;
 
 use super::filetest;
 use super::subject::Subject;
+use crate::libseccomp_program::of_machine;
 use callgate_tasks::files::{files, read, stem};
 use callgate_tasks::{Result, workspace};
 
@@ -47,19 +47,23 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
     Ok(subjects)
 }
 
-/// The built-in profile for each architecture, and for x86-64 its programs for all models and in libseccomp's shape.
+/// The built-in profile for each architecture, and for x86-64 its programs for all models and those of libseccomp.
 fn built_in(subjects: &mut Vec<Subject>) {
     for arch in Arch::ALL.iter().copied() {
         let options = oci::ReadOptions::new(arch, kernel());
         let Ok(profile) = container_default(&options) else { continue };
         let name = format!("container-default {arch}");
         if arch == Arch::X86_64 {
-            for program in [libseccomp::list(&profile.policy), libseccomp::tree(&profile.policy)]
-                .into_iter()
-                .flatten()
-            {
-                let name = format!("{name}, in the shape of libseccomp");
-                subjects.push(Subject::program(name, program.into(), Endian::Little));
+            let libseccomp = of_machine();
+            let programs = [libseccomp.list(&profile.policy), libseccomp.tree(&profile.policy)];
+            for program in programs {
+                match program {
+                    Ok(program) => {
+                        let name = format!("{name}, by libseccomp");
+                        subjects.push(Subject::program(name, program.into(), Endian::Little));
+                    }
+                    Err(why) => eprintln!("without libseccomp's programs: {why}"),
+                }
             }
             let options =
                 Model::ALL.iter().flat_map(|model| Aim::ALL.iter().map(|aim| (*model, *aim)));

@@ -7,6 +7,7 @@ use callgate_core::SyscallSet;
 use callgate_core::policy::{Condition, Policy, Rule, Section};
 use callgate_experiments::experiment::{Experiment, Options};
 use callgate_experiments::finding::Finding;
+use callgate_experiments::libseccomp::Libseccomp;
 use callgate_experiments::published::Published;
 use callgate_experiments::report::ExperimentReport;
 use callgate_experiments::{Jit, page};
@@ -37,6 +38,7 @@ fn of_policy(policy: Policy) -> Options {
     Options {
         policy,
         is_given: false,
+        libseccomp: Libseccomp::of_machine(env!("CARGO_BIN_EXE_callgate-lab")),
         may_switch_jit: false,
         subjects: Vec::new(),
         weights: Vec::new(),
