@@ -3,7 +3,7 @@
 //! [`sets`] has the rule sets, in the neutral form of [`rules`]; [`peers`] builds and runs the other compilers;
 //! [`measure`] measures all programs and compares their MTBDDs; [`growth`] compiles increasing numbers of rules of
 //! the [`families`]; [`installed`] reads the filters that other programs install; [`own`] compiles everything with
-//! Callgate alone. [`document`] writes the report. A new part needs a name in [`Part`] and a section of the report.
+//! Callgate alone. [`document`] writes the report. A new part needs a name in [`Part`](options::Part) and a section of the report.
 
 mod chart;
 mod document;

@@ -1,7 +1,7 @@
 //! `cargo lab firecracker`: compares the reader of Firecracker's filters with the crate `seccompiler`. The program that
 //! it generates must have the same MTBDD as our policy.
 //!
-//! [`random`] makes documents, [`compiler`] runs `seccompiler`, [`compare`] compares one, [`run`] counts.
+//! [`random`] makes documents, [`compiler`] runs `seccompiler`, [`compare`] compares one, [`run`](mod@run) counts.
 
 mod compare;
 mod compiler;

@@ -2,7 +2,7 @@
 //! generates must have the same MTBDD as our policy.
 //!
 //! [`syscalls`] lists the syscalls, [`random`] makes policies with them, [`compiler`] runs the other compiler,
-//! [`run`] compares.
+//! [`run`](mod@run) compares.
 
 mod compiler;
 mod options;

@@ -140,7 +140,7 @@ impl Model {
         if self.is_valid() { 0 } else { EINVAL }
     }
 
-    /// Adds a rule; the rules are changed only by [`Model::apply`].
+    /// What adding a rule returns, and the model with the rule.
     pub(super) fn expect(&self, rule: &Rule) -> (Expected, Model) {
         let mut changed = self.clone();
         if !self.is_valid() {

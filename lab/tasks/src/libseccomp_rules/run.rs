@@ -13,14 +13,15 @@ use callgate_experiments::libseccomp::{Context, Library};
 use super::comparisons;
 use super::model::{Expected, Model};
 use super::sequence::{Rule, Sequence, Step, call, sequence};
-use callgate_tasks::{Result, workspace};
+use callgate_tasks::Result;
+use callgate_tasks::c_library::build_shared;
 
 pub(crate) const HELP: &str = "\
 usage: cargo lab libseccomp-rules [--sets N] [--seed N] [--only SET] [--library PATH]
 
 Gives N random sequences of functions (default 100000) to a libseccomp.so.2, and compares the results and
 the verdicts of the exported programs with an evaluator that shares no code with callgate. The library
-is that of this workspace, built for release, unless --library names another one. The exit status is 1
+is ours, built as `cargo xtask install` builds it, unless --library names another one. The exit status is 1
 if a result differs.
 
 --only SET gives it one of these sequences, and prints the result of each function.
@@ -48,7 +49,7 @@ struct Tally {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (mut sets, mut seed, mut only) = (100_000_u64, 1_u64, None);
-    let mut library: PathBuf = workspace().join("target/release/libseccomp.so");
+    let mut library = None;
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} lacks a value\n\n{HELP}"))?;
@@ -57,10 +58,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             ("--sets", Ok(number)) => sets = number,
             ("--seed", Ok(number)) => seed = number,
             ("--only", Ok(number)) => only = Some(number),
-            ("--library", _) => library = PathBuf::from(value),
+            ("--library", _) => library = Some(PathBuf::from(value)),
             _ => return Err(format!("unknown option, or not a number: {word} {value}\n\n{HELP}")),
         }
     }
+    let library = library.map_or_else(build_shared, Ok)?;
     let api = Library::load(&library)?;
     let mut tally = Tally { prints: only.is_some(), ..Tally::default() };
     let chosen = only.map_or(0..sets, |set| set..set + 1);

@@ -2,7 +2,7 @@
 //! continued lines and constant expressions must give the array that gcc compiles, or be refused. Some have functions that use
 //! the array; one that changes it is executed, and then the array is compared.
 //!
-//! [`random`], [`expression`] and [`stores`] make texts, [`compiler`] runs gcc on many of them at once, [`run`] compares and counts.
+//! [`random`], [`expression`] and [`stores`] make texts, [`compiler`] runs gcc on many of them at once, [`run`](mod@run) compares and counts.
 
 mod compiler;
 mod expression;

@@ -1,7 +1,7 @@
 //! `cargo lab snap`: compares the reader of profiles of snaps with snapd's snap-seccomp. Both programs that it writes
 //! must have the same MTBDD as our policies.
 //!
-//! [`random`] makes profiles, [`compiler`] runs snap-seccomp, [`run`] compares and counts.
+//! [`random`] makes profiles, [`compiler`] runs snap-seccomp, [`run`](mod@run) compares and counts.
 
 mod compiler;
 mod options;
