@@ -49,6 +49,7 @@ fn helper() -> PathBuf {
 mod tests {
     use callgate::formats::{container_default, oci};
     use callgate::{Arch, Endian, Program, Verdict};
+    use callgate_bpf::SyscallTable;
     use callgate_bpf::text;
     use callgate_core::SyscallSet;
     use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};

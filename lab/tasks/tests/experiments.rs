@@ -1,5 +1,6 @@
 //! Short experiments on the running kernel. Only facts that noise cannot change are asserted.
 
+use callgate_bpf::SyscallTable;
 use std::time::Duration;
 
 use callgate::Verdict;

@@ -11,6 +11,7 @@
 //! A rule has a number, a name (`-` if it has none), an action and comparisons: argument, operation and two values, as
 //! `struct scmp_arg_cmp` has them.
 
+use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate::Arch;
