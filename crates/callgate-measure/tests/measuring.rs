@@ -1,6 +1,5 @@
 //! Short measurements on the running kernel. Only facts that noise cannot change are asserted.
 
-use callgate_bpf::SyscallTable;
 use std::time::Duration;
 
 use callgate::Verdict;
