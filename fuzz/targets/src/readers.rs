@@ -65,7 +65,11 @@ pub fn language(input: &[u8]) {
     let texts = [Text::of(&text)];
     match (language.read)(&Input::of(&texts), &reading, &mut TextAndEmpty(&text)) {
         Ok(read) => {
-            assert!(!read.filters.is_empty(), "read without a filter");
+            assert_eq!(
+                read.filters.is_empty(),
+                read.missing.is_some(),
+                "a filter, or why there is none"
+            );
             assert!(read.warnings.iter().all(|warning| warning.file == 0));
         }
         Err(messages) => assert!(!messages.is_empty(), "refused without a message"),

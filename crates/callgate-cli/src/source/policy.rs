@@ -1,7 +1,7 @@
 //! Reads policies in the languages of the registry.
 
 use callgate::formats::kafel::Included;
-use callgate::formats::languages::{Files, Input, LanguageId, ReadingOption, Text};
+use callgate::formats::languages::{Files, Input, LanguageId, ReadSource, ReadingOption, Text};
 
 use super::base::base;
 use super::filter::{Filter, FilterContent};
@@ -71,6 +71,7 @@ impl PolicySource<'_> {
         let mut files = FilesOnDisk { place: place.unwrap_or(&stdin), options, tree: None };
         let of = language.language();
         let read = (of.read)(&input, &reading, &mut files)
+            .and_then(ReadSource::with_filters)
             .map_err(|errors| failure(texts, errors.into_vec()))?;
         if !language.has_option(ReadingOption::Caps) {
             let has_kernel = language.has_option(ReadingOption::Kernel);

@@ -54,7 +54,8 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadS
     let profile = Profile { statements: policy.statements, ..Profile::of(policy.policy) };
     let filter = ReadFilter::of(profile);
     let weights = weights(&filter, &policy.priorities)?;
-    Ok(ReadSource { filters: vec![ReadFilter { weights, ..filter }], warnings: policy.warnings })
+    let filters = vec![ReadFilter { weights, ..filter }];
+    Ok(ReadSource { filters, warnings: policy.warnings, missing: None })
 }
 
 fn list_of<'t>(one: &Text<'t>) -> ListText<'t> {

@@ -203,6 +203,8 @@ pub struct ReadSource {
     pub filters: Vec<ReadFilter>,
     /// Warnings, with the index of the text that each is about.
     pub warnings: Vec<FileMessage>,
+    /// Why there are no filters, if there are none: then all syscalls are allowed.
+    pub missing: Option<Diagnostic>,
 }
 
 /// A filter of a source.
@@ -224,7 +226,22 @@ impl ReadSource {
     /// The only filter of a source with one text.
     pub(crate) fn of(mut profile: Profile) -> ReadSource {
         let warnings = of_first(std::mem::take(&mut profile.warnings));
-        ReadSource { filters: vec![ReadFilter::of(profile)], warnings }
+        ReadSource { filters: vec![ReadFilter::of(profile)], warnings, missing: None }
+    }
+
+    /// The same, for callers that need a filter.
+    ///
+    /// # Errors
+    /// All messages, if there is none.
+    pub fn with_filters(mut self) -> Result<ReadSource, FileErrors> {
+        match self.missing.take() {
+            None => Ok(self),
+            Some(diagnostic) => {
+                let file = self.warnings.last().map_or(0, |warning| warning.file);
+                self.warnings.push(FileMessage { file, diagnostic });
+                Err(self.warnings.into())
+            }
+        }
     }
 }
 

@@ -57,7 +57,7 @@ fn read(
     let warnings = of_first(std::mem::take(&mut policy.profile.warnings));
     let weights = weights(options.arch, policy.frequencies)?;
     let filters = vec![ReadFilter { weights, ..ReadFilter::of(policy.profile) }];
-    Ok(ReadSource { filters, warnings })
+    Ok(ReadSource { filters, warnings, missing: None })
 }
 
 /// The weights of a policy; `None` if it has no frequencies.

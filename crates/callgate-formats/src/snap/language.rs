@@ -53,5 +53,6 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadS
             filter("allow", filters.allow, of_allow),
         ],
         warnings: of_first(filters.warnings),
+        missing: None,
     })
 }

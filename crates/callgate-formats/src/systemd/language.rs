@@ -139,14 +139,11 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadS
     let texts: Vec<UnitText<'_>> = texts.collect();
     let unit = read_texts(&texts, &options)?;
     warnings.extend(unit.warnings);
-    if unit.filters.is_empty() {
+    let missing = unit.filters.is_empty().then(|| {
         let message = "the unit has no filter, so all syscalls are allowed";
         let help = "directives such as SystemCallFilter= install filters; see docs/systemd.md";
-        let diagnostic = Diagnostic::error(None, message).help(help);
-        let file = warnings.last().map_or(0, |warning| warning.file);
-        warnings.push(FileMessage { file, diagnostic });
-        return Err(warnings.into());
-    }
+        Diagnostic::error(None, message).help(help)
+    });
     let filter = |filter: super::UnitFilter| {
         let arch = filter.arch.map_or_else(String::new, |arch| format!(" ({arch})"));
         let profile = Profile { statements: filter.statements, ..Profile::of(filter.policy) };
@@ -158,7 +155,8 @@ fn read(input: &Input<'_>, reading: &Reading, _: &mut dyn Files) -> Result<ReadS
         }
         own
     };
-    Ok(ReadSource { filters: unit.filters.into_iter().map(filter).collect(), warnings })
+    let filters = unit.filters.into_iter().map(filter).collect();
+    Ok(ReadSource { filters, warnings, missing })
 }
 
 fn options(reading: &Reading) -> Result<ReadOptions, Diagnostic> {

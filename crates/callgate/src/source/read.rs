@@ -7,7 +7,7 @@ use callgate_bpf::diagnostic::Diagnostic;
 use callgate_core::template::values_by_name;
 use callgate_core::{LongProgram, RawInsn, SocketProgram};
 use callgate_formats::kafel::Included;
-use callgate_formats::languages::{Files, Input, LanguageId, Parts, Reading, Text};
+use callgate_formats::languages::{Files, Input, LanguageId, Parts, ReadSource, Reading, Text};
 use callgate_formats::{CONTAINER_DEFAULT, PRESETS, abis, hidden_characters, oci, preset};
 
 use super::ambiguous::ambiguous;
@@ -257,6 +257,7 @@ fn of_policy(
         ..Input::of(&texts)
     };
     let read = (language.language().read)(&input, &source.reading, files);
+    let read = read.and_then(ReadSource::with_filters);
     let read = read.map_err(|errors| -> Vec<Diagnostic> {
         errors.into_vec().into_iter().map(|message| message.diagnostic).collect()
     })?;
