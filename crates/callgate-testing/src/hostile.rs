@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use callgate_bpf::diagnostic::Diagnostics;
 
+use crate::is_thorough;
+
 /// A text that is designed to be expensive: its name, its generator for a size in bytes, and the start of the answer.
 pub type Expensive = (&'static str, fn(usize) -> String, &'static str);
 
@@ -18,11 +20,12 @@ pub fn answer<T>(result: Result<T, Diagnostics>) -> String {
     }
 }
 
-/// Checks the answers to texts of about this size.
+/// Checks the answers to texts of about this size, or of a quarter of it ([`is_thorough`]).
 ///
 /// # Panics
 /// If an answer is not the expected one.
 pub fn expect_answers(texts: &[Expensive], size: usize, answer: impl Fn(&str) -> String) {
+    let size = if is_thorough() { size } else { size / 4 };
     for (name, make, expected) in texts {
         let answer = answer(&make(size));
         assert!(answer.starts_with(expected), "{name}: {answer}");
@@ -30,9 +33,18 @@ pub fn expect_answers(texts: &[Expensive], size: usize, answer: impl Fn(&str) ->
 }
 
 /// Calls `read` with the beginnings and the ends of a text, and with the text where one character is replaced by each
-/// of these.
-pub fn damage<T>(text: &str, replacements: &[&str], mut read: impl FnMut(&str) -> T) {
-    for (at, old) in text.char_indices() {
+/// of these; at every fourth character unless [`is_thorough`].
+pub fn damage<T>(text: &str, replacements: &[&str], read: impl FnMut(&str) -> T) {
+    damage_every(if is_thorough() { 1 } else { 4 }, text, replacements, read);
+}
+
+fn damage_every<T>(
+    step: usize,
+    text: &str,
+    replacements: &[&str],
+    mut read: impl FnMut(&str) -> T,
+) {
+    for (at, old) in text.char_indices().step_by(step) {
         let (before, after) = (&text[..at], &text[at + old.len_utf8()..]);
         read(before);
         read(&text[at..]);
@@ -62,7 +74,7 @@ mod tests {
     #[test]
     fn damaged_texts_are_parts_and_changes() {
         let mut texts = Vec::new();
-        damage("aé", &["", "x"], |text| texts.push(text.to_owned()));
+        damage_every(1, "aé", &["", "x"], |text| texts.push(text.to_owned()));
         assert_eq!(texts, ["", "aé", "é", "xé", "a", "é", "a", "ax"]);
     }
 

@@ -34,7 +34,9 @@ mod need;
 pub mod processor_time;
 pub mod random;
 pub mod reader;
+mod thorough;
 
 pub use harness::{name_in, run, run_waiting, test};
 pub use libtest_mimic::Trial;
 pub use need::{Need, Skip, TestResult, needs_program, needs_root};
+pub use thorough::is_thorough;

@@ -3,12 +3,16 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// The configuration of a property test with this number of cases; `PROPTEST_CASES` overrides it.
+use crate::is_thorough;
+
+/// The configuration of a property test with this number of cases, or a third of it ([`is_thorough`]); `PROPTEST_CASES`
+/// overrides both.
 pub fn cases(cases: u32) -> Config {
     let default = Config { failure_persistence: None, ..Config::default() };
     match std::env::var_os("PROPTEST_CASES") {
         Some(_) => default,
-        None => Config { cases, ..default },
+        None if is_thorough() => Config { cases, ..default },
+        None => Config { cases: cases.div_ceil(3), ..default },
     }
 }
 
