@@ -20,12 +20,11 @@ pub fn answer<T>(result: Result<T, Diagnostics>) -> String {
     }
 }
 
-/// Checks the answers to texts of about this size, or of a quarter of it ([`is_thorough`]).
+/// Checks the answers to texts of about this size.
 ///
 /// # Panics
 /// If an answer is not the expected one.
 pub fn expect_answers(texts: &[Expensive], size: usize, answer: impl Fn(&str) -> String) {
-    let size = if is_thorough() { size } else { size / 4 };
     for (name, make, expected) in texts {
         let answer = answer(&make(size));
         assert!(answer.starts_with(expected), "{name}: {answer}");
