@@ -13,7 +13,7 @@
 //! - Everything that a picture shows is also in the text beside it; colours are never the only difference.
 //! - Each section has limits for large filters, and says what it leaves out.
 //!
-//! With the feature `web`, the module [`web`] answers what the web page asks, with the same sections.
+//! With the feature `web`, the module `web` answers what the web page asks, with the same sections.
 //!
 //! This crate does no I/O and reads no clock.
 #![forbid(unsafe_code)]

@@ -35,7 +35,7 @@
 //! Listings of `tcpdump -d` are read as well: lines such as `(002) jeq #0x800 jt 3 jf 15`, where targets
 //! are line numbers.
 //!
-//! The result is a sequence of instructions; [`Program::new`](super::Program::new) checks whether the
+//! The result is a sequence of instructions; [`Program::new`](callgate_core::Program::new) checks whether the
 //! kernel accepts it. Syntax of `bpf_asm`: Linux, `tools/bpf/bpf_exp.y`
 //! and `bpf_exp.l`.
 

@@ -182,7 +182,7 @@ impl KnownSyscall {
         name_of_row(self.0).unwrap_or_default()
     }
 
-    /// The same as [`Arch::number`].
+    /// The same as [`SyscallTable::number`](super::SyscallTable::number).
     pub fn number(self, arch: Arch) -> Option<u32> {
         let relative = self.column(column(arch)).or_else(|| {
             let mut aliases = ALIASES.iter().filter(|(at, ..)| *at == column(arch));
@@ -197,7 +197,7 @@ impl KnownSyscall {
         numbers.get(column).copied().filter(|number| *number != __)
     }
 
-    /// The same as [`Arch::multiplexed`].
+    /// The same as [`SyscallTable::multiplexed`](super::SyscallTable::multiplexed).
     pub fn multiplexed(self, arch: Arch) -> Option<(&'static str, u32)> {
         let entry = SUB_CALLS.get(usize::from(self.0)).filter(|entry| **entry != EMPTY)?;
         let (multiplexer, _, number) = MULTIPLEXED.get(usize::from(*entry))?;

@@ -17,7 +17,7 @@
 //! Prompts of a shell, fences of Markdown, the marks of a diff or a quotation and line numbers are ignored. A line of dots,
 //! which stands for instructions that are left out, is an error.
 //!
-//! [`Program::from_raw`](super::Program::from_raw) checks whether the kernel accepts the instructions.
+//! [`Program::from_raw`](callgate_core::Program::from_raw) checks whether the kernel accepts the instructions.
 
 mod clean;
 mod definition;
