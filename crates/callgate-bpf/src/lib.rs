@@ -32,6 +32,7 @@ mod filter_flags;
 mod flow;
 mod io_uring_names;
 mod lexer;
+mod named_values;
 mod names;
 pub mod printable;
 pub mod random;
@@ -42,6 +43,7 @@ pub mod text;
 
 pub use filter_flags::FilterFlags;
 pub use flow::compared_arches;
+pub use named_values::values_by_name;
 pub use syscalls::SyscallTable;
 
 /// The examples of the README are tests.

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 
 use callgate::Proved;
 use callgate::{Arch, SeccompData, Verdict};
-use callgate_bpf::FilterFlags;
+use callgate_bpf::{FilterFlags, values_by_name};
 use callgate_core::RawInsn;
 use callgate_core::template::Template;
 use callgate_requests::programs::Made;
@@ -113,7 +113,9 @@ impl CTemplate {
 
     /// The program for these values.
     pub(crate) fn instantiate(&self, values: &[(&str, u64)]) -> Result<CProgram> {
-        let program = self.made.program.instantiate_by_name(values.iter().copied());
+        let template = &self.made.program;
+        let values = values_by_name(template.variables(), values.iter().copied());
+        let program = values.and_then(|values| template.instantiate(&values));
         let program = program.map_err(|error| Failure::argument(error.to_string(), ""))?;
         Ok(CProgram::new(self.made.with(program), Messages::new()))
     }

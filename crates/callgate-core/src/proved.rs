@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::template::{Template, ValueError, values_by_name};
+use crate::template::{Template, ValueError};
 use crate::{Endian, LongProgram, Program};
 
 use crate::spec::{FilterSpec, Spec};
@@ -66,17 +66,6 @@ impl Proved<Template> {
             _ => self.spec.clone(),
         };
         Ok(Proved::new(self.program.instantiate(values)?, spec))
-    }
-
-    /// As [`Proved::instantiate`], with values by name.
-    ///
-    /// # Errors
-    /// If a name is not that of a variable, or a variable has no value or two, or a value does not fit.
-    pub fn instantiate_by_name<'n>(
-        &self,
-        values: impl IntoIterator<Item = (&'n str, u64)>,
-    ) -> Result<Proved, ValueError> {
-        self.instantiate(&values_by_name(self.program.variables(), values)?)
     }
 }
 

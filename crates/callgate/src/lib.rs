@@ -92,7 +92,7 @@ pub mod stack;
 #[doc(no_inline)]
 pub use callgate_formats::{change, why};
 
-pub use callgate_bpf::SyscallTable;
+pub use callgate_bpf::{SyscallTable, values_by_name};
 pub use callgate_core::{Action, Arch, Endian, Program, Proved, SeccompData, Verdict};
 pub use compile::{Compiled, Options, Stats, compile, compile_template};
 pub use description::{Description, diff};

@@ -76,6 +76,11 @@ impl std::error::Error for TemplateError {}
 pub struct ValueError(String);
 
 impl ValueError {
+    /// An error with this message, for those who find values by name.
+    pub fn new(message: impl Into<String>) -> ValueError {
+        ValueError(message.into())
+    }
+
     pub(super) fn too_large(name: &str, bits: u32, value: u64) -> ValueError {
         ValueError(format!("{value:#x} does not fit into `{name}`, which has {bits} bits"))
     }
@@ -83,22 +88,6 @@ impl ValueError {
     pub(super) fn count(names: &[&str], given: usize) -> ValueError {
         let (count, names) = (names.len(), list(names));
         ValueError(format!("{given} values for {count} variables ({names}): give one for each"))
-    }
-
-    pub(super) fn unknown(names: &[&str], name: &str) -> ValueError {
-        let help = match names {
-            [] => "the filter has no variables".to_owned(),
-            _ => format!("the filter has {}", list(names)),
-        };
-        ValueError(format!("no variable {}; {help}", quote(name)))
-    }
-
-    pub(super) fn twice(name: &str) -> ValueError {
-        ValueError(format!("two values for {}: give one", quote(name)))
-    }
-
-    pub(super) fn missing(name: &str) -> ValueError {
-        ValueError(format!("`{name}` has no value"))
     }
 
     pub(super) fn refused(error: &ProgramError) -> ValueError {

@@ -39,5 +39,5 @@ pub use list::VariableList;
 pub use patch::Patch;
 pub use program::Template;
 pub use symbol::{Half, Symbol};
-pub use values::{check_values, values_by_name};
+pub use values::check_values;
 pub use variable::Variable;

@@ -3,7 +3,7 @@
 use super::error::{TemplateError, ValueError};
 use super::limits::MAX_VARIABLES;
 use super::patch::Patch;
-use super::values::{check_values, values_by_name};
+use super::values::check_values;
 use super::variable::Variable;
 use crate::{Op, Program};
 
@@ -93,16 +93,5 @@ impl Template {
         }
         // The kernel accepts a comparison with any constant.
         Program::new(insns).map_err(|error| ValueError::refused(&error))
-    }
-
-    /// As [`Template::instantiate`], with values by name.
-    ///
-    /// # Errors
-    /// If a name is not that of a variable, or a variable has no value or two, or a value does not fit.
-    pub fn instantiate_by_name<'n>(
-        &self,
-        values: impl IntoIterator<Item = (&'n str, u64)>,
-    ) -> Result<Program, ValueError> {
-        self.instantiate(&values_by_name(&self.variables, values)?)
     }
 }

@@ -10,7 +10,7 @@
 //! use callgate_core::SyscallSet;
 //! use callgate_core::policy::{Condition, Policy, Rule, Section};
 //! use callgate_core::{FilterSpec, Spec};
-//! use callgate::{Arch, Verdict};
+//! use callgate::{Arch, SyscallTable, Verdict};
 //!
 //! let read = SyscallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
 //! let rules = vec![Rule { syscalls: read, when: Condition::always(), verdict: Verdict::ALLOW }];

@@ -18,7 +18,7 @@ use callgate_core::{Arch, Meaning, Op};
 /// use callgate_core::SyscallSet;
 /// use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section};
 /// use callgate_core::policy::{VariableRelation, VariableTest};
-/// use callgate::{Arch, Verdict};
+/// use callgate::{Arch, SyscallTable, Verdict};
 ///
 /// let fd = Variable::u32("fd")?;
 /// let is_fd = VariableRelation::Cmp(Cmp::Eq);

@@ -22,14 +22,15 @@ pub struct Var {
 /// A variable has 64 bits if it is compared with 64 bits of an argument somewhere, otherwise 32.
 ///
 /// ```
-/// use callgate::{Arch, Filter, Verdict, arg, var};
+/// use callgate::{Arch, Filter, Verdict, arg, values_by_name, var};
 ///
 /// let filter = Filter::builder(Arch::X86_64)
 ///     .allow_if("sendmsg", arg("fd").eq(var("controller_fd")))?
 ///     .allow_if("mmap", arg("prot").bits_within(var("allowed_prot")))?
 ///     .build()?;
 /// let template = filter.compile_template()?;
-/// let program = template.instantiate_by_name([("controller_fd", 7), ("allowed_prot", 3)])?;
+/// let values = values_by_name(template.variables(), [("controller_fd", 7), ("allowed_prot", 3)])?;
+/// let program = template.instantiate(&values)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn var(name: impl Into<String>) -> Var {

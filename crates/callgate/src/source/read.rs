@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
-use callgate_core::template::values_by_name;
+use callgate_bpf::values_by_name;
 use callgate_core::{LongProgram, RawInsn, SocketProgram};
 use callgate_formats::kafel::Included;
 use callgate_formats::languages::{Files, Input, LanguageId, Parts, ReadSource, Reading, Text};

@@ -1,7 +1,8 @@
 //! Values of the variables of policies.
 
+use callgate_bpf::values_by_name;
 use callgate_core::policy::Policy;
-use callgate_core::template::{ValueError, values_by_name};
+use callgate_core::template::ValueError;
 
 use super::value::Value;
 
