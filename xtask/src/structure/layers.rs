@@ -36,6 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-requests", &["callgate"]),
     ("callgate-python", &["callgate-bpf", "callgate-core", "callgate-linux", "callgate-requests"]),
     ("callgate-linux", &["callgate"]),
+    ("callgate-cheats", &["callgate", "callgate-linux"]),
     ("callgate-c", &["callgate", "callgate-linux", "callgate-requests"]),
     ("callgate-record", &["callgate", "callgate-linux"]),
     (

@@ -1,0 +1,3 @@
+//! What comes out as proved is right.
+
+mod proved;
