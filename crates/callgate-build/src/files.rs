@@ -1,7 +1,7 @@
 //! Reads the policy and the files that it includes, and records which.
 
-use callgate::formats::kafel::Included;
-use callgate::formats::languages;
+use callgate_formats::kafel::Included;
+use callgate_formats::languages;
 use std::fs;
 use std::path::{Path, PathBuf};
 

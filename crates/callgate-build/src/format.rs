@@ -1,6 +1,6 @@
 //! Formats of policies, and their detection.
 
-use callgate::formats::languages::{LanguageId, of_extension};
+use callgate_formats::languages::{LanguageId, of_extension};
 use std::fmt;
 use std::path::Path;
 

@@ -5,11 +5,11 @@ use crate::format::Format;
 use crate::message::{Error, Message};
 use crate::policy::Policy;
 use crate::read::{Read, not_compiled, not_emitted, read, read_weights};
-use callgate::codegen::Weights;
 use callgate::compile::{Options, compile, compile_template};
 use callgate::emit::{Language, SourceOptions, source, template_source};
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
+use callgate_codegen::Weights;
 use std::path::{Path, PathBuf};
 
 /// Source code in Rust, and where it comes from.

@@ -55,10 +55,10 @@ mod read;
 mod target;
 
 pub use callgate::Arch;
-pub use callgate::codegen::Aim;
-pub use callgate::formats::CapSet;
-pub use callgate::formats::oci::Dialect;
 pub use callgate_bpf::syscalls::KernelVersion;
+pub use callgate_codegen::Aim;
+pub use callgate_formats::CapSet;
+pub use callgate_formats::oci::Dialect;
 pub use format::Format;
 pub use generate::Generated;
 pub use message::{Error, Message};

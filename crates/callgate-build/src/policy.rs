@@ -2,9 +2,9 @@
 
 use crate::format::Format;
 use callgate::Arch;
-use callgate::codegen::Aim;
-use callgate::formats::CapSet;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_codegen::Aim;
+use callgate_formats::CapSet;
 use std::path::{Path, PathBuf};
 
 /// A policy that is compiled at build time: its file and options.

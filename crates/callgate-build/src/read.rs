@@ -3,16 +3,16 @@
 use crate::files::Files;
 use crate::format::Format;
 use crate::policy::Policy;
-use callgate::codegen::Weights;
-use callgate::counts;
 use callgate::emit::EmitError;
-use callgate::formats::host_of;
-use callgate::formats::languages::{Input, ReadFilter, ReadSource, Reading, ReadingOption, Text};
 use callgate::{Arch, compile};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_codegen::Weights;
 use callgate_core::policy::Policy as Rules;
+use callgate_formats::host_of;
+use callgate_formats::languages::{Input, ReadFilter, ReadSource, Reading, ReadingOption, Text};
+use callgate_trace::counts;
 
 /// A policy that was read.
 pub(crate) struct Read {

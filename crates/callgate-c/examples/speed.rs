@@ -7,12 +7,12 @@ use std::hint::black_box;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
-use callgate::formats::{CONTAINER_DEFAULT, oci};
 use callgate::{Arch, Options, compile};
 use callgate_c::abi::{
     callgate_compile, callgate_program_free, callgate_source_free, callgate_source_set,
     callgate_source_text,
 };
+use callgate_formats::{CONTAINER_DEFAULT, oci};
 use callgate_requests::json::Json;
 
 const ROUNDS: usize = 200;

@@ -6,12 +6,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
 use callgate::optimize;
 use callgate::sets::{Expression, Operation};
 use callgate::stack::{Stack, merge};
 use callgate::{Arch, Description, Proved, SeccompData};
+use callgate_codegen::{Aim, Model};
 use callgate_core::policy::Policy;
 use callgate_core::{FilterSpec, LongProgram, Spec};
 use callgate_testing::random::{Constants, Rng, named_policies, policies, samples};

@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use callgate::formats::languages::LANGUAGES;
-use callgate::formats::layout::wrapped;
+use callgate_formats::languages::LANGUAGES;
+use callgate_formats::layout::wrapped;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};

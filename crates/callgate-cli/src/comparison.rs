@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use callgate::codegen::query::Difference;
 use callgate::sets::Arguments;
 use callgate::{Arch, Verdict};
+use callgate_codegen::query::Difference;
 use callgate_core::diagram::{DiagramError, Func, Split, Store};
 use callgate_core::{Word, X32_SYSCALL_BIT};
 use clap::{ValueEnum, ValueHint};

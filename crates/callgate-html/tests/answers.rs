@@ -1,8 +1,8 @@
 //! Requests of the web page with their answers.
 
-use callgate::formats::syntax::json::parse;
-use callgate::formats::syntax::tree::Node;
 use callgate_bpf::printable::is_printable;
+use callgate_formats::syntax::json::parse;
+use callgate_formats::syntax::tree::Node;
 use callgate_html::web::{MAX_REQUEST, answer};
 use callgate_requests::json::Json;
 

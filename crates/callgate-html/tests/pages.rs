@@ -3,12 +3,12 @@
 use callgate_bpf::SyscallTable;
 use std::collections::HashSet;
 
-use callgate::codegen::Weights;
 use callgate::compile::{Execution, Options, compile, diagram};
 use callgate::explain::{Explanation, explain};
 use callgate::lint::Check;
 use callgate::{Arch, Filter, Program, Verdict, arg};
 use callgate_bpf::printable::is_printable;
+use callgate_codegen::Weights;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section as PolicySection, Test};
 use callgate_core::{SyscallSet, Word};

@@ -1,6 +1,6 @@
 //! Notes as they appear in the file of a recording.
 
-use callgate::recording::{Caveat, Effect};
+use callgate_trace::recording::{Caveat, Effect};
 
 use super::Note;
 

@@ -12,7 +12,7 @@
 //!   privilege and Linux 5.3.
 //!
 //! The recording starts with the `execve` of the command and ends when all of its processes have ended, including
-//! those that outlive the command. [`Run::lost`](callgate::recording::Run::lost) counts syscalls that could not
+//! those that outlive the command. [`Run::lost`](callgate_trace::recording::Run::lost) counts syscalls that could not
 //! be recorded.
 //!
 //! [`attach_to`] records processes that run already, by tracepoint, and does not disturb them: no process is stopped,

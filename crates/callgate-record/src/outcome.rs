@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callgate::recording::Recording;
+use callgate_trace::recording::Recording;
 use libc::c_int;
 
 use crate::save::ExecutableRecording;

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::recording::{Caveat, Recording, RecordingMethod, Run};
+use callgate_trace::recording::{Caveat, Recording, RecordingMethod, Run};
 
 use crate::RecordMethod;
 use crate::tally::{Tallies, Tally};

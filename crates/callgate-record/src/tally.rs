@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::recording::{ArgValues, Recording, SyscallId};
+use callgate_trace::recording::{ArgValues, Recording, SyscallId};
 
 /// How many different syscalls a recording holds: more than any ABI has. A program that uses random syscall
 /// numbers exceeds the limit; then the rest is counted as lost. The tracepoint method uses 0.9 MB of kernel memory

@@ -8,13 +8,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
 use callgate::Arch;
-use callgate::recording::{Effect, Recording, SyscallId};
 use callgate_bpf::SyscallTable;
 use callgate_record::{
     AttachTarget, Cgroup, ExecutableRecording, Note, RecordError, RecordMethod, Recorded,
     RunningProcess, Save, attach_to,
 };
 use callgate_testing::{Need, Skip, TestResult, needs_root};
+use callgate_trace::recording::{Effect, Recording, SyscallId};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_attach-subject");
 

@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 
-use callgate::recording::{Bounds, MAX_VALUES, Recording, RecordingMethod, SyscallId};
 use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_core::{Insn, Op, Program};
@@ -12,6 +11,7 @@ use callgate_record::{
     MAX_SYSCALLS, Note, RecordError, RecordMethod, Recorded, exit_status, record,
 };
 use callgate_testing::{Need, Skip, TestResult, name_in, needs_program};
+use callgate_trace::recording::{Bounds, MAX_VALUES, Recording, RecordingMethod, SyscallId};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 
@@ -197,9 +197,12 @@ fn strace_counts_the_same(method: RecordMethod) -> TestResult {
         assert!(why.contains("not permitted"), "{}: {why}", strace.status);
         return Err(Skip::new(Need::Ptrace, why));
     }
-    let options =
-        callgate::read::ReadOptions { arch: native("read").arch, strict: true, partial: false };
-    let strace = callgate::read::read(&text, &options).unwrap().recording;
+    let options = callgate_trace::read::ReadOptions {
+        arch: native("read").arch,
+        strict: true,
+        partial: false,
+    };
+    let strace = callgate_trace::read::read(&text, &options).unwrap().recording;
     let recorded = record_by(method, &[SUBJECT])?;
     for (syscall, expected) in expected() {
         // The log does not tell ABIs apart.

@@ -9,7 +9,6 @@ use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use callgate::Arch;
-use callgate::recording::{Recording, SyscallId};
 use callgate_bpf::SyscallTable;
 use callgate_linux::Command;
 use callgate_record::{
@@ -17,6 +16,7 @@ use callgate_record::{
     Save, attach_to, record_to,
 };
 use callgate_testing::{Skip, TestResult, name_in, needs_root};
+use callgate_trace::recording::{Recording, SyscallId};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 const SERVER: &str = env!("CARGO_BIN_EXE_attach-subject");

@@ -3,10 +3,10 @@
 use callgate_bpf::SyscallTable;
 use std::cmp::Reverse;
 
-use callgate::codegen::query::Difference;
 use callgate::explain::{self, Explanation, Group, Outcome};
 use callgate::purposes::{Severity, danger};
 use callgate::{Arch, Verdict};
+use callgate_codegen::query::Difference;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{SyscallSet, Word};
 

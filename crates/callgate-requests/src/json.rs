@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use callgate::formats::layout::QuotedString;
+use callgate_formats::layout::QuotedString;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,16 +1,16 @@
 //! Executes requests.
 
-use callgate::codegen::{Weights, query};
 use callgate::compile::{self, Compiled, CompiledTemplate, Options, Stats};
-use callgate::counts::{self, ReadCounts};
 use callgate::optimize::{self, Figures, Optimized, Unchanged};
 use callgate::sets::Arguments;
 use callgate::stack::Merged;
 use callgate::{Arch, Endian, explain, sets};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_codegen::{Weights, query};
 use callgate_core::diagram::{Budget, DiagramError, Func, Store};
 use callgate_core::{LongProgram, MAX_INSNS, RawInsn, is_constant_allow};
+use callgate_trace::counts::{self, ReadCounts};
 
 use crate::differences::{self, Differences};
 use crate::explanation::{explanation, keep_only};

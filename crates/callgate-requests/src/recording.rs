@@ -1,9 +1,9 @@
 //! Recordings as JSON.
 
 use callgate::Arch;
-use callgate::read::{self, ReadOptions, ReadRecording};
-use callgate::recording::{ArgValues, Caveat, Recording, Run, SyscallId, SyscallStats};
 use callgate_bpf::diagnostic::Diagnostics;
+use callgate_trace::read::{self, ReadOptions, ReadRecording};
+use callgate_trace::recording::{ArgValues, Caveat, Recording, Run, SyscallId, SyscallStats};
 
 use crate::json::Json;
 use crate::request::Recorded;

@@ -1,11 +1,11 @@
 //! How sources are read, as settings with a key and a text. Requests and typed interfaces share them.
 
-use callgate::formats::languages::Reading;
-use callgate::formats::oci::EnosysAbove;
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::text::Definition;
+use callgate_formats::languages::Reading;
+use callgate_formats::oci::EnosysAbove;
 
 use crate::arch::arch_named;
 use callgate::source::{SourceFormat, SourceText};

@@ -2,10 +2,10 @@
 //!
 //!     cargo run -p callgate --example profile
 
-use callgate::formats::oci::{self, ReadOptions};
 use callgate::{Arch, Filter, Options, Result};
 use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::oci::{self, ReadOptions};
 
 const PROFILE: &str = r#"{
     "defaultAction": "SCMP_ACT_ERRNO",

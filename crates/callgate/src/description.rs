@@ -9,7 +9,7 @@ use callgate_codegen::query::{Difference, differences};
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::policy::Policy;
 use callgate_core::{Arch, Endian, FilterSpec, LongProgram, SeccompData, Verdict};
-#[cfg(feature = "oci")]
+#[cfg(feature = "sources")]
 use callgate_formats::Profile;
 
 /// A filter as a policy or as a program, with the properties of its installation.
@@ -31,7 +31,7 @@ pub struct Description<'a> {
     pub(crate) flags: FilterFlags,
     pub(crate) listener: bool,
     /// The profile with this policy.
-    #[cfg(feature = "oci")]
+    #[cfg(feature = "sources")]
     pub(crate) profile: Option<&'a Profile>,
 }
 
@@ -57,13 +57,13 @@ impl<'a> Description<'a> {
             form,
             flags: FilterFlags::default(),
             listener: false,
-            #[cfg(feature = "oci")]
+            #[cfg(feature = "sources")]
             profile: None,
         }
     }
 
     /// The filter of a profile, with its flags and its listener.
-    #[cfg(feature = "oci")]
+    #[cfg(feature = "sources")]
     pub fn profile(profile: &'a Profile) -> Description<'a> {
         let listener = profile.listener.is_some();
         let (flags, own) = (profile.flags, Some(profile));
@@ -135,7 +135,7 @@ impl<'a> Description<'a> {
     }
 
     /// The architectures of a policy; none for a program.
-    #[cfg(feature = "oci")]
+    #[cfg(feature = "sources")]
     pub(crate) fn arches(&self) -> Vec<Arch> {
         match self.form {
             Form::Policy(policy) => policy.arches().collect(),
@@ -144,7 +144,7 @@ impl<'a> Description<'a> {
     }
 
     /// Compiles a policy, or a program anew.
-    #[cfg(feature = "oci")]
+    #[cfg(feature = "sources")]
     pub(crate) fn compile(
         &self,
         arches: &[Arch],
@@ -176,7 +176,7 @@ impl<'a> From<&'a Filter> for Description<'a> {
     }
 }
 
-#[cfg(feature = "oci")]
+#[cfg(feature = "sources")]
 impl<'a> From<&'a Profile> for Description<'a> {
     fn from(profile: &'a Profile) -> Description<'a> {
         Description::profile(profile)

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::compile::CompileError;
-#[cfg(feature = "oci")]
+#[cfg(feature = "sources")]
 use crate::convert::ConvertError;
 use crate::filter::{RuleError, write_errno};
 use crate::sets::SetError;
@@ -14,7 +14,7 @@ use callgate_codegen::WeightError;
 use callgate_core::diagram::DiagramError;
 use callgate_core::policy::PolicyError;
 use callgate_core::{Arch, ProgramError};
-#[cfg(feature = "trace")]
+#[cfg(feature = "sources")]
 use callgate_trace::generate::GenerateError;
 
 /// The result of fallible functions of this crate.
@@ -57,12 +57,12 @@ pub enum ErrorKind {
     /// Filters that cannot be combined as sets.
     Set(SetError),
     /// A filter that cannot be converted.
-    #[cfg(feature = "oci")]
+    #[cfg(feature = "sources")]
     Convert(ConvertError),
     /// A count that is not a valid weight.
     Weight(WeightError),
     /// A profile that cannot be generated from recordings.
-    #[cfg(feature = "trace")]
+    #[cfg(feature = "sources")]
     Generate(GenerateError),
     /// An invalid text: messages with line and column. All readers return it.
     Read(Diagnostics),
@@ -128,9 +128,9 @@ impl Error {
             ErrorKind::Compile(error) => error.help(),
             ErrorKind::Stack(error) => error.help(),
             ErrorKind::Set(error) => error.help_with(&[]),
-            #[cfg(feature = "oci")]
+            #[cfg(feature = "sources")]
             ErrorKind::Convert(error) => Some(error.help().to_owned()),
-            #[cfg(feature = "trace")]
+            #[cfg(feature = "sources")]
             ErrorKind::Generate(error) => Some(error.help().to_owned()),
             _ => None,
         }
@@ -154,10 +154,10 @@ impl Error {
             ErrorKind::Diagram(error) => error,
             ErrorKind::Stack(error) => error,
             ErrorKind::Set(error) => error,
-            #[cfg(feature = "oci")]
+            #[cfg(feature = "sources")]
             ErrorKind::Convert(error) => error,
             ErrorKind::Weight(error) => error,
-            #[cfg(feature = "trace")]
+            #[cfg(feature = "sources")]
             ErrorKind::Generate(error) => error,
             ErrorKind::Read(error) => error,
         }
@@ -213,10 +213,10 @@ from!(
     Diagram(DiagramError),
     Stack(StackError),
     Set(SetError),
-    #[cfg(feature = "oci")]
+    #[cfg(feature = "sources")]
     Convert(ConvertError),
     Weight(WeightError),
-    #[cfg(feature = "trace")]
+    #[cfg(feature = "sources")]
     Generate(GenerateError),
     Read(Diagnostics),
 );

@@ -38,8 +38,9 @@
 //! | merge several filters into one program | [`stack`], [`merge`] |
 //! | compile rules about io_uring requests | [`compile::compile_requests`] |
 //! | what a syscall is for, and whether it is dangerous | [`purposes`] |
-//! | convert a filter to a policy language | `callgate::convert`, with the feature `oci` |
-//! | read a container profile | `callgate::formats`, with the feature `oci` |
+//! | read a profile or a program in any form | `callgate::source`, with the feature `sources` or `yaml` |
+//! | convert a filter to a policy language | `callgate::convert`, with the feature `sources` or `yaml` |
+//! | look for mistakes in a filter | `callgate::lint`, with the feature `sources` or `yaml` |
 //!
 //! # The proof
 //!
@@ -53,21 +54,21 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `oci` | `callgate::formats`: profiles of Docker, Podman, runc, crun and the OCI runtime specification |
-//! | `yaml` | the same profiles in YAML, and `SeccompProfile` of Kubernetes; implies `oci` |
-//! | `trace` | `callgate::trace`: recordings of syscalls, checks against them, generated profiles; implies `oci` |
+//! | `sources` | policies in all languages of [the list](https://docs.rs/callgate-formats), programs in any form, recordings |
+//! | `yaml` | the same, and documents in YAML, such as `SeccompProfile` of Kubernetes |
 //! | `serde` | `Serialize` and `Deserialize` for [`Verdict`], [`Arch`], programs and policies |
 //!
 //! # Underlying crates
 //!
 //! Applications that need more than the items above depend on the crates below this one: [`callgate_core`] (programs,
-//! policies, decision diagrams, the proof), [`callgate_bpf`] (assembly, syscall tables, names). [`codegen`] (cost models,
-//! queries on diagrams), `formats` and `trace` are re-exported.
+//! policies, decision diagrams, the proof), [`callgate_bpf`] (assembly, syscall tables, names), [`callgate_codegen`] (cost
+//! models, queries on diagrams), `callgate_formats` (a module per language) and `callgate_trace` (recordings, logs, generated
+//! profiles).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod compile;
-#[cfg(feature = "oci")]
+#[cfg(feature = "sources")]
 pub mod convert;
 mod description;
 pub mod emit;
@@ -75,22 +76,18 @@ mod error;
 pub mod explain;
 mod filter;
 pub mod fuzz;
-#[cfg(feature = "oci")]
+#[cfg(feature = "sources")]
 pub mod lint;
-#[cfg(feature = "oci")]
+#[cfg(feature = "sources")]
 mod list_form;
 mod listener;
 pub mod optimize;
 mod plain_program;
 pub mod purposes;
 pub mod sets;
-#[cfg(feature = "trace")]
+#[cfg(feature = "sources")]
 pub mod source;
 pub mod stack;
-
-#[cfg(feature = "oci")]
-#[doc(no_inline)]
-pub use callgate_formats::{change, why};
 
 pub use callgate_bpf::{SyscallTable, values_by_name};
 pub use callgate_core::{Action, Arch, Endian, Program, Proved, SeccompData, Verdict};
@@ -104,17 +101,3 @@ pub use filter::{
 pub use listener::needs_listener;
 pub use optimize::optimize;
 pub use stack::merge;
-
-#[doc(no_inline)]
-pub use callgate_codegen as codegen;
-#[cfg(feature = "oci")]
-#[doc(no_inline)]
-pub use callgate_formats as formats;
-#[cfg(feature = "trace")]
-#[doc(no_inline)]
-pub use callgate_trace as trace;
-
-// Shorter paths to modules of the crates above, for the other crates of this workspace.
-#[cfg(feature = "trace")]
-#[doc(hidden)]
-pub use callgate_trace::{changes, check, counts, denials, generate, read, recording};

@@ -327,8 +327,8 @@ fn a_small_budget_is_an_error_with_the_limit() {
 #[test]
 fn a_filter_is_compiled_with_less_effort_if_the_search_exhausts_the_budget() {
     use callgate::Arch;
-    use callgate::formats::ruleset::{Comparison, Op, RuleSet, sections};
     use callgate_core::policy::Policy;
+    use callgate_formats::ruleset::{Comparison, Op, RuleSet, sections};
 
     let [a, b, c, d] = [0xe279_7c09_e450_ed7f, 2, 0x1_0000_0001, 0x1768_d307_e09c_ca2b];
     let (trace, log) = (Verdict(0x7ff0_0007), Verdict::LOG);

@@ -1,9 +1,9 @@
 //! The quick plan without MTBDD: its programs and its proof, beside the MTBDD and the evaluation of the rules.
 
-use callgate::codegen::{Aim, Count, Instructions, Weights};
 use callgate::compile::{Compiled, Options, compile};
 use callgate::{Arch, Program, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
+use callgate_codegen::{Aim, Count, Instructions, Weights};
 use callgate_core::diagram::Budget;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Cases, Insn, Meaning, Op, SyscallSet};

@@ -1,15 +1,17 @@
 //! Changes that allow a denied syscall, in each language: they are found and proved.
 
-use callgate::change::{Allowed, Candidates, Unverified, Verified, apply, candidates, verify};
-use callgate::formats::statements::Statements;
-use callgate::formats::{firecracker, kafel, lxc, minijail, oci};
-use callgate::why::why;
 use callgate::{Action, Arch, SeccompData, Verdict, compile};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::SyscallSet;
 use callgate_core::diagram::Store;
 use callgate_core::policy::{Cmp, Condition, Policy, Rule, Section, Test};
+use callgate_formats::change::{
+    Allowed, Candidates, Unverified, Verified, apply, candidates, verify,
+};
+use callgate_formats::statements::Statements;
+use callgate_formats::why::why;
+use callgate_formats::{firecracker, kafel, lxc, minijail, oci};
 
 const ARCH: Arch = Arch::X86_64;
 

@@ -22,10 +22,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use callgate::codegen::{Aim, Instructions, Model, Weights};
 use callgate::compile::{Compiled, Options, compile, recompile};
 use callgate::{Arch, Endian};
 use callgate_bpf::disasm;
+use callgate_codegen::{Aim, Instructions, Model, Weights};
 use callgate_core::Program;
 use callgate_testing::filetest::{FileTest, Filter};
 

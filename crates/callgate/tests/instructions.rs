@@ -1,8 +1,8 @@
 //! Programs of basic instructions contain no others, and mean the same.
 
-use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{Compiled, Options, compile, recompile};
 use callgate::{Arch, Endian, Verdict};
+use callgate_codegen::{Aim, Instructions};
 use callgate_core::diagram::{Budget, Store};
 use callgate_core::policy::{Condition, Field, Rule, Test};
 use callgate_core::{LongProgram, SyscallSet};

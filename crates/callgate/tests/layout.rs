@@ -1,8 +1,8 @@
 //! Programs far longer than a conditional jump reaches, up to what the kernel accepts and beyond.
 
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Compiled, Options, compile};
 use callgate::{Arch, Verdict};
+use callgate_codegen::{Aim, Model};
 use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Insn, MAX_INSNS, Op, Program, SyscallSet};
 use callgate_testing::random::{Constants, Rng, x86_64};

@@ -1,15 +1,15 @@
 //! Each check finds its mistake, with a syscall that shows it, and nothing where the mistake is corrected.
-#![cfg(feature = "oci")]
+#![cfg(feature = "sources")]
 
-use callgate::formats::kafel;
-use callgate::formats::oci::{self, Dialect, ReadOptions};
-use callgate::formats::{CapSet, Profile, container_default};
 use callgate::lint::{Check, Finding, Level, Subject, lint};
 use callgate::{Arch, Endian, Filter, Verdict, arg};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::policy::{Condition, Policy, Rule, Section};
 use callgate_core::{Insn, LongProgram, Op, Program, SyscallSet};
+use callgate_formats::kafel;
+use callgate_formats::oci::{self, Dialect, ReadOptions};
+use callgate_formats::{CapSet, Profile, container_default};
 
 fn options(arches: &[Arch], dialect: Dialect) -> ReadOptions {
     let kernel = KernelVersion { major: 6, minor: 18 };

@@ -5,9 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
-use callgate::formats::oci;
 use callgate::{Arch, Endian};
-use callgate::{counts, read as recording};
+use callgate_formats::oci;
+use callgate_trace::{counts, read as recording};
 
 /// Counts the bytes that are allocated.
 struct Counting;

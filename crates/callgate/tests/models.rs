@@ -1,9 +1,9 @@
 //! The kernel models: which syscalls pay, and what that does to programs.
 
-use callgate::codegen::{Model, Weights};
 use callgate::compile::{Options, compile};
 use callgate::{Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
+use callgate_codegen::{Model, Weights};
 use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Program, SyscallSet};
 

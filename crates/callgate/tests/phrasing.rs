@@ -2,12 +2,12 @@
 //! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail. The quick plan makes
 //! programs from the rules, so it is left out here.
 
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
-use callgate::formats::oci;
 use callgate::{Arch, Verdict};
+use callgate_codegen::{Aim, Model};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Program, SyscallSet};
+use callgate_formats::oci;
 use callgate_testing::random::{Rng, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -181,7 +181,7 @@ const THREE: &[Arch] = &[Arch::X86_64, Arch::X86, Arch::X32];
 #[test]
 fn the_container_profile_as_a_deny_list_gives_the_same_bytes() {
     for arches in [ONE, THREE] {
-        let policy = container_default(callgate::formats::CONTAINER_DEFAULT, arches);
+        let policy = container_default(callgate_formats::CONTAINER_DEFAULT, arches);
         let mut sections = policy.sections().to_vec();
         for section in &mut sections {
             let allows = |rule: &Rule| rule.when.is_always() && rule.verdict == Verdict::ALLOW;
@@ -231,7 +231,7 @@ fn entries(text: &str) -> (&str, Vec<&str>, &str) {
 
 #[test]
 fn entries_of_a_profile_in_any_order_and_twice_give_the_same_bytes() {
-    let text = callgate::formats::CONTAINER_DEFAULT;
+    let text = callgate_formats::CONTAINER_DEFAULT;
     let (head, mut entries, tail) = entries(text);
     assert!(entries.len() > 10, "{}", entries.len());
     let mut rng = Rng::new(0x5eed);

@@ -1,8 +1,8 @@
 //! Random policies: the rules, the MTBDD and the generated programs agree on every syscall tried.
 
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
 use callgate::fuzz::{self, Input, Subject, plain_program};
+use callgate_codegen::{Aim, Model};
 use callgate_core::diagram::Store;
 use callgate_core::policy::Policy;
 use callgate_core::{FilterSpec, Spec};

@@ -2,8 +2,8 @@
 //! are as short as they should be.
 
 use callgate::Endian;
-use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{RequestOptions, compile_requests};
+use callgate_codegen::{Aim, Instructions};
 use callgate_core::diagram::Budget;
 use callgate_core::io_uring::{Decision, IoUringRequest, Member, SocketPayload};
 use callgate_core::policy::{Cmp, Condition, Field, RequestPolicy, RequestRule, Test};

@@ -2,11 +2,11 @@
 //! boundary values of every constant, whatever the filters return.
 
 use callgate::Description;
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
 use callgate::stack::{Stack, merge};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
+use callgate_codegen::{Aim, Model};
 use callgate_core::policy::Policy;
 use callgate_core::{FilterSpec, Insn, Op, Program, Spec, is_constant_allow};
 use callgate_testing::random::{Constants, Rng, cases, policies};

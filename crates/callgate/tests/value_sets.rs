@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use callgate::Arch;
-use callgate::codegen::Aim;
 use callgate::compile::{Options, compile};
+use callgate_codegen::Aim;
 use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{SyscallSet, Verdict};
 

@@ -1,9 +1,9 @@
 //! Programs with variables, proved for all values, against the compilation of the values.
 
-use callgate::codegen::{Aim, Instructions};
 use callgate::compile::{Options, compile, compile_template};
 use callgate::{Arch, Endian, Filter, Verdict, arg, var};
 use callgate_bpf::random::Rng;
+use callgate_codegen::{Aim, Instructions};
 use callgate_core::diagram::{Budget, MAX_COMPARISONS, Store};
 use callgate_core::policy::{
     Cmp, Condition, Field, Policy, Rule, Section, VariableRelation, VariableTest,

@@ -1,13 +1,13 @@
 //! The reasons for verdicts agree with the policies.
 
-use callgate::formats::kafel;
-use callgate::formats::oci::{self, ReadOptions};
-use callgate::formats::{CONTAINER_DEFAULT, CapSet, Profile};
-use callgate::why::{Cause, why};
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::random::Rng;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::kafel;
+use callgate_formats::oci::{self, ReadOptions};
+use callgate_formats::why::{Cause, why};
+use callgate_formats::{CONTAINER_DEFAULT, CapSet, Profile};
 
 const KERNEL: KernelVersion = KernelVersion { major: 6, minor: 12 };
 

@@ -1,8 +1,8 @@
 //! Conversions to all languages: what is written means the same, or permits no more.
 
 use callgate::convert::{ConvertOptions, convert};
-use callgate::formats::languages::LanguageId;
 use callgate::{Arch, Description, Error, ErrorKind, Verdict};
+use callgate_formats::languages::LanguageId;
 use callgate_testing::languages::{self, ReadText};
 use callgate_testing::random::{Constants, Rng};
 

@@ -3,11 +3,11 @@
 
 use callgate::Description;
 use callgate::compile::{Options, compile_template};
-use callgate::formats::kafel;
 use callgate::stack::Stack;
 use callgate::{Arch, Endian};
 use callgate_core::diagram::{Budget, Store};
 use callgate_core::template::Variable;
+use callgate_formats::kafel;
 
 use crate::bytes::Bytes;
 
@@ -21,7 +21,7 @@ pub fn compile(input: &[u8]) {
     let mut bytes = Bytes::new(input);
     let mut options = Options::default();
     if bytes.byte() % 2 == 1 {
-        options.aim = callgate::codegen::Aim::Size;
+        options.aim = callgate_codegen::Aim::Size;
     }
     let policy = bytes.policy(&ARCHES);
     let Ok(compiled) = callgate::compile::compile(&policy, &options).map_err(|error| {

@@ -1,20 +1,20 @@
 //! Readers take any input: the result is a value or messages, never a panic, and no work beyond their limits.
 
-use callgate::formats::android::{self, ListKind, ListText};
-use callgate::formats::firecracker;
-use callgate::formats::kafel::{self, Included};
-use callgate::formats::languages::{self, Files, Input, LANGUAGES, Reading, Text};
-use callgate::formats::lxc;
-use callgate::formats::minijail;
-use callgate::formats::oci;
-use callgate::formats::snap;
-use callgate::formats::systemd::{self, SystemdVersion, UnitText};
 use callgate::lint::{Subject, lint};
-use callgate::why::{Cause, why};
 use callgate::{Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_bpf::text::{TextOptions, parse_with};
 use callgate_core::{LongProgram, SocketProgram};
+use callgate_formats::android::{self, ListKind, ListText};
+use callgate_formats::firecracker;
+use callgate_formats::kafel::{self, Included};
+use callgate_formats::languages::{self, Files, Input, LANGUAGES, Reading, Text};
+use callgate_formats::lxc;
+use callgate_formats::minijail;
+use callgate_formats::oci;
+use callgate_formats::snap;
+use callgate_formats::systemd::{self, SystemdVersion, UnitText};
+use callgate_formats::why::{Cause, why};
 
 const DIALECTS: [Option<oci::Dialect>; 6] = [
     None,
@@ -234,11 +234,12 @@ pub fn program_bytes(input: &[u8]) {
 /// A recording or a log of another tool.
 pub fn recording(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let options = callgate::read::ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
-    if let Ok(log) = callgate::read::read(&text, &options) {
+    let options =
+        callgate_trace::read::ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
+    if let Ok(log) = callgate_trace::read::read(&text, &options) {
         let again = log.recording.to_json();
-        let read =
-            callgate::read::read(&again, &options).expect("a recording that was written is read");
+        let read = callgate_trace::read::read(&again, &options)
+            .expect("a recording that was written is read");
         assert_eq!(read.recording.total(), log.recording.total());
     }
 }
@@ -246,8 +247,8 @@ pub fn recording(input: &[u8]) {
 /// Counts of syscalls, the same in one piece and in several.
 pub fn counts(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let whole = callgate::counts::read(&text, Arch::X86_64, false);
-    let mut reader = callgate::counts::CountReader::new(Arch::X86_64, false);
+    let whole = callgate_trace::counts::read(&text, Arch::X86_64, false);
+    let mut reader = callgate_trace::counts::CountReader::new(Arch::X86_64, false);
     let in_pieces = text
         .as_bytes()
         .chunks(7)

@@ -1,6 +1,6 @@
 //! Requests of the bindings: whatever they are, the answer is JSON with a result or with messages.
 
-use callgate::formats::syntax::json;
+use callgate_formats::syntax::json;
 
 /// The text of a request.
 pub fn requests(input: &[u8]) {

@@ -7,11 +7,11 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use callgate::Endian;
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
-use callgate::formats::{CONTAINER_DEFAULT, oci};
 use callgate_benches::{ONE, THREE, profiles, programs, reading, synthetic};
+use callgate_codegen::{Aim, Model};
 use callgate_core::diagram::Store;
+use callgate_formats::{CONTAINER_DEFAULT, oci};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// From policy to proved program; reading the text is measured separately.

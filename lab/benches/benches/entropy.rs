@@ -21,16 +21,16 @@
 //! The programs are not optimized for the mean alone: each instruction of a program also has a small cost.
 #![allow(missing_docs)]
 
-use callgate::codegen::{Count, Model, Weights};
 use callgate::compile::{Options, compile};
-use callgate::counts;
 use callgate::{Arch, Verdict};
 use callgate_benches::{ONE, profiles, texts};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::random::Rng;
+use callgate_codegen::{Count, Model, Weights};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::{Condition, Policy, Rule, Section};
 use callgate_core::{SyscallSet, Word};
+use callgate_trace::counts;
 
 /// The maximum number of intervals for an exhaustive search.
 const MOST_RUNS: usize = 14;

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use callgate::formats::oci::{self, EnosysAbove, ReadOptions};
 use callgate::{Arch, Endian, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Program, SyscallSet};
+use callgate_formats::oci::{self, EnosysAbove, ReadOptions};
 
 /// The architecture of most benchmarks.
 pub const ONE: &[Arch] = &[Arch::X86_64];
@@ -79,7 +79,7 @@ pub fn texts(variable: &str) -> Vec<(String, String)> {
 
 /// The built-in profile and those of `CALLGATE_BENCH_PROFILES`, with their names.
 pub fn profiles(arches: &[Arch]) -> Vec<(String, Policy)> {
-    let built_in = callgate::formats::CONTAINER_DEFAULT.to_owned();
+    let built_in = callgate_formats::CONTAINER_DEFAULT.to_owned();
     let mut texts = vec![("container-default".to_owned(), built_in)];
     for (name, path) in files("CALLGATE_BENCH_PROFILES", "json") {
         match std::fs::read_to_string(&path) {

@@ -2,11 +2,11 @@
 
 use callgate::Arch;
 use callgate::compile::{self, compile};
-use callgate::formats::{CapSet, oci};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::RawInsn;
 use callgate_core::policy::Policy;
+use callgate_formats::{CapSet, oci};
 
 use crate::bpf::{self, Insn};
 use crate::generate::Case;

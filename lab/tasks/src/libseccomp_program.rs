@@ -47,12 +47,12 @@ fn helper() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use callgate::formats::{container_default, oci};
     use callgate::{Arch, Endian, Program, Verdict};
     use callgate_bpf::SyscallTable;
     use callgate_bpf::text;
     use callgate_core::SyscallSet;
     use callgate_core::policy::{Condition, Field, Policy, Rule, Section, Test};
+    use callgate_formats::{container_default, oci};
 
     use super::*;
 

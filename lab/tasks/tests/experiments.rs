@@ -53,12 +53,12 @@ fn of_policy(policy: Policy) -> Options {
 fn every_experiment_can_be_set_up_and_measured() -> TestResult {
     needs_seccomp()?;
     let arch = callgate::Arch::native().unwrap();
-    let options = callgate::formats::oci::ReadOptions {
+    let options = callgate_formats::oci::ReadOptions {
         arches: vec![arch],
-        enosys_above: Some(callgate::formats::oci::EnosysAbove::Off),
-        ..callgate::formats::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
+        enosys_above: Some(callgate_formats::oci::EnosysAbove::Off),
+        ..callgate_formats::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
     };
-    let policy = callgate::formats::container_default(&options).unwrap().policy;
+    let policy = callgate_formats::container_default(&options).unwrap().policy;
     let options = of_policy(policy);
     for experiment in Experiment::ALL {
         let (findings, published) = once(*experiment, &options);

@@ -1,10 +1,10 @@
 //! The policies of which programs are made: what is built in, and random ones.
 
-use callgate::formats::oci::ReadOptions;
-use callgate::formats::{PRESETS, abis, container_default, preset};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::Arch;
 use callgate_core::policy::Policy;
+use callgate_formats::oci::ReadOptions;
+use callgate_formats::{PRESETS, abis, container_default, preset};
 use callgate_tasks::Result;
 use callgate_testing::random::{named_policies, policies, policies_of_one_argument, samples};
 

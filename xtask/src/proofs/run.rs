@@ -1,7 +1,7 @@
 //! Compiles the policies with every plan, and proves each program both ways.
 
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
+use callgate_codegen::{Aim, Model};
 use callgate_core::diagram::Budget;
 use callgate_core::policy::Policy;
 use callgate_core::{Cases, Insn, Meaning, Op, Program};

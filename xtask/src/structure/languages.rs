@@ -1,6 +1,6 @@
 //! The registry of languages is the only list of them: elsewhere, no enum has variants for several languages.
 
-use callgate::formats::languages::LanguageId;
+use callgate_formats::languages::LanguageId;
 use syn::Item;
 
 use super::files::Crate;

@@ -77,7 +77,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// The crates whose types are in the interface of `callgate`.
-const BELOW_CALLGATE: [&str; 2] = ["callgate-bpf", "callgate-core"];
+const BELOW_CALLGATE: [&str; 5] =
+    ["callgate-bpf", "callgate-core", "callgate-codegen", "callgate-formats", "callgate-trace"];
 
 /// The directory of the packages with experiments. They may depend on any package, and only they depend on each other, in
 /// tests as well.

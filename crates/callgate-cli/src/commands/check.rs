@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::check::{Certainty, Finding, Unrecorded, check};
-use callgate::recording::{Effect, Recording};
 use callgate_bpf::syscalls;
 use callgate_core::diagram::Store;
+use callgate_trace::check::{Certainty, Finding, Unrecorded, check};
+use callgate_trace::recording::{Effect, Recording};
 use clap::ValueHint;
 
 use crate::options::{DenialFormat, Format, SourceOptions};
@@ -325,8 +325,8 @@ pub(crate) fn json(recording: &Recording, filter: &str, findings: &[Finding]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::recording::SyscallId;
     use callgate::{SeccompData, Verdict};
+    use callgate_trace::recording::SyscallId;
 
     #[test]
     fn long_lists_of_values_are_shortened() {

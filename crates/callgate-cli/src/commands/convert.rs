@@ -8,9 +8,9 @@ use callgate::SeccompData;
 use callgate::convert::{
     ConvertError, Converted, Example, ListForm, Loss, UNNAMED, convert_diagram,
 };
-use callgate::formats::CONTAINER_DEFAULT;
-use callgate::formats::languages::LanguageId;
 use callgate_core::diagram::{Func, Store};
+use callgate_formats::CONTAINER_DEFAULT;
+use callgate_formats::languages::LanguageId;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -18,7 +18,7 @@ use crate::options::{Format, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
-use callgate::formats::diagnostics::quote::shorten;
+use callgate_formats::diagnostics::quote::shorten;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
 

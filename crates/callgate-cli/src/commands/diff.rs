@@ -1,7 +1,7 @@
 //! `callgate diff`: whether two filters are equivalent, and syscalls for which they differ.
 
-use callgate::codegen::query;
 use callgate::sets::Arguments;
+use callgate_codegen::query;
 
 use crate::comparison::{ComparisonArgs, Remarks};
 use crate::differences::Titles;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::formats::statements::{Site, Statement};
+use callgate_formats::statements::{Site, Statement};
 use callgate_requests::explanation::verdict_json;
 use callgate_requests::json::Json;
 

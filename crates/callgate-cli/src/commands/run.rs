@@ -171,7 +171,7 @@ fn forbidden(
     let call = SeccompData { arch: arch.token(), nr, ..Default::default() };
     let numbers = store.restrict(root, Word::ARCH, call.arch)?;
     let rest = store.restrict(numbers, Word::NR, call.nr)?;
-    Ok(match callgate::codegen::query::permitted(store, rest, call) {
+    Ok(match callgate_codegen::query::permitted(store, rest, call) {
         Some(_) => None,
         None => Some(store.evaluate(rest, &call)?),
     })

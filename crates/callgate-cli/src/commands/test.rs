@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use callgate::check::{Finding, check};
-use callgate::recording::{Effect, Run};
 use callgate_core::diagram::Store;
 use callgate_record::{Note, Recorded, exit_status};
+use callgate_trace::check::{Finding, check};
+use callgate_trace::recording::{Effect, Run};
 use clap::ValueHint;
 
 use super::check::{json, table, warn_about_arches};

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use callgate::Verdict;
-use callgate::codegen::query::Difference;
 use callgate_bpf::syscalls::list_syscalls;
+use callgate_codegen::query::Difference;
 
 use super::shared::{Change, Titles, by_abi, conditions, dangers};
 use crate::markdown::{code, codes, plain, styled_code};

@@ -1,10 +1,10 @@
 //! What a group of differences is about.
 
 use callgate::Arch;
-use callgate::codegen::query::Difference;
 use callgate::explain::Outcome;
 use callgate::purposes::danger;
 use callgate_bpf::SyscallTable;
+use callgate_codegen::query::Difference;
 use callgate_core::{SyscallSet, X32_SYSCALL_BIT};
 
 use crate::outcome::{self, argument_names};

@@ -4,8 +4,8 @@ use callgate_bpf::SyscallTable;
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::codegen::query::Difference;
 use callgate_bpf::syscalls::list_syscalls;
+use callgate_codegen::query::Difference;
 
 use super::shared::{Change, Titles, by_abi, conditions, dangers};
 use crate::outcome::{self, argument_names};

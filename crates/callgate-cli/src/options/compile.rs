@@ -4,10 +4,10 @@ use callgate_bpf::SyscallTable;
 use std::path::PathBuf;
 
 use callgate::Arch;
-use callgate::codegen::{Aim, Count, Instructions, Model, Weights};
 use callgate::compile;
-use callgate::counts::{self, ReadCounts};
 use callgate_bpf::diagnostic::Diagnostics;
+use callgate_codegen::{Aim, Count, Instructions, Model, Weights};
+use callgate_trace::counts::{self, ReadCounts};
 use clap::{ValueEnum, ValueHint};
 
 use super::machine::native_arch;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::thread;
 
-use callgate::read::{ReadOptions, ReadRecording, read};
 use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
+use callgate_trace::read::{ReadOptions, ReadRecording, read};
 
 /// How many texts are parsed at once.
 const MAX_TEXTS: usize = 64;

@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::read::{ReadOptions, RecordingReader};
-use callgate::recording::{MergeError, Merger, Recording, RunId};
 use callgate_bpf::diagnostic::Diagnostics;
+use callgate_trace::read::{ReadOptions, RecordingReader};
+use callgate_trace::recording::{MergeError, Merger, Recording, RunId};
 
 use crate::options::native_arch;
 use crate::report::{self, Failure, Result};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use callgate::recording::{MergeError, Merger, Merging, Recording};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_trace::recording::{MergeError, Merger, Merging, Recording};
 
 use super::files::RecordingOptions;
 use super::stream::{Origin, read_each};

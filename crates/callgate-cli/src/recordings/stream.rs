@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use callgate::read::{ReadOptions, ReadRecording, RecordingReader};
-use callgate::recording::Recording;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_trace::read::{ReadOptions, ReadRecording, RecordingReader};
+use callgate_trace::recording::Recording;
 
 use super::batch::{Batch, Parsed, Text};
 use super::files::RecordingOptions;

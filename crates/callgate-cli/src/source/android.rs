@@ -8,8 +8,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use callgate::formats::android::{self, FilterKind, ListFile};
-use callgate::formats::languages::LanguageId;
+use callgate_formats::android::{self, FilterKind, ListFile};
+use callgate_formats::languages::LanguageId;
 
 use super::filter::Filter;
 use super::format::ANDROID;

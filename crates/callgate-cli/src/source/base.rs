@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate::formats::oci::Included;
+use callgate_formats::oci::Included;
 
 use super::included::{directory, included};
 use super::place::Place;

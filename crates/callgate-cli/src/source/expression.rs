@@ -11,11 +11,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use callgate::compile::{Compiled, Options, Phase};
-use callgate::formats::ruleset::{RuleSet, sections};
 use callgate::sets::{Expression, Operation, SetError};
 use callgate::{Arch, Endian, Verdict};
 use callgate_bpf::syscalls;
 use callgate_core::policy::Policy;
+use callgate_formats::ruleset::{RuleSet, sections};
 use callgate_requests::source::SourceFormat;
 
 use super::filter::{Filter, FilterContent, Rules};

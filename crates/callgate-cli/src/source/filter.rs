@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use callgate::codegen::Weights;
 use callgate::compile::{self, CompileError, Compiled, CompiledTemplate};
-use callgate::formats::languages::ReadFilter;
-use callgate::formats::statements::Statements;
-use callgate::formats::{CapSet, Listener, Profile};
 use callgate::lint;
 use callgate::{Arch, Description, Endian, Proved};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_codegen::Weights;
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::policy::Policy;
 use callgate_core::{LongProgram, Program};
+use callgate_formats::languages::ReadFilter;
+use callgate_formats::statements::Statements;
+use callgate_formats::{CapSet, Listener, Profile};
 use callgate_requests::source::arches_in;
 
 use super::violations::violations;

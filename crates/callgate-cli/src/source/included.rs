@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use callgate::formats::hidden_characters;
-use callgate::formats::kafel::Included;
+use callgate_formats::hidden_characters;
+use callgate_formats::kafel::Included;
 
 use super::place::Place;
 use super::referenced::{Referenced, read_referenced};

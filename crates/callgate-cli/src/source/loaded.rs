@@ -1,7 +1,7 @@
 //! Sources with their texts in memory, which can be edited and read again.
 
-use callgate::formats::languages::LanguageId;
-use callgate::formats::{android, systemd};
+use callgate_formats::languages::LanguageId;
+use callgate_formats::{android, systemd};
 use callgate_requests::source::SourceFormat;
 
 use super::android::Lists;

@@ -4,10 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use callgate::formats::languages::LanguageId;
 use callgate::sets::Operation;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls;
+use callgate_formats::languages::LanguageId;
 use callgate_requests::source::{SourceFormat, ambiguous};
 
 use super::android::AndroidSource;

@@ -1,9 +1,9 @@
 //! Texts that are read together, such as a unit with its drop-ins, and messages about them.
 
-use callgate::formats::diagnostics::quote::without_quotes;
-use callgate::formats::hidden_characters;
-use callgate::formats::systemd::FileMessage;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_formats::diagnostics::quote::without_quotes;
+use callgate_formats::hidden_characters;
+use callgate_formats::systemd::FileMessage;
 
 use super::place::Place;
 use crate::options::SourceOptions;

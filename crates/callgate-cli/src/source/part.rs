@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use callgate::formats::languages::Parts;
+use callgate_formats::languages::Parts;
 use callgate_requests::source::SourceFormat;
 
 use super::detect::{check_not_empty, detect};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use callgate::read::TextPart;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_trace::read::TextPart;
 
 use super::read_ahead::{ReadAhead, ReadPart};
 use super::referenced::identity;

@@ -1,7 +1,7 @@
 //! Reads policies in the languages of the registry.
 
-use callgate::formats::kafel::Included;
-use callgate::formats::languages::{Files, Input, LanguageId, ReadSource, ReadingOption, Text};
+use callgate_formats::kafel::Included;
+use callgate_formats::languages::{Files, Input, LanguageId, ReadSource, ReadingOption, Text};
 
 use super::base::base;
 use super::filter::{Filter, FilterContent};

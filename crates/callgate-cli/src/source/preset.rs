@@ -1,6 +1,6 @@
 //! Presets as sources: `preset:NAME`.
 
-use callgate::formats::{PRESETS, abis, preset};
+use callgate_formats::{PRESETS, abis, preset};
 
 use super::filter::{Filter, FilterContent, Rules};
 use super::format::PRESET;

@@ -1,9 +1,9 @@
 //! The filters of a running process as a source: `pid:N`, or `pid:N/I` for one of them.
 
 use callgate::Verdict;
-use callgate::formats::abis;
 use callgate_bpf::FilterFlags;
 use callgate_core::{Insn, Op, Program};
+use callgate_formats::abis;
 use callgate_linux::Dump;
 
 use super::filter::{Filter, FilterContent};

@@ -1,10 +1,10 @@
 //! Reads the bytes of a profile or a program into a filter.
 
-use callgate::formats::{self, oci};
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::text::Definition;
 use callgate_core::{LongProgram, ProgramError, RawInsn, SocketProgram};
+use callgate_formats::oci;
 use callgate_requests::source::{
     Listing, ListingReading, ProgramForm, SOCKET_FILTER, SourceFormat, from_linux3,
 };
@@ -25,7 +25,7 @@ pub(crate) const BUILT_IN: &str = "container-default";
 /// Reads the built-in profile. Prints warnings.
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
     let name = BUILT_IN.to_owned();
-    let texts = [NamedText::of(name.clone(), formats::CONTAINER_DEFAULT.to_owned())];
+    let texts = [NamedText::of(name.clone(), callgate_formats::CONTAINER_DEFAULT.to_owned())];
     let source = PolicySource { language: oci::DOCKER, place: None, name, part: None };
     source.read(&texts, options)?.into_filter()
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use callgate::read::{TextPart, TextSplitter};
+use callgate_trace::read::{TextPart, TextSplitter};
 
 /// The number of bytes that are read at once.
 const PIECE: usize = 256 << 10;
@@ -116,8 +116,8 @@ fn read_all(mut input: impl Read, mut sender: PartSender) {
 mod tests {
     use super::*;
     use callgate::Arch;
-    use callgate::read::{ReadOptions, RecordingReader};
-    use callgate::recording::Recording;
+    use callgate_trace::read::{ReadOptions, RecordingReader};
+    use callgate_trace::recording::Recording;
 
     fn reader() -> RecordingReader {
         RecordingReader::new(&ReadOptions { arch: Arch::X86_64, strict: true, partial: false })

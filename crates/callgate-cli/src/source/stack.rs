@@ -2,11 +2,11 @@
 
 use callgate::compile::{CompileError, Options};
 use callgate::convert;
-use callgate::formats::Listener;
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Action, Arch, Endian, Verdict};
 use callgate_bpf::FilterFlags;
 use callgate_core::diagram::{Func, Store};
+use callgate_formats::Listener;
 
 use callgate_requests::source::sort_arches_of_unit;
 

@@ -10,9 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use callgate::formats::languages::LanguageId;
-use callgate::formats::systemd;
 use callgate_bpf::syscalls;
+use callgate_formats::languages::LanguageId;
+use callgate_formats::systemd;
 
 use super::named_text::{NamedText, check_texts};
 use super::place::{MAX_BYTES, Place};

@@ -2,8 +2,8 @@
 //! ones.
 
 use callgate::Arch;
-use callgate::formats::PRESETS;
 use callgate_bpf::SyscallTable;
+use callgate_formats::PRESETS;
 use serde_json::{Map, Value, json};
 
 use crate::parity::inputs::Options;

@@ -1,9 +1,9 @@
 //! What the page offers to choose.
 
-use callgate::formats::CONTAINER_DEFAULT;
-use callgate::formats::languages::LanguageId;
 use callgate_bpf::SyscallTable;
 use callgate_core::Arch;
+use callgate_formats::CONTAINER_DEFAULT;
+use callgate_formats::languages::LanguageId;
 use callgate_requests::json::Json;
 use callgate_requests::source::SourceFormat;
 

@@ -1,11 +1,11 @@
 //! A filter, and what sections show of it.
 
 use crate::sections::Subject;
-use callgate::codegen::Weights;
 use callgate::compile::{Compiled, Options};
 use callgate::explain::{self, Explanation};
 use callgate::{Arch, Endian};
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_codegen::Weights;
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 use callgate_requests::source::{

@@ -3,8 +3,8 @@
 use crate::sections::Finding;
 use crate::{Markup, counted, grouped};
 use callgate::explain::Permission;
-use callgate::formats::languages::LanguageId;
 use callgate::lint::Level;
+use callgate_formats::languages::LanguageId;
 use callgate_requests::source::Messages;
 
 use crate::web::analysis::Analysis;

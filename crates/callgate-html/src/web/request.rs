@@ -1,12 +1,12 @@
 //! Reads requests.
 
-use callgate::formats::languages::LanguageId;
-use callgate::formats::syntax::json;
-use callgate::formats::syntax::keys::KeyMatching;
-use callgate::formats::syntax::reader::{Fields, Reader, key};
-use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::{Arch, emit::Language};
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_formats::languages::LanguageId;
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::{Fields, Reader, key};
+use callgate_formats::syntax::tree::{Node, NodeKind};
 use callgate_requests::source::{ProgramForm, Reading, SourceContent, SourceFormat, SourceText};
 use callgate_requests::{Call, Value, arch_named, set};
 

@@ -6,12 +6,12 @@
 //! allowlist of ten syscalls and the project's own profile for containers.
 
 use callgate::compile::{self, Options};
-use callgate::formats::{container_default, oci};
 use callgate::{Arch, Endian, SeccompData};
 use callgate_bpf::asm;
 use callgate_bpf::random::Rng;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::{Insn, Op, Program, SocketProgram};
+use callgate_formats::{container_default, oci};
 
 /// The number of cold syscalls of a workload. A processor learns the branches of a sequence that is repeated: with 10,000
 /// syscalls, code of gcc for 400 instructions takes a fifth of the time that it takes with 20,000 and more.

@@ -223,7 +223,7 @@ mod tests {
         let child = busy_process();
         let target = AttachTarget::Process(RunningProcess::find(child.id()).unwrap());
         let mut attached = Attached::new(&target, false).unwrap();
-        let read = callgate::recording::SyscallId::new(callgate::Arch::X86_64, 0);
+        let read = callgate_trace::recording::SyscallId::new(callgate::Arch::X86_64, 0);
         attached.seeded.before.tallies.count(None, read, &[0; 6]);
         let session = &attached.recorder.session;
         session.set.sessions.remove(&session.id.to_ne_bytes()).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::recording::{ArgValues, Bounds, SyscallId};
+use callgate_trace::recording::{ArgValues, Bounds, SyscallId};
 
 use super::layout::{ARG_WORDS, CALL_WORDS, SLOTS};
 use crate::tally::Tallies;

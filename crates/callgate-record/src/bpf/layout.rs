@@ -3,7 +3,7 @@
 use crate::tally::MAX_PATH;
 
 /// How many different values of an argument are stored; bounds describe the others.
-pub(super) const SLOTS: i16 = callgate::recording::MAX_VALUES as i16;
+pub(super) const SLOTS: i16 = callgate_trace::recording::MAX_VALUES as i16;
 /// The length that indicates bounds.
 pub(super) const OVERFULL: i32 = SLOTS as i32 + 1;
 /// Words per argument: length, four bounds, values.

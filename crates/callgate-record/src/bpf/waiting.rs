@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read as _};
 
 use callgate::Arch;
-use callgate::recording::SyscallId;
+use callgate_trace::recording::SyscallId;
 
 use crate::running::Thread;
 

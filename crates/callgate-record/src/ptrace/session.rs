@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use callgate::Arch;
-use callgate::recording::SyscallId;
+use callgate_trace::recording::SyscallId;
 use libc::{c_int, pid_t};
 
 use super::interrupted::InterruptedSyscalls;

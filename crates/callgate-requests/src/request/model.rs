@@ -1,8 +1,8 @@
 //! A request after it was read.
 
 use callgate::Arch;
-use callgate::codegen::{Aim, Instructions, Model};
 use callgate::sets::Arguments;
+use callgate_codegen::{Aim, Instructions, Model};
 
 use crate::lint::Choice;
 use crate::source::SourceText;

@@ -1,9 +1,9 @@
 //! The options of the compiler in a request.
 
-use callgate::codegen::{Aim, Instructions, Model};
-use callgate::formats::syntax::reader::{KnownKey, Reader, key};
-use callgate::formats::syntax::tree::Node;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_codegen::{Aim, Instructions, Model};
+use callgate_formats::syntax::reader::{KnownKey, Reader, key};
+use callgate_formats::syntax::tree::Node;
 
 use super::model::Compiling;
 use super::values::of_text;

@@ -1,13 +1,13 @@
 //! Reads a request.
 
 use callgate::Arch;
-use callgate::formats::syntax::json;
-use callgate::formats::syntax::keys::KeyMatching;
-use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
-use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate::lint::{AllowError, Level};
 use callgate::sets::Arguments;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::{Fields, KnownKey, Reader, key};
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::model::{Call, Operation, Recorded, Request};
 use super::options::compiling;

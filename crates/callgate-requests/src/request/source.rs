@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::formats::syntax::reader::{Fields, KnownKey, Reader, key};
-use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate_core::RawInsn;
+use callgate_formats::syntax::reader::{Fields, KnownKey, Reader, key};
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::values::{arch, boolean, of_text, word};
 use crate::settings::{format as source_format, set_reading};

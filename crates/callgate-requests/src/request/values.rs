@@ -1,9 +1,9 @@
 //! Values of keys in requests.
 
 use callgate::Arch;
-use callgate::formats::syntax::reader::Reader;
-use callgate::formats::syntax::tree::{Node, NodeKind};
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use crate::settings;
 

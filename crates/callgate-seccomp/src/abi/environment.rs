@@ -7,7 +7,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use callgate::codegen::Instructions;
+use callgate_codegen::Instructions;
 
 const NAME: &CStr = c"CALLGATE_SECCOMP_INSTRUCTIONS";
 

@@ -1,6 +1,6 @@
 //! `struct scmp_arg_cmp`.
 
-use callgate::formats::ruleset::{Comparison, Op};
+use callgate_formats::ruleset::{Comparison, Op};
 use libc::{c_int, c_uint};
 
 use crate::error::{Error, Result};

@@ -226,7 +226,7 @@ fn ended(child: &mut Child) -> ExitStatus {
 
 /// Prints whether the program of a rule with a mask contains instructions that are not basic.
 fn print_whether_basic() {
-    use callgate::codegen::Instructions;
+    use callgate_codegen::Instructions;
     let context = Context::new(ERRNO);
     assert_eq!(seccomp_reset(context.0, ERRNO), 0);
     // Bits 1 and 2 of the first argument are clear.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::formats::ruleset::IncrementalRules;
+use callgate_formats::ruleset::IncrementalRules;
 
 /// The rules for one architecture.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The attributes of a context (`seccomp_attr_set(3)`).
 
 use callgate::Verdict;
-use callgate::codegen::Aim;
+use callgate_codegen::Aim;
 
 /// The constants `SCMP_FLTATR_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The program of a context.
 
-use callgate::codegen::{Count, Instructions, Weights};
-use callgate::formats::ruleset::sections;
 use callgate::{Options, compile};
 use callgate_bpf::SyscallTable;
+use callgate_codegen::{Count, Instructions, Weights};
 use callgate_core::policy::Policy;
+use callgate_formats::ruleset::sections;
 
 use super::arch_filter::ArchFilter;
 use super::attributes::Attributes;

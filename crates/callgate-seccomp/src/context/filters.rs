@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use callgate::codegen::Instructions;
 use callgate::{Arch, Verdict};
+use callgate_codegen::Instructions;
 
 use super::arch_filter::ArchFilter;
 use super::attributes::{Attribute, Attributes};

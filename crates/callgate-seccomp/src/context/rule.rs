@@ -1,8 +1,8 @@
 //! Rules as they are added: which architectures get which rules for them.
 
-use callgate::formats::ruleset::{Comparison, IncrementalRules, Op};
 use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
+use callgate_formats::ruleset::{Comparison, IncrementalRules, Op};
 
 use crate::arch::native;
 use crate::error::{Error, Result};

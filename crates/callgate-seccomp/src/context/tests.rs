@@ -1,8 +1,8 @@
 //! Tests of rules, transactions and programs.
 
-use callgate::formats::ruleset::{Comparison, Op};
 use callgate::{Arch, Endian, Program, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
+use callgate_formats::ruleset::{Comparison, Op};
 
 use super::*;
 use crate::error::Error;

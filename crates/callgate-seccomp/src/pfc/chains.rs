@@ -1,6 +1,6 @@
 //! The comparisons of a syscall.
 
-use callgate::formats::ruleset::{ChainEnd, ChainNode, ChainOp};
+use callgate_formats::ruleset::{ChainEnd, ChainNode, ChainOp};
 
 use super::lines::{action, line};
 

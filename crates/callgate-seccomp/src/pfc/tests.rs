@@ -1,8 +1,8 @@
 //! Tests of the readable form.
 
-use callgate::formats::ruleset::{Comparison, Op};
 use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
+use callgate_formats::ruleset::{Comparison, Op};
 
 use super::text;
 use crate::context::{Attribute, Context, NewRule};

@@ -1,6 +1,6 @@
 //! The whole text.
 
-use callgate::formats::ruleset::SyscallTree;
+use callgate_formats::ruleset::SyscallTree;
 
 use super::chains::level;
 use super::lines::{action, line};

@@ -59,7 +59,7 @@ impl Filter {
     /// Compiles with options: cost model of the kernel, aim, weights, budget.
     ///
     /// ```
-    /// use callgate::codegen::Aim;
+    /// use callgate_codegen::Aim;
     /// use callgate::{Arch, Filter, Options};
     ///
     /// let filter = Filter::builder(Arch::X86_64).allow(["read", "write"])?.build()?;

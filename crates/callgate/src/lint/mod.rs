@@ -5,7 +5,7 @@
 //! filter, and [`lint`] runs each of them through the filter again before it returns it.
 //!
 //! ```
-//! use callgate::formats::oci::{self, ReadOptions};
+//! use callgate_formats::oci::{self, ReadOptions};
 //! use callgate::lint::{Check, Subject, lint};
 //! use callgate_bpf::syscalls::KernelVersion;
 //! use callgate::Arch;

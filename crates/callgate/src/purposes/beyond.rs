@@ -112,10 +112,10 @@ mod tests {
     }
 
     /// What is granted at any time must not be dangerous.
-    #[cfg(feature = "trace")]
+    #[cfg(feature = "sources")]
     #[test]
     fn runtimes_are_granted_nothing_dangerous() {
-        use crate::generate::LanguageRuntime;
+        use callgate_trace::generate::LanguageRuntime;
         for runtime in LanguageRuntime::ALL {
             for call in runtime.calls() {
                 let danger = super::super::danger(call.name);

@@ -1,12 +1,12 @@
 //! Filters that were read, and stacks of them.
 
-use crate::codegen::Weights;
 use crate::compile::{self, CompileError, Compiled, Options};
 use crate::lint::Subject;
 use crate::stack::{self, Merged, StackError};
 use crate::{Arch, Description, Endian, Verdict, convert};
 use callgate_bpf::FilterFlags;
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_codegen::Weights;
 use callgate_core::LongProgram;
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::policy::Policy;

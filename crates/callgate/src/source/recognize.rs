@@ -1,10 +1,10 @@
 //! Recognizes inputs that are not filters, to say in one line what they are.
 
 use crate::Arch;
-use crate::read::{ReadOptions, RecordingReader};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::text::has_marks;
 use callgate_formats::hidden_characters;
+use callgate_trace::read::{ReadOptions, RecordingReader};
 
 use super::unread::unread;
 

@@ -1,7 +1,7 @@
 //! What an entry means.
 
 use callgate::Arch;
-use callgate::formats::android::{ReadOptions, arches};
+use callgate_formats::android::{ReadOptions, arches};
 
 use crate::android::support::{allowed, base, read, read_for};
 

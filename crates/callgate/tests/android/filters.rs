@@ -1,7 +1,7 @@
 //! What several lists mean together.
 
-use callgate::formats::android::{AndroidPolicy, FilterKind, ListKind, ReadOptions};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_formats::android::{AndroidPolicy, FilterKind, ListKind, ReadOptions};
 
 use crate::android::support::{TRAP, allowed, base, list, options, read, read_for};
 

@@ -1,6 +1,6 @@
 //! Lists that are designed to be expensive get an answer.
 
-use callgate::formats::android::{self, ListKind};
+use callgate_formats::android::{self, ListKind};
 use callgate_testing::hostile::{Expensive, damage, expect_answers};
 use callgate_testing::reader::repeated_lines;
 

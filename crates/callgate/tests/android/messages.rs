@@ -1,7 +1,7 @@
 //! The exact messages about lists that bionic's tools refuse.
 
 use callgate::Arch;
-use callgate::formats::android::{self, ListKind, ReadOptions};
+use callgate_formats::android::{self, ListKind, ReadOptions};
 
 use crate::android::support::{base, errors, list, options};
 

@@ -1,7 +1,7 @@
 //! The list of frequent syscalls.
 
 use callgate::Arch;
-use callgate::formats::android::{AndroidPolicy, ListKind};
+use callgate_formats::android::{AndroidPolicy, ListKind};
 
 use crate::android::support::{allowed, base, list, options, read_for, warnings};
 

@@ -1,11 +1,11 @@
 //! Helpers: the verdicts and messages of lists.
 
-use callgate::formats::android::{
-    self, AndroidPolicy, FileMessage, ListKind, ListText, ReadOptions,
-};
 use callgate::{Arch, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Severity;
+use callgate_formats::android::{
+    self, AndroidPolicy, FileMessage, ListKind, ListText, ReadOptions,
+};
 use callgate_testing::reader::call;
 
 /// What bionic's filters return for syscalls that they do not allow.

@@ -1,7 +1,7 @@
 //! The exact warnings.
 
 use callgate::Arch;
-use callgate::formats::android::{ListKind, ReadOptions};
+use callgate_formats::android::{ListKind, ReadOptions};
 
 use crate::android::support::{base, list, options, warnings};
 

@@ -1,14 +1,14 @@
 //! The nearest stricter policy.
 
 use callgate::convert::{ConvertOptions, ListForm, convert, convert_diagram};
-use callgate::formats::kafel;
-use callgate::formats::oci::{self, Dialect};
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::SyscallSet;
 use callgate_core::diagram::Store;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_formats::kafel;
+use callgate_formats::oci::{self, Dialect};
 use callgate_testing::languages::to;
 
 use super::support::{closest, closest_options, policy};

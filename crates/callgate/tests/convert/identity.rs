@@ -1,12 +1,12 @@
 //! Identity conversions: a text in the language in which it is written means the same, and nothing is lost.
 
 use callgate::convert::{ConvertOptions, Source, convert, convert_diagram};
-use callgate::formats::languages::LanguageId;
-use callgate::formats::oci::EnosysAbove;
-use callgate::formats::{container_default, oci};
 use callgate::{Arch, Description};
 use callgate_core::diagram::Store;
 use callgate_core::policy::Policy;
+use callgate_formats::languages::LanguageId;
+use callgate_formats::oci::EnosysAbove;
+use callgate_formats::{container_default, oci};
 use callgate_testing::languages::to;
 use callgate_testing::languages::{self, KERNEL};
 use callgate_testing::random::{named_policies, samples};

@@ -1,12 +1,12 @@
 //! What each language cannot express: the reason, the syscalls, and an example.
 
 use callgate::convert::{ConvertOptions, convert};
-use callgate::formats::languages::LanguageId;
-use callgate::formats::oci;
 use callgate::{Arch, ErrorKind, SeccompData, Verdict, arg, instruction_pointer};
 use callgate_bpf::SyscallTable;
 use callgate_core::SyscallSet;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_formats::languages::LanguageId;
+use callgate_formats::oci;
 use callgate_testing::languages::to;
 
 use super::support::losses;

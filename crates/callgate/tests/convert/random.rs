@@ -5,13 +5,13 @@
 //! of the policy, syscall by syscall.
 
 use callgate::convert::{ConvertOptions, Converted, Loss, convert};
-use callgate::formats::languages::LanguageId;
-use callgate::formats::systemd::{SystemdVersion, build_arches};
 use callgate::{Arch, Error, ErrorKind, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_core::SyscallSet;
 use callgate_core::diagram::Store;
 use callgate_core::policy::{Condition, Policy, Rule, Section};
+use callgate_formats::languages::LanguageId;
+use callgate_formats::systemd::{SystemdVersion, build_arches};
 use callgate_testing::languages::{self, ReadText};
 use callgate_testing::random::{Constants, Rng, cases, named_policies, policies};
 use proptest::prelude::*;

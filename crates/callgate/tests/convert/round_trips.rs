@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use callgate::convert::{ConvertOptions, Converted, convert};
-use callgate::formats::languages::LanguageId;
-use callgate::formats::oci::EnosysAbove;
-use callgate::formats::systemd::{self, UnitText};
-use callgate::formats::{container_default, oci};
 use callgate::{Arch, Description, ErrorKind};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::{LongProgram, Program};
+use callgate_formats::languages::LanguageId;
+use callgate_formats::oci::EnosysAbove;
+use callgate_formats::systemd::{self, UnitText};
+use callgate_formats::{container_default, oci};
 use callgate_testing::filetest::{FileTest, Filter};
 use callgate_testing::languages::to;
 use callgate_testing::languages::{self, KERNEL};

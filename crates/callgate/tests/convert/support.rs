@@ -1,10 +1,10 @@
 //! Helpers: filters, and their conversions.
 
 use callgate::convert::{ConvertOptions, Converted, Loss, convert};
-use callgate::formats::kafel;
-use callgate::formats::languages::LanguageId;
 use callgate::{Arch, ErrorKind};
 use callgate_core::policy::Policy;
+use callgate_formats::kafel;
+use callgate_formats::languages::LanguageId;
 
 /// A policy in Kafel's language for these architectures.
 pub(crate) fn policy(text: &str, arches: &[Arch]) -> Policy {

@@ -2,8 +2,8 @@
 
 use callgate::Arch;
 use callgate::convert::{ConvertOptions, convert};
-use callgate::formats::Listener;
-use callgate::formats::languages::LanguageId;
+use callgate_formats::Listener;
+use callgate_formats::languages::LanguageId;
 use callgate_testing::languages::to;
 
 use super::support::{closest, exact, policy};

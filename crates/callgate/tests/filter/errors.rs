@@ -3,15 +3,15 @@
 use callgate_bpf::SyscallTable;
 use std::error::Error as _;
 
-use callgate::codegen::Weights;
-use callgate::trace::generate::{self, Draft, GenerateOptions};
-use callgate::trace::recording::Recording;
-use callgate::trace::{counts, read};
 use callgate::{
     Arch, BuildError, Endian, Error, ErrorKind, Expr, Filter, FilterBuilder, Result, Syscall,
     Verdict, arg, instruction_pointer,
 };
 use callgate_bpf::diagnostic::Position;
+use callgate_codegen::Weights;
+use callgate_trace::generate::{self, Draft, GenerateOptions};
+use callgate_trace::recording::Recording;
+use callgate_trace::{counts, read};
 
 fn x86_64() -> FilterBuilder {
     Filter::builder(Arch::X86_64)
@@ -276,7 +276,7 @@ fn architectures_that_do_not_go_together() {
 #[test]
 fn one_error_for_all_that_can_fail() {
     fn read() -> Result<Filter> {
-        use callgate::formats::oci::{ReadOptions, read};
+        use callgate_formats::oci::{ReadOptions, read};
         let options = ReadOptions::new(
             Arch::X86_64,
             callgate_bpf::syscalls::KernelVersion { major: 6, minor: 1 },

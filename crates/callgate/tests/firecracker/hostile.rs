@@ -1,7 +1,7 @@
 //! Documents that are designed to be expensive get an answer, or an error with the limit.
 
 use callgate::Arch;
-use callgate::formats::firecracker::{self, ReadOptions};
+use callgate_formats::firecracker::{self, ReadOptions};
 use callgate_testing::hostile::{self, damage, fill};
 
 use crate::firecracker::support::document;

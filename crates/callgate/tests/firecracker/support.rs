@@ -1,8 +1,8 @@
 //! Helpers: the verdicts and messages of a filter.
 
 use callgate::Arch;
-use callgate::formats::Profile;
-use callgate::formats::firecracker::{self, ReadOptions};
+use callgate_formats::Profile;
+use callgate_formats::firecracker::{self, ReadOptions};
 use callgate_testing::reader::call;
 pub(crate) use callgate_testing::reader::lines;
 

@@ -1,7 +1,7 @@
 //! Documents with several filters.
 
 use callgate::Arch;
-use callgate::formats::firecracker::{self, ReadOptions};
+use callgate_formats::firecracker::{self, ReadOptions};
 
 use crate::firecracker::support::{errors, errors_for, syscall};
 

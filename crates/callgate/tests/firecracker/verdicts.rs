@@ -1,7 +1,7 @@
 //! Actions, architectures, and the two names of an action.
 
-use callgate::formats::firecracker::{self, ReadOptions};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_formats::firecracker::{self, ReadOptions};
 
 use crate::firecracker::support::{errors_for, filter, lines, read, syscall};
 

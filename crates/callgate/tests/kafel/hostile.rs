@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use callgate::Arch;
-use callgate::formats::kafel::{self, ReadOptions};
+use callgate_formats::kafel::{self, ReadOptions};
 use callgate_testing::hostile::{self, Expensive, damage, expect_answers, fill};
 
 const POLICIES: &[Expensive] = &[

@@ -1,8 +1,8 @@
 //! `#include`: files come from a function; messages name the file.
 
 use callgate::Arch;
-use callgate::formats::Profile;
-use callgate::formats::kafel::{self, Included, ReadOptions};
+use callgate_formats::Profile;
+use callgate_formats::kafel::{self, Included, ReadOptions};
 
 use crate::kafel::support::{errors, lines, syscall};
 

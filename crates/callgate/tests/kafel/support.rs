@@ -1,9 +1,9 @@
 //! Helpers: the verdicts and messages of a policy.
 
-use callgate::formats::Profile;
-use callgate::formats::kafel::{self, ReadOptions};
 use callgate::{Arch, SeccompData};
 use callgate_bpf::SyscallTable;
+use callgate_formats::Profile;
+use callgate_formats::kafel::{self, ReadOptions};
 use callgate_testing::reader::error_lines;
 pub(crate) use callgate_testing::reader::lines;
 

@@ -1,7 +1,7 @@
 //! The exact messages about profiles that LXC or libseccomp refuse.
 
 use callgate::Arch;
-use callgate::formats::lxc::{self, ReadOptions};
+use callgate_formats::lxc::{self, ReadOptions};
 
 use callgate_testing::reader::expect_messages;
 

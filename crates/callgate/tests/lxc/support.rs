@@ -1,8 +1,8 @@
 //! Helpers: the verdicts and messages of a profile.
 
 use callgate::Arch;
-use callgate::formats::Profile;
-use callgate::formats::lxc::{self, ReadOptions};
+use callgate_formats::Profile;
+use callgate_formats::lxc::{self, ReadOptions};
 pub(crate) use callgate_testing::reader::lines;
 use callgate_testing::reader::{call, error_lines};
 

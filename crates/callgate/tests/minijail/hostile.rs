@@ -1,7 +1,7 @@
 //! Policies that are designed to be expensive get an answer, or an error with the limit.
 
 use callgate::Arch;
-use callgate::formats::minijail::{self, ReadOptions};
+use callgate_formats::minijail::{self, ReadOptions};
 use callgate_testing::hostile::{self, damage, fill};
 
 fn answer(text: &str) -> String {

@@ -1,8 +1,8 @@
 //! Helpers: the verdicts and messages of a policy.
 
 use callgate::Arch;
-use callgate::formats::minijail::{self, Included, MinijailPolicy, ReadOptions};
 use callgate_core::policy::Policy;
+use callgate_formats::minijail::{self, Included, MinijailPolicy, ReadOptions};
 pub(crate) use callgate_testing::reader::lines;
 use callgate_testing::reader::{call, error_lines};
 

@@ -1,7 +1,7 @@
 //! Invalid profiles: the exact messages and positions.
 
 use callgate::Arch;
-use callgate::formats::oci::{self, Dialect};
+use callgate_formats::oci::{self, Dialect};
 
 use crate::oci::support::{entry, lines, options, text};
 

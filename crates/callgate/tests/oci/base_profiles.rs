@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use callgate::formats::Profile;
-use callgate::formats::oci::{self, Dialect, Included, ReadOptions};
 use callgate_bpf::diagnostic::Diagnostics;
+use callgate_formats::Profile;
+use callgate_formats::oci::{self, Dialect, Included, ReadOptions};
 
 use crate::oci::support::{lines, options, syscall, warnings};
 

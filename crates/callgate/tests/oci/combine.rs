@@ -1,7 +1,7 @@
 //! What conditions compare, and how entries combine.
 
 use callgate::Arch;
-use callgate::formats::oci::Dialect;
+use callgate_formats::oci::Dialect;
 
 use crate::oci::support::{
     args, entry, errors, on, options, read, syscall, text, verdict_of, warnings,
@@ -362,7 +362,7 @@ fn rules_that_libseccomp_rejects_are_errors_except_in_oci() {
         }
         // By the specification, only the same condition is a contradiction.
         let is_same = message.contains("the same condition");
-        let read = callgate::formats::oci::read(&text(&entries.join(",")), &options(Dialect::Oci));
+        let read = callgate_formats::oci::read(&text(&entries.join(",")), &options(Dialect::Oci));
         assert_eq!(read.is_err(), is_same, "{rules:?}");
     }
 }
@@ -400,7 +400,7 @@ fn conflicting_rules_for_a_missing_syscall_are_rejected() {
 fn libseccomp_rejects_errno_4095() {
     for dialect in Dialect::ALL {
         let entries = [entry("dup2", "ERRNO", "\"errnoRet\": 4095")];
-        let read = callgate::formats::oci::read(&text(&entries.join(",")), &options(dialect));
+        let read = callgate_formats::oci::read(&text(&entries.join(",")), &options(dialect));
         assert_eq!(read.is_ok(), dialect == Dialect::Oci, "{dialect}");
     }
 }

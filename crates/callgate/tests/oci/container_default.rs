@@ -4,12 +4,12 @@ use callgate_bpf::SyscallTable;
 use std::collections::BTreeSet;
 
 use callgate::Arch;
-use callgate::formats::oci::{self, Dialect, ReadOptions};
-use callgate::formats::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
 use callgate_bpf::syscalls::{KernelVersion, facts, known_names};
 use callgate_core::SyscallSet;
 use callgate_core::diagram::Store;
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Test};
+use callgate_formats::oci::{self, Dialect, ReadOptions};
+use callgate_formats::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
 
 use crate::oci::support::{lines, on, syscall, verdict_of};
 

@@ -1,7 +1,7 @@
 //! What the same text means in each dialect, and how the dialect is detected.
 
 use callgate::Arch;
-use callgate::formats::oci::{self, Dialect};
+use callgate_formats::oci::{self, Dialect};
 
 use crate::oci::support::{args, entry, errors, lines, options, read, syscall, text, warnings};
 

@@ -1,7 +1,7 @@
 //! Texts with several documents or resources: the only profile is read, or the one with the name that is asked for.
 
-use callgate::formats::oci::{self, Dialect, Included, ReadOptions};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_formats::oci::{self, Dialect, Included, ReadOptions};
 
 use crate::oci::support::{lines, options, warnings};
 

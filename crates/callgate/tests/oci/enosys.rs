@@ -3,9 +3,9 @@
 //! The table for x86_64 was measured on runc 1.1.5, syscall by syscall.
 
 use callgate::Arch;
-use callgate::formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
 
 use crate::oci::support::{args, entry, options, read, text, verdict_of};
 

@@ -1,9 +1,9 @@
 //! Gates: `includes` and `excludes`.
 
 use callgate::Arch;
-use callgate::formats::CapSet;
-use callgate::formats::oci::{self, Dialect};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::CapSet;
+use callgate_formats::oci::{self, Dialect};
 
 use crate::oci::support::{entry, on, options, read, syscall, text, warnings};
 

@@ -6,8 +6,8 @@
 use callgate_bpf::SyscallTable;
 use std::fmt::Write as _;
 
-use callgate::formats::oci::{self, Dialect, ReadOptions};
 use callgate::{Arch, SeccompData};
+use callgate_formats::oci::{self, Dialect, ReadOptions};
 
 use crate::oci::support::options;
 

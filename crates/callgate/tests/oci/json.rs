@@ -3,7 +3,7 @@
 //! The behaviour of runc 1.1.5 (Go 1.19), crun 1.8.1 (yajl 2.1.0), podman 4.3.1 and moby's profiles/seccomp 0.2.3 was
 //! measured in containers, with one text for each row.
 
-use callgate::formats::oci::{self, Dialect, ReadOptions};
+use callgate_formats::oci::{self, Dialect, ReadOptions};
 
 use crate::oci::support::{READERS, entry, lines, options, syscall, text};
 

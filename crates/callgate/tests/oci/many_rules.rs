@@ -2,10 +2,10 @@
 
 use callgate::Arch;
 use callgate::compile::{Options, compile};
-use callgate::formats::oci::{self, Dialect};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::random::Rng;
 use callgate_core::diagram::Budget;
+use callgate_formats::oci::{self, Dialect};
 
 use crate::oci::support::{args, entry, options, text};
 

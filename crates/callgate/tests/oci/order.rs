@@ -1,10 +1,10 @@
 //! The order of entries has no effect, except as tested in `combine`.
 
-use callgate::formats::oci::Dialect;
-use callgate::formats::ruleset::{Comparison, Op, RuleSet, sections};
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_bpf::random::Rng;
 use callgate_core::policy::Policy;
+use callgate_formats::oci::Dialect;
+use callgate_formats::ruleset::{Comparison, Op, RuleSet, sections};
 
 use crate::oci::support::{args, entry, options, read, syscall};
 

@@ -1,6 +1,6 @@
 //! Where in a document the profile is, with each dialect and without one, and the warnings about other parts.
 
-use callgate::formats::oci::{self, Dialect, ReadOptions};
+use callgate_formats::oci::{self, Dialect, ReadOptions};
 
 use crate::oci::support::{READERS, entry, lines, options, syscall, text};
 

@@ -1,12 +1,12 @@
 //! Helpers: short profiles, and the verdicts and messages that they give.
 
-use callgate::formats::Profile;
-use callgate::formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
 use callgate::{Arch, SeccompData};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::policy::Policy;
+use callgate_formats::Profile;
+use callgate_formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
 
 /// Every way to read a profile: without a dialect, and each dialect.
 pub(crate) const READERS: [Option<Dialect>; 6] = [

@@ -1,6 +1,6 @@
 //! Warnings: profiles that are valid, but may not mean what was intended.
 
-use callgate::formats::oci::{self, Dialect};
+use callgate_formats::oci::{self, Dialect};
 
 use crate::oci::support::{args, entry, lines, options, read, syscall, text};
 

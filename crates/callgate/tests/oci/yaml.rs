@@ -1,7 +1,7 @@
 //! Profiles in YAML: they mean the same as in JSON, and ambiguous YAML is rejected.
 
-use callgate::formats::CONTAINER_DEFAULT;
-use callgate::formats::oci::{self, Dialect};
+use callgate_formats::CONTAINER_DEFAULT;
+use callgate_formats::oci::{self, Dialect};
 
 use crate::oci::support::{args, entry, lines, options, syscall, text, warnings};
 

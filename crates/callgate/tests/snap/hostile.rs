@@ -1,7 +1,7 @@
 //! Profiles that are designed to be expensive get an answer, or an error with the limit.
 
 use callgate::Arch;
-use callgate::formats::snap::{self, ReadOptions};
+use callgate_formats::snap::{self, ReadOptions};
 use callgate_testing::hostile::{self, Expensive, damage, expect_answers};
 use callgate_testing::reader::repeated_lines;
 

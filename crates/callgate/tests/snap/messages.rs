@@ -1,7 +1,7 @@
 //! The exact messages about profiles that snap-seccomp refuses.
 
 use callgate::Arch;
-use callgate::formats::snap::{self, ReadOptions};
+use callgate_formats::snap::{self, ReadOptions};
 
 use callgate_testing::reader::expect_messages;
 

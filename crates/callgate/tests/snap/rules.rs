@@ -1,7 +1,7 @@
 //! What lines mean.
 
 use callgate::Arch;
-use callgate::formats::snap::{self, IdKind, ReadOptions};
+use callgate_formats::snap::{self, IdKind, ReadOptions};
 
 use crate::snap::support::{on, read, read_for, syscall};
 

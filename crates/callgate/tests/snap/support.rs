@@ -1,7 +1,7 @@
 //! Helpers: the verdicts and messages of a profile.
 
 use callgate::Arch;
-use callgate::formats::snap::{self, ReadOptions, SnapFilters, system_id};
+use callgate_formats::snap::{self, ReadOptions, SnapFilters, system_id};
 pub(crate) use callgate_testing::reader::lines;
 use callgate_testing::reader::{call, error_lines};
 

@@ -1,7 +1,7 @@
 //! Units with drop-ins.
 
 use callgate::Verdict;
-use callgate::formats::systemd::{self, ExecSection, UnitText};
+use callgate_formats::systemd::{self, ExecSection, UnitText};
 
 use crate::systemd::support::{EPERM, assert_verdicts, messages_of, options, shown};
 

@@ -1,7 +1,7 @@
 //! `SystemCallFilter=`, `SystemCallErrorNumber=` and `SystemCallLog=`.
 
-use callgate::formats::systemd::{self, UnitText};
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_formats::systemd::{self, UnitText};
 
 use crate::systemd::support::{
     ENOSYS, EPERM, assert_verdicts, call, messages_with, options, read, read_with, verdict, version,

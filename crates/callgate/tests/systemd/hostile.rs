@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use callgate::formats::systemd::{self, UnitText};
+use callgate_formats::systemd::{self, UnitText};
 
 use crate::systemd::support::{messages_of, options};
 

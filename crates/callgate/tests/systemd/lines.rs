@@ -1,6 +1,6 @@
 //! The syntax of unit files.
 
-use callgate::formats::systemd::UnitText;
+use callgate_formats::systemd::UnitText;
 
 use crate::systemd::support::{messages, messages_of, options, read};
 

@@ -1,8 +1,8 @@
 //! The exact text of messages about directives.
 
-use callgate::formats::systemd::UnitText;
 use callgate::{Arch, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::systemd::UnitText;
 
 use crate::systemd::support::{
     messages, messages_of, messages_with, options, read, verdict, version,

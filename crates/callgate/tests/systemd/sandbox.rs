@@ -1,8 +1,8 @@
 //! The other directives.
 
-use callgate::formats::systemd::{Directive, ReadOptions, UnitFilters};
 use callgate::{Arch, Verdict};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::systemd::{Directive, ReadOptions, UnitFilters};
 
 use crate::systemd::support::{
     ENOSYS, EPERM, assert_verdicts, call, messages, options, read, read_with, verdict, version,

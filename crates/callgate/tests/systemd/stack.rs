@@ -1,8 +1,8 @@
 //! Which filters are installed, in which order, and their meaning together.
 
-use callgate::formats::systemd::{Directive, ReadOptions};
 use callgate::{Arch, Description, SeccompData, Verdict, stack};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::systemd::{Directive, ReadOptions};
 
 use crate::systemd::support::{EPERM, call, options, read, read_with, verdict};
 

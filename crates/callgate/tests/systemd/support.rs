@@ -1,12 +1,12 @@
 //! Helpers: short units, and the verdicts and messages that they give.
 
-use callgate::formats::systemd::{
-    self, FileMessage, ReadOptions, SystemdVersion, UnitFilters, UnitText,
-};
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::systemd::{
+    self, FileMessage, ReadOptions, SystemdVersion, UnitFilters, UnitText,
+};
 
 pub(crate) const EPERM: Verdict = Verdict::errno(1);
 pub(crate) const ENOSYS: Verdict = Verdict::errno(38);

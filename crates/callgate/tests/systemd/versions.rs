@@ -1,8 +1,8 @@
 //! What differs between versions of systemd.
 
 use callgate::Verdict;
-use callgate::formats::systemd::{SystemdVersion, group_members, group_names};
 use callgate_bpf::syscalls::is_known_name;
+use callgate_formats::systemd::{SystemdVersion, group_members, group_names};
 
 use crate::systemd::support::{ENOSYS, EPERM, messages_with, options, read_with, verdict, version};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use callgate::codegen::Model;
 use callgate::compile::{Options, compile};
+use callgate_codegen::Model;
 
 use super::chart::{self, Line, Panel, Quantity};
 use super::families::{FAMILIES, Family, SIZES, name};

@@ -3,10 +3,10 @@
 use callgate_bpf::SyscallTable;
 use std::time::{Duration, Instant};
 
-use callgate::codegen::query::{Difference, differences};
-use callgate::codegen::{Aim, Model, WeightedSyscall, Weights};
 use callgate::compile::{CompileError, Compiled, Options, compile, expected_insns, recompile};
 use callgate::{Arch, Endian};
+use callgate_codegen::query::{Difference, differences};
+use callgate_codegen::{Aim, Model, WeightedSyscall, Weights};
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::Policy;
 use callgate_core::{Program, is_constant_allow};

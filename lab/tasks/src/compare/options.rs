@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use callgate::codegen::Aim;
+use callgate_codegen::Aim;
 
 use callgate_tasks::Result;
 

@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{Compiled, Options, compile, expected_insns, recompile};
 use callgate::{Arch, Endian};
+use callgate_codegen::{Aim, Model};
 use callgate_core::Program;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::Policy;

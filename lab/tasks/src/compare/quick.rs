@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, expected_insns};
 use callgate::{Endian, Program};
+use callgate_codegen::{Aim, Model, Weights};
 use callgate_core::diagram::Store;
 
 use super::peers::Peer;

@@ -292,9 +292,9 @@ fn alternatives(section: &Section, nr: u32) -> Result<Vec<Alternative>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::formats::{container_default, oci};
     use callgate_core::diagram::Store;
     use callgate_core::policy::{Cmp, Field};
+    use callgate_formats::{container_default, oci};
 
     pub(crate) fn same(a: &Policy, b: &Policy) -> bool {
         let mut store = Store::default();

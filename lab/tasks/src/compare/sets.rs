@@ -9,10 +9,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use callgate::formats::{CONTAINER_DEFAULT, oci};
 use callgate::{Arch, Verdict};
 use callgate_bpf::diagnostic::Severity;
 use callgate_core::policy::{Cmp, Field, Test};
+use callgate_formats::{CONTAINER_DEFAULT, oci};
 
 use super::generate;
 use super::plain;

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::codegen::Weights;
 use callgate_bpf::syscalls;
+use callgate_codegen::Weights;
 
 use callgate_tasks::Result;
 use callgate_tasks::files::stem;

@@ -1,7 +1,7 @@
 //! Compares the filter of a container with Callgate's program and with the evaluator.
 
-use callgate::codegen::query;
 use callgate::{SeccompData, Verdict};
+use callgate_codegen::query;
 use callgate_core::Program;
 use callgate_core::diagram::Store;
 use callgate_core::policy::Policy;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use callgate::formats::languages::LanguageId;
 use callgate::{Arch, Endian};
 use callgate_core::LongProgram;
+use callgate_formats::languages::LanguageId;
 
 use super::options::Options;
 use crate::lxc::Parser;

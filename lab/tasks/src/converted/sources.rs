@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use callgate::formats::{container_default, oci};
 use callgate::{Arch, Description, Endian};
 use callgate_core::LongProgram;
 use callgate_core::diagram::{DiagramError, Func, Store};
 use callgate_core::policy::Policy;
+use callgate_formats::{container_default, oci};
 use callgate_testing::filetest::{FileTest, Filter};
 use callgate_testing::languages::KERNEL;
 use callgate_testing::random::{named_policies, samples};

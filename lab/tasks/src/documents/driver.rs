@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use callgate::formats::oci::Dialect;
+use callgate_formats::oci::Dialect;
 
 use callgate_tasks::files::{make, run, write};
 use callgate_tasks::{Result, workspace};

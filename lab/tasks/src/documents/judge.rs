@@ -1,11 +1,11 @@
 //! Compares what our reader and the one in Go understand of a text.
 
 use callgate::Arch;
-use callgate::formats::oci::{self, Dialect, ReadOptions};
-use callgate::formats::{CapSet, Profile};
 use callgate_bpf::diagnostic::{Diagnostics, Severity};
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::diagram::Store;
+use callgate_formats::oci::{self, Dialect, ReadOptions};
+use callgate_formats::{CapSet, Profile};
 
 use super::driver::{Driver, Owner, Syntax};
 use callgate_tasks::Result;

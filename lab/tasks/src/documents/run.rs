@@ -189,8 +189,8 @@ fn class(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::formats::oci::{self, ReadOptions};
     use callgate_bpf::syscalls::KernelVersion;
+    use callgate_formats::oci::{self, ReadOptions};
 
     /// Random texts are often valid, so that meanings are compared.
     #[test]

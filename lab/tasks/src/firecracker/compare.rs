@@ -1,7 +1,7 @@
 //! Compares one document.
 
-use callgate::formats::firecracker::{ReadOptions, read};
 use callgate::{Arch, Endian};
+use callgate_formats::firecracker::{ReadOptions, read};
 
 use super::compiler::compile;
 use super::random::FIRST_THREAD;

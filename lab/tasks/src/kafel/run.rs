@@ -1,7 +1,7 @@
 //! Compares, and counts the results.
 
 use callgate::Arch;
-use callgate::formats::kafel::{Included, ReadOptions, read_with_includes};
+use callgate_formats::kafel::{Included, ReadOptions, read_with_includes};
 
 use super::compiler::compile;
 use super::options::ACCEPTED;
@@ -74,7 +74,7 @@ fn compare(options: &Options, arch: Arch, text: &str) -> Result<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::formats::kafel::read;
+    use callgate_formats::kafel::read;
 
     /// Every random policy is read, or refused because of bits of several arguments.
     #[test]

@@ -1,9 +1,9 @@
 //! The syscalls of an architecture with the names of their arguments.
 
 use callgate::Arch;
-use callgate::formats::kafel::names::{internal_names, name_in_table};
 use callgate_bpf::SyscallTable;
 use callgate_bpf::syscalls::facts;
+use callgate_formats::kafel::names::{internal_names, name_in_table};
 
 /// A syscall by a name of Kafel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use callgate::codegen::native::{Constant, Kernel, Next};
+use callgate_codegen::native::{Constant, Kernel, Next};
 
 use super::answers::Answers;
 use super::boot::{LIMITS, boot};

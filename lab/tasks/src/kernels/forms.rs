@@ -1,8 +1,8 @@
 //! Forms of instructions whose costs are measured.
 
-use callgate::codegen::native::{Constant, Kernel, Next};
 use callgate::{Arch, Endian, Verdict};
 use callgate_bpf::SyscallTable;
+use callgate_codegen::native::{Constant, Kernel, Next};
 use callgate_core::{Insn, Op, Program, Word};
 
 use super::plan::Call;

@@ -1,6 +1,6 @@
 //! The table of the costs of instructions, for the report.
 
-use callgate::codegen::native::{Constant, KERNELS, Kernel, Next};
+use callgate_codegen::native::{Constant, KERNELS, Kernel, Next};
 
 use crate::table::Table;
 

@@ -4,14 +4,14 @@ use callgate_bpf::SyscallTable;
 use std::path::Path;
 
 use callgate::Description;
-use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, recompile};
-use callgate::formats::{container_default, oci};
 use callgate::fuzz::plain_program;
 use callgate::stack::{self, Stack};
 use callgate::{Arch, Endian, Verdict};
+use callgate_codegen::{Aim, Model, Weights};
 use callgate_core::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate_core::{Insn, Op, Program, SyscallSet, Word};
+use callgate_formats::{container_default, oci};
 
 use super::guests::Guest;
 use callgate_tasks::Result;

@@ -306,7 +306,7 @@ From the table above: *per filter* is a 30th of the difference between 32 filter
 *entry* is the rest of the cost of the first filter; *per test* is a hundredth of the cost
 of 100 comparisons whose branch is not taken.";
 
-/// The title of the section about [costs](callgate::codegen::native).
+/// The title of the section about [costs](callgate_codegen::native).
 const FORMS: &str = "What instructions cost";
 
 const COSTS: &str = "\

@@ -1,7 +1,7 @@
 //! Measures one guest.
 
 use callgate::SeccompData;
-use callgate::codegen::{Count, Weights};
+use callgate_codegen::{Count, Weights};
 
 use super::answers::Answers;
 use super::boot::{LIMITS, boot};

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::codegen::Count;
-use callgate::counts;
+use callgate_codegen::Count;
+use callgate_trace::counts;
 
 use super::costs;
 use super::options::Options;

@@ -170,7 +170,7 @@ fn spread(all: &[usize], wanted: usize) -> impl Iterator<Item = usize> {
 
 #[cfg(test)]
 mod tests {
-    use callgate::codegen::Weights;
+    use callgate_codegen::Weights;
 
     use super::*;
     use crate::kernels::guests::GUESTS;

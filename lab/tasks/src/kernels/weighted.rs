@@ -7,8 +7,8 @@
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use callgate::codegen::Count;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_codegen::Count;
 use callgate_core::Program;
 
 use super::answers::Answers;

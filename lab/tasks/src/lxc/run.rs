@@ -1,6 +1,6 @@
 //! Compares, and counts the results.
 
-use callgate::formats::lxc::{ReadOptions, read};
+use callgate_formats::lxc::{ReadOptions, read};
 
 use super::options::ACCEPTED;
 use super::parser::Parser;

@@ -1,9 +1,9 @@
 //! Profiles as rules that libseccomp can compile, too.
 
 use callgate::Arch;
-use callgate::formats::{container_default, oci};
 use callgate_bpf::diagnostic::Severity;
 use callgate_core::policy::Policy;
+use callgate_formats::{container_default, oci};
 use callgate_tasks::Result;
 
 /// As libseccomp, which does not generate runc's rule for new numbers; for this machine alone.

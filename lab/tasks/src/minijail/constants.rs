@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::formats::syntax::json;
 use callgate_bpf::constants;
+use callgate_formats::syntax::json;
 
 use callgate_tasks::Result;
 
@@ -59,7 +59,7 @@ pub(super) fn compare(file: &Path, arch: Arch) -> Result<()> {
     let theirs = document.get("constants").ok_or_else(|| fail(&"no constants"))?;
     let (mut same, mut different, mut unknown) = (0, Vec::new(), 0);
     for member in theirs.members() {
-        let callgate::formats::syntax::tree::NodeKind::Number(digits) = &member.value.kind else {
+        let callgate_formats::syntax::tree::NodeKind::Number(digits) = &member.value.kind else {
             continue;
         };
         let value = digits

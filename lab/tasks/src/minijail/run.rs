@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use callgate::Arch;
-use callgate::formats::minijail::{Included, ReadOptions, read_with_includes};
+use callgate_formats::minijail::{Included, ReadOptions, read_with_includes};
 
 use super::compiler::compile;
 use super::constants;

@@ -3,7 +3,7 @@
 use super::generator::{Measured, Subject, VERDICTS};
 use super::instances::Instance;
 use super::search::{Found, cheapest};
-use callgate::codegen::Aim;
+use callgate_codegen::Aim;
 use callgate_tasks::Result;
 
 /// The result for one function.

@@ -2,8 +2,8 @@
 
 use super::function::{Function, HIGHER, MAX_CLASSES, VALUES, wide_value};
 use super::search::Cost;
-use callgate::codegen::{Aim, Effort, Instructions, Model, WeightedSyscall, generate};
 use callgate::{Arch, Endian, Program, SeccompData, Verdict};
+use callgate_codegen::{Aim, Effort, Instructions, Model, WeightedSyscall, generate};
 use callgate_core::diagram::{DiagramError, Func, Store, var_of};
 use callgate_core::{Insn, Word};
 

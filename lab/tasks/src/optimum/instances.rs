@@ -2,8 +2,8 @@
 
 use super::function::{Function, HIGHER, VALUES};
 use super::search::Cost;
-use callgate::codegen::Aim;
 use callgate_bpf::random::Rng;
+use callgate_codegen::Aim;
 use callgate_core::Word;
 
 /// A kind of functions.

@@ -5,7 +5,7 @@ use super::instances::{Instance, Kind};
 use super::options::Options;
 use super::summary::Summary;
 use super::text;
-use callgate::codegen::Aim;
+use callgate_codegen::Aim;
 use callgate_tasks::files::write;
 use callgate_tasks::{Result, workspace};
 use std::sync::atomic::{AtomicUsize, Ordering};

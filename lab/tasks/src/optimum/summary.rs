@@ -3,7 +3,7 @@
 use super::compare::{Best, Comparison};
 use super::generator::Measured;
 use super::instances::Instance;
-use callgate::codegen::Aim;
+use callgate_codegen::Aim;
 
 /// The results for a kind of functions and an aim.
 #[derive(Clone, Debug, Default)]

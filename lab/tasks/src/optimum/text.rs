@@ -6,7 +6,7 @@ use super::instances::{Instance, Kind};
 use super::options::Options;
 use super::summary::Summary;
 use crate::table::Table;
-use callgate::codegen::Aim;
+use callgate_codegen::Aim;
 
 const INTRODUCTION: &str = "\
 # The distance from the optimum

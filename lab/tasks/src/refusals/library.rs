@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use callgate::Arch;
-use callgate::formats::ruleset::Op;
+use callgate_formats::ruleset::Op;
 
 use super::answer::Answer;
 use super::random::Rule;

@@ -1,8 +1,8 @@
 //! Random rules that interact.
 
 use callgate::Verdict;
-use callgate::formats::ruleset::{Comparison, Op};
 use callgate_bpf::random::Rng;
+use callgate_formats::ruleset::{Comparison, Op};
 
 /// A rule for a syscall by name.
 pub(super) struct Rule {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::formats::ruleset::{LibseccompVersion, RuleSet};
 use callgate_bpf::random::Rng;
+use callgate_formats::ruleset::{LibseccompVersion, RuleSet};
 
 use super::answer::Answer;
 use super::library::{ask, build, parse, text};

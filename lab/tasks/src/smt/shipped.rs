@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use callgate::codegen::{Aim, Model};
 use callgate::compile::{self, compile};
-use callgate::formats::{container_default, oci};
 use callgate::{Arch, Endian};
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_codegen::{Aim, Model};
 use callgate_core::LongProgram;
+use callgate_formats::{container_default, oci};
 use callgate_measure::engines::workloads;
 
 use super::filetest;

@@ -1,6 +1,6 @@
 //! Compares, and counts the results.
 
-use callgate::formats::snap::{ReadOptions, read};
+use callgate_formats::snap::{ReadOptions, read};
 
 use super::compiler::compile;
 use super::options::ACCEPTED;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate::emit::{Language, SourceOptions, template_source};
-use callgate::formats::kafel;
 use callgate::{Arch, Options, compile_template};
+use callgate_formats::kafel;
 
 use callgate_tasks::files::{make, output, remove, write};
 use callgate_tasks::{Result, workspace};

@@ -3,10 +3,10 @@
 //! Libraries decide on their own what happens to syscalls of other architectures and of x32. So the verdicts for these are
 //! taken from the installed filter, and the policy with these verdicts must be equivalent to it for all syscalls.
 
-use callgate::formats::kafel;
 use callgate::{Arch, Description, Endian, SeccompData, Verdict, diff};
 use callgate_core::policy::{Condition, Policy, Rule};
 use callgate_core::{Program, SyscallSet, X32_SYSCALL_BIT};
+use callgate_formats::kafel;
 
 use super::builder::POLICY;
 use callgate_tasks::Result;

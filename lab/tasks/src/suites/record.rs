@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use callgate::Arch;
-use callgate::read::{ReadOptions, read as parse};
-use callgate::recording::Recording;
+use callgate_trace::read::{ReadOptions, read as parse};
+use callgate_trace::recording::Recording;
 
 use super::suite::{Origin, Suite};
 use callgate_tasks::Result;

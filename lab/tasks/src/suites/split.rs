@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use callgate::check::check;
-use callgate::generate::{GenerateOptions, Runtime, generate};
-use callgate::recording::Recording;
-use callgate::trace::unseen::Unseen;
 use callgate_bpf::random::Rng;
 use callgate_core::diagram::Store;
+use callgate_trace::check::check;
+use callgate_trace::generate::{GenerateOptions, Runtime, generate};
+use callgate_trace::recording::Recording;
+use callgate_trace::unseen::Unseen;
 
 use callgate_tasks::Result;
 

@@ -1,9 +1,9 @@
 //! Compares the filters of a process with those that the reader returns for its unit.
 
-use callgate::formats::systemd::{self, ReadOptions, UnitText};
 use callgate::{Arch, Description, Endian, diff};
 use callgate_core::SyscallSet;
 use callgate_core::policy::{Condition, Policy, Rule};
+use callgate_formats::systemd::{self, ReadOptions, UnitText};
 use callgate_linux::dump;
 
 use super::units::Unit;

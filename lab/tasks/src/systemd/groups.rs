@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use callgate::formats::systemd::{SystemdVersion, group_members, group_names};
+use callgate_formats::systemd::{SystemdVersion, group_members, group_names};
 
 use callgate_tasks::Result;
 use callgate_tasks::files::run;

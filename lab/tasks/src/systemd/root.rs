@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use callgate::Arch;
-use callgate::formats::systemd::SystemdVersion;
 use callgate_bpf::syscalls::known_names;
+use callgate_formats::systemd::SystemdVersion;
 
 use callgate_tasks::apt::Apt;
 use callgate_tasks::files::{make, remove, run, write};

@@ -1,8 +1,8 @@
 //! Runs the comparison for each suite, and reports.
 
 use callgate::Arch;
-use callgate::formats::systemd::ReadOptions;
 use callgate_bpf::random::Rng;
+use callgate_formats::systemd::ReadOptions;
 
 use super::compare::{Outcome, compare};
 use super::groups;

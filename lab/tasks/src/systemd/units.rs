@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use callgate::formats::systemd::{Directive, SystemdVersion, group_members, group_names};
 use callgate_bpf::random::Rng;
+use callgate_formats::systemd::{Directive, SystemdVersion, group_members, group_names};
 
 use callgate_tasks::Result;
 use callgate_tasks::files::{files, read, stem};

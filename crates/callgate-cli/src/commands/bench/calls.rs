@@ -3,11 +3,11 @@
 use callgate_bpf::SyscallTable;
 use std::path::Path;
 
-use callgate::recording::SyscallStats;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_bpf::syscalls::nearest_name;
 use callgate_measure::MeasurableSyscall;
 use callgate_requests::syscall;
+use callgate_trace::recording::SyscallStats;
 
 use crate::options::native_arch;
 use crate::recordings::{self, RecordingOptions};

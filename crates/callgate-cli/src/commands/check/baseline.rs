@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use callgate::changes::changes;
-use callgate::recording::{Effect, Recording, RunId};
+use callgate_trace::changes::changes;
+use callgate_trace::recording::{Effect, Recording, RunId};
 
 use super::changed::Comparison;
 use crate::options::Format;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use callgate::changes::{Change, Changed, Changes, Side};
-use callgate::recording::Recording;
 use callgate_bpf::constants::Family;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
+use callgate_trace::changes::{Change, Changed, Changes, Side};
+use callgate_trace::recording::Recording;
 
 use crate::output::wrap;
 use crate::text::{counted, grouped, printable};
@@ -72,7 +72,7 @@ impl Comparison<'_> {
         let Some(chance) = change.chance else {
             return format!(
                 "more than {} values in the new runs, at least one of them new",
-                callgate::recording::MAX_VALUES
+                callgate_trace::recording::MAX_VALUES
             );
         };
         let mut words = format!(

@@ -1,8 +1,8 @@
 //! Recorded syscalls that a filter would deny, as metrics.
 
-use callgate::check::{Certainty, Finding};
-use callgate::recording::Recording;
 use callgate_requests::syscall;
+use callgate_trace::check::{Certainty, Finding};
+use callgate_trace::recording::Recording;
 
 use crate::metrics::{self, Metric, MetricsFormat};
 

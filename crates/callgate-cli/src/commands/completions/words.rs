@@ -1,7 +1,7 @@
 //! What is completed besides files: sources and syscalls, and where.
 
-use callgate::formats::PRESETS;
 use callgate_bpf::syscalls::known_names;
+use callgate_formats::PRESETS;
 use callgate_requests::source::SourceFormat;
 use clap::{Arg, Command};
 

@@ -1,7 +1,7 @@
 //! The forms of a filter that must agree.
 
-use callgate::codegen::{Aim, Model};
 use callgate::fuzz::{Subject, plain_program};
+use callgate_codegen::{Aim, Model};
 use callgate_core::Program;
 
 use super::outcome::{FilterForm, Omission, Reproduction};

@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use callgate::Arch;
-use callgate::formats::CapSet;
-use callgate::formats::languages::LanguageId;
-use callgate::generate::{
+use callgate_formats::CapSet;
+use callgate_formats::languages::LanguageId;
+use callgate_trace::generate::{
     AllowedNamespaces, DenyAction, GenerateOptions, LimitedArgs, NAMESPACES, NEWEST_SYSTEMD,
     OLDEST_SYSTEMD, Runtime,
 };
@@ -14,7 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{ArchParser, Format, SourceOptions, Switch};
-use callgate::formats::oci::is_resource_name;
+use callgate_formats::oci::is_resource_name;
 
 /// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]

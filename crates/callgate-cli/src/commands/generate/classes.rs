@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::generate::{CodeSyscall, Draft};
 use callgate_elf::{Remark, Site};
 use callgate_requests::json::Json;
+use callgate_trace::generate::{CodeSyscall, Draft};
 
 use crate::binary::{Code, CodeCall};
 use crate::output::wrap;

@@ -5,19 +5,19 @@
 //! added, only what it did not allow before is listed; its text is not marked.
 
 use callgate::Arch;
-use callgate::change::Allowed;
-use callgate::formats::languages::LanguageId;
-use callgate::formats::{self, oci};
-use callgate::generate::{DenyAction, Draft, NAMESPACES, created_namespaces};
 use callgate::lint::{Check, Finding, Level, Subject, lint};
 use callgate::purposes::{
     Danger, DangerousValue, FurtherDanger, Severity, danger, further_dangers,
 };
-use callgate::recording::Recording;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_core::diagram::{Func, Store};
 use callgate_core::policy::Policy;
+use callgate_formats::change::Allowed;
+use callgate_formats::languages::LanguageId;
+use callgate_formats::oci;
 use callgate_requests::json::Json;
+use callgate_trace::generate::{DenyAction, Draft, NAMESPACES, created_namespaces};
+use callgate_trace::recording::Recording;
 
 use super::evidence::Evidence;
 use crate::options::PROMPT;
@@ -316,7 +316,7 @@ fn docker_default(arches: &[Arch]) -> Result<Policy> {
     let kernel = KernelVersion { major: 6, minor: 18 };
     let options =
         oci::ReadOptions { arches: arches.to_vec(), ..oci::ReadOptions::new(native, kernel) };
-    let default = formats::container_default(&options)
+    let default = callgate_formats::container_default(&options)
         .map_err(|errors| Failure::of("container-default", errors))?;
     Ok(default.policy)
 }

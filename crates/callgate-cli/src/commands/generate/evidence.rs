@@ -1,7 +1,7 @@
 //! What recordings say about a dangerous syscall.
 
-use callgate::generate::{Draft, GrantReason};
-use callgate::recording::Recording;
+use callgate_trace::generate::{Draft, GrantReason};
+use callgate_trace::recording::Recording;
 
 use crate::text::times;
 

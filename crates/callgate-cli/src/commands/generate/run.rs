@@ -1,9 +1,9 @@
 //! Generates a profile, and prints its summary.
 
-use callgate::formats::languages::LanguageId;
-use callgate::generate::{self, Draft, GenerateError, WrittenProfile};
-use callgate::recording::Recording;
 use callgate_core::diagram::Store;
+use callgate_formats::languages::LanguageId;
+use callgate_trace::generate::{self, Draft, GenerateError, WrittenProfile};
+use callgate_trace::recording::Recording;
 
 use super::args::GenerateArgs;
 use super::classes::Classes;

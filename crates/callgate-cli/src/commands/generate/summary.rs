@@ -3,18 +3,18 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use callgate::codegen::{Count, Weights};
 use callgate::compile::{self, Compiled, Stats};
 use callgate::explain::{Outcome, explain};
-use callgate::formats::annotated::AnnotatedWriter;
-use callgate::formats::languages::LanguageId;
-use callgate::generate::{
-    DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, WrittenProfile,
-};
-use callgate::trace::unseen::Unseen;
 use callgate::{Arch, Verdict};
+use callgate_codegen::{Count, Weights};
 use callgate_core::diagram::Store;
 use callgate_core::policy::Policy;
+use callgate_formats::annotated::AnnotatedWriter;
+use callgate_formats::languages::LanguageId;
+use callgate_trace::generate::{
+    DenyAction, Draft, Grant, GrantReason, GrantedNamespaces, WrittenProfile,
+};
+use callgate_trace::unseen::Unseen;
 
 use super::classes::Classes;
 use super::dangers::Dangers;

@@ -1,7 +1,7 @@
 //! What the recorded runs say about runs that were not recorded, as text and as JSON.
 
-use callgate::trace::unseen::{Estimate, Unseen};
 use callgate_requests::json::Json;
+use callgate_trace::unseen::{Estimate, Unseen};
 
 use crate::text::{counted, grouped};
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use callgate::recording::{Recording, SyscallId, SyscallStats};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
+use callgate_trace::recording::{Recording, SyscallId, SyscallStats};
 
 use crate::output::wrap;
 use crate::recordings::Merged;

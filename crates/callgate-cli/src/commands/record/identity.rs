@@ -1,6 +1,6 @@
 //! The identity of a run: parts of a recording that are saved while a command runs have the same one as the whole.
 
-use callgate::recording::{Recording, Run, RunId};
+use callgate_trace::recording::{Recording, Run, RunId};
 
 use super::label::Label;
 use crate::recordings;

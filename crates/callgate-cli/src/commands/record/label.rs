@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use callgate::recording::{MAX_LABELS, Recording};
 use callgate_bpf::diagnostic::Diagnostic;
+use callgate_trace::recording::{MAX_LABELS, Recording};
 
 use crate::report::{Failure, Result as Checked};
 

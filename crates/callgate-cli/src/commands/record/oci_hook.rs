@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use callgate::formats::syntax::json;
-use callgate::formats::syntax::tree::{Node, NodeKind};
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::args::RecordArgs;
 use super::attach::check_method;

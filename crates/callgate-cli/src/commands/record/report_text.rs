@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use callgate::recording::{Recording, SyscallId, SyscallStats};
 use callgate_record::{RecordMethod, Recorded, ended_by};
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
+use callgate_trace::recording::{Recording, SyscallId, SyscallStats};
 
 use super::split::SplitDirectory;
 use crate::text::{counted, printable};
@@ -26,7 +26,8 @@ pub(super) fn text(
         let _ = writeln!(text, "{}", table(recording).trim_end());
     }
     let run = recording.runs().first();
-    let number = |get: fn(&callgate::recording::Run) -> Option<u64>| run.and_then(get).unwrap_or(0);
+    let number =
+        |get: fn(&callgate_trace::recording::Run) -> Option<u64>| run.and_then(get).unwrap_or(0);
     let _ = writeln!(
         text,
         "callgate: {}, {} different, by {} and {} in {}",

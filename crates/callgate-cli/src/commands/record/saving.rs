@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use callgate::recording::Recording;
 use callgate_record::{ExecutableRecording, Save};
+use callgate_trace::recording::Recording;
 
 use super::identity::Identity;
 use super::label::Label;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use callgate::recording::Recording;
+use callgate_trace::recording::Recording;
 
 use crate::output;
 use crate::report::Result;

@@ -3,13 +3,13 @@
 //! Edits that the library proposes are applied in memory, and the source is read again with the same options. A change is
 //! accepted if the MTBDDs before and after prove that it allows the syscall and nothing else.
 
-use callgate::change::{
+use callgate::{Arch, SeccompData};
+use callgate_bpf::SyscallTable;
+use callgate_formats::CapSet;
+use callgate_formats::change::{
     Allowed, Candidate, Candidates, SideEffect, Unverified, Verified, apply, candidates,
     unified_diff, verify,
 };
-use callgate::formats::CapSet;
-use callgate::{Arch, SeccompData};
-use callgate_bpf::SyscallTable;
 
 use super::answer::Answer;
 use super::read::Read;

@@ -1,9 +1,9 @@
 //! Reasons as JSON.
 
-use callgate::change::SideEffect;
-use callgate::formats::statements::{Inactive, Site, Statement};
-use callgate::why::{Cause, Why};
 use callgate_bpf::SyscallTable;
+use callgate_formats::change::SideEffect;
+use callgate_formats::statements::{Inactive, Site, Statement};
+use callgate_formats::why::{Cause, Why};
 
 use super::answer::Answer;
 use super::change::Advice;

@@ -1,10 +1,10 @@
 //! The reason for the verdict of one filter.
 
-use callgate::formats::statements::{Statement, Statements};
-use callgate::why::{Cause, Why, why};
 use callgate::{Arch, Endian, SeccompData, Verdict, compile, explain};
 use callgate_core::policy::{Policy, Rule, Section};
 use callgate_core::{LongProgram, SyscallSet, diagram};
+use callgate_formats::statements::{Statement, Statements};
+use callgate_formats::why::{Cause, Why, why};
 
 use crate::source::{Filter, FilterContent};
 

@@ -4,11 +4,11 @@ use callgate_bpf::SyscallTable;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use callgate::change::SideEffect;
-use callgate::formats::CapSet;
-use callgate::formats::statements::{Inactive, Site, Statement};
-use callgate::why::{Cause, Why};
 use callgate::{Arch, Verdict};
+use callgate_formats::CapSet;
+use callgate_formats::change::SideEffect;
+use callgate_formats::statements::{Inactive, Site, Statement};
+use callgate_formats::why::{Cause, Why};
 
 use super::answer::Answer;
 use super::change::{Advice, Change, call};

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::formats::CapSet;
-use callgate::formats::languages::{LanguageId, ReadFilter, ReadingOption};
-use callgate::formats::systemd::SystemdVersion;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_bpf::text::Definition;
 use callgate_core::template::ValueError;
+use callgate_formats::CapSet;
+use callgate_formats::languages::{LanguageId, ReadFilter, ReadingOption};
+use callgate_formats::systemd::SystemdVersion;
 use clap::ValueHint;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 

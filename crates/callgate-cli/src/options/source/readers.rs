@@ -2,9 +2,9 @@
 
 use callgate::Endian;
 use callgate::convert::ConvertOptions;
-use callgate::formats::languages::{LanguageId, Reading, ReadingOption};
-use callgate::formats::oci;
-use callgate::formats::systemd::SystemdVersion;
+use callgate_formats::languages::{LanguageId, Reading, ReadingOption};
+use callgate_formats::oci;
+use callgate_formats::systemd::SystemdVersion;
 
 use super::options::SourceOptions;
 use crate::options::machine::NATIVE_ENDIAN;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use callgate::formats::Profile;
 use callgate_core::template::ValueError;
+use callgate_formats::Profile;
 
 use callgate_requests::Value;
 use callgate_requests::source::values_of;

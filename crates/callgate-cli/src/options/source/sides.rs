@@ -1,8 +1,8 @@
 //! Options about reading for one of two filters: `--caps-a`, `--caps-b`.
 
 use callgate::Arch;
-use callgate::formats::CapSet;
-use callgate::formats::systemd::SystemdVersion;
+use callgate_formats::CapSet;
+use callgate_formats::systemd::SystemdVersion;
 use clap::ValueHint;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::str::FromStr;
 
 use callgate::Endian;
-use callgate::formats::oci;
 use callgate_bpf::syscalls::KernelVersion;
+use callgate_formats::oci;
 use clap::ValueEnum;
 
 /// A kernel on the command line.

@@ -3,10 +3,10 @@
 use crate::{Markup, Section, counted};
 use callgate::convert::{ConvertError, ConvertOptions, Example, Loss, convert_diagram};
 use callgate::emit::{self, SourceOptions};
-use callgate::formats::languages::LanguageId;
-use callgate::formats::systemd::SystemdVersion;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::disasm::{Dialect, ListingOptions, disassemble};
+use callgate_formats::languages::LanguageId;
+use callgate_formats::systemd::SystemdVersion;
 use callgate_requests::source::{Message, Messages};
 use callgate_requests::syscall;
 

@@ -2,8 +2,8 @@
 
 use crate::Section;
 use crate::sections::{Cost, ProgramCost, cost, decisions, program as listing};
-use callgate::codegen::Weights;
 use callgate::compile::Execution;
+use callgate_codegen::Weights;
 use callgate_requests::source::FilterContent;
 
 use super::shown::Shown;

@@ -3,16 +3,16 @@
 //! For each recorded syscall that the profile denies, a change is searched and proved as for `callgate why`. The result is
 //! proved as a whole: it allows everything that was recorded, and otherwise permits the same as before.
 
-use callgate::change::{Allowed, Verified};
-use callgate::check::{Finding, check};
-use callgate::generate::{
-    Draft, GenerateError, GenerateOptions, Runtime, clone_fallbacks, generate,
-};
-use callgate::recording::{MAX_VALUES, Recording, SyscallId, SyscallStats};
 use callgate::{Arch, SeccompData};
 use callgate_bpf::SyscallTable;
 use callgate_core::Word;
 use callgate_core::policy::Field;
+use callgate_formats::change::{Allowed, Verified};
+use callgate_trace::check::{Finding, check};
+use callgate_trace::generate::{
+    Draft, GenerateError, GenerateOptions, Runtime, clone_fallbacks, generate,
+};
+use callgate_trace::recording::{MAX_VALUES, Recording, SyscallId, SyscallStats};
 
 use super::super::dangers::Dangers;
 use crate::commands::why::{Change, Read, change, find_with, patch, prove, tested_arguments};

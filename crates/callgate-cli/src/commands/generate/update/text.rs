@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use callgate::change::{Allowed, SideEffect};
-use callgate::recording::Recording;
+use callgate_formats::change::{Allowed, SideEffect};
 use callgate_requests::json::Json;
+use callgate_trace::recording::Recording;
 
 use super::search::Update;
 use crate::commands::why::call;

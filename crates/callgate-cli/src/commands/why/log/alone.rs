@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use callgate::denials::{Denial, DenialLog, MAX_DENIALS};
 use callgate::purposes::{Purpose, danger};
-use callgate::recording::SyscallId;
 use callgate::{Arch, Verdict};
 use callgate_requests::syscall;
+use callgate_trace::denials::{Denial, DenialLog, MAX_DENIALS};
+use callgate_trace::recording::SyscallId;
 
 use super::action::action;
 use super::search::data;

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use callgate::change::Allowed;
-use callgate::denials::{Denial, DenialLog};
-use callgate::formats::CapSet;
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_core::diagram::{Func, Store};
+use callgate_formats::CapSet;
+use callgate_formats::change::Allowed;
+use callgate_trace::denials::{Denial, DenialLog};
 
 use super::super::answer::Answer;
 use super::super::change::{Advice, advise, change, patch, prove};

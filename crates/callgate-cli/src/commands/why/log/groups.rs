@@ -7,10 +7,10 @@
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use callgate::denials::{Denial, Evidence, LoggedCall};
-use callgate::formats::languages::ReadingOption;
-use callgate::recording::SyscallId;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_formats::languages::ReadingOption;
+use callgate_trace::denials::{Denial, Evidence, LoggedCall};
+use callgate_trace::recording::SyscallId;
 
 use super::super::read::Read;
 use super::search::{Relevance, find};
@@ -299,6 +299,6 @@ pub(super) fn given_arch(options: &SourceOptions) -> Option<Arch> {
 
 /// The machine whose kernel usually runs programs of an architecture.
 fn host_of(arch: Arch) -> Arch {
-    let is_on = |host: &&Arch| callgate::formats::abis(**host).contains(&arch);
+    let is_on = |host: &&Arch| callgate_formats::abis(**host).contains(&arch);
     Arch::ALL.iter().filter(|host| host.is_64bit()).find(is_on).copied().unwrap_or(arch)
 }

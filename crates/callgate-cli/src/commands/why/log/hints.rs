@@ -1,6 +1,6 @@
 //! What to do about a log without the wanted denial.
 
-use callgate::denials::{DenialLog, SecurityModule};
+use callgate_trace::denials::{DenialLog, SecurityModule};
 
 /// Where the record of a denial is.
 const RECORDS: &str = "find the record of the kernel: `journalctl -k --grep type=1326`, `dmesg | grep type=1326` or \

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::denials::{Denial, DenialLog, Evidence, UnreadLine};
 use callgate::purposes::{Purpose, danger};
-use callgate::recording::Caveat;
 use callgate_requests::json::Json;
 use callgate_requests::syscall;
+use callgate_trace::denials::{Denial, DenialLog, Evidence, UnreadLine};
+use callgate_trace::recording::Caveat;
 
 use super::super::json::answer_fields;
 use super::explained::{Combined, Explained};

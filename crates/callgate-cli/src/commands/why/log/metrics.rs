@@ -1,7 +1,7 @@
 //! Denials as metrics.
 
-use callgate::denials::{DenialLog, Evidence};
 use callgate_requests::syscall;
+use callgate_trace::denials::{DenialLog, Evidence};
 
 use super::super::answer::Answer;
 use super::explained::example;

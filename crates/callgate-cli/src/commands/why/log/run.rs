@@ -1,7 +1,7 @@
 //! Reads the log and prints its denials.
 
 use callgate::Arch;
-use callgate::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
+use callgate_trace::denials::{DenialLog, DenialReader, Evidence, LoggedCall};
 
 use super::super::args::WhyArgs;
 use super::super::patch_file::write_patch;

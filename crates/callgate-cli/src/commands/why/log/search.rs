@@ -3,12 +3,12 @@
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use callgate::denials::{Evidence, LoggedCall};
-use callgate::recording::SyscallId;
 use callgate::{Action, SeccompData, Verdict};
 use callgate_core::Word;
 use callgate_core::diagram::{Func, NodeSet, Store};
 use callgate_core::policy::Field;
+use callgate_trace::denials::{Evidence, LoggedCall};
+use callgate_trace::recording::SyscallId;
 
 /// How many calls are remembered.
 const MAX_REMEMBERED: usize = 4096;

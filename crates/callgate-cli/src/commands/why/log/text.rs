@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callgate::Arch;
-use callgate::denials::{Denial, DenialLog, Evidence, MAX_DENIALS, OtherDenials};
+use callgate_trace::denials::{Denial, DenialLog, Evidence, MAX_DENIALS, OtherDenials};
 
 use super::super::patch_text::patch_lines;
 use super::super::text::{advice, answer};
