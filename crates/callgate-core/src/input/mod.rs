@@ -4,10 +4,8 @@ mod data;
 mod filter_input;
 pub mod io_uring;
 mod layout;
-mod place;
 
 pub use data::{Endian, SECCOMP_DATA_SIZE, SeccompData, Word};
 pub use filter_input::FilterInput;
 pub(crate) use filter_input::sealed;
-pub use layout::Layout;
-pub use place::Place;
+pub use layout::{Layout, Place};

@@ -3,8 +3,7 @@
 use crate::FilterInput;
 use crate::template::Symbol;
 
-use super::comparison::{Field, Test};
-use super::variable_comparison::VariableTest;
+use super::comparison::{Field, Test, VariableTest};
 
 /// A boolean combination of tests.
 ///

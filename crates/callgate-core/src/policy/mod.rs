@@ -19,14 +19,12 @@ mod rules;
 mod section;
 #[cfg(feature = "serde")]
 mod serialize;
-mod variable_comparison;
 
 pub use crate::SyscallSet;
-pub use comparison::{Cmp, Field, Test};
+pub use comparison::{Cmp, Field, Test, VariableRelation, VariableTest};
 pub use condition::{Condition, Shape};
 pub use error::PolicyError;
 pub(crate) use intervals::for_each_interval;
 pub use requests::{RequestPolicy, RequestRule};
 pub use rules::Policy;
 pub use section::{Rule, Section};
-pub use variable_comparison::{VariableRelation, VariableTest};

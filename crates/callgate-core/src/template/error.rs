@@ -1,9 +1,14 @@
-//! Errors of variables, templates and values.
+//! Limits of variables, and the errors of variables, templates and values.
 
 use std::fmt::{Display, Formatter, Result as Formatted};
 
-use super::limits::{MAX_NAME, MAX_VARIABLES};
 use crate::ProgramError;
+
+/// The maximum number of variables of a filter.
+pub const MAX_VARIABLES: usize = 64;
+
+/// The maximum length of the name of a variable.
+pub const MAX_NAME: usize = 64;
 
 /// The error for a variable: its name, or one too many.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,19 +25,11 @@
 //! ```
 
 mod error;
-mod limits;
-mod list;
-mod patch;
 mod program;
 mod symbol;
-mod values;
 mod variable;
 
-pub use error::{TemplateError, ValueError, VariableError};
-pub use limits::{MAX_NAME, MAX_VARIABLES};
-pub use list::VariableList;
-pub use patch::Patch;
+pub use error::{MAX_NAME, MAX_VARIABLES, TemplateError, ValueError, VariableError};
 pub use program::Template;
-pub use symbol::{Half, Symbol};
-pub use values::check_values;
-pub use variable::Variable;
+pub use symbol::{Half, Patch, Symbol, VariableList};
+pub use variable::{Variable, check_values};

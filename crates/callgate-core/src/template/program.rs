@@ -1,10 +1,8 @@
 //! Programs with patches.
 
-use super::error::{TemplateError, ValueError};
-use super::limits::MAX_VARIABLES;
-use super::patch::Patch;
-use super::values::check_values;
-use super::variable::Variable;
+use super::error::{MAX_VARIABLES, TemplateError, ValueError};
+use super::symbol::Patch;
+use super::variable::{Variable, check_values};
 use crate::{Op, Program};
 
 /// A program with variables. See the [module](super).

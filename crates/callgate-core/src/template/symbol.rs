@@ -1,5 +1,6 @@
-//! What a variable is compared as: its value, with a constant added, or its complement.
+//! What a variable is compared as: its value, with a constant added, or its complement; and where in a program.
 
+use super::error::{MAX_VARIABLES, VariableError};
 use super::variable::Variable;
 
 /// A 64-bit value that depends on a variable: `variable + addend`, or its complement `!(variable + addend)`, modulo
@@ -91,5 +92,57 @@ impl Symbol {
             Half::High if !variable.is_wide() && self.addend == 0 => Some(half.of(self.value(0))),
             _ => None,
         }
+    }
+}
+
+/// An instruction whose constant depends on a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Patch {
+    /// The index of the instruction.
+    pub insn: usize,
+    /// The value that it compares with.
+    pub symbol: Symbol,
+    /// The half of the value that becomes the constant.
+    pub half: Half,
+}
+
+impl Patch {
+    /// The constant of the instruction if the variables have these values. A variable without a value counts as 0.
+    pub fn constant(&self, values: &[u64]) -> u32 {
+        self.half.of(self.symbol.value_in(values))
+    }
+}
+
+/// The variables of a policy, in the order in which they occur. A variable has 64 bits if it is compared with a value of
+/// 64 bits, and 32 otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct VariableList(Vec<Variable>);
+
+impl VariableList {
+    /// The symbol of a name.
+    ///
+    /// # Errors
+    /// If the name is not an identifier, or there are more than [`MAX_VARIABLES`].
+    pub fn symbol(&mut self, name: &str) -> Result<Symbol, VariableError> {
+        if let Some(index) = self.0.iter().position(|variable| variable.name() == name) {
+            return Ok(Symbol::new(index as u8));
+        }
+        if self.0.len() == MAX_VARIABLES {
+            return Err(VariableError::too_many());
+        }
+        self.0.push(Variable::u32(name)?);
+        Ok(Symbol::new((self.0.len() - 1) as u8))
+    }
+
+    /// The variable of a symbol is compared with a value of 64 bits.
+    pub fn widen(&mut self, symbol: Symbol) {
+        if let Some(variable) = self.0.get_mut(symbol.variable()) {
+            variable.widen();
+        }
+    }
+
+    /// The variables; symbols refer to them by index.
+    pub fn into_variables(self) -> Vec<Variable> {
+        self.0
     }
 }

@@ -1,7 +1,6 @@
-//! Declarations of variables.
+//! Declarations of variables, and their values.
 
-use super::error::{ValueError, VariableError};
-use super::limits::MAX_NAME;
+use super::error::{MAX_NAME, ValueError, VariableError};
 
 /// A value that is known only when a filter is installed: its name, and whether it has 32 or 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -72,4 +71,16 @@ impl Variable {
             Err(ValueError::too_large(&self.name, self.bits(), value))
         }
     }
+}
+
+/// Checks that there is one value for each variable, and that it fits.
+///
+/// # Errors
+/// Otherwise.
+pub fn check_values(variables: &[Variable], values: &[u64]) -> Result<(), ValueError> {
+    if values.len() != variables.len() {
+        let names: Vec<&str> = variables.iter().map(Variable::name).collect();
+        return Err(ValueError::count(&names, values.len()));
+    }
+    variables.iter().zip(values).try_for_each(|(variable, value)| variable.check(*value))
 }
