@@ -19,6 +19,13 @@ pub(super) struct Held {
     pub(super) mask: u32,
 }
 
+impl Held {
+    /// A whole word.
+    pub(super) const fn whole(word: Word) -> Held {
+        Held { word, mask: u32::MAX }
+    }
+}
+
 /// An instruction, or a bitset test, with its successors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Code {
@@ -92,6 +99,31 @@ impl Graph {
             self.codes.push(code);
         }
         id
+    }
+
+    pub(super) fn ret(&mut self, verdict: Verdict) -> CodeId {
+        self.add(Code::Return(verdict))
+    }
+
+    pub(super) fn load(&mut self, word: Word, next: CodeId) -> CodeId {
+        self.add(Code::Load { word, next })
+    }
+
+    /// `and #mask`, where A holds `held`.
+    pub(super) fn and(&mut self, held: Held, mask: u32, next: CodeId) -> CodeId {
+        self.add(Code::And { held, mask, next })
+    }
+
+    /// A conditional jump on a constant, where A holds `held`.
+    pub(super) fn branch(
+        &mut self,
+        held: Held,
+        op: Op,
+        k: u32,
+        then: CodeId,
+        otherwise: CodeId,
+    ) -> CodeId {
+        self.add(Code::Branch { held, op, k, then, otherwise })
     }
 
     pub(super) fn get(&self, id: CodeId) -> Code {

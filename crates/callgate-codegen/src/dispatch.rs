@@ -3,11 +3,10 @@
 use crate::query::{self, Interval};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::code::{Code, CodeId, Graph, Held};
-use super::limits::MAX_INTERVALS;
+use super::code::{CodeId, Graph, Held};
 use super::lower::Lowering;
 use super::reuse::{self, Exit, Reuse, Target, TargetInterval};
-use super::tree::{Price, Tree, WeightedInterval, search_tree, tree_code};
+use super::tree::{MAX_INTERVALS, Price, Tree, WeightedInterval, search_tree, tree_code};
 use super::{Aim, Instructions};
 use callgate_core::diagram::{DiagramError, Func};
 use callgate_core::{Layout, Op, Word};
@@ -174,7 +173,7 @@ fn searched(
     // Exits load their words; the others need the number.
     let without_a = search.targets.iter().zip(&codes).map(|(target, code)| match target {
         Target::Exit(_) => *code,
-        _ => graph.add(Code::Load { word, next: *code }),
+        _ => graph.load(word, *code),
     });
     let without_a: Vec<CodeId> = without_a.collect();
     let held = Held { word, mask: layout.mask(word) };
@@ -209,7 +208,7 @@ fn search_separated(
     reuse: &Reuse,
     weights: &[(u32, f64)],
 ) -> Result<CodeId, DiagramError> {
-    let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
+    let bit = reuse.bit;
     let at = reuse.all.partition_point(|(first, ..)| *first < bit);
     let (low, high) = reuse.all.split_at(at);
     let settings = exits.settings();
@@ -218,7 +217,7 @@ fn search_separated(
     let otherwise = searched(exits, word, &low, &[])?;
     let with = with_bit(exits, word, &with, bit, otherwise)?;
     let then = searched(exits, word, &high, &[(Target::WithBit, with)])?;
-    Ok(exits.graph().add(Code::Branch { held, op: Op::JgeK, k: bit, then, otherwise }))
+    Ok(exits.graph().branch(Held::whole(word), Op::JgeK, bit, then, otherwise))
 }
 
 /// The code of the search among the numbers with the bit, some of which continue at `without`.
@@ -229,8 +228,7 @@ fn with_bit(
     bit: u32,
     without: CodeId,
 ) -> Result<CodeId, DiagramError> {
-    let held = Held { word, mask: u32::MAX };
-    let without = exits.graph().add(Code::And { held, mask: !bit, next: without });
+    let without = exits.graph().and(Held::whole(word), !bit, without);
     searched(exits, word, search, &[(Target::WithoutBit, without)])
 }
 

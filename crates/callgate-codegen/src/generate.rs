@@ -5,8 +5,7 @@ use callgate_core::diagram::{DiagramError, Func, Store};
 
 use crate::cost::{Aim, Model};
 use crate::layout::{Frequencies, Program, lay_out};
-use crate::shares::shares;
-use crate::weights::WeightedSyscall;
+use crate::weights::{WeightedSyscall, shares};
 use crate::{Instructions, lower, native};
 
 /// How many alternatives are tried. They create nodes, so code may still be generated with the least effort if the

@@ -36,23 +36,19 @@
 
 mod any_bit;
 mod arguments;
-mod at_once;
 mod by_cases;
 mod code;
-mod comparison;
 pub mod cost;
 mod dispatch;
 mod generate;
 mod instructions;
 mod kernel;
 mod layout;
-mod limits;
 mod lower;
 mod measured;
 pub mod native;
 pub mod query;
 mod reuse;
-mod shares;
 mod tree;
 mod weights;
 mod word;

@@ -10,8 +10,7 @@ use crate::cost::{Aim, Model};
 use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
 use crate::layout::{Frequencies, Program, lay_out};
 use crate::query::Interval;
-use crate::shares::shares_of_alike;
-use crate::weights::{Alike, WeightedSyscall, Weights};
+use crate::weights::{Alike, WeightedSyscall, Weights, shares_of_alike};
 use crate::{Instructions, native};
 
 /// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
@@ -131,9 +130,9 @@ impl ByCases<'_> {
         weights: Vec<(u32, f64)>,
         bad_arch: Verdict,
     ) -> Option<CodeId> {
-        let otherwise = self.lists.graph.add(Code::Return(bad_arch));
+        let otherwise = self.lists.graph.ret(bad_arch);
         if let [(token, then)] = *arches {
-            let held = Held { word: Word::ARCH, mask: u32::MAX };
+            let held = Held::whole(Word::ARCH);
             let test = Code::Branch { held, op: Op::JeqK, k: token, then, otherwise };
             let code = self.lists.graph.add(test);
             return Some(self.loaded(Word::ARCH, code));
@@ -173,7 +172,7 @@ impl ByCases<'_> {
         match self.lists.graph.get(code) {
             // All values of the word have the same code.
             Code::Return(_) | Code::Load { .. } => code,
-            _ => self.lists.graph.add(Code::Load { word, next: code }),
+            _ => self.lists.graph.load(word, code),
         }
     }
 }

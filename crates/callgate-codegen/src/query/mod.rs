@@ -6,7 +6,6 @@ mod condition;
 mod count;
 mod cover;
 mod difference;
-mod numbers;
 mod orders;
 mod partition;
 mod permitted;
@@ -16,7 +15,6 @@ mod reorder;
 mod support;
 #[cfg(test)]
 mod tests;
-mod tuples;
 mod word_funcs;
 
 pub use bits::*;
@@ -25,7 +23,6 @@ pub use condition::*;
 pub use count::*;
 pub use cover::*;
 pub use difference::*;
-pub use numbers::*;
 pub(crate) use orders::*;
 pub use partition::*;
 pub use permitted::*;

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use callgate_core::Word;
 use callgate_core::diagram::{DiagramError, Func, Store};
 
-use super::tuples::Tuples;
+use super::reorder::Tuples;
 
 /// The maximum number of atoms of a word.
 const MAX_ATOMS: usize = 512;

@@ -3,19 +3,16 @@
 //! Above [`Price::whole`] intervals, order tests are only tried at some [`boundaries`]. If there are still too many, the range
 //! is cut there into halves of equal weight until the dynamic program over ranges applies.
 
-use super::bitset;
+use callgate_core::diagram::Split;
+
 use super::boundaries::boundaries;
 use super::chain::WholeChain;
-use super::dominant::dominant;
 use super::holes::Holes;
-use super::interval::WeightedInterval;
-use super::node::{Node, Tree};
+use super::node::{Node, Tree, WeightedInterval, bitset_cost};
 use super::price::{MAX_WHOLE, Price};
-use super::quick::quick_tree;
-use super::range_search::RangeSearch;
-use super::rounding::Rounding;
+use super::quick::{dominant, quick_tree};
+use super::ranges::RangeSearch;
 use super::subsets::{MAX_EXACT, Subset, SubsetSearch};
-use callgate_core::diagram::Split;
 
 /// The cheapest tree found, or a good one if the price asks for no search, for intervals that cover all values, in order
 /// and without gaps.
@@ -34,6 +31,11 @@ pub(crate) fn search_tree(intervals: &[WeightedInterval], price: Price) -> Tree 
     debug_assert_eq!(root + 1, tree.nodes.len());
     tree
 }
+
+/// The maximum number of intervals of a word for which a search tree is built. It is far above what fits into a
+/// program: a test removes at most two bounds of intervals. Filters above the kernel's limit still get a program up
+/// to here, so that the error can report how many instructions they need.
+pub(crate) const MAX_INTERVALS: usize = 1 << 15;
 
 /// The maximum number of starts of ranges in the dynamic program over ranges.
 const MAX_STARTS: usize = 96;
@@ -128,10 +130,10 @@ fn exact(intervals: &[WeightedInterval], price: Price, tree: &mut Tree) -> usize
     let all = Subset::new(0, intervals.len().saturating_sub(1), &Holes::NONE);
     let cost = search.cost(all);
     let weight = intervals.iter().map(|interval| interval.weight).sum();
-    match bitset::cost(intervals, weight, price).filter(|of_bitset| *of_bitset < cost) {
+    match bitset_cost(intervals, weight, price).filter(|of_bitset| *of_bitset < cost) {
         Some(of_bitset) => {
             tree.cost += of_bitset;
-            bitset::emit(intervals, tree)
+            tree.bitset(intervals)
         }
         None => {
             tree.cost += cost;
@@ -146,5 +148,31 @@ fn starts_of(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
         boundaries(intervals, price)
     } else {
         (0..intervals.len()).collect()
+    }
+}
+
+/// The rounding of weights to multiples of a power of two, such that sums of them are exact: ranges with equal weights
+/// have equal sums, wherever they are, so that of equal trees the same one is chosen. A weight changes by at most 2^-48 of
+/// the total.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rounding {
+    /// The least significant bit of this number is the unit.
+    large: f64,
+}
+
+impl Rounding {
+    /// For weights with this sum: that of up to 2^52 units is exact.
+    pub(super) fn of_total(total: f64) -> Rounding {
+        Rounding { large: 16.0 * total }
+    }
+
+    /// The same intervals with rounded weights.
+    pub(super) fn round<T>(self, intervals: &[WeightedInterval]) -> T
+    where
+        T: FromIterator<WeightedInterval>,
+    {
+        let weight = |weight: f64| (weight + self.large) - self.large;
+        let rounded = |of: &WeightedInterval| WeightedInterval { weight: weight(of.weight), ..*of };
+        intervals.iter().map(rounded).collect()
     }
 }

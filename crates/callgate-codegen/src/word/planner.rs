@@ -1,16 +1,16 @@
 //! The search for the plan with the lowest cost.
 
-use rustc_hash::FxHashMap as HashMap;
-
-use super::intervals::{MAX_EXITS, frequent_exits, is_scattered, partition, weighted};
-use super::plan::{Plan, ProductExits, State};
-use crate::any_bit::AnyBit;
-use crate::limits::MAX_INTERVALS;
-use crate::query::{Interval, Size, WordFunc, WordFuncs};
-use crate::tree::{ARGUMENT_WHOLE, Price, search_tree, tree_of_pieces};
-use crate::{Aim, Instructions};
 use callgate_core::diagram::{DiagramError, Store};
 use callgate_core::{Layout, Word};
+use rustc_hash::FxHashMap as HashMap;
+
+use super::plan::{
+    After, MAX_EXITS, Plan, ProductExits, State, frequent_exits, is_scattered, partition, weighted,
+};
+use crate::any_bit::AnyBit;
+use crate::query::{Cube, Interval, Size, WordFunc, WordFuncs};
+use crate::tree::{ARGUMENT_WHOLE, MAX_INTERVALS, Price, search_tree, tree_of_pieces};
+use crate::{Aim, Instructions};
 
 /// The maximum depth of tests at which masks are searched.
 const MAX_DEPTH: u32 = 4;
@@ -269,4 +269,204 @@ impl Planner {
         let mask = self.funcs.top_bit(func);
         (test * nodes as f64, Plan::AnyBit { mask, then, otherwise })
     }
+}
+
+impl Planner {
+    /// The test whether A, which holds the bits `held`, shares a bit with a mask.
+    pub(crate) fn any_bit(&self, held: u32, mask: u32) -> AnyBit {
+        AnyBit::new(self.instructions, held, mask)
+    }
+
+    /// Whether the test of a product leaves A unchanged.
+    pub(crate) fn keeps_a(&self, cube: &Cube, held: u32) -> bool {
+        cube.mask == held || cube.wanted == 0 && self.any_bit(held, cube.mask).keeps_a()
+    }
+
+    /// Tries tests of the bits that separate `exit` from the rest.
+    pub(super) fn masks(
+        &mut self,
+        store: &mut Store,
+        (func, held): State,
+        exit: WordFunc,
+        depth: u32,
+        bound: f64,
+        best: &mut (f64, Plan),
+    ) -> Result<(), DiagramError> {
+        let Some(bounds) = self.funcs.bounds_except(func, exit) else { return Ok(()) };
+        let (never, always) = (!bounds.any & held, bounds.all);
+        let mut test = self.any_bit_cost(held, never);
+        let mut left = best.0.min(bound) - test;
+        if never != 0 && left > 0.0 {
+            let rest = self.funcs.fix_bits(func, never, 0);
+            let kept = self.any_bit(held, never).kept_if_clear();
+            let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
+            if cost < left {
+                *best = (test + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
+                left = cost;
+            }
+        }
+        let other_test = self.any_bit_cost(held, always);
+        left -= other_test - test;
+        test = other_test;
+        if always.is_power_of_two() && left > 0.0 {
+            let rest = self.funcs.fix_bits(func, always, always);
+            let kept = self.any_bit(held, always).kept_if_set();
+            let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
+            if cost < left {
+                *best = (test + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
+                left = cost;
+            }
+        }
+        let mask = never | always;
+        left -= 2.0 * self.test - test;
+        if always != 0 && mask != held && left > 0.0 {
+            let rest = self.funcs.fix_bits(func, mask, always);
+            let is_part = !self.funcs.is_exit(rest) && held != u32::MAX;
+            let cost = if is_part && !self.restores_parts {
+                f64::INFINITY
+            } else {
+                self.solve_after_test(store, (rest, held), mask, depth, left)?
+            };
+            if cost < left {
+                let plan = Plan::Masked { mask, value: always, then: rest, otherwise: exit };
+                *best = (2.0 * self.test + cost, plan);
+            }
+        }
+        Ok(())
+    }
+
+    /// The cost of a test that is always executed.
+    fn any_bit_cost(&self, held: u32, mask: u32) -> f64 {
+        self.test * f64::from(self.any_bit(held, mask).insns())
+    }
+
+    /// As [`Self::solve`] after a test that leaves the bits `kept` of A, with the cost of restoring the others.
+    fn solve_after_test(
+        &mut self,
+        store: &mut Store,
+        (func, held): State,
+        kept: u32,
+        depth: u32,
+        bound: f64,
+    ) -> Result<f64, DiagramError> {
+        let After { held, reload } = self.after_test((func, held), kept);
+        let reload = self.test * f64::from(reload);
+        Ok(reload + self.solve(store, (func, held), depth + 1, bound - reload)?)
+    }
+
+    /// How a function continues after a test that leaves the bits `kept` of `held`: with these, if it depends on no
+    /// others.
+    pub(crate) fn after_test(&self, (func, held): State, kept: u32) -> After {
+        if kept == held || self.funcs.bits(func) & !kept == 0 {
+            After { held: kept, reload: 0 }
+        } else {
+            After { held, reload: if held == u32::MAX { 1 } else { 2 } }
+        }
+    }
+}
+
+/// The maximum number of products in a sum.
+const MAX_CUBES: usize = 64;
+
+/// The maximum number of sets of bits for which projection is tried.
+const MAX_PROJECTED: usize = 8;
+
+impl Planner {
+    /// The products of all exits except the one with the most values; tries the plan that tests them in sequence.
+    /// Empty if there are too many.
+    pub(super) fn products(
+        &mut self,
+        store: &mut Store,
+        (func, held): State,
+        best: &mut (f64, Plan),
+    ) -> Result<ProductExits, DiagramError> {
+        let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(Vec::new()) };
+        let size = |exit: &WordFunc| self.funcs.values_to(func, *exit);
+        let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
+            return Ok(Vec::new());
+        };
+        let mut products = Vec::new();
+        for exit in exits.into_iter().filter(|exit| *exit != otherwise) {
+            let Some(cubes) = self.funcs.cover(func, exit, MAX_CUBES) else {
+                store.charge_steps(self.funcs.take_steps())?;
+                return Ok(Vec::new());
+            };
+            products.extend(cubes.into_iter().map(|cube| (cube, exit)));
+        }
+        // Tests that preserve A come first.
+        products.sort_by_key(|(cube, _)| (self.insns(cube, held), cube.mask, cube.wanted));
+        let insns: u32 = products.iter().map(|(cube, _)| self.insns(cube, held)).sum();
+        let cost = self.test * f64::from(insns);
+        if cost < best.0 {
+            *best = (cost, Plan::Products { products: products.clone(), otherwise });
+        }
+        Ok(products)
+    }
+
+    /// Tries projection: the values for which some bits matter first, then the rest without these bits.
+    pub(super) fn project(
+        &mut self,
+        store: &mut Store,
+        (func, held): State,
+        products: &[(Cube, WordFunc)],
+        bound: f64,
+        best: &mut (f64, Plan),
+    ) -> Result<(), DiagramError> {
+        let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(()) };
+        let listed = |exit: &WordFunc| products.iter().any(|(_, listed)| listed == exit);
+        let Some(exit) = exits.into_iter().find(|exit| !listed(exit)) else { return Ok(()) };
+        let mut free: HashMap<u32, usize> = HashMap::default();
+        for (cube, _) in products {
+            *free.entry(held & !cube.mask).or_default() += 1;
+        }
+        for free in promising(&free) {
+            let then = self.funcs.independent_of(func, free, exit);
+            if then == exit {
+                continue;
+            }
+            let left = best.0.min(bound) - self.test;
+            // At least one test finds the values for which the bits matter.
+            let least = if then == func { 0.0 } else { self.test };
+            let rest = self.solve(store, (then, held & !free), 1, left - least)?;
+            if rest + least >= left {
+                continue;
+            }
+            let first = self.funcs.disagreement(func, then, exit);
+            let cost = rest + self.solve(store, (first, held), 1, left - rest)?;
+            if cost < left {
+                let mask = held & !free;
+                *best = (self.test + cost, Plan::Project { mask, first, exit, then });
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of instructions that test a product if A holds the bits `held`.
+    fn insns(&self, cube: &Cube, held: u32) -> u32 {
+        // Otherwise load, and, compare.
+        if self.keeps_a(cube, held) { 1 } else { 3 }
+    }
+}
+
+/// Sets of bits that do not matter for many cubes: those of the cubes and their pairwise intersections, the best
+/// first.
+fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
+    let mut sets: Vec<(u32, usize)> = free.iter().map(|(set, count)| (*set, *count)).collect();
+    sets.sort_by_key(|(set, count)| (std::cmp::Reverse(*count), *set));
+    sets.truncate(MAX_CUBES);
+    let mut candidates: HashMap<u32, u32> = HashMap::default();
+    for (i, (a, _)) in sets.iter().enumerate() {
+        for (b, _) in sets.iter().skip(i) {
+            let shared = a & b;
+            if shared != 0 && !candidates.contains_key(&shared) {
+                let holds = sets.iter().filter(|(set, _)| set & shared == shared);
+                let cubes: usize = holds.map(|(_, count)| count).sum();
+                candidates.insert(shared, cubes as u32 * shared.count_ones());
+            }
+        }
+    }
+    let mut candidates: Vec<(u32, u32)> = candidates.into_iter().collect();
+    candidates.sort_by_key(|(set, gain)| (std::cmp::Reverse(*gain), *set));
+    candidates.truncate(MAX_PROJECTED);
+    candidates.into_iter().map(|(set, _)| set).collect()
 }

@@ -1,9 +1,6 @@
 //! Functions of one word that are derived from others.
 
-use super::func::WordFunc;
-use super::known::Known;
-use super::nodes::{NO_CHILD, WordFuncs};
-use super::pair_table::PairTable;
+use super::nodes::{Known, NO_CHILD, PairTable, WordFunc, WordFuncs};
 
 impl WordFuncs {
     /// The function with the exit `all` where this one has `exit`, and `none` elsewhere.
