@@ -1,13 +1,13 @@
 //! The arguments of a syscall: the order in which they are tested, and search trees that need no plan.
 
-use super::Instructions;
 use super::any_bit::AnyBit;
 use super::code::{CodeId, Held};
 use super::lower::{Guards, Lowering};
+use super::{Instructions, Result};
 use crate::query::{self, Cube, Interval, Product, ProductBound, WordGraph};
 use crate::tree::{ARGUMENT_WHOLE, MAX_INTERVALS, Price, search_tree, tree_code};
 use crate::word::{FEW_INTERVALS, charge_search, is_scattered, weighted};
-use callgate_core::diagram::{DiagramError, Func};
+use callgate_core::diagram::Func;
 use callgate_core::{Op, Word};
 
 /// From this number of instructions for the arguments of one syscall, other orders of words are tried.
@@ -24,7 +24,7 @@ impl Lowering<'_> {
     /// - if one argument determines the conditions on the others, it comes first;
     /// - if the conditions on several arguments are unrelated, the diagram has a case per combination; then
     ///   products are tested in sequence.
-    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, DiagramError> {
+    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId> {
         let layout = self.store.layout();
         let argument = self.store.top_word(func).is_some_and(|word| !layout.selects(word));
         // The estimates below do not count comparisons with variables, and products have none.
@@ -53,10 +53,7 @@ impl Lowering<'_> {
 
     /// The word that, tested first, reduces a function to the fewest instructions, and their number; `None` if that is the
     /// one which is tested first anyway.
-    fn best_first_word(
-        &mut self,
-        graph: &mut WordGraph,
-    ) -> Result<Option<(usize, Word)>, DiagramError> {
+    fn best_first_word(&mut self, graph: &mut WordGraph) -> Result<Option<(usize, Word)>> {
         let (mut best, mut least) = (None, graph.insns());
         for word in graph.shared_words() {
             // A margin: this is an estimate, and code that syscalls share in the usual order is lost.
@@ -70,26 +67,22 @@ impl Lowering<'_> {
     }
 
     /// A sum of products that takes fewer instructions than a bound.
-    fn best_products(
-        &mut self,
-        func: Func,
-        bound: usize,
-    ) -> Result<Option<Alternatives>, DiagramError> {
+    fn best_products(&mut self, func: Func, bound: usize) -> Result<Option<Alternatives>> {
         if bound < MIN_INSNS_FOR_PRODUCTS {
             return Ok(None);
         }
         let verdicts = self.store.verdicts(func);
-        let [a, b] = verdicts.as_slice() else { return Ok(None) };
-        let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
+        let [a, b] = *verdicts.as_slice() else { return Ok(None) };
         let (mut best, mut least) = (None, bound);
         let words = ProductBound::new(self.store, func);
-        for (verdict, otherwise) in [(a, b), (b, a)] {
+        for (of, other) in [(a, b), (b, a)] {
+            let (verdict, otherwise) = (self.store.verdict(of)?, self.store.verdict(other)?);
             // Each word of a product takes at least two instructions.
             let limit = MAX_WORDS_OF_PRODUCTS.min(least / 2);
             if words.exceeds(self.store, verdict, limit) {
                 continue;
             }
-            let Some(products) = query::products(self.store, func, verdict, limit)? else {
+            let Some(products) = query::products(self.store, func, of, limit)? else {
                 continue;
             };
             let insns = |cube: &Cube| product_insns(self.instructions, cube);
@@ -103,7 +96,7 @@ impl Lowering<'_> {
     }
 
     /// The code that tests products in sequence.
-    fn products(&mut self, alternatives: Alternatives) -> Result<CodeId, DiagramError> {
+    fn products(&mut self, alternatives: Alternatives) -> Result<CodeId> {
         let Alternatives { products, verdict, otherwise } = alternatives;
         let found = self.code(verdict)?;
         let mut next = self.code(otherwise)?;
@@ -163,7 +156,7 @@ impl Lowering<'_> {
         word: Word,
         guards: Guards,
         price: Price,
-    ) -> Result<Option<CodeId>, DiagramError> {
+    ) -> Result<Option<CodeId>> {
         if self.effort > 0 {
             return Ok(None);
         }
@@ -181,7 +174,7 @@ impl Lowering<'_> {
         word: Word,
         guards: Guards,
         price: Price,
-    ) -> Result<Option<CodeId>, DiagramError> {
+    ) -> Result<Option<CodeId>> {
         let mask = self.store.layout().mask(word);
         // A function with a pattern has fewer nodes than intervals, often very many of them.
         let nodes = query::nodes_of(self.store, func, word);
@@ -205,7 +198,7 @@ impl Lowering<'_> {
         word: Word,
         guards: Guards,
         price: Price,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         charge_search(self.store, intervals.len())?;
         let mask = self.store.layout().mask(word);
         let (intervals, exits) = weighted(intervals);

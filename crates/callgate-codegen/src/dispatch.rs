@@ -7,7 +7,7 @@ use super::code::{CodeId, Graph, Held};
 use super::lower::Lowering;
 use super::reuse::{self, Exit, Reuse, Target, TargetInterval};
 use super::tree::{MAX_INTERVALS, Price, Tree, WeightedInterval, search_tree, tree_code};
-use super::{Aim, Instructions};
+use super::{Aim, Instructions, Result};
 use callgate_core::diagram::{DiagramError, Func};
 use callgate_core::{Layout, Op, Word};
 
@@ -32,7 +32,7 @@ pub(super) trait Exits {
     ///
     /// # Errors
     /// If the diagram exceeds its budget.
-    fn exit(&mut self, exit: Exit) -> Result<CodeId, DiagramError>;
+    fn exit(&mut self, exit: Exit) -> Result<CodeId>;
 
     /// What the program is for.
     fn settings(&self) -> Settings;
@@ -48,11 +48,7 @@ pub(super) struct Settings {
 
 impl Lowering<'_> {
     /// The code of the dispatch tree for arch or number; `None` if there are too many intervals.
-    pub(super) fn search(
-        &mut self,
-        func: Func,
-        word: Word,
-    ) -> Result<Option<CodeId>, DiagramError> {
+    pub(super) fn search(&mut self, func: Func, word: Word) -> Result<Option<CodeId>> {
         let layout = self.store.layout();
         let mask = layout.mask(word);
         let Some(intervals) = query::partition_within(self.store, func, word, mask, MAX_INTERVALS)
@@ -91,7 +87,7 @@ impl Exits for Functions<'_, '_> {
         &mut self.lowering.graph
     }
 
-    fn exit(&mut self, exit: Exit) -> Result<CodeId, DiagramError> {
+    fn exit(&mut self, exit: Exit) -> Result<CodeId> {
         self.lowering.entry(*self.exits.get(exit).ok_or(NO_EXIT)?)
     }
 
@@ -108,7 +104,7 @@ pub(super) fn dispatch(
     word: Word,
     intervals: Vec<Interval<Exit>>,
     weights: Vec<(u32, f64)>,
-) -> Result<CodeId, DiagramError> {
+) -> Result<CodeId> {
     let Settings { aim, layout, .. } = exits.settings();
     let is_reusable = |bit| aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
     // Only syscalls have numbers of several ABIs.
@@ -156,7 +152,7 @@ fn searched(
     word: Word,
     search: &Search,
     codes_of: &[(Target, CodeId)],
-) -> Result<CodeId, DiagramError> {
+) -> Result<CodeId> {
     let mut codes = Vec::with_capacity(search.targets.len());
     for target in &search.targets {
         codes.push(match target {
@@ -186,7 +182,7 @@ fn search_with_reuse(
     word: Word,
     reuse: &Reuse,
     weights: &[(u32, f64)],
-) -> Result<CodeId, DiagramError> {
+) -> Result<CodeId> {
     let (bit, settings) = (reuse.bit, exits.settings());
     let with = tree_over(settings, &reuse.with, weights);
     // The numbers with the bit are found within the tree of all numbers. Those that reuse it without the bit
@@ -207,7 +203,7 @@ fn search_separated(
     word: Word,
     reuse: &Reuse,
     weights: &[(u32, f64)],
-) -> Result<CodeId, DiagramError> {
+) -> Result<CodeId> {
     let bit = reuse.bit;
     let at = reuse.all.partition_point(|(first, ..)| *first < bit);
     let (low, high) = reuse.all.split_at(at);
@@ -227,7 +223,7 @@ fn with_bit(
     search: &Search,
     bit: u32,
     without: CodeId,
-) -> Result<CodeId, DiagramError> {
+) -> Result<CodeId> {
     let without = exits.graph().and(Held::whole(word), !bit, without);
     searched(exits, word, search, &[(Target::WithoutBit, without)])
 }

@@ -59,3 +59,6 @@ pub use generate::{Effort, generate};
 pub use instructions::Instructions;
 pub use layout::Program;
 pub use weights::{Count, WeightError, WeightedSyscall, Weights};
+
+/// The result of what may exceed the budget of the diagram.
+type Result<T> = std::result::Result<T, callgate_core::diagram::DiagramError>;

@@ -14,7 +14,7 @@ use super::code::{Code, CodeId, Graph, Held};
 use super::tree::tree_code;
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
-use super::{Aim, Instructions};
+use super::{Aim, Instructions, Result};
 use crate::query::{self, Cube, OnlyValue, WordFunc};
 use callgate_core::diagram::{Comparison, DiagramError, Func, Store};
 use callgate_core::{Layout, Op, Relation, Verdict, Word};
@@ -94,13 +94,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// The code of a function.
-    pub(super) fn code(&mut self, func: Func) -> Result<CodeId, DiagramError> {
+    pub(super) fn code(&mut self, func: Func) -> Result<CodeId> {
         self.guarded(func, Guards::default())
     }
 
     /// The code of a function, where the guards are still to be checked. Each recursion is at a later word, or at a later
     /// comparison with a variable: the depth is at most that of 16 words and 256 comparisons (`MAX_COMPARISONS`).
-    pub(super) fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, DiagramError> {
+    pub(super) fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
         }
@@ -214,12 +214,7 @@ impl<'a> Lowering<'a> {
         false
     }
 
-    pub(super) fn planned(
-        &mut self,
-        func: Func,
-        word: Word,
-        guards: Guards,
-    ) -> Result<CodeId, DiagramError> {
+    pub(super) fn planned(&mut self, func: Func, word: Word, guards: Guards) -> Result<CodeId> {
         let layout = self.store.layout();
         if layout.mask(word) == u32::MAX {
             if let Some(only) = query::only_value(self.store, func, word) {
@@ -250,7 +245,7 @@ impl<'a> Lowering<'a> {
         word: Word,
         OnlyValue { value, then, otherwise }: OnlyValue,
         guards: Guards,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         let held = Held::whole(word);
         // Next to an end of the range, the interval is compared, as in search trees.
         let (op, k, exits) = match value {
@@ -270,7 +265,7 @@ impl<'a> Lowering<'a> {
         walk: &mut Walk,
         (func, held): State,
         pending: Option<&Pending<'_>>,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         let key = (func, held, pending.map_or(0, |pending| pending.number));
         if let Some(id) = walk.done.get(&key) {
             return Ok(*id);
@@ -361,7 +356,7 @@ impl<'a> Lowering<'a> {
         (func, held): State,
         kept: u32,
         pending: Option<&Pending<'_>>,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         let word = walk.planner.word();
         let After { held, reload } = walk.planner.after_test((func, held), kept);
         let next = self.follow_plan(walk, (func, held), pending)?;
@@ -379,12 +374,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The code of a pending continuation where A holds the bits `held`.
-    fn resume(
-        &mut self,
-        walk: &mut Walk,
-        held: u32,
-        pending: &Pending<'_>,
-    ) -> Result<CodeId, DiagramError> {
+    fn resume(&mut self, walk: &mut Walk, held: u32, pending: &Pending<'_>) -> Result<CodeId> {
         let (word, mask) = (walk.planner.word(), pending.mask);
         let next = self.follow_plan(walk, (pending.then, mask), pending.outer)?;
         let again = mask & !held != 0;
@@ -403,7 +393,7 @@ impl Lowering<'_> {
         func: Func,
         guards: Guards,
         held: Held,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         match self.store.top_comparison(func) {
             Some(comparison) if operand(&comparison) == held => {
                 self.compare(func, guards, &comparison)
@@ -418,7 +408,7 @@ impl Lowering<'_> {
         func: Func,
         guards: Guards,
         comparison: &Comparison,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         let held = operand(comparison);
         let mut next = self.compare(func, guards, comparison)?;
         if held.mask != u32::MAX {
@@ -428,12 +418,7 @@ impl Lowering<'_> {
     }
 
     /// The comparison of A with a variable, and what follows. The recursion depth is that of [`Lowering::guarded`].
-    fn compare(
-        &mut self,
-        func: Func,
-        guards: Guards,
-        comparison: &Comparison,
-    ) -> Result<CodeId, DiagramError> {
+    fn compare(&mut self, func: Func, guards: Guards, comparison: &Comparison) -> Result<CodeId> {
         if let Some(done) = self.compared.get(&(func, guards)) {
             return Ok(*done);
         }

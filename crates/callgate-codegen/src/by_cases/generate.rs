@@ -11,7 +11,7 @@ use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
 use crate::layout::{Frequencies, Program, lay_out};
 use crate::query::Interval;
 use crate::weights::{Alike, WeightedSyscall, Weights, shares_of_alike};
-use crate::{Instructions, native};
+use crate::{Instructions, Result, native};
 
 /// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
 /// accepts.
@@ -189,7 +189,7 @@ impl Exits for Codes<'_> {
         self.graph
     }
 
-    fn exit(&mut self, exit: usize) -> Result<CodeId, DiagramError> {
+    fn exit(&mut self, exit: usize) -> Result<CodeId> {
         let no_code = DiagramError::defect("each exit has code");
         self.codes.get(exit).copied().flatten().ok_or(no_code)
     }

@@ -8,6 +8,7 @@
 //! of the merging paths is followed: syscalls are still found, but code without one is [`Reachable::Unknown`],
 //! never reported as dead.
 
+use crate::Result;
 use callgate_core::diagram::from_program::{Execution, Next, State, Step};
 use callgate_core::diagram::symbolic::Value;
 use callgate_core::diagram::{DiagramError, Pred, Store};
@@ -109,7 +110,7 @@ fn reach_insn(
     (index, insn): (usize, Insn),
     reached_by: &mut [Pred],
     reach: &mut Reach,
-) -> Result<(), DiagramError> {
+) -> Result<()> {
     let merges = reach.stopped.is_none();
     let [mut entered, mut failing, mut holding] = [Pred::NEVER; 3];
     for number in execution.states_at(index) {
@@ -157,7 +158,7 @@ fn arrive(
     merges: bool,
     (state, more): (usize, Pred),
     reached_by: &mut [Pred],
-) -> Result<(), DiagramError> {
+) -> Result<()> {
     let known = reached_by.get_mut(state).ok_or(BAD_STATE)?;
     // A return has no successors, so some of its syscalls suffice.
     let is_end = matches!(execution.step_of(state)?, Step::Return(_));
@@ -192,7 +193,7 @@ fn keep(slot: &mut Pred, pred: Pred) {
 }
 
 /// Whether a branch on constants holds; `None` for any other instruction.
-fn decided(index: usize, insn: Insn, a: Value, x: Value) -> Result<Option<bool>, DiagramError> {
+fn decided(index: usize, insn: Insn, a: Value, x: Value) -> Result<Option<bool>> {
     let Some((_, source)) = insn.comparison() else { return Ok(None) };
     let constant = |value| match value {
         Value::Constant(k) => Ok(k),

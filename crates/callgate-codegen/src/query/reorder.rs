@@ -3,17 +3,16 @@
 //! The order of words in a diagram is fixed, but a program may test any word first. An *outline* is a function of one
 //! word alone, whose terminals are placeholders for the cofactors.
 
+use crate::Result;
 use callgate_core::Word;
-use callgate_core::diagram::{DiagramError, Func, NodeSet, Store, Var, var_of};
+use callgate_core::diagram::{Func, NodeSet, Store, Var, var_of};
 use rustc_hash::FxHashMap as HashMap;
-
-use super::bits::memo;
 
 /// The outline of a function for a word.
 ///
 /// # Errors
 /// If the diagram exceeds its budget.
-pub(crate) fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, DiagramError> {
+pub(crate) fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func> {
     let cases = cases(store, func, word);
     if cases.is_empty() {
         return store.placeholder(func);
@@ -53,7 +52,7 @@ struct WordFirst {
 
 impl WordFirst {
     /// Each recursion is at least one bit deeper.
-    fn outline(&mut self, store: &mut Store, tuple: Tuple) -> Result<Func, DiagramError> {
+    fn outline(&mut self, store: &mut Store, tuple: Tuple) -> Result<Func> {
         if let Some(done) = self.done.get(&tuple) {
             return Ok(*done);
         }
@@ -81,7 +80,7 @@ impl WordFirst {
         store: &mut Store,
         func: Func,
         cofactors: &mut HashMap<Func, Func>,
-    ) -> Result<Func, DiagramError> {
+    ) -> Result<Func> {
         if let Some(done) = cofactors.get(&func) {
             return Ok(*done);
         }
@@ -121,15 +120,11 @@ pub(super) struct Tuples {
 
 impl Tuples {
     pub(super) fn new(word: Word) -> Tuples {
-        Tuples { last: var_of(word, 0), pairs: Vec::new(), numbers: memo() }
+        Tuples { last: var_of(word, 0), pairs: Vec::new(), numbers: HashMap::default() }
     }
 
     /// The tuple of some functions, of which there is at least one. The recursion depth is logarithmic.
-    pub(super) fn tuple(
-        &mut self,
-        store: &mut Store,
-        funcs: &[Func],
-    ) -> Result<Tuple, DiagramError> {
+    pub(super) fn tuple(&mut self, store: &mut Store, funcs: &[Func]) -> Result<Tuple> {
         if let [func] = funcs {
             return Ok(Tuple::Func(*func));
         }
@@ -138,7 +133,7 @@ impl Tuples {
         self.pair(store, parts)
     }
 
-    fn pair(&mut self, store: &mut Store, parts: [Tuple; 2]) -> Result<Tuple, DiagramError> {
+    fn pair(&mut self, store: &mut Store, parts: [Tuple; 2]) -> Result<Tuple> {
         if let Some(number) = self.numbers.get(&parts) {
             return Ok(Tuple::Pair(*number));
         }
@@ -163,7 +158,7 @@ impl Tuples {
         &mut self,
         store: &mut Store,
         tuple: Tuple,
-    ) -> Result<Option<(Var, [Tuple; 2])>, DiagramError> {
+    ) -> Result<Option<(Var, [Tuple; 2])>> {
         let var = self.var(store, tuple);
         if var > self.last {
             return Ok(None);
@@ -172,12 +167,7 @@ impl Tuples {
     }
 
     /// The cofactors for a variable before which no function tests any. The recursion depth is logarithmic.
-    fn cofactors(
-        &mut self,
-        store: &mut Store,
-        tuple: Tuple,
-        var: Var,
-    ) -> Result<[Tuple; 2], DiagramError> {
+    fn cofactors(&mut self, store: &mut Store, tuple: Tuple, var: Var) -> Result<[Tuple; 2]> {
         let number = match tuple {
             Tuple::Func(func) => {
                 let (low, high) = store.cofactors(func, var);

@@ -1,8 +1,9 @@
 //! Plans for functions of a word, the bits that A holds between their steps, and the intervals of values that they are made for.
 
+use crate::Result;
 use std::hash::Hash;
 
-use callgate_core::diagram::{DiagramError, Store};
+use callgate_core::diagram::Store;
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::query::{Cube, Interval, Size, WordFunc, WordFuncs};
@@ -51,7 +52,7 @@ pub(super) fn partition(
     (func, held): State,
     Size { intervals, .. }: Size,
     limit: usize,
-) -> Result<Option<Vec<Interval<WordFunc>>>, DiagramError> {
+) -> Result<Option<Vec<Interval<WordFunc>>>> {
     if intervals > limit {
         return Ok(None);
     }
@@ -60,7 +61,7 @@ pub(super) fn partition(
 }
 
 /// Charges the traversal of a function with this number of intervals, and the search for its tree.
-pub(crate) fn charge_search(store: &mut Store, intervals: usize) -> Result<(), DiagramError> {
+pub(crate) fn charge_search(store: &mut Store, intervals: usize) -> Result<()> {
     let steps = intervals + intervals * intervals.min(ARGUMENT_WHOLE).pow(2) / 48;
     store.charge_steps(steps as u64)
 }

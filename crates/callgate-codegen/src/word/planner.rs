@@ -1,6 +1,6 @@
 //! The search for the plan with the lowest cost.
 
-use callgate_core::diagram::{DiagramError, Store};
+use callgate_core::diagram::Store;
 use callgate_core::{Layout, Word};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -10,7 +10,7 @@ use super::plan::{
 use crate::any_bit::AnyBit;
 use crate::query::{Cube, Interval, Size, WordFunc, WordFuncs};
 use crate::tree::{ARGUMENT_WHOLE, MAX_INTERVALS, Price, search_tree, tree_of_pieces};
-use crate::{Aim, Instructions};
+use crate::{Aim, Instructions, Result};
 
 /// The maximum depth of tests at which masks are searched.
 const MAX_DEPTH: u32 = 4;
@@ -89,7 +89,7 @@ impl Planner {
     }
 
     /// The best plan found.
-    pub(crate) fn plan(&mut self, store: &mut Store, state: State) -> Result<Plan, DiagramError> {
+    pub(crate) fn plan(&mut self, store: &mut Store, state: State) -> Result<Plan> {
         self.solve(store, state, 0, f64::INFINITY)?;
         Ok(self.plans.get(&state).map_or(Plan::Exit, |(_, plan)| plan.clone()))
     }
@@ -101,7 +101,7 @@ impl Planner {
         state: State,
         depth: u32,
         bound: f64,
-    ) -> Result<f64, DiagramError> {
+    ) -> Result<f64> {
         let (func, _) = state;
         if self.funcs.is_exit(func) {
             return Ok(0.0);
@@ -170,7 +170,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(Vec<WordFunc>, Option<ProductExits>), DiagramError> {
+    ) -> Result<(Vec<WordFunc>, Option<ProductExits>)> {
         let Size { nodes, .. } = size;
         let worth_searching = self.worth_searching(best.0.min(bound));
         let intervals = partition(&self.funcs, store, state, size, worth_searching)?;
@@ -232,7 +232,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(), DiagramError> {
+    ) -> Result<()> {
         for exit in frequent_exits(intervals) {
             self.masks(store, state, exit, depth, bound, best)?;
         }
@@ -291,7 +291,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(), DiagramError> {
+    ) -> Result<()> {
         let Some(bounds) = self.funcs.bounds_except(func, exit) else { return Ok(()) };
         let (never, always) = (!bounds.any & held, bounds.all);
         let mut test = self.any_bit_cost(held, never);
@@ -348,7 +348,7 @@ impl Planner {
         kept: u32,
         depth: u32,
         bound: f64,
-    ) -> Result<f64, DiagramError> {
+    ) -> Result<f64> {
         let After { held, reload } = self.after_test((func, held), kept);
         let reload = self.test * f64::from(reload);
         Ok(reload + self.solve(store, (func, held), depth + 1, bound - reload)?)
@@ -379,7 +379,7 @@ impl Planner {
         store: &mut Store,
         (func, held): State,
         best: &mut (f64, Plan),
-    ) -> Result<ProductExits, DiagramError> {
+    ) -> Result<ProductExits> {
         let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(Vec::new()) };
         let size = |exit: &WordFunc| self.funcs.values_to(func, *exit);
         let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
@@ -411,7 +411,7 @@ impl Planner {
         products: &[(Cube, WordFunc)],
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(), DiagramError> {
+    ) -> Result<()> {
         let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(()) };
         let listed = |exit: &WordFunc| products.iter().any(|(_, listed)| listed == exit);
         let Some(exit) = exits.into_iter().find(|exit| !listed(exit)) else { return Ok(()) };

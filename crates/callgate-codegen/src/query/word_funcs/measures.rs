@@ -1,8 +1,7 @@
 //! Exits, values, bounds, sizes and intervals of a function of one word.
 
-use super::super::bits::Bounds;
 use super::super::partition::Interval;
-use super::nodes::{Known, Length, Size, WordFunc, WordFuncs, bits_below};
+use super::nodes::{Bounds, Known, Length, Size, WordFunc, WordFuncs, bits_below};
 
 /// The bounds of no value: the neutral element of their union.
 const NO_VALUE: Bounds = Bounds { any: 0, all: u32::MAX };
@@ -88,9 +87,19 @@ impl WordFuncs {
         if [0, u32::MAX].iter().all(|value| self.follow(func, *value) != exit) {
             return Some(ANY_VALUE);
         }
+        self.bounds(func, &|other| other != exit)
+    }
+
+    /// The bounds of the values that lead to an exit; `None` if there are none.
+    pub(crate) fn bounds_of(&mut self, func: WordFunc, exit: WordFunc) -> Option<Bounds> {
+        self.bounds(func, &|other| other == exit)
+    }
+
+    /// The bounds of the values that lead to a wanted exit; `None` if there are none.
+    fn bounds(&mut self, func: WordFunc, is_wanted: &impl Fn(WordFunc) -> bool) -> Option<Bounds> {
         let mut known = std::mem::take(&mut self.bounds);
         known.begin(func.at() + 1, NO_VALUE);
-        let bounds = self.bounds_below(func, 32, exit, &mut known);
+        let bounds = self.bounds_below(func, 32, is_wanted, &mut known);
         self.bounds = known;
         Some(bounds).filter(|bounds| *bounds != NO_VALUE)
     }
@@ -106,24 +115,28 @@ impl WordFuncs {
         }
     }
 
-    /// As [`WordFuncs::bounds_except`], for the low `bits` of the word. Each recursion has fewer bits.
+    /// As [`WordFuncs::bounds`], for the low `bits` of the word. Each recursion has fewer bits.
     fn bounds_below(
         &self,
         func: WordFunc,
         bits: u32,
-        exit: WordFunc,
+        is_wanted: &impl Fn(WordFunc) -> bool,
         known: &mut Known<Bounds>,
     ) -> Bounds {
         let node = &self.nodes[func.at()];
         if node.bits == 0 {
-            return if func == exit { NO_VALUE } else { Bounds { any: bits_below(bits), all: 0 } };
+            return if is_wanted(func) {
+                Bounds { any: bits_below(bits), all: 0 }
+            } else {
+                NO_VALUE
+            };
         }
         let bit = node.bits.ilog2();
         let own = match known.get(func) {
             Some(own) => own,
             None => {
-                let mut own = self.bounds_below(node.low, bit, exit, known);
-                let high = self.bounds_below(node.high, bit, exit, known);
+                let mut own = self.bounds_below(node.low, bit, is_wanted, known);
+                let high = self.bounds_below(node.high, bit, is_wanted, known);
                 if high != NO_VALUE {
                     own = own.union(Bounds { any: high.any | 1 << bit, all: high.all | 1 << bit });
                 }

@@ -14,4 +14,4 @@ mod nodes;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use nodes::{Size, WordFunc, WordFuncs};
+pub(crate) use nodes::{Bounds, Size, WordFunc, WordFuncs};

@@ -4,8 +4,6 @@ use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::super::bits::{Bounds, memo};
-
 /// A function of the word, or an exit: a function of later words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WordFunc(pub(super) u32);
@@ -38,6 +36,21 @@ impl Node {
     }
 }
 
+/// The union and the intersection of the bits of a set of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Bits that are set in at least one value.
+    pub(crate) any: u32,
+    /// Bits that are set in every value.
+    pub(crate) all: u32,
+}
+
+impl Bounds {
+    pub(super) fn union(self, other: Bounds) -> Bounds {
+        Bounds { any: self.any | other.any, all: self.all & other.all }
+    }
+}
+
 /// The functions of one word.
 pub(crate) struct WordFuncs {
     word: Word,
@@ -66,7 +79,8 @@ impl WordFuncs {
             word,
             nodes: Vec::new(),
             index: vec![0; 128],
-            copied: memo(),
+            // Most functions have a few nodes per bit.
+            copied: HashMap::with_capacity_and_hasher(100, Default::default()),
             visited: Known::default(),
             cofactors: Known::default(),
             bounds: Known::default(),
