@@ -100,7 +100,7 @@ impl<'a> Lowering<'a> {
 
     /// The code of a function, where the guards are still to be checked. Each recursion is at a later word, or at a later
     /// comparison with a variable: the depth is at most that of 16 words and 256 comparisons (`MAX_COMPARISONS`).
-    pub(super) fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId> {
+    fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
         }
@@ -403,7 +403,7 @@ impl Lowering<'_> {
     }
 
     /// The code of a function that first compares with a variable: it loads the word.
-    pub(super) fn load_and_compare(
+    fn load_and_compare(
         &mut self,
         func: Func,
         guards: Guards,

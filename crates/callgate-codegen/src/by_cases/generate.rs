@@ -115,9 +115,8 @@ impl ByCases<'_> {
         for NumberInterval { list, .. } in &section.intervals {
             codes[*list] = Some(self.lists.code(*list)?);
         }
-        let intervals = section.intervals.iter().map(|interval| {
-            let NumberInterval { first, last, list } = *interval;
-            Interval { first, last, then: list }
+        let intervals = section.intervals.iter().map(|NumberInterval { first, last, list }| {
+            Interval { first: *first, last: *last, then: *list }
         });
         let intervals = intervals.collect();
         self.dispatched(Word::NR, intervals, codes, weights)
@@ -162,8 +161,9 @@ impl ByCases<'_> {
         weights: Vec<(u32, f64)>,
     ) -> Option<CodeId> {
         let (graph, instructions) = (&mut self.lists.graph, self.instructions);
-        let mut exits = Codes { graph, codes, instructions };
-        let code = dispatch(&mut exits, word, intervals, weights).ok()?;
+        let settings = Settings { aim: Aim::Quick, instructions, layout: Layout::Seccomp };
+        let code =
+            dispatch(&mut Codes { graph, codes }, settings, word, intervals, weights).ok()?;
         Some(self.loaded(word, code))
     }
 
@@ -181,7 +181,6 @@ impl ByCases<'_> {
 struct Codes<'g> {
     graph: &'g mut Graph,
     codes: Vec<Option<CodeId>>,
-    instructions: Instructions,
 }
 
 impl Exits for Codes<'_> {
@@ -192,10 +191,6 @@ impl Exits for Codes<'_> {
     fn exit(&mut self, exit: usize) -> Result<CodeId> {
         let no_code = DiagramError::defect("each exit has code");
         self.codes.get(exit).copied().flatten().ok_or(no_code)
-    }
-
-    fn settings(&self) -> Settings {
-        Settings { aim: Aim::Quick, instructions: self.instructions, layout: Layout::Seccomp }
     }
 }
 

@@ -240,11 +240,11 @@ struct Part {
 }
 
 /// The values of a word, in order and without gaps, with the indexes of lists.
-pub(super) type Intervals = Vec<Interval<usize>>;
+type Intervals = Vec<Interval<usize>>;
 
 /// Partitions the values of a word into intervals, with the lists of clauses that remain; equal lists may occur twice. The
 /// clauses compare the whole word. `None` if that are too many.
-pub(super) fn partition(
+fn partition(
     literals: &Literals,
     list: &[Remaining],
     word: Word,
@@ -323,7 +323,7 @@ type LiteralId = u16;
 
 /// A clause, or what remains of it: literals of the words that are not yet tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Remaining {
+struct Remaining {
     /// The literals, and then zeros.
     literals: [LiteralId; MAX_LITERALS],
     count: u16,
@@ -339,7 +339,7 @@ impl Remaining {
         &self.literals[..usize::from(self.count)]
     }
 
-    pub(super) fn is_always(&self) -> bool {
+    fn is_always(&self) -> bool {
         self.count == 0
     }
 
@@ -353,14 +353,14 @@ impl Remaining {
 
 /// Different literals.
 #[derive(Default)]
-pub(super) struct Literals {
+struct Literals {
     literals: Vec<Literal>,
     index: HashMap<Literal, LiteralId>,
 }
 
 impl Literals {
     /// A clause; `None` if it has too many literals, or if there are too many different ones.
-    pub(super) fn clause(&mut self, clause: Clause<'_>) -> Option<Remaining> {
+    fn clause(&mut self, clause: Clause<'_>) -> Option<Remaining> {
         let mut remaining = Remaining::new(clause.verdict);
         for literal in clause.literals {
             remaining.push(self.id(*literal)?)?;
@@ -398,7 +398,7 @@ impl Literals {
 }
 
 /// Removes the clauses that have no effect.
-pub(super) fn reduce(list: &mut Vec<Remaining>) {
+fn reduce(list: &mut Vec<Remaining>) {
     if let Some(always) = list.iter().position(Remaining::is_always) {
         list.truncate(always + 1);
     }

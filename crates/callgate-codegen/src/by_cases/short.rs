@@ -244,14 +244,14 @@ fn weight_of(intervals: &[WeightedInterval]) -> f64 {
 
 /// Instructions from the last to the first. A place is the number of instructions after it.
 #[derive(Default)]
-pub(super) struct Backwards {
+struct Backwards {
     insns: Vec<Insn>,
     returns: Vec<(Verdict, usize)>,
 }
 
 impl Backwards {
     /// The instructions, in order.
-    pub(super) fn into_insns(mut self) -> Vec<Insn> {
+    fn into_insns(mut self) -> Vec<Insn> {
         self.insns.reverse();
         self.insns
     }

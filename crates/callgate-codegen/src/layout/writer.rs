@@ -325,7 +325,7 @@ pub struct Program {
 }
 
 /// Removes unreachable instructions: returns of which only trampolines are used. Displacements only decrease.
-pub(super) fn remove_unreachable(program: Program) -> Program {
+fn remove_unreachable(program: Program) -> Program {
     let Program { mut insns, mut patches } = program;
     let mut live = vec![false; insns.len()];
     // The number of live instructions before each.

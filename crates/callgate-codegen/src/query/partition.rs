@@ -14,6 +14,13 @@ pub struct Interval<E = Func> {
     pub then: E,
 }
 
+impl<E> Interval<E> {
+    /// The same values with another exit.
+    pub(crate) fn with<F>(&self, then: F) -> Interval<F> {
+        Interval { first: self.first, last: self.last, then }
+    }
+}
+
 /// Partitions the values of a word, in order and without gaps, into maximal intervals with the same exit. The function
 /// must not test an earlier word.
 ///

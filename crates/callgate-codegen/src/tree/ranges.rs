@@ -271,7 +271,7 @@ pub(super) struct RangeSearch {
     pub(super) choices: Vec<Choice>,
     pub(super) costs: PlainCosts,
     /// Per interval, the last interval of the longest chain from there.
-    pub(super) chain_end: Vec<usize>,
+    chain_end: Vec<usize>,
     pub(super) ends: Vec<End>,
     pub(super) masks: MaskBounds,
     /// Per interval, the first one from there that is not a single value.
@@ -318,13 +318,7 @@ impl RangeSearch {
     }
 
     /// The cost of a mask after equality tests in a range without holes, if it is below a bound.
-    pub(super) fn masked_cost(
-        &mut self,
-        low: usize,
-        high: usize,
-        heaviest: f64,
-        bound: f64,
-    ) -> Option<f64> {
+    fn masked_cost(&mut self, low: usize, high: usize, heaviest: f64, bound: f64) -> Option<f64> {
         if !self.price.masks || !self.price.masks_after_singles || high - low >= MAX_MASKED {
             return None;
         }
@@ -349,7 +343,7 @@ impl RangeSearch {
 
     /// The cost of a chain of equality tests of a set of single values before a mask that separates the rest, and the
     /// single values in the order of their tests.
-    pub(super) fn before_mask(
+    fn before_mask(
         &self,
         low: usize,
         high: usize,

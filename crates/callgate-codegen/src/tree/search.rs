@@ -155,14 +155,14 @@ fn starts_of(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
 /// have equal sums, wherever they are, so that of equal trees the same one is chosen. A weight changes by at most 2^-48 of
 /// the total.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rounding {
+struct Rounding {
     /// The least significant bit of this number is the unit.
     large: f64,
 }
 
 impl Rounding {
     /// For weights with this sum: that of up to 2^52 units is exact.
-    pub(super) fn of_total(total: f64) -> Rounding {
+    fn of_total(total: f64) -> Rounding {
         Rounding { large: 16.0 * total }
     }
 

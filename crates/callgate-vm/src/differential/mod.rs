@@ -15,17 +15,12 @@
 //!
 //! `cargo run --release -p callgate-vm --example jit_vs_reference` runs any number of cases.
 
-mod ancillary;
 mod check;
-mod difference;
 mod generate;
 
+pub use check::{Difference, Done, check, run};
 #[cfg(test)]
-pub(crate) use ancillary::RandomAncillary;
-pub use check::{Done, check, run};
-pub use difference::Difference;
-#[cfg(test)]
-pub(crate) use difference::listing;
+pub(crate) use check::{RandomAncillary, listing};
 #[cfg(test)]
 pub(crate) use generate::EDGES;
 pub use generate::{packet, seccomp_program, socket_program, syscall};

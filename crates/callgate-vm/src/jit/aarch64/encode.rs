@@ -41,7 +41,7 @@ pub(super) fn with_imm(op: u32, d: Reg, n: Reg, imm: u32) -> u32 {
 }
 
 /// An immediate of `add`, `sub` and `cmp`: 12 bits, perhaps shifted by 12.
-pub(super) fn imm12(value: u32) -> Option<u32> {
+fn imm12(value: u32) -> Option<u32> {
     if value < 1 << 12 {
         Some(value << 10)
     } else if value < 1 << 24 && value.trailing_zeros() >= 12 {
@@ -77,24 +77,24 @@ pub(super) fn bitmask(value: u32) -> Option<u32> {
     Some(rotate << 16 | (!(2 * size - 1) & 0x3f | (len - 1)) << 10)
 }
 
-pub(super) fn movz(d: Reg, half: u32, shift: u32) -> u32 {
+fn movz(d: Reg, half: u32, shift: u32) -> u32 {
     0x5280_0000 | (shift / 16) << 21 | half << 5 | d
 }
 
-pub(super) fn movk(d: Reg, half: u32, shift: u32) -> u32 {
+fn movk(d: Reg, half: u32, shift: u32) -> u32 {
     0x7280_0000 | (shift / 16) << 21 | half << 5 | d
 }
 
 /// `d = !half`.
-pub(super) fn movn(d: Reg, half: u32) -> u32 {
+fn movn(d: Reg, half: u32) -> u32 {
     0x1280_0000 | half << 5 | d
 }
 
-pub(super) fn movz64(d: Reg, half: u32, shift: u32) -> u32 {
+fn movz64(d: Reg, half: u32, shift: u32) -> u32 {
     1 << 31 | movz(d, half, shift)
 }
 
-pub(super) fn movk64(d: Reg, half: u32, shift: u32) -> u32 {
+fn movk64(d: Reg, half: u32, shift: u32) -> u32 {
     1 << 31 | movk(d, half, shift)
 }
 
@@ -119,7 +119,7 @@ pub(super) fn sub(d: Reg, n: Reg, m: Reg) -> u32 {
 }
 
 /// With an immediate from [`imm12`], like the next three.
-pub(super) fn add_imm(d: Reg, n: Reg, imm: u32) -> u32 {
+fn add_imm(d: Reg, n: Reg, imm: u32) -> u32 {
     0x1100_0000 | imm | n << 5 | d
 }
 
@@ -127,7 +127,7 @@ pub(super) fn add_imm64(d: Reg, n: Reg, imm: u32) -> u32 {
     1 << 31 | add_imm(d, n, imm)
 }
 
-pub(super) fn sub_imm(d: Reg, n: Reg, imm: u32) -> u32 {
+fn sub_imm(d: Reg, n: Reg, imm: u32) -> u32 {
     0x5100_0000 | imm | n << 5 | d
 }
 
@@ -143,7 +143,7 @@ pub(super) fn cmp64(n: Reg, m: Reg) -> u32 {
     1 << 31 | cmp(n, m)
 }
 
-pub(super) fn cmp_imm(n: Reg, imm: u32) -> u32 {
+fn cmp_imm(n: Reg, imm: u32) -> u32 {
     0x7100_0000 | imm | n << 5 | ZERO
 }
 
@@ -152,11 +152,11 @@ pub(super) fn cmp_imm64(n: Reg, imm: u32) -> u32 {
 }
 
 /// Compares with the negated immediate; not for 0.
-pub(super) fn cmn_imm(n: Reg, imm: u32) -> u32 {
+fn cmn_imm(n: Reg, imm: u32) -> u32 {
     0x3100_0000 | imm | n << 5 | ZERO
 }
 
-pub(super) fn orr(d: Reg, n: Reg, m: Reg) -> u32 {
+fn orr(d: Reg, n: Reg, m: Reg) -> u32 {
     three(ORR, d, n, m)
 }
 
@@ -165,7 +165,7 @@ pub(super) fn tst(n: Reg, m: Reg) -> u32 {
 }
 
 /// With an immediate from [`bitmask`].
-pub(super) fn tst_imm(n: Reg, imm: u32) -> u32 {
+fn tst_imm(n: Reg, imm: u32) -> u32 {
     0x7200_0000 | imm | n << 5 | ZERO
 }
 
@@ -213,7 +213,7 @@ pub(super) fn rev(d: Reg, n: Reg) -> u32 {
 }
 
 /// Reverses the bytes of each half word.
-pub(super) fn rev16(d: Reg, n: Reg) -> u32 {
+fn rev16(d: Reg, n: Reg) -> u32 {
     0x5ac0_0400 | n << 5 | d
 }
 
