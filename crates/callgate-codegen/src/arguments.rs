@@ -148,33 +148,17 @@ fn product_insns(instructions: Instructions, cube: &Cube) -> usize {
 /// A set of values has nodes for most of the bits of each of them. The planner would copy them all, although nothing but a
 /// search tree comes into question: for long lists of values without a pattern, and where no alternatives may be tried.
 impl Lowering<'_> {
-    /// The code of a function of few intervals of a word, which is loaded; `None` for others, and while alternatives may be
-    /// tried.
-    pub(super) fn few_intervals(
-        &mut self,
-        func: Func,
-        word: Word,
-        guards: Guards,
-        price: Price,
-    ) -> Result<Option<CodeId>> {
+    /// The intervals of a word of a function with few; `None` for others, and while alternatives may be tried.
+    pub(super) fn few_intervals(&self, func: Func, word: Word) -> Option<Vec<Interval>> {
         if self.effort > 0 {
-            return Ok(None);
+            return None;
         }
         let mask = self.store.layout().mask(word);
-        match query::partition_within(self.store, func, word, mask, FEW_INTERVALS) {
-            Some(intervals) => self.over(&intervals, word, guards, price).map(Some),
-            None => Ok(None),
-        }
+        query::partition_within(self.store, func, word, mask, FEW_INTERVALS)
     }
 
-    /// The code of a function of scattered values of a word, which is loaded; `None` for other functions.
-    pub(super) fn scattered(
-        &mut self,
-        func: Func,
-        word: Word,
-        guards: Guards,
-        price: Price,
-    ) -> Result<Option<CodeId>> {
+    /// The intervals of a function of scattered values of a word; `None` for other functions.
+    pub(super) fn scattered(&mut self, func: Func, word: Word) -> Result<Option<Vec<Interval>>> {
         let mask = self.store.layout().mask(word);
         // A function with a pattern has fewer nodes than intervals, often very many of them.
         let nodes = query::nodes_of(self.store, func, word);
@@ -182,17 +166,17 @@ impl Lowering<'_> {
         let limit = MAX_INTERVALS.min(nodes.saturating_sub(1));
         let intervals = query::partition_within(self.store, func, word, mask, limit);
         let is_long = |intervals: &Vec<_>| intervals.len() > ARGUMENT_WHOLE;
-        let Some(intervals) = intervals.filter(is_long).filter(|list| is_scattered(list)) else {
-            return Ok(None);
-        };
-        self.effort = self.effort.saturating_sub(1);
-        self.over(&intervals, word, guards, price).map(Some)
+        let intervals = intervals.filter(is_long).filter(|list| is_scattered(list));
+        if intervals.is_some() {
+            self.effort = self.effort.saturating_sub(1);
+        }
+        Ok(intervals)
     }
 
-    /// The code of a search tree over intervals of a word.
+    /// The code of a search tree over intervals of a word, which is loaded.
     // Inlined, it would add 5 kB to the WebAssembly module.
     #[inline(never)]
-    fn over(
+    pub(super) fn over(
         &mut self,
         intervals: &[Interval],
         word: Word,

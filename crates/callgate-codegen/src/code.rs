@@ -29,42 +29,18 @@ impl Held {
 /// An instruction, or a bitset test, with its successors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Code {
+    /// `ret #verdict`.
     Return(Verdict),
-    Load {
-        word: Word,
-        next: CodeId,
-    },
+    /// `ld` of a word.
+    Load { word: Word, next: CodeId },
     /// `and #mask`, where A holds `held`.
-    And {
-        held: Held,
-        mask: u32,
-        next: CodeId,
-    },
+    And { held: Held, mask: u32, next: CodeId },
     /// A conditional jump on a constant (`jeq`, `jge`, `jset`), where A holds `held`.
-    Branch {
-        held: Held,
-        op: Op,
-        k: u32,
-        then: CodeId,
-        otherwise: CodeId,
-    },
+    Branch { held: Held, op: Op, k: u32, then: CodeId, otherwise: CodeId },
     /// A conditional jump on half of a value that depends on a variable, where A holds `held`.
-    Compare {
-        held: Held,
-        op: Op,
-        symbol: Symbol,
-        half: Half,
-        then: CodeId,
-        otherwise: CodeId,
-    },
+    Compare { held: Held, op: Op, symbol: Symbol, half: Half, then: CodeId, otherwise: CodeId },
     /// A bitset test: a jump on bit `A - base` of `bits`, where A holds `held` and is in `base..base + 32`.
-    Bitset {
-        held: Held,
-        base: u32,
-        bits: u32,
-        then: CodeId,
-        otherwise: CodeId,
-    },
+    Bitset { held: Held, base: u32, bits: u32, then: CodeId, otherwise: CodeId },
 }
 
 /// The code graph of a program.

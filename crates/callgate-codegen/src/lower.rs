@@ -222,13 +222,13 @@ impl<'a> Lowering<'a> {
             }
         }
         let mut planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
-        if let Some(code) = self.few_intervals(func, word, guards, planner.price())? {
-            return Ok(code);
+        if let Some(intervals) = self.few_intervals(func, word) {
+            return self.over(&intervals, word, guards, planner.price());
         }
         let few = planner.funcs().copy_few(self.store, func);
         if few.is_none() {
-            if let Some(code) = self.scattered(func, word, guards, planner.price())? {
-                return Ok(code);
+            if let Some(intervals) = self.scattered(func, word)? {
+                return self.over(&intervals, word, guards, planner.price());
             }
         }
         let func = few.unwrap_or_else(|| planner.funcs().copy(self.store, func));

@@ -48,6 +48,9 @@ impl<E: SeccompEngine + ?Sized> SeccompEngine for Box<E> {
     }
 }
 
+/// An engine, or why it cannot be created.
+pub(crate) type Result<E> = std::result::Result<E, EngineError>;
+
 /// Why an engine cannot be created: the machine does not support it, or the system denies what it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineError {

@@ -78,11 +78,10 @@ struct Part {
 /// How a part is decided.
 #[derive(Clone, Copy)]
 enum Kind {
+    /// By a mask that separates two classes.
     Mask(MaskTest),
     /// By equality tests of all values that do not have this class, which all other intervals have.
-    Chain {
-        rest: usize,
-    },
+    Chain { rest: usize },
 }
 
 impl Numbers<'_> {

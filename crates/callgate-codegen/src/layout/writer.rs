@@ -63,25 +63,7 @@ pub(super) fn write(
     (kernel, forms): (&Kernel, &Forms),
     input: (Layout, Endian),
 ) -> Emitted {
-    let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
-    let mut writer = Writer {
-        graph,
-        copies,
-        frequencies,
-        kernel,
-        input,
-        forms,
-        copying: None,
-        costs: vec![0.0; graph.len()],
-        written: Vec::with_capacity(graph.len() + 16),
-        patches: Vec::new(),
-        home,
-        nearest,
-        returns: Vec::new(),
-        trampolines: Vec::new(),
-        native: 0.0,
-        savings: Vec::with_capacity(graph.len()),
-    };
+    let mut writer = Writer::new(graph, copies, frequencies, (kernel, forms), input);
     for id in order {
         writer.write(*id);
     }
@@ -131,7 +113,34 @@ struct Writer<'g> {
     savings: Vec<Saving>,
 }
 
-impl Writer<'_> {
+impl<'g> Writer<'g> {
+    fn new(
+        graph: &'g Graph,
+        copies: &'g Copies,
+        frequencies: &'g Frequencies,
+        (kernel, forms): (&'g Kernel, &'g Forms),
+        input: (Layout, Endian),
+    ) -> Writer<'g> {
+        Writer {
+            graph,
+            copies,
+            frequencies,
+            kernel,
+            input,
+            forms,
+            copying: None,
+            costs: vec![0.0; graph.len()],
+            written: Vec::with_capacity(graph.len() + 16),
+            patches: Vec::new(),
+            home: vec![0; graph.len()],
+            nearest: vec![0; graph.len()],
+            returns: Vec::new(),
+            trampolines: Vec::new(),
+            native: 0.0,
+            savings: Vec::with_capacity(graph.len()),
+        }
+    }
+
     /// Emits a node. The depth of the recursion by copies is that of the edges in `copies`.
     fn write(&mut self, id: CodeId) {
         let insn = match self.graph.get(id) {
@@ -407,24 +416,11 @@ mod tests {
         written: usize,
         home: Vec<usize>,
     ) -> Writer<'g> {
-        Writer {
-            graph,
-            copies: NO_COPIES,
-            frequencies,
-            kernel: kernel(),
-            input: (Layout::Seccomp, Endian::Little),
-            forms,
-            copying: None,
-            costs: vec![0.0; graph.len()],
-            written: vec![Insn::new(Op::Ja, 0); written],
-            patches: Vec::new(),
-            home: home.clone(),
-            nearest: home,
-            returns: Vec::new(),
-            trampolines: Vec::new(),
-            native: 0.0,
-            savings: Vec::new(),
-        }
+        let input = (Layout::Seccomp, Endian::Little);
+        let written = vec![Insn::new(Op::Ja, 0); written];
+        let nearest = home.clone();
+        let new = Writer::new(graph, NO_COPIES, frequencies, (kernel(), forms), input);
+        Writer { written, home, nearest, ..new }
     }
 
     /// A branch with targets at these displacements: its number of trampolines, and its displacements.

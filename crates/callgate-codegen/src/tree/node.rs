@@ -36,27 +36,14 @@ pub(crate) struct Tree {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Node {
-    Leaf {
-        class: usize,
-    },
-    Test {
-        split: Split,
-        then: usize,
-        otherwise: usize,
-    },
+    /// The exit of a class.
+    Leaf { class: usize },
+    /// A comparison.
+    Test { split: Split, then: usize, otherwise: usize },
     /// Whether the value shares a bit with the mask.
-    AnyBit {
-        mask: u32,
-        then: usize,
-        otherwise: usize,
-    },
+    AnyBit { mask: u32, then: usize, otherwise: usize },
     /// A bitset test: the value is in `base..base + 32`, and bit `value - base` of `bits` decides.
-    Bitset {
-        base: u32,
-        bits: u32,
-        then: usize,
-        otherwise: usize,
-    },
+    Bitset { base: u32, bits: u32, then: usize, otherwise: usize },
 }
 
 impl Node {

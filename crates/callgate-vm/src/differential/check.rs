@@ -12,37 +12,14 @@ use crate::kind::EngineKind;
 /// Inputs per program.
 const INPUTS: usize = 24;
 
-/// The progress of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// Programs run so far.
-    pub programs: u64,
-    /// Pairs of a program and an input so far.
-    pub cases: u64,
-}
-
-/// Runs at least `cases` cases with consecutive seeds from `first_seed` on, and calls `progress`
-/// regularly.
+/// Runs at least `cases` cases with consecutive seeds from `first_seed` on. Returns the number of programs.
 ///
 /// # Errors
 /// The first difference.
-pub fn run(
-    first_seed: u64,
-    cases: u64,
-    engines: &[EngineKind],
-    mut progress: impl FnMut(Done),
-) -> Result<Done, Difference> {
-    let mut done = Done::default();
-    while done.cases < cases {
-        check(first_seed.wrapping_add(done.programs), engines)?;
-        done.programs += 1;
-        done.cases += INPUTS as u64;
-        if done.programs % 256 == 0 {
-            progress(done);
-        }
-    }
-    progress(done);
-    Ok(done)
+pub fn run(first_seed: u64, cases: u64, engines: &[EngineKind]) -> Result<u64, Difference> {
+    let programs = cases.div_ceil(INPUTS as u64);
+    (0..programs).try_for_each(|program| check(first_seed.wrapping_add(program), engines))?;
+    Ok(programs)
 }
 
 /// Runs one seed: a seccomp filter if it is even, a socket filter if it is odd.

@@ -185,12 +185,24 @@ fn entry(
     }
     line(2, &format!("returns: {returns:?},"));
     line(2, "jumps: [");
-    for op in Kernel::JUMPS {
+    for ops in [&Kernel::JUMPS[..3], &Kernel::JUMPS[3..]] {
         line(3, "[");
         for constant in Constant::ALL {
             let mut cells = Vec::new();
             for next in Next::ALL {
-                cells.push([jump(op, constant, next, true)?, jump(op, constant, next, false)?]);
+                let mut costs = Vec::new();
+                for op in ops {
+                    let of_result = |result| jump(*op, constant, next, result);
+                    costs.push([of_result(true)?, of_result(false)?]);
+                }
+                costs.dedup();
+                let [cost] = costs[..] else {
+                    return Err(format!(
+                        "{name}: {ops:?} cost {costs:?} for {constant:?}, {next:?}; the table does \
+                         not distinguish them"
+                    ));
+                };
+                cells.push(cost);
             }
             line(4, &format!("{cells:?},"));
         }

@@ -36,18 +36,13 @@ fn table(kernels: &[&Kernel]) -> Table {
     for (place, name) in ["first of several", "in between", "last"].into_iter().enumerate() {
         row(&format!("`ret`, {name}"), &|kernel| format!("+{}", kernel.returns[place]));
     }
-    for (ops, names) in [(&[0, 1, 2][..], "`jeq`, `jgt`, `jge`"), (&[3], "`jset`")] {
+    for (kind, names) in ["`jeq`, `jgt`, `jge`", "`jset`"].into_iter().enumerate() {
         for constant in Constant::ALL {
             for next in Next::ALL {
                 let name = format!("{names} {}, {}", class(constant), side(next));
                 row(&name, &|kernel| {
-                    let cell = |op: &usize| {
-                        let [when, otherwise] = kernel.jumps[*op][constant as usize][next as usize];
-                        format!("{when} / {otherwise}")
-                    };
-                    let mut cells: Vec<String> = ops.iter().map(cell).collect();
-                    cells.dedup();
-                    cells.join(", ")
+                    let [when, otherwise] = kernel.jumps[kind][constant as usize][next as usize];
+                    format!("{when} / {otherwise}")
                 });
             }
         }
