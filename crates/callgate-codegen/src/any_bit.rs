@@ -5,7 +5,7 @@
 //! the mask remain in A. If A holds no other bits from the lowest one on, `jge` suffices.
 
 use super::Instructions;
-use super::code::{Code, CodeId, Graph, Held};
+use super::code::{CodeId, Graph, Held};
 use callgate_core::{Op, Word};
 
 /// The instructions of a test.
@@ -62,20 +62,18 @@ impl AnyBit {
     pub(super) fn add(self, graph: &mut Graph, word: Word, set: CodeId, clear: CodeId) -> CodeId {
         let held = Held { word, mask: self.kept };
         if self.jset {
-            let (op, k) = (Op::JsetK, self.mask);
-            return graph.add(Code::Branch { held, op, k, then: set, otherwise: clear });
+            return graph.branch(held, Op::JsetK, self.mask, set, clear);
         }
         let (op, k, then, otherwise) = if self.kept == self.mask {
             (Op::JeqK, 0, clear, set)
         } else {
             (Op::JgeK, self.mask & self.mask.wrapping_neg(), set, clear)
         };
-        let next = graph.add(Code::Branch { held, op, k, then, otherwise });
+        let next = graph.branch(held, op, k, then, otherwise);
         if self.keeps_a() {
             return next;
         }
-        let held = Held { word, mask: self.held };
-        graph.add(Code::And { held, mask: self.kept, next })
+        graph.and(Held { word, mask: self.held }, self.kept, next)
     }
 }
 
@@ -89,6 +87,7 @@ fn below(mask: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::code::Code;
     use super::*;
     use callgate_core::Verdict;
 
@@ -107,8 +106,8 @@ mod tests {
                     });
                     for test in tests {
                         let mut graph = Graph::default();
-                        let set = graph.add(Code::Return(Verdict::ALLOW));
-                        let clear = graph.add(Code::Return(Verdict::LOG));
+                        let set = graph.ret(Verdict::ALLOW);
+                        let clear = graph.ret(Verdict::LOG);
                         let entry = test.add(&mut graph, word, set, clear);
                         for value in 0..32 {
                             let (mut a, mut at, mut insns) = (value & held, entry, 0);

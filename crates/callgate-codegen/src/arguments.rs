@@ -1,11 +1,13 @@
-//! The order in which the arguments of a syscall are tested.
+//! The arguments of a syscall: the order in which they are tested, and search trees that need no plan.
 
-use super::Instructions;
 use super::any_bit::AnyBit;
-use super::code::{Code, CodeId, Held};
+use super::code::{CodeId, Held};
 use super::lower::{Guards, Lowering};
-use crate::query::{self, Cube, Product, ProductBound, WordGraph};
-use callgate_core::diagram::{DiagramError, Func};
+use super::{Instructions, Result};
+use crate::query::{self, Cube, Interval, Product, ProductBound, WordGraph};
+use crate::tree::{ARGUMENT_WHOLE, MAX_INTERVALS, Price, search_tree, tree_code};
+use crate::word::{FEW_INTERVALS, charge_search, is_scattered, weighted};
+use callgate_core::diagram::Func;
 use callgate_core::{Op, Word};
 
 /// From this number of instructions for the arguments of one syscall, other orders of words are tried.
@@ -22,7 +24,7 @@ impl Lowering<'_> {
     /// - if one argument determines the conditions on the others, it comes first;
     /// - if the conditions on several arguments are unrelated, the diagram has a case per combination; then
     ///   products are tested in sequence.
-    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, DiagramError> {
+    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId> {
         let layout = self.store.layout();
         let argument = self.store.top_word(func).is_some_and(|word| !layout.selects(word));
         // The estimates below do not count comparisons with variables, and products have none.
@@ -51,10 +53,7 @@ impl Lowering<'_> {
 
     /// The word that, tested first, reduces a function to the fewest instructions, and their number; `None` if that is the
     /// one which is tested first anyway.
-    fn best_first_word(
-        &mut self,
-        graph: &mut WordGraph,
-    ) -> Result<Option<(usize, Word)>, DiagramError> {
+    fn best_first_word(&mut self, graph: &mut WordGraph) -> Result<Option<(usize, Word)>> {
         let (mut best, mut least) = (None, graph.insns());
         for word in graph.shared_words() {
             // A margin: this is an estimate, and code that syscalls share in the usual order is lost.
@@ -68,26 +67,22 @@ impl Lowering<'_> {
     }
 
     /// A sum of products that takes fewer instructions than a bound.
-    fn best_products(
-        &mut self,
-        func: Func,
-        bound: usize,
-    ) -> Result<Option<Alternatives>, DiagramError> {
+    fn best_products(&mut self, func: Func, bound: usize) -> Result<Option<Alternatives>> {
         if bound < MIN_INSNS_FOR_PRODUCTS {
             return Ok(None);
         }
         let verdicts = self.store.verdicts(func);
-        let [a, b] = verdicts.as_slice() else { return Ok(None) };
-        let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
+        let [a, b] = *verdicts.as_slice() else { return Ok(None) };
         let (mut best, mut least) = (None, bound);
         let words = ProductBound::new(self.store, func);
-        for (verdict, otherwise) in [(a, b), (b, a)] {
+        for (of, other) in [(a, b), (b, a)] {
+            let (verdict, otherwise) = (self.store.verdict(of)?, self.store.verdict(other)?);
             // Each word of a product takes at least two instructions.
             let limit = MAX_WORDS_OF_PRODUCTS.min(least / 2);
             if words.exceeds(self.store, verdict, limit) {
                 continue;
             }
-            let Some(products) = query::products(self.store, func, verdict, limit)? else {
+            let Some(products) = query::products(self.store, func, of, limit)? else {
                 continue;
             };
             let insns = |cube: &Cube| product_insns(self.instructions, cube);
@@ -101,7 +96,7 @@ impl Lowering<'_> {
     }
 
     /// The code that tests products in sequence.
-    fn products(&mut self, alternatives: Alternatives) -> Result<CodeId, DiagramError> {
+    fn products(&mut self, alternatives: Alternatives) -> Result<CodeId> {
         let Alternatives { products, verdict, otherwise } = alternatives;
         let found = self.code(verdict)?;
         let mut next = self.code(otherwise)?;
@@ -117,19 +112,18 @@ impl Lowering<'_> {
 
     /// The code that tests one word.
     fn test(&mut self, word: Word, cube: Cube, then: CodeId, otherwise: CodeId) -> CodeId {
-        let whole = Held { word, mask: u32::MAX };
+        let whole = Held::whole(word);
         let next = if cube.mask == u32::MAX {
-            let (held, op, k) = (whole, Op::JeqK, cube.wanted);
-            self.graph.add(Code::Branch { held, op, k, then, otherwise })
+            self.graph.branch(whole, Op::JeqK, cube.wanted, then, otherwise)
         } else if cube.wanted == 0 {
             let test = AnyBit::new(self.instructions, u32::MAX, cube.mask).forgetting();
             test.add(&mut self.graph, word, otherwise, then)
         } else {
-            let (held, op, k) = (Held { word, mask: cube.mask }, Op::JeqK, cube.wanted);
-            let next = self.graph.add(Code::Branch { held, op, k, then, otherwise });
-            self.graph.add(Code::And { held: whole, mask: cube.mask, next })
+            let masked = Held { word, mask: cube.mask };
+            let next = self.graph.branch(masked, Op::JeqK, cube.wanted, then, otherwise);
+            self.graph.and(whole, cube.mask, next)
         };
-        self.graph.add(Code::Load { word, next })
+        self.graph.load(word, next)
     }
 }
 
@@ -146,5 +140,62 @@ fn product_insns(instructions: Instructions, cube: &Cube) -> usize {
         (u32::MAX, _) => 2,
         (mask, 0) => 1 + AnyBit::new(instructions, u32::MAX, mask).insns() as usize,
         _ => 3,
+    }
+}
+
+/// Functions of a word that get a search tree at once, without a plan.
+///
+/// A set of values has nodes for most of the bits of each of them. The planner would copy them all, although nothing but a
+/// search tree comes into question: for long lists of values without a pattern, and where no alternatives may be tried.
+impl Lowering<'_> {
+    /// The intervals of a word of a function with few; `None` for others, and while alternatives may be tried.
+    pub(super) fn few_intervals(&self, func: Func, word: Word) -> Option<Vec<Interval>> {
+        if self.effort > 0 {
+            return None;
+        }
+        let mask = self.store.layout().mask(word);
+        query::partition_within(self.store, func, word, mask, FEW_INTERVALS)
+    }
+
+    /// The intervals of a function of scattered values of a word; `None` for other functions.
+    pub(super) fn scattered(&mut self, func: Func, word: Word) -> Result<Option<Vec<Interval>>> {
+        let mask = self.store.layout().mask(word);
+        // A function with a pattern has fewer nodes than intervals, often very many of them.
+        let nodes = query::nodes_of(self.store, func, word);
+        self.store.charge_steps(nodes as u64)?;
+        let limit = MAX_INTERVALS.min(nodes.saturating_sub(1));
+        let intervals = query::partition_within(self.store, func, word, mask, limit);
+        let is_long = |intervals: &Vec<_>| intervals.len() > ARGUMENT_WHOLE;
+        let intervals = intervals.filter(is_long).filter(|list| is_scattered(list));
+        if intervals.is_some() {
+            self.effort = self.effort.saturating_sub(1);
+        }
+        Ok(intervals)
+    }
+
+    /// The code of a search tree over intervals of a word, which is loaded.
+    // Inlined, it would add 5 kB to the WebAssembly module.
+    #[inline(never)]
+    pub(super) fn over(
+        &mut self,
+        intervals: &[Interval],
+        word: Word,
+        guards: Guards,
+        price: Price,
+    ) -> Result<CodeId> {
+        charge_search(self.store, intervals.len())?;
+        let mask = self.store.layout().mask(word);
+        let (intervals, exits) = weighted(intervals);
+        let tree = search_tree(&intervals, price);
+        let mut codes =
+            [mask, 0].map(|mask| (Held { word, mask }, Vec::with_capacity(exits.len())));
+        for exit in exits {
+            for (held, codes) in &mut codes {
+                codes.push(self.code_holding(exit, guards, *held)?);
+            }
+        }
+        let [(held, codes), (_, codes_without_a)] = codes;
+        let (graph, instructions) = (&mut self.graph, self.instructions);
+        Ok(tree_code(graph, instructions, &tree, &codes, &codes_without_a, held))
     }
 }

@@ -19,45 +19,28 @@ pub(super) struct Held {
     pub(super) mask: u32,
 }
 
+impl Held {
+    /// A whole word.
+    pub(super) const fn whole(word: Word) -> Held {
+        Held { word, mask: u32::MAX }
+    }
+}
+
 /// An instruction, or a bitset test, with its successors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Code {
+    /// `ret #verdict`.
     Return(Verdict),
-    Load {
-        word: Word,
-        next: CodeId,
-    },
+    /// `ld` of a word.
+    Load { word: Word, next: CodeId },
     /// `and #mask`, where A holds `held`.
-    And {
-        held: Held,
-        mask: u32,
-        next: CodeId,
-    },
+    And { held: Held, mask: u32, next: CodeId },
     /// A conditional jump on a constant (`jeq`, `jge`, `jset`), where A holds `held`.
-    Branch {
-        held: Held,
-        op: Op,
-        k: u32,
-        then: CodeId,
-        otherwise: CodeId,
-    },
+    Branch { held: Held, op: Op, k: u32, then: CodeId, otherwise: CodeId },
     /// A conditional jump on half of a value that depends on a variable, where A holds `held`.
-    Compare {
-        held: Held,
-        op: Op,
-        symbol: Symbol,
-        half: Half,
-        then: CodeId,
-        otherwise: CodeId,
-    },
+    Compare { held: Held, op: Op, symbol: Symbol, half: Half, then: CodeId, otherwise: CodeId },
     /// A bitset test: a jump on bit `A - base` of `bits`, where A holds `held` and is in `base..base + 32`.
-    Bitset {
-        held: Held,
-        base: u32,
-        bits: u32,
-        then: CodeId,
-        otherwise: CodeId,
-    },
+    Bitset { held: Held, base: u32, bits: u32, then: CodeId, otherwise: CodeId },
 }
 
 /// The code graph of a program.
@@ -92,6 +75,31 @@ impl Graph {
             self.codes.push(code);
         }
         id
+    }
+
+    pub(super) fn ret(&mut self, verdict: Verdict) -> CodeId {
+        self.add(Code::Return(verdict))
+    }
+
+    pub(super) fn load(&mut self, word: Word, next: CodeId) -> CodeId {
+        self.add(Code::Load { word, next })
+    }
+
+    /// `and #mask`, where A holds `held`.
+    pub(super) fn and(&mut self, held: Held, mask: u32, next: CodeId) -> CodeId {
+        self.add(Code::And { held, mask, next })
+    }
+
+    /// A conditional jump on a constant, where A holds `held`.
+    pub(super) fn branch(
+        &mut self,
+        held: Held,
+        op: Op,
+        k: u32,
+        then: CodeId,
+        otherwise: CodeId,
+    ) -> CodeId {
+        self.add(Code::Branch { held, op, k, then, otherwise })
     }
 
     pub(super) fn get(&self, id: CodeId) -> Code {

@@ -42,8 +42,6 @@
 //! is decided by the layout. Caches and branch prediction are represented only by the small price of program size and by
 //! the price of a [taken jump](crate::native::TAKEN).
 
-use super::weights::WeightedSyscall;
-
 /// A cost model of the kernel. The [module](self) documents the measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Model {
@@ -80,11 +78,6 @@ impl Model {
             Model::Uncached => 1.0,
             Model::Cached => 1.0 / 4.0,
         }
-    }
-
-    /// The weight of a syscall in the expected cost.
-    pub const fn weigh(self, syscall: &WeightedSyscall) -> f64 {
-        syscall.weight * if syscall.always_allowed { self.constant_allow_weight() } else { 1.0 }
     }
 }
 

@@ -3,12 +3,11 @@
 use crate::query::{self, Interval};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::code::{Code, CodeId, Graph, Held};
-use super::limits::MAX_INTERVALS;
+use super::code::{CodeId, Graph, Held};
 use super::lower::Lowering;
 use super::reuse::{self, Exit, Reuse, Target, TargetInterval};
-use super::tree::{Price, Tree, WeightedInterval, search_tree, tree_code};
-use super::{Aim, Instructions};
+use super::tree::{MAX_INTERVALS, Price, Tree, WeightedInterval, search_tree, tree_code};
+use super::{Aim, Instructions, Result};
 use callgate_core::diagram::{DiagramError, Func};
 use callgate_core::{Layout, Op, Word};
 
@@ -33,10 +32,7 @@ pub(super) trait Exits {
     ///
     /// # Errors
     /// If the diagram exceeds its budget.
-    fn exit(&mut self, exit: Exit) -> Result<CodeId, DiagramError>;
-
-    /// What the program is for.
-    fn settings(&self) -> Settings;
+    fn exit(&mut self, exit: Exit) -> Result<CodeId>;
 }
 
 /// What a program is for.
@@ -49,11 +45,7 @@ pub(super) struct Settings {
 
 impl Lowering<'_> {
     /// The code of the dispatch tree for arch or number; `None` if there are too many intervals.
-    pub(super) fn search(
-        &mut self,
-        func: Func,
-        word: Word,
-    ) -> Result<Option<CodeId>, DiagramError> {
+    pub(super) fn search(&mut self, func: Func, word: Word) -> Result<Option<CodeId>> {
         let layout = self.store.layout();
         let mask = layout.mask(word);
         let Some(intervals) = query::partition_within(self.store, func, word, mask, MAX_INTERVALS)
@@ -68,16 +60,17 @@ impl Lowering<'_> {
         };
         let mut exits: Vec<Func> = Vec::new();
         let mut exit_of: HashMap<Func, Exit> = HashMap::default();
-        let intervals = intervals.iter().map(|Interval { first, last, then }| {
-            let exit = *exit_of.entry(*then).or_insert(exits.len());
+        let intervals = intervals.iter().map(|interval| {
+            let exit = *exit_of.entry(interval.then).or_insert(exits.len());
             if exit == exits.len() {
-                exits.push(*then);
+                exits.push(interval.then);
             }
-            Interval { first: *first, last: *last, then: exit }
+            interval.with(exit)
         });
         let intervals = intervals.collect();
+        let settings = Settings { aim: self.aim, instructions: self.instructions, layout };
         let mut functions = Functions { lowering: self, exits };
-        dispatch(&mut functions, word, intervals, weights).map(Some)
+        dispatch(&mut functions, settings, word, intervals, weights).map(Some)
     }
 }
 
@@ -92,13 +85,8 @@ impl Exits for Functions<'_, '_> {
         &mut self.lowering.graph
     }
 
-    fn exit(&mut self, exit: Exit) -> Result<CodeId, DiagramError> {
+    fn exit(&mut self, exit: Exit) -> Result<CodeId> {
         self.lowering.entry(*self.exits.get(exit).ok_or(NO_EXIT)?)
-    }
-
-    fn settings(&self) -> Settings {
-        let Lowering { aim, instructions, .. } = *self.lowering;
-        Settings { aim, instructions, layout: self.lowering.store.layout() }
     }
 }
 
@@ -106,132 +94,110 @@ impl Exits for Functions<'_, '_> {
 /// of values are in order, too.
 pub(super) fn dispatch(
     exits: &mut dyn Exits,
+    settings: Settings,
     word: Word,
     intervals: Vec<Interval<Exit>>,
     weights: Vec<(u32, f64)>,
-) -> Result<CodeId, DiagramError> {
-    let Settings { aim, layout, .. } = exits.settings();
-    let is_reusable = |bit| aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
+) -> Result<CodeId> {
+    let Settings { aim, layout, .. } = settings;
     // Only syscalls have numbers of several ABIs.
     let found = if layout == Layout::Seccomp { reuse::find(&intervals) } else { None };
-    let reuse = found.filter(|reuse| is_reusable(reuse.bit));
-    if let Some(reuse) = reuse.as_ref().filter(|_| aim != Aim::Size) {
-        return search_with_reuse(exits, word, reuse, &weights);
-    }
+    let is_rare = |bit| share(&weights, bit) <= MAX_REUSE_SHARE;
+    let reuse = found.filter(|reuse| aim == Aim::Size || is_rare(reuse.bit));
+    let mut dispatch = Dispatch { exits, settings, word, weights };
     let separated = match &reuse {
-        Some(reuse) => Some(search_separated(exits, word, reuse, &weights)?),
+        Some(reuse) if aim != Aim::Size => return dispatch.reusing(reuse),
+        Some(reuse) => Some(dispatch.separated(reuse)?),
         None => None,
     };
-    let intervals: Vec<TargetInterval> = intervals
-        .iter()
-        .map(|interval| (interval.first, interval.last, Target::Exit(interval.then)))
-        .collect();
-    let classified = classified(&intervals, &weights);
+    let targets = intervals.iter().map(|interval| interval.with(Target::Exit(interval.then)));
+    let classified = classified(&targets.collect::<Vec<_>>(), &dispatch.weights);
     // The search takes the most memory.
-    drop((intervals, weights));
-    let search = tree_of(exits.settings(), classified);
-    let code = searched(exits, word, &search, &[])?;
+    drop(intervals);
+    dispatch.weights = Vec::new();
+    let search = dispatch.search_of(classified);
+    let code = dispatch.code(&search, &[])?;
     // Without the separation, more tests may be equal.
-    let is_shorter = |other: &CodeId| exits.graph().insns(*other) < exits.graph().insns(code);
+    let graph = dispatch.exits.graph();
+    let is_shorter = |other: &CodeId| graph.insns(*other) < graph.insns(code);
     Ok(separated.filter(is_shorter).unwrap_or(code))
 }
 
-fn tree_over(settings: Settings, intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Search {
-    tree_of(settings, classified(intervals, weights))
-}
-
-fn tree_of(
-    Settings { aim, instructions, layout }: Settings,
-    (intervals, targets): (Vec<WeightedInterval>, Vec<Target>),
-) -> Search {
-    let price = Price::of_number(aim, instructions);
-    // The kernel must only recognize constant allow in seccomp filters.
-    let bitset_tests = layout != Layout::Seccomp && instructions.allows_bitset_tests();
-    let price = Price { bitset_tests, ..price };
-    Search { tree: search_tree(&intervals, price), targets }
-}
-
-/// The code of a search; `codes_of` has the code of targets that are not exits.
-fn searched(
-    exits: &mut dyn Exits,
+struct Dispatch<'e> {
+    exits: &'e mut dyn Exits,
+    settings: Settings,
     word: Word,
-    search: &Search,
-    codes_of: &[(Target, CodeId)],
-) -> Result<CodeId, DiagramError> {
-    let mut codes = Vec::with_capacity(search.targets.len());
-    for target in &search.targets {
-        codes.push(match target {
-            Target::Exit(exit) => exits.exit(*exit)?,
-            // A class that no value here has needs some code, too.
-            _ => match codes_of.iter().find(|(to, _)| to == target) {
-                Some((_, code)) => *code,
-                None => *codes.first().ok_or(NO_EXIT)?,
-            },
-        });
+    weights: Vec<(u32, f64)>,
+}
+
+impl Dispatch<'_> {
+    fn search(&self, intervals: &[TargetInterval]) -> Search {
+        self.search_of(classified(intervals, &self.weights))
     }
-    let Settings { instructions, layout, .. } = exits.settings();
-    let graph = exits.graph();
-    // Exits load their words; the others need the number.
-    let without_a = search.targets.iter().zip(&codes).map(|(target, code)| match target {
-        Target::Exit(_) => *code,
-        _ => graph.add(Code::Load { word, next: *code }),
-    });
-    let without_a: Vec<CodeId> = without_a.collect();
-    let held = Held { word, mask: layout.mask(word) };
-    Ok(tree_code(graph, instructions, &search.tree, &codes, &without_a, held))
-}
 
-/// The code of a search in which numbers with a bit reuse the tree of those without it.
-fn search_with_reuse(
-    exits: &mut dyn Exits,
-    word: Word,
-    reuse: &Reuse,
-    weights: &[(u32, f64)],
-) -> Result<CodeId, DiagramError> {
-    let (bit, settings) = (reuse.bit, exits.settings());
-    let with = tree_over(settings, &reuse.with, weights);
-    // The numbers with the bit are found within the tree of all numbers. Those that reuse it without the bit
-    // repeat the tests on that path.
-    let all = tree_over(settings, &reuse.all, weights);
-    let never =
-        all.targets.iter().position(|target| *target == Target::WithBit).unwrap_or(usize::MAX);
-    let tree = reuse::restrict_below(&all.tree, bit, never);
-    let without = searched(exits, word, &Search { tree, targets: all.targets.clone() }, &[])?;
-    let with = with_bit(exits, word, &with, bit, without)?;
-    searched(exits, word, &all, &[(Target::WithBit, with)])
-}
+    fn search_of(&self, (intervals, targets): (Vec<WeightedInterval>, Vec<Target>)) -> Search {
+        let Settings { aim, instructions, layout } = self.settings;
+        // The kernel must only recognize constant allow in seccomp filters.
+        let bitset_tests = layout != Layout::Seccomp && instructions.allows_bitset_tests();
+        let price = Price { bitset_tests, ..Price::of_number(aim, instructions) };
+        Search { tree: search_tree(&intervals, price), targets }
+    }
 
-/// The code of a search in which the numbers with a bit are separated first, so that the tree of the others, which they
-/// reuse, is contiguous.
-fn search_separated(
-    exits: &mut dyn Exits,
-    word: Word,
-    reuse: &Reuse,
-    weights: &[(u32, f64)],
-) -> Result<CodeId, DiagramError> {
-    let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
-    let at = reuse.all.partition_point(|(first, ..)| *first < bit);
-    let (low, high) = reuse.all.split_at(at);
-    let settings = exits.settings();
-    let [low, high, with] =
-        [low, high, &reuse.with].map(|intervals| tree_over(settings, intervals, weights));
-    let otherwise = searched(exits, word, &low, &[])?;
-    let with = with_bit(exits, word, &with, bit, otherwise)?;
-    let then = searched(exits, word, &high, &[(Target::WithBit, with)])?;
-    Ok(exits.graph().add(Code::Branch { held, op: Op::JgeK, k: bit, then, otherwise }))
-}
+    /// The code of a search; `codes_of` has the code of targets that are not exits.
+    fn code(&mut self, search: &Search, codes_of: &[(Target, CodeId)]) -> Result<CodeId> {
+        let mut codes = Vec::with_capacity(search.targets.len());
+        for target in &search.targets {
+            codes.push(match target {
+                Target::Exit(exit) => self.exits.exit(*exit)?,
+                // A class that no value here has needs some code, too.
+                _ => match codes_of.iter().find(|(to, _)| to == target) {
+                    Some((_, code)) => *code,
+                    None => *codes.first().ok_or(NO_EXIT)?,
+                },
+            });
+        }
+        let Settings { instructions, layout, .. } = self.settings;
+        let (word, graph) = (self.word, self.exits.graph());
+        // Exits load their words; the others need the number.
+        let without_a = search.targets.iter().zip(&codes).map(|(target, code)| match target {
+            Target::Exit(_) => *code,
+            _ => graph.load(word, *code),
+        });
+        let without_a: Vec<CodeId> = without_a.collect();
+        let held = Held { word, mask: layout.mask(word) };
+        Ok(tree_code(graph, instructions, &search.tree, &codes, &without_a, held))
+    }
 
-/// The code of the search among the numbers with the bit, some of which continue at `without`.
-fn with_bit(
-    exits: &mut dyn Exits,
-    word: Word,
-    search: &Search,
-    bit: u32,
-    without: CodeId,
-) -> Result<CodeId, DiagramError> {
-    let held = Held { word, mask: u32::MAX };
-    let without = exits.graph().add(Code::And { held, mask: !bit, next: without });
-    searched(exits, word, search, &[(Target::WithoutBit, without)])
+    /// The code of a search in which numbers with a bit reuse the tree of those without it.
+    fn reusing(&mut self, Reuse { bit, all, with }: &Reuse) -> Result<CodeId> {
+        let with = self.search(with);
+        // The numbers with the bit are found within the tree of all numbers. Those that reuse it without the bit
+        // repeat the tests on that path.
+        let all = self.search(all);
+        let never = all.targets.iter().position(|target| *target == Target::WithBit);
+        let tree = reuse::restrict_below(&all.tree, *bit, never.unwrap_or(usize::MAX));
+        let without = self.code(&Search { tree, targets: all.targets.clone() }, &[])?;
+        let with = self.with_bit(&with, *bit, without)?;
+        self.code(&all, &[(Target::WithBit, with)])
+    }
+
+    /// The code of a search in which the numbers with a bit are separated first, so that the tree of the others, which they
+    /// reuse, is contiguous.
+    fn separated(&mut self, Reuse { bit, all, with }: &Reuse) -> Result<CodeId> {
+        let (low, high) = all.split_at(all.partition_point(|interval| interval.first < *bit));
+        let [low, high, with] = [low, high, with].map(|intervals| self.search(intervals));
+        let otherwise = self.code(&low, &[])?;
+        let with = self.with_bit(&with, *bit, otherwise)?;
+        let then = self.code(&high, &[(Target::WithBit, with)])?;
+        let whole = Held::whole(self.word);
+        Ok(self.exits.graph().branch(whole, Op::JgeK, *bit, then, otherwise))
+    }
+
+    /// The code of the search among the numbers with the bit, some of which continue at `without`.
+    fn with_bit(&mut self, search: &Search, bit: u32, without: CodeId) -> Result<CodeId> {
+        let without = self.exits.graph().and(Held::whole(self.word), !bit, without);
+        self.code(search, &[(Target::WithoutBit, without)])
+    }
 }
 
 /// The share of the weight of the numbers from `bit` to the next power of two.
@@ -249,25 +215,25 @@ pub(super) const FREQUENT: f64 = 0.03;
 /// The same intervals, but each frequent number is an interval of its own: it may be cheaper to test it before its
 /// neighbours, although they have the same target.
 fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Vec<TargetInterval> {
-    let (Some((start, ..)), Some((_, end, _))) = (intervals.first(), intervals.last()) else {
+    let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {
         return Vec::new();
     };
-    let here = between(weights, *start, *end);
+    let here = between(weights, first.first, last.last);
     let total: f64 = here.iter().map(|(_, weight)| weight).sum();
     let frequent = here.iter().filter(|(_, weight)| *weight > FREQUENT * total);
     // Each frequent number splits an interval in up to three.
     let mut split = Vec::with_capacity(intervals.len() + 2 * frequent.clone().count());
     let mut frequent = frequent.map(|(value, _)| *value).peekable();
-    for (first, last, to) in intervals.iter().copied() {
+    for Interval { first, last, then } in intervals.iter().copied() {
         let mut rest = Some(first);
         while let (Some(first), Some(value)) = (rest, frequent.next_if(|value| *value <= last)) {
             if first < value {
-                split.push((first, value - 1, to));
+                split.push(Interval { first, last: value - 1, then });
             }
-            split.push((value, value, to));
+            split.push(Interval { first: value, last: value, then });
             rest = value.checked_add(1).filter(|next| *next <= last);
         }
-        split.extend(rest.map(|first| (first, last, to)));
+        split.extend(rest.map(|first| Interval { first, last, then }));
     }
     split
 }
@@ -286,36 +252,23 @@ fn classified(
     weights: &[(u32, f64)],
 ) -> (Vec<WeightedInterval>, Vec<Target>) {
     let mut targets = Vec::new();
-    let intervals = split_off_frequent(intervals, weights);
-    (classify(&intervals, weights, &mut targets), targets)
-}
-
-/// Intervals with weights, and classes instead of targets.
-fn classify(
-    intervals: &[TargetInterval],
-    weights: &[(u32, f64)],
-    targets: &mut Vec<Target>,
-) -> Vec<WeightedInterval> {
     let mut class_of: HashMap<Target, usize> = HashMap::default();
-    let start = intervals.first().map_or(0, |(first, ..)| *first);
-    let mut weights = between(weights, start, u32::MAX);
-    intervals
-        .iter()
-        .map(|(first, last, to)| {
-            let class = *class_of.entry(*to).or_insert_with(|| {
-                targets.push(*to);
-                targets.len() - 1
-            });
-            let mut weight = 0.0;
-            while let Some(((_, w), rest)) =
-                weights.split_first().filter(|((value, _), _)| value <= last)
-            {
-                weight += w;
-                weights = rest;
-            }
-            WeightedInterval { first: *first, last: *last, class, weight }
-        })
-        .collect()
+    let start = intervals.first().map_or(0, |interval| interval.first);
+    let mut rest = between(weights, start, u32::MAX);
+    let intervals = split_off_frequent(intervals, weights).into_iter().map(|interval| {
+        let Interval { first, last, then } = interval;
+        let class = *class_of.entry(then).or_insert_with(|| {
+            targets.push(then);
+            targets.len() - 1
+        });
+        let mut weight = 0.0;
+        while let Some(((_, own), others)) = rest.split_first().filter(|((at, _), _)| *at <= last) {
+            weight += own;
+            rest = others;
+        }
+        WeightedInterval { first, last, class, weight }
+    });
+    (intervals.collect(), targets)
 }
 
 #[cfg(test)]
@@ -324,19 +277,14 @@ mod tests {
 
     #[test]
     fn frequent_numbers_are_intervals_of_their_own() {
-        let to = |exit: usize| Target::Exit(exit);
-        let intervals = [(0, 4, to(1)), (5, 9, to(2)), (10, u32::MAX, to(1))];
+        let of = |all: &[(u32, u32, usize)]| -> Vec<TargetInterval> {
+            let interval = |(first, last, exit)| Interval { first, last, then: Target::Exit(exit) };
+            all.iter().copied().map(interval).collect()
+        };
+        let intervals = of(&[(0, 4, 1), (5, 9, 2), (10, u32::MAX, 1)]);
         let weights = [(2, 1.0), (4, 0.5), (9, 1.0), (10, 0.001)];
-        let split = split_off_frequent(&intervals, &weights);
-        let expected = [
-            (0, 1, to(1)),
-            (2, 2, to(1)),
-            (3, 3, to(1)),
-            (4, 4, to(1)),
-            (5, 8, to(2)),
-            (9, 9, to(2)),
-            (10, u32::MAX, to(1)),
-        ];
-        assert_eq!(split, expected);
+        let expected =
+            [(0, 1, 1), (2, 2, 1), (3, 3, 1), (4, 4, 1), (5, 8, 2), (9, 9, 2), (10, u32::MAX, 1)];
+        assert_eq!(split_off_frequent(&intervals, &weights), of(&expected));
     }
 }

@@ -5,9 +5,8 @@ use callgate_core::diagram::{DiagramError, Func, Store};
 
 use crate::cost::{Aim, Model};
 use crate::layout::{Frequencies, Program, lay_out};
-use crate::shares::shares;
-use crate::weights::WeightedSyscall;
-use crate::{Instructions, lower, native};
+use crate::weights::{WeightedSyscall, shares};
+use crate::{Instructions, Result, lower, native};
 
 /// How many alternatives are tried. They create nodes, so code may still be generated with the least effort if the
 /// search exhausts the budget.
@@ -46,7 +45,7 @@ pub fn generate(
     instructions: Instructions,
     endian: Endian,
     effort: Effort,
-) -> Result<Program, DiagramError> {
+) -> Result<Program> {
     let effort = if aim == Aim::Quick { 0 } else { effort.functions() };
     let shares = shares(syscalls, model);
     let weighted = (syscalls, &shares[..]);

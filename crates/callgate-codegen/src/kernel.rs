@@ -24,9 +24,9 @@ pub struct Kernel {
     /// The further cost of a `ret` relative to the only one of a program: the first of several, one that is neither
     /// the first nor the last, and the last.
     pub returns: [u16; 3],
-    /// Conditional jumps: by operation ([`Kernel::JUMPS`]), by [`Constant`], by [`Next`]; where the result is true, and
+    /// Conditional jumps: comparisons (`jeq`, `jgt`, `jge`) and `jset`, by [`Constant`], by [`Next`]; where the result is true, and
     /// where it is false.
-    pub jumps: [[[[u16; 2]; 3]; 4]; 4],
+    pub jumps: [[[[u16; 2]; 3]; 4]; 2],
 }
 
 /// Classes of constants.
@@ -100,13 +100,7 @@ impl Kernel {
 
     /// What a conditional jump costs where its result is true, and where it is false.
     pub fn jump(&self, op: Op, k: u32, next: Next) -> [u16; 2] {
-        let of_op = match op {
-            Op::JgtK => &self.jumps[1],
-            Op::JgeK => &self.jumps[2],
-            Op::JsetK => &self.jumps[3],
-            _ => &self.jumps[0],
-        };
-        of_op[Constant::of(k) as usize][next as usize]
+        self.jumps[usize::from(op == Op::JsetK)][Constant::of(k) as usize][next as usize]
     }
 }
 

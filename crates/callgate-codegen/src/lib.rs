@@ -36,23 +36,19 @@
 
 mod any_bit;
 mod arguments;
-mod at_once;
 mod by_cases;
 mod code;
-mod comparison;
 pub mod cost;
 mod dispatch;
 mod generate;
 mod instructions;
 mod kernel;
 mod layout;
-mod limits;
 mod lower;
 mod measured;
 pub mod native;
 pub mod query;
 mod reuse;
-mod shares;
 mod tree;
 mod weights;
 mod word;
@@ -63,3 +59,6 @@ pub use generate::{Effort, generate};
 pub use instructions::Instructions;
 pub use layout::Program;
 pub use weights::{Count, WeightError, WeightedSyscall, Weights};
+
+/// The result of what may exceed the budget of the diagram.
+type Result<T> = std::result::Result<T, callgate_core::diagram::DiagramError>;

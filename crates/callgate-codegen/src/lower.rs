@@ -14,10 +14,10 @@ use super::code::{Code, CodeId, Graph, Held};
 use super::tree::tree_code;
 use super::weights::WeightedSyscall;
 use super::word::{After, Plan, Planner, State};
-use super::{Aim, Instructions};
+use super::{Aim, Instructions, Result};
 use crate::query::{self, Cube, OnlyValue, WordFunc};
-use callgate_core::diagram::{DiagramError, Func, Store};
-use callgate_core::{Layout, Op, Verdict, Word};
+use callgate_core::diagram::{Comparison, DiagramError, Func, Store};
+use callgate_core::{Layout, Op, Relation, Verdict, Word};
 
 pub(super) struct Lowering<'a> {
     pub(super) store: &'a mut Store,
@@ -94,13 +94,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// The code of a function.
-    pub(super) fn code(&mut self, func: Func) -> Result<CodeId, DiagramError> {
+    pub(super) fn code(&mut self, func: Func) -> Result<CodeId> {
         self.guarded(func, Guards::default())
     }
 
     /// The code of a function, where the guards are still to be checked. Each recursion is at a later word, or at a later
     /// comparison with a variable: the depth is at most that of 16 words and 256 comparisons (`MAX_COMPARISONS`).
-    pub(super) fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, DiagramError> {
+    fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
         }
@@ -173,16 +173,14 @@ impl<'a> Lowering<'a> {
 
     /// A return after the guards. They are checked in a fixed order, so that code is shared.
     fn guarded_return(&mut self, verdict: Verdict, guards: Guards) -> CodeId {
-        let mut next = self.graph.add(Code::Return(verdict));
+        let mut next = self.graph.ret(verdict);
         let Some(otherwise) = guards.otherwise.filter(|otherwise| *otherwise != verdict) else {
             return next;
         };
-        let refused = self.graph.add(Code::Return(otherwise));
+        let refused = self.graph.ret(otherwise);
         for word in Word::all().filter(|word| guards.words >> word.index() & 1 == 1) {
-            let held = Held { word, mask: u32::MAX };
-            let (op, k) = (Op::JgeK, 1);
-            next = self.graph.add(Code::Branch { held, op, k, then: refused, otherwise: next });
-            next = self.graph.add(Code::Load { word, next });
+            next = self.graph.branch(Held::whole(word), Op::JgeK, 1, refused, next);
+            next = self.graph.load(word, next);
         }
         next
     }
@@ -192,11 +190,10 @@ impl<'a> Lowering<'a> {
     pub(super) fn load(&mut self, word: Word, next: CodeId) -> CodeId {
         let mask = self.store.layout().mask(word);
         if mask == u32::MAX || self.only_reads(next, mask) {
-            return self.graph.add(Code::Load { word, next });
+            return self.graph.load(word, next);
         }
-        let held = Held { word, mask: u32::MAX };
-        let next = self.graph.add(Code::And { held, mask, next });
-        self.graph.add(Code::Load { word, next })
+        let next = self.graph.and(Held::whole(word), mask, next);
+        self.graph.load(word, next)
     }
 
     /// Whether code reads no other bits of A than these. Long code counts as if it did.
@@ -217,12 +214,7 @@ impl<'a> Lowering<'a> {
         false
     }
 
-    pub(super) fn planned(
-        &mut self,
-        func: Func,
-        word: Word,
-        guards: Guards,
-    ) -> Result<CodeId, DiagramError> {
+    pub(super) fn planned(&mut self, func: Func, word: Word, guards: Guards) -> Result<CodeId> {
         let layout = self.store.layout();
         if layout.mask(word) == u32::MAX {
             if let Some(only) = query::only_value(self.store, func, word) {
@@ -230,13 +222,13 @@ impl<'a> Lowering<'a> {
             }
         }
         let mut planner = Planner::new(layout, word, self.aim, self.instructions, self.effort);
-        if let Some(code) = self.few_intervals(func, word, guards, planner.price())? {
-            return Ok(code);
+        if let Some(intervals) = self.few_intervals(func, word) {
+            return self.over(&intervals, word, guards, planner.price());
         }
         let few = planner.funcs().copy_few(self.store, func);
         if few.is_none() {
-            if let Some(code) = self.scattered(func, word, guards, planner.price())? {
-                return Ok(code);
+            if let Some(intervals) = self.scattered(func, word)? {
+                return self.over(&intervals, word, guards, planner.price());
             }
         }
         let func = few.unwrap_or_else(|| planner.funcs().copy(self.store, func));
@@ -253,8 +245,8 @@ impl<'a> Lowering<'a> {
         word: Word,
         OnlyValue { value, then, otherwise }: OnlyValue,
         guards: Guards,
-    ) -> Result<CodeId, DiagramError> {
-        let held = Held { word, mask: u32::MAX };
+    ) -> Result<CodeId> {
+        let held = Held::whole(word);
         // Next to an end of the range, the interval is compared, as in search trees.
         let (op, k, exits) = match value {
             0 => (Op::JgeK, 1, [then, otherwise]),
@@ -263,7 +255,7 @@ impl<'a> Lowering<'a> {
         };
         let otherwise = self.code_holding(exits[0], guards, held)?;
         let then = self.code_holding(exits[1], guards, held)?;
-        Ok(self.graph.add(Code::Branch { held, op, k, then, otherwise }))
+        Ok(self.graph.branch(held, op, k, then, otherwise))
     }
 
     /// The code of a function of the planner's word where A holds the bits `held`. Each step fixes more bits, so the
@@ -273,7 +265,7 @@ impl<'a> Lowering<'a> {
         walk: &mut Walk,
         (func, held): State,
         pending: Option<&Pending<'_>>,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         let key = (func, held, pending.map_or(0, |pending| pending.number));
         if let Some(id) = walk.done.get(&key) {
             return Ok(*id);
@@ -321,19 +313,17 @@ impl<'a> Lowering<'a> {
                     let then = self.follow_plan(walk, (exit, then_held), pending)?;
                     let (op, k) = (Op::JeqK, cube.wanted);
                     next = if cube.mask == held {
-                        self.graph.add(Code::Branch { held: holding, op, k, then, otherwise: next })
+                        self.graph.branch(holding, op, k, then, next)
                     } else if keeps {
                         walk.planner.any_bit(held, cube.mask).add(&mut self.graph, word, next, then)
                     } else {
-                        let (mask, masked) = (cube.mask, Held { word, mask: cube.mask });
-                        let jump = Code::Branch { held: masked, op, k, then, otherwise: next };
-                        let next = self.graph.add(jump);
+                        let masked = Held { word, mask: cube.mask };
+                        let next = self.graph.branch(masked, op, k, then, next);
                         if first_and == Some(at) {
-                            self.graph.add(Code::And { held: holding, mask, next })
+                            self.graph.and(holding, cube.mask, next)
                         } else {
-                            let held = Held { word, mask: u32::MAX };
-                            let next = self.graph.add(Code::And { held, mask, next });
-                            self.graph.add(Code::Load { word, next })
+                            let next = self.graph.and(Held::whole(word), cube.mask, next);
+                            self.graph.load(word, next)
                         }
                     };
                 }
@@ -342,9 +332,9 @@ impl<'a> Lowering<'a> {
             Plan::Masked { mask, value, then, otherwise } => {
                 let then = self.follow_after_test(walk, (then, held), mask, pending)?;
                 let otherwise = self.follow_plan(walk, (otherwise, mask), pending)?;
-                let (masked, op, k) = (Held { word, mask }, Op::JeqK, value);
-                let next = self.graph.add(Code::Branch { held: masked, op, k, then, otherwise });
-                self.graph.add(Code::And { held: holding, mask, next })
+                let masked = Held { word, mask };
+                let next = self.graph.branch(masked, Op::JeqK, value, then, otherwise);
+                self.graph.and(holding, mask, next)
             }
             Plan::Project { mask, first, exit, then } => {
                 let outer = pending.map_or(0, |pending| pending.number);
@@ -366,39 +356,92 @@ impl<'a> Lowering<'a> {
         (func, held): State,
         kept: u32,
         pending: Option<&Pending<'_>>,
-    ) -> Result<CodeId, DiagramError> {
+    ) -> Result<CodeId> {
         let word = walk.planner.word();
         let After { held, reload } = walk.planner.after_test((func, held), kept);
         let next = self.follow_plan(walk, (func, held), pending)?;
         if reload == 0 {
             return Ok(next);
         }
-        let whole = Held { word, mask: u32::MAX };
+        let whole = Held::whole(word);
         let next = match self.graph.get(next) {
             _ if held == u32::MAX => next,
             // Two masks are one.
-            Code::And { mask, next, .. } => {
-                self.graph.add(Code::And { held: whole, mask: mask & held, next })
-            }
-            _ => self.graph.add(Code::And { held: whole, mask: held, next }),
+            Code::And { mask, next, .. } => self.graph.and(whole, mask & held, next),
+            _ => self.graph.and(whole, held, next),
         };
-        Ok(self.graph.add(Code::Load { word, next }))
+        Ok(self.graph.load(word, next))
     }
 
     /// The code of a pending continuation where A holds the bits `held`.
-    fn resume(
-        &mut self,
-        walk: &mut Walk,
-        held: u32,
-        pending: &Pending<'_>,
-    ) -> Result<CodeId, DiagramError> {
+    fn resume(&mut self, walk: &mut Walk, held: u32, pending: &Pending<'_>) -> Result<CodeId> {
         let (word, mask) = (walk.planner.word(), pending.mask);
         let next = self.follow_plan(walk, (pending.then, mask), pending.outer)?;
         let again = mask & !held != 0;
         let held = Held { word, mask: if again { u32::MAX } else { held } };
-        let next = self.graph.add(Code::And { held, mask, next });
-        Ok(if again { self.graph.add(Code::Load { word, next }) } else { next })
+        let next = self.graph.and(held, mask, next);
+        Ok(if again { self.graph.load(word, next) } else { next })
     }
+}
+
+/// Comparisons of arguments with variables.
+impl Lowering<'_> {
+    /// The code of a function where A holds `held`. If the function first compares that with a variable, the word is not
+    /// loaded again.
+    pub(super) fn code_holding(
+        &mut self,
+        func: Func,
+        guards: Guards,
+        held: Held,
+    ) -> Result<CodeId> {
+        match self.store.top_comparison(func) {
+            Some(comparison) if operand(&comparison) == held => {
+                self.compare(func, guards, &comparison)
+            }
+            _ => self.guarded(func, guards),
+        }
+    }
+
+    /// The code of a function that first compares with a variable: it loads the word.
+    fn load_and_compare(
+        &mut self,
+        func: Func,
+        guards: Guards,
+        comparison: &Comparison,
+    ) -> Result<CodeId> {
+        let held = operand(comparison);
+        let mut next = self.compare(func, guards, comparison)?;
+        if held.mask != u32::MAX {
+            next = self.graph.and(Held::whole(held.word), held.mask, next);
+        }
+        Ok(self.graph.load(held.word, next))
+    }
+
+    /// The comparison of A with a variable, and what follows. The recursion depth is that of [`Lowering::guarded`].
+    fn compare(&mut self, func: Func, guards: Guards, comparison: &Comparison) -> Result<CodeId> {
+        if let Some(done) = self.compared.get(&(func, guards)) {
+            return Ok(*done);
+        }
+        let held = operand(comparison);
+        let (low, high) = self.store.children(func);
+        let otherwise = self.code_holding(low, guards, held)?;
+        let then = self.code_holding(high, guards, held)?;
+        let op = match comparison.relation {
+            Relation::Equal => Op::JeqK,
+            Relation::Greater => Op::JgtK,
+            Relation::AtLeast => Op::JgeK,
+            Relation::Shares => Op::JsetK,
+        };
+        let Comparison { symbol, half, .. } = *comparison;
+        let code = self.graph.add(Code::Compare { held, op, symbol, half, then, otherwise });
+        self.compared.insert((func, guards), code);
+        Ok(code)
+    }
+}
+
+/// What A holds for a comparison.
+fn operand(comparison: &Comparison) -> Held {
+    Held { word: comparison.word, mask: comparison.mask }
 }
 
 /// The word by whose number rules are selected, and the number of bits below it.

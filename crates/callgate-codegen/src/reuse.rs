@@ -26,8 +26,7 @@ pub(super) enum Target {
     WithoutBit,
 }
 
-/// An interval of numbers: first, last, target.
-pub(super) type TargetInterval = (u32, u32, Target);
+pub(super) type TargetInterval = Interval<Target>;
 
 /// The numbers from `bit` to `2 * bit - 1` have nearly the same targets as those below `bit`.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,8 +68,8 @@ fn find_for_bit(intervals: &[Interval<Exit>], bit: u32) -> Option<Reuse> {
             let other_end = other.last.min(bit - 1) | bit;
             let until = end.min(other_end);
             match labelled.last_mut() {
-                Some(interval) if interval.2 == to => interval.1 = until,
-                _ => labelled.push((at, until, to)),
+                Some(interval) if interval.then == to => interval.last = until,
+                _ => labelled.push(Interval { first: at, last: until, then: to }),
             }
             if other_end == until {
                 others.next();
@@ -85,12 +84,14 @@ fn find_for_bit(intervals: &[Interval<Exit>], bit: u32) -> Option<Reuse> {
         return None;
     }
     let outside = |first: u32, last: u32| {
-        within(first, last).iter().map(move |interval| {
-            (interval.first.max(first), interval.last.min(last), Target::Exit(interval.then))
+        within(first, last).iter().map(move |interval| Interval {
+            first: interval.first.max(first),
+            last: interval.last.min(last),
+            then: Target::Exit(interval.then),
         })
     };
     let mut all: Vec<TargetInterval> = outside(0, bit - 1).collect();
-    all.push((bit, last, Target::WithBit));
+    all.push(Interval { first: bit, last, then: Target::WithBit });
     if last < u32::MAX {
         all.extend(outside(last + 1, u32::MAX));
     }
@@ -159,11 +160,8 @@ mod tests {
             let Reuse { bit, all, with } = find(&intervals).unwrap();
             assert_eq!(bit, 64);
             let target_of = |intervals: &[TargetInterval], value: u32| {
-                intervals
-                    .iter()
-                    .find(|(first, last, _)| (*first..=*last).contains(&value))
-                    .unwrap()
-                    .2
+                let has_value = |of: &&TargetInterval| (of.first..=of.last).contains(&value);
+                intervals.iter().find(has_value).unwrap().then
             };
             for value in (0..128).chain([1000, u32::MAX]) {
                 let mut at = target_of(&all, value);

@@ -1,24 +1,23 @@
-//! Weights: how often each syscall occurs.
+//! Weights: how often each syscall occurs, and what share of the expected cost each has, also those without a weight.
 
 use callgate_bpf::SyscallTable;
 use std::collections::BTreeMap;
 
-use crate::query::{ByNumber, Interval};
+use crate::cost::Model;
+use crate::query::{Interval, partition};
 use callgate_core::diagram::{Func, Store};
-use callgate_core::{Arch, Verdict, Word};
+use callgate_core::{Arch, Verdict, Word, X32_SYSCALL_BIT};
 
-/// How often syscalls occur, relative to each other.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Weights(WeightSource);
+/// The maximum number of intervals of numbers that are found in advance.
+const MAX_INTERVALS: usize = 4096;
 
+/// How often syscalls occur, relative to each other. Without counts, all always-allowed syscalls of the first architecture have
+/// the same weight.
 #[derive(Clone, Debug, Default, PartialEq)]
-enum WeightSource {
-    /// All always-allowed syscalls of the first architecture have the same weight.
-    #[default]
-    Uniform,
-    /// Counts by name and, if known, by architecture.
-    Counts(BTreeMap<String, Vec<(Option<Arch>, f64)>>),
-}
+pub struct Weights(Option<Counts>);
+
+/// Counts by name and, if known, by architecture.
+type Counts = BTreeMap<String, Vec<(Option<Arch>, f64)>>;
 
 /// A syscall and its number of occurrences.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,11 +66,11 @@ impl Weights {
     /// The prior: all always-allowed syscalls of the filter's first architecture have the same weight. See the
     /// [crate](super) for the reasons.
     pub fn uniform() -> Weights {
-        Weights(WeightSource::Uniform)
+        Weights(None)
     }
 
     pub(crate) fn is_uniform(&self) -> bool {
-        self.0 == WeightSource::Uniform
+        self.0.is_none()
     }
 
     /// Counts by name of syscall; counts with the same name are added. They apply to the first architecture of the
@@ -89,7 +88,7 @@ impl Weights {
     /// # Errors
     /// If a count is negative, infinite or not a number.
     pub fn of(counts: impl IntoIterator<Item = Count>) -> Result<Weights, WeightError> {
-        let mut sums: BTreeMap<String, Vec<(Option<Arch>, f64)>> = BTreeMap::new();
+        let mut sums = Counts::new();
         for Count { arch, name, count: given } in counts {
             if !(given.is_finite() && given >= 0.0) {
                 return Err(WeightError { name, given });
@@ -109,47 +108,30 @@ impl Weights {
                 sums.iter_mut().for_each(|(_, share)| *share /= largest);
             }
         }
-        Ok(Weights(WeightSource::Counts(sums)))
+        Ok(Weights(Some(sums)))
     }
 
     /// All known syscalls of these architectures with their weights under a filter, sorted by token and number.
     pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedSyscall> {
-        let numbers = arches.iter().map(|arch| arch.syscall_numbers().size_hint().1.unwrap_or(0));
-        let mut syscalls = Vec::with_capacity(numbers.sum());
-        let mut of_token: Option<(u32, ByNumber<'_>)> = None;
-        for (index, arch) in by_token(arches) {
-            let token = arch.token();
-            // x32 has the token of x86_64.
-            let (_, cofactors) = match &mut of_token {
-                Some(known) if known.0 == token => known,
-                other => other
-                    .insert((token, ByNumber::new(store, store.follow(filter, Word::ARCH, token)))),
-            };
-            // Consecutive numbers often have the same cofactor.
-            let mut known: Option<(Interval, bool)> = None;
-            let mut always_allowed = |nr| match known {
-                Some((around, allows)) if around.first <= nr && nr <= around.last => allows,
-                _ => {
-                    let around = cofactors.interval(nr);
-                    let allows = store.as_verdict(around.then) == Some(Verdict::ALLOW);
-                    known = Some((around, allows));
-                    allows
-                }
-            };
-            match &self.0 {
-                WeightSource::Uniform => syscalls.extend(arch.syscall_numbers().map(|nr| {
-                    let always_allowed = always_allowed(nr);
-                    let weight = f64::from(u8::from(index == 0 && always_allowed));
-                    WeightedSyscall { token, nr, weight, always_allowed }
-                })),
-                WeightSource::Counts(counts) => {
-                    syscalls.extend(arch.syscalls().map(|(nr, name)| {
-                        let always_allowed = always_allowed(nr);
-                        let weight = counted(counts, name, arch, index == 0);
-                        WeightedSyscall { token, nr, weight, always_allowed }
-                    }))
-                }
-            }
+        let intervals = |token| {
+            let by_number = store.follow(filter, Word::ARCH, token);
+            let known = partition(store, by_number, Word::NR, MAX_INTERVALS);
+            let intervals = known.unwrap_or_else(|| {
+                let of_token =
+                    by_token(arches).into_iter().filter(|(_, arch)| arch.token() == token);
+                let numbers = of_token.flat_map(|(_, arch)| arch.syscall_numbers());
+                let then = |nr| store.follow(by_number, Word::NR, nr);
+                numbers.map(|nr| Interval { first: nr, last: nr, then: then(nr) }).collect()
+            });
+            let is_allowed = |then| store.as_verdict(then) == Some(Verdict::ALLOW);
+            intervals.into_iter().map(move |interval| interval.with(is_allowed(interval.then)))
+        };
+        let alike = self.resolve_alike(arches, intervals);
+        let mut syscalls = Vec::with_capacity(alike.iter().map(|alike| alike.count as usize).sum());
+        for Alike { first, count, arch, last } in alike {
+            let syscall = WeightedSyscall { weight: first.weight / f64::from(count), ..first };
+            let numbers = arch.syscall_numbers_within(first.nr, last);
+            syscalls.extend(numbers.map(|nr| WeightedSyscall { nr, ..syscall }));
         }
         debug_assert!(syscalls.is_sorted_by_key(|syscall| (syscall.token, syscall.nr)));
         syscalls
@@ -194,14 +176,14 @@ impl Weights {
                 let Some(nr) = numbers.next() else { continue };
                 let mut syscall = WeightedSyscall { token, nr, weight: 0.0, always_allowed };
                 match &self.0 {
-                    WeightSource::Uniform => {
+                    None => {
                         let count = 1 + numbers.count() as u32;
                         if index == 0 && always_allowed {
                             syscall.weight = f64::from(count);
                         }
                         all.push(Alike { first: syscall, count, arch, last });
                     }
-                    WeightSource::Counts(counts) => {
+                    Some(counts) => {
                         all.extend(std::iter::once(nr).chain(numbers).map(|nr| {
                             let name = arch.syscall_name(nr).unwrap_or_default();
                             let weight = counted(counts, name, arch, index == 0);
@@ -225,15 +207,65 @@ fn by_token(arches: &[Arch]) -> Vec<(usize, Arch)> {
 }
 
 /// The relative count of a syscall.
-fn counted(
-    counts: &BTreeMap<String, Vec<(Option<Arch>, f64)>>,
-    name: &str,
-    arch: Arch,
-    is_first: bool,
-) -> f64 {
+fn counted(counts: &Counts, name: &str, arch: Arch, is_first: bool) -> f64 {
     let of_name = counts.get(name).into_iter().flatten();
     let of_arch = of_name.filter(|(of, _)| of.map_or(is_first, |of| of == arch));
     of_arch.map(|(_, share)| share).sum()
+}
+
+/// The total weight of all always-allowed syscalls of architectures without any weight, relative to that of all syscalls
+/// with a weight.
+const OTHER_ARCHES: f64 = 0.07;
+
+/// The same for always-allowed syscalls without a weight of the other architectures: those missing in a recording.
+const UNSEEN: f64 = 0.02;
+
+/// The same for syscalls that are not always allowed: enough to decide between programs of otherwise equal cost.
+const UNLIKELY: f64 = 0.01;
+
+/// The weights of syscalls in the expected cost: those of all syscalls with a weight are 1 together. Syscalls of the same
+/// architecture follow each other.
+pub(super) fn shares(syscalls: &[WeightedSyscall], model: Model) -> Vec<f64> {
+    shares_of_alike(syscalls, |_| 1, model)
+}
+
+/// As [`shares`], where each element stands for a number of syscalls.
+pub(super) fn shares_of_alike(
+    syscalls: &[WeightedSyscall],
+    count: impl Fn(usize) -> u32,
+    model: Model,
+) -> Vec<f64> {
+    // Syscalls without a weight share the weight of their group.
+    const GROUPS: [f64; 3] = [OTHER_ARCHES, UNSEEN, UNLIKELY];
+    // x32 has the token of x86_64.
+    let arch = |syscall: &WeightedSyscall| (syscall.token, syscall.nr & X32_SYSCALL_BIT);
+    let mut groups = Vec::with_capacity(syscalls.len());
+    for of_arch in syscalls.chunk_by(|a, b| arch(a) == arch(b)) {
+        let is_seen = of_arch.iter().any(|syscall| syscall.weight > 0.0);
+        groups.extend(of_arch.iter().map(|syscall| match syscall.always_allowed {
+            _ if syscall.weight > 0.0 => None,
+            true => Some(usize::from(is_seen)),
+            false => Some(2),
+        }));
+    }
+    let (mut total, mut without) = (0.0, [0u32; GROUPS.len()]);
+    for (at, (syscall, group)) in syscalls.iter().zip(&groups).enumerate() {
+        match group {
+            None => total += weigh(syscall, model),
+            Some(group) => without[*group] += count(at),
+        }
+    }
+    let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
+    let share = |(at, (syscall, group)): (usize, (&WeightedSyscall, &Option<usize>))| match group {
+        None => weigh(syscall, model) * scale,
+        Some(group) => GROUPS[*group] / f64::from(without[*group].max(1)) * f64::from(count(at)),
+    };
+    syscalls.iter().zip(&groups).enumerate().map(share).collect()
+}
+
+/// The weight of a syscall in the expected cost.
+fn weigh(syscall: &WeightedSyscall, model: Model) -> f64 {
+    syscall.weight * if syscall.always_allowed { model.constant_allow_weight() } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -315,5 +347,29 @@ mod tests {
             }
             assert!(rest.is_empty());
         }
+    }
+
+    #[test]
+    fn syscalls_without_a_weight_share_that_of_their_group() {
+        let x32 = X32_SYSCALL_BIT;
+        let syscall = |token, nr, weight, always_allowed| WeightedSyscall {
+            token,
+            nr,
+            weight,
+            always_allowed,
+        };
+        let syscalls = [
+            syscall(1, 0, 3.0, true),
+            syscall(1, 1, 0.0, true),
+            syscall(1, 2, 1.0, false),
+            syscall(1, 3, 0.0, false),
+            syscall(1, 4, 0.0, true),
+            syscall(1, x32, 0.0, true),
+            syscall(2, 0, 0.0, true),
+            syscall(2, 1, 0.0, false),
+        ];
+        let shares = shares(&syscalls, Model::Uncached);
+        let [other, unseen, unlikely] = [OTHER_ARCHES / 2.0, UNSEEN / 2.0, UNLIKELY / 2.0];
+        assert_eq!(shares, [0.75, unseen, 0.25, unlikely, unseen, other, other, unlikely]);
     }
 }

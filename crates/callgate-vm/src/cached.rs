@@ -93,11 +93,6 @@ impl<E: SeccompEngine> Cached<E> {
         let verdicts = self.tables.iter().flat_map(|table| table.verdicts.iter());
         verdicts.filter(|&&verdict| verdict != UNKNOWN).count()
     }
-
-    /// The wrapped engine.
-    pub fn engine(&self) -> &E {
-        &self.engine
-    }
 }
 
 /// The tables of a stack of programs, newest first.

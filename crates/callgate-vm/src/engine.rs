@@ -48,15 +48,8 @@ impl<E: SeccompEngine + ?Sized> SeccompEngine for Box<E> {
     }
 }
 
-impl<E: PacketEngine + ?Sized> PacketEngine for Box<E> {
-    fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
-        (**self).run(packet, ancillary)
-    }
-
-    fn code_bytes(&self) -> usize {
-        (**self).code_bytes()
-    }
-}
+/// An engine, or why it cannot be created.
+pub(crate) type Result<E> = std::result::Result<E, EngineError>;
 
 /// Why an engine cannot be created: the machine does not support it, or the system denies what it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]

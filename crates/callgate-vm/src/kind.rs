@@ -8,7 +8,7 @@ use callgate_core::{Endian, Program, SocketProgram};
 
 use crate::cached::Cached;
 use crate::decoded::Decoded;
-use crate::engine::{EngineError, PacketEngine, SeccompEngine};
+use crate::engine::{EngineError, PacketEngine, Result, SeccompEngine};
 use crate::jit::Jit;
 use crate::reference::Reference;
 
@@ -70,11 +70,7 @@ impl EngineKind {
     ///
     /// # Errors
     /// If this machine does not support the engine or denies what it needs.
-    pub fn seccomp(
-        self,
-        program: &Program,
-        endian: Endian,
-    ) -> Result<Box<dyn SeccompEngine>, EngineError> {
+    pub fn seccomp(self, program: &Program, endian: Endian) -> Result<Box<dyn SeccompEngine>> {
         self.with_seccomp(program, endian, Boxed)
     }
 
@@ -82,10 +78,7 @@ impl EngineKind {
     ///
     /// # Errors
     /// As for [`EngineKind::seccomp`].
-    pub fn packet(
-        self,
-        program: &SocketProgram,
-    ) -> Option<Result<Box<dyn PacketEngine>, EngineError>> {
+    pub fn packet(self, program: &SocketProgram) -> Option<Result<Box<dyn PacketEngine>>> {
         self.with_packet(program, Boxed)
     }
 }
@@ -96,10 +89,7 @@ pub trait UseSeccomp {
     type Output;
 
     /// Runs it; each call of `make` creates a new engine.
-    fn with<E: SeccompEngine + 'static>(
-        self,
-        make: impl Fn() -> Result<E, EngineError>,
-    ) -> Self::Output;
+    fn with<E: SeccompEngine + 'static>(self, make: impl Fn() -> Result<E>) -> Self::Output;
 }
 
 /// A generic function over engines for socket filters.
@@ -108,33 +98,24 @@ pub trait UsePacket {
     type Output;
 
     /// Runs it; each call of `make` creates a new engine.
-    fn with<E: PacketEngine + 'static>(
-        self,
-        make: impl Fn() -> Result<E, EngineError>,
-    ) -> Self::Output;
+    fn with<E: PacketEngine + 'static>(self, make: impl Fn() -> Result<E>) -> Self::Output;
 }
 
 /// Boxes the engine.
 struct Boxed;
 
 impl UseSeccomp for Boxed {
-    type Output = Result<Box<dyn SeccompEngine>, EngineError>;
+    type Output = Result<Box<dyn SeccompEngine>>;
 
-    fn with<E: SeccompEngine + 'static>(
-        self,
-        make: impl Fn() -> Result<E, EngineError>,
-    ) -> Self::Output {
+    fn with<E: SeccompEngine + 'static>(self, make: impl Fn() -> Result<E>) -> Self::Output {
         Ok(Box::new(make()?))
     }
 }
 
 impl UsePacket for Boxed {
-    type Output = Result<Box<dyn PacketEngine>, EngineError>;
+    type Output = Result<Box<dyn PacketEngine>>;
 
-    fn with<E: PacketEngine + 'static>(
-        self,
-        make: impl Fn() -> Result<E, EngineError>,
-    ) -> Self::Output {
+    fn with<E: PacketEngine + 'static>(self, make: impl Fn() -> Result<E>) -> Self::Output {
         Ok(Box::new(make()?))
     }
 }
@@ -152,7 +133,7 @@ pub struct SelectedEngine<E: ?Sized> {
 impl<E: ?Sized> SelectedEngine<E> {
     fn or_decoded(
         kind: EngineKind,
-        made: Result<Box<E>, EngineError>,
+        made: Result<Box<E>>,
         decoded: impl FnOnce() -> Box<E>,
     ) -> SelectedEngine<E> {
         match made {
@@ -211,7 +192,7 @@ impl fmt::Display for EngineKind {
 impl FromStr for EngineKind {
     type Err = String;
 
-    fn from_str(name: &str) -> Result<EngineKind, String> {
+    fn from_str(name: &str) -> std::result::Result<EngineKind, String> {
         let kind = EngineKind::ALL.iter().find(|kind| kind.name() == name);
         kind.copied().ok_or_else(|| {
             let names: Vec<&str> = EngineKind::ALL.iter().map(|kind| kind.name()).collect();

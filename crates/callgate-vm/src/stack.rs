@@ -2,7 +2,7 @@
 
 use callgate_core::{Endian, Program, SeccompData, Verdict};
 
-use crate::engine::{EngineError, SeccompEngine};
+use crate::engine::{Result, SeccompEngine};
 use crate::kind::EngineKind;
 
 /// Engines for a stack of filters. All of them run, the newest first, and the first verdict whose action
@@ -43,8 +43,8 @@ impl Stack<Box<dyn SeccompEngine>> {
         kind: EngineKind,
         programs: &[&Program],
         endian: Endian,
-    ) -> Result<Stack<Box<dyn SeccompEngine>>, EngineError> {
-        let engines: Result<Vec<_>, _> =
+    ) -> Result<Stack<Box<dyn SeccompEngine>>> {
+        let engines: Result<Vec<_>> =
             programs.iter().map(|program| kind.seccomp(program, endian)).collect();
         engines.map(Stack::new)
     }

@@ -10,9 +10,8 @@ use crate::cost::{Aim, Model};
 use crate::dispatch::{Exits, FREQUENT, Settings, dispatch};
 use crate::layout::{Frequencies, Program, lay_out};
 use crate::query::Interval;
-use crate::shares::shares_of_alike;
-use crate::weights::{Alike, WeightedSyscall, Weights};
-use crate::{Instructions, native};
+use crate::weights::{Alike, WeightedSyscall, Weights, shares_of_alike};
+use crate::{Instructions, Result, native};
 
 /// A program for cases, with [`Aim::Quick`]; `None` if they need too much code. The program may be longer than the kernel
 /// accepts.
@@ -116,9 +115,8 @@ impl ByCases<'_> {
         for NumberInterval { list, .. } in &section.intervals {
             codes[*list] = Some(self.lists.code(*list)?);
         }
-        let intervals = section.intervals.iter().map(|interval| {
-            let NumberInterval { first, last, list } = *interval;
-            Interval { first, last, then: list }
+        let intervals = section.intervals.iter().map(|NumberInterval { first, last, list }| {
+            Interval { first: *first, last: *last, then: *list }
         });
         let intervals = intervals.collect();
         self.dispatched(Word::NR, intervals, codes, weights)
@@ -131,9 +129,9 @@ impl ByCases<'_> {
         weights: Vec<(u32, f64)>,
         bad_arch: Verdict,
     ) -> Option<CodeId> {
-        let otherwise = self.lists.graph.add(Code::Return(bad_arch));
+        let otherwise = self.lists.graph.ret(bad_arch);
         if let [(token, then)] = *arches {
-            let held = Held { word: Word::ARCH, mask: u32::MAX };
+            let held = Held::whole(Word::ARCH);
             let test = Code::Branch { held, op: Op::JeqK, k: token, then, otherwise };
             let code = self.lists.graph.add(test);
             return Some(self.loaded(Word::ARCH, code));
@@ -163,8 +161,9 @@ impl ByCases<'_> {
         weights: Vec<(u32, f64)>,
     ) -> Option<CodeId> {
         let (graph, instructions) = (&mut self.lists.graph, self.instructions);
-        let mut exits = Codes { graph, codes, instructions };
-        let code = dispatch(&mut exits, word, intervals, weights).ok()?;
+        let settings = Settings { aim: Aim::Quick, instructions, layout: Layout::Seccomp };
+        let code =
+            dispatch(&mut Codes { graph, codes }, settings, word, intervals, weights).ok()?;
         Some(self.loaded(word, code))
     }
 
@@ -173,7 +172,7 @@ impl ByCases<'_> {
         match self.lists.graph.get(code) {
             // All values of the word have the same code.
             Code::Return(_) | Code::Load { .. } => code,
-            _ => self.lists.graph.add(Code::Load { word, next: code }),
+            _ => self.lists.graph.load(word, code),
         }
     }
 }
@@ -182,7 +181,6 @@ impl ByCases<'_> {
 struct Codes<'g> {
     graph: &'g mut Graph,
     codes: Vec<Option<CodeId>>,
-    instructions: Instructions,
 }
 
 impl Exits for Codes<'_> {
@@ -190,13 +188,9 @@ impl Exits for Codes<'_> {
         self.graph
     }
 
-    fn exit(&mut self, exit: usize) -> Result<CodeId, DiagramError> {
+    fn exit(&mut self, exit: usize) -> Result<CodeId> {
         let no_code = DiagramError::defect("each exit has code");
         self.codes.get(exit).copied().flatten().ok_or(no_code)
-    }
-
-    fn settings(&self) -> Settings {
-        Settings { aim: Aim::Quick, instructions: self.instructions, layout: Layout::Seccomp }
     }
 }
 

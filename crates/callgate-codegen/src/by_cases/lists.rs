@@ -1,10 +1,8 @@
 //! Lists of clauses, and their code.
 
-use callgate_core::{Cases, Literal, Op, Word, WordTest};
+use callgate_core::{Cases, Clause, Literal, Op, Verdict, Word, WordTest};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::partition::partition;
-use super::remaining::{Literals, Remaining, reduce};
 use crate::Instructions;
 use crate::any_bit::AnyBit;
 use crate::code::{Code, CodeId, Graph, Held};
@@ -79,7 +77,7 @@ impl<'c> Lists<'c> {
         reduce(&mut list);
         let first = list.first()?;
         if first.is_always() {
-            return Some(self.graph.add(Code::Return(first.verdict)));
+            return Some(self.graph.ret(first.verdict));
         }
         let word = self.next_word(&list)?;
         let key = (list, held == Some(word));
@@ -99,7 +97,7 @@ impl<'c> Lists<'c> {
             // All values of the word have the same code.
             Code::Return(_) | Code::Load { .. } => next,
             _ if is_held => next,
-            _ => self.graph.add(Code::Load { word, next }),
+            _ => self.graph.load(word, next),
         };
         self.codes.insert((list, is_held), code);
         Some(code)
@@ -163,7 +161,7 @@ impl<'c> Lists<'c> {
         let weight = 1.0 / merged.len() as f64;
         merged.iter_mut().for_each(|interval| interval.weight = weight);
         let tree = search_tree(&merged, self.price);
-        let held = Held { word, mask: u32::MAX };
+        let held = Held::whole(word);
         Some(tree_code(&mut self.graph, self.instructions, &tree, &codes, &codes, held))
     }
 
@@ -190,17 +188,17 @@ impl<'c> Lists<'c> {
         let otherwise = self.decided(otherwise, held, depth + 1)?;
         let then = self.decided(then, held, depth + 1)?;
         let graph = &mut self.graph;
-        let whole = Held { word, mask: u32::MAX };
+        let whole = Held::whole(word);
         Some(match if_set {
             Some(true) => any_bit.add(graph, word, then, otherwise),
             Some(false) => any_bit.add(graph, word, otherwise, then),
             None => {
                 let op = if is_order { Op::JgeK } else { Op::JeqK };
                 let held = Held { word, mask };
-                let next = graph.add(Code::Branch { held, op, k: value, then, otherwise });
+                let next = graph.branch(held, op, value, then, otherwise);
                 match mask {
                     u32::MAX => next,
-                    _ => graph.add(Code::And { held: whole, mask, next }),
+                    _ => graph.and(whole, mask, next),
                 }
             }
         })
@@ -224,4 +222,189 @@ impl<'c> Lists<'c> {
 /// The test whether a word is 0.
 fn of_zero(word: Word) -> WordTest {
     WordTest { word, mask: u32::MAX, is_order: false, value: 0 }
+}
+
+/// The maximum number of evaluated clauses.
+const MAX_EVALUATED: usize = 1 << 16;
+
+/// The number of lists among which an equal one is searched for. Most values have the list of the value before, or that of
+/// all other values.
+const RECENT: usize = 4;
+
+/// A clause for several values of the word.
+struct Part {
+    /// Its place in the list.
+    at: usize,
+    /// Its literals of the word.
+    literals: Vec<Literal>,
+}
+
+/// The values of a word, in order and without gaps, with the indexes of lists.
+type Intervals = Vec<Interval<usize>>;
+
+/// Partitions the values of a word into intervals, with the lists of clauses that remain; equal lists may occur twice. The
+/// clauses compare the whole word. `None` if that are too many.
+fn partition(
+    literals: &Literals,
+    list: &[Remaining],
+    word: Word,
+) -> Option<(Intervals, Vec<Vec<Remaining>>)> {
+    // The places of clauses for one value of the word, by value; most lists have many of them.
+    let mut of_values: Vec<(u32, u32)> = Vec::with_capacity(list.len());
+    let mut remaining_at: Vec<Remaining> = Vec::with_capacity(list.len());
+    let mut others: Vec<Part> = Vec::new();
+    let mut starts: Vec<u32> = Vec::with_capacity(2 * list.len() + 1);
+    starts.push(0);
+    for (at, clause) in list.iter().enumerate() {
+        let of_word = literals.of(clause).filter(|literal| literal.test.word == word);
+        for literal in of_word.clone() {
+            starts.push(literal.test.value);
+            if !literal.test.is_order {
+                starts.extend(literal.test.value.checked_add(1));
+            }
+        }
+        let remaining = literals.with(clause, |literal| literal.test.word != word);
+        remaining_at.push(remaining);
+        let value = of_word.clone().find(|literal| literal.holds && !literal.test.is_order);
+        match value.map(|literal| literal.test.value) {
+            Some(value) => {
+                if of_word.clone().all(|literal| literal.is_true_for(value)) {
+                    of_values.push((value, u32::try_from(at).ok()?));
+                }
+            }
+            None => others.push(Part { at, literals: of_word.copied().collect() }),
+        }
+    }
+    of_values.sort_unstable();
+    starts.sort_unstable();
+    starts.dedup();
+    if starts.len() * others.len() > MAX_EVALUATED {
+        return None;
+    }
+    let mut of_values = of_values.as_slice();
+    let mut intervals: Intervals = Vec::with_capacity(starts.len());
+    let mut different: Vec<Vec<Remaining>> = Vec::new();
+    let mut then = Vec::new();
+    for (index, first) in starts.iter().copied().enumerate() {
+        let last = starts.get(index + 1).map_or(u32::MAX, |next| next - 1);
+        let here = of_values.iter().take_while(|(value, _)| *value == first).count();
+        let (here, rest) = of_values.split_at(here);
+        of_values = rest;
+        let holds = |part: &&Part| part.literals.iter().all(|one| one.is_true_for(first));
+        let mut others = others.iter().filter(holds).peekable();
+        then.clear();
+        for (_, at) in here {
+            let at = *at as usize;
+            while let Some(other) = others.next_if(|other| other.at < at) {
+                then.push(remaining_at[other.at]);
+            }
+            then.push(remaining_at[at]);
+        }
+        then.extend(others.map(|other| remaining_at[other.at]));
+        let recent = different.len().saturating_sub(RECENT);
+        let known = different[recent..].iter().position(|known| *known == then);
+        let of_list = known.map_or(different.len(), |at| recent + at);
+        if of_list == different.len() {
+            different.push(then.clone());
+        }
+        match intervals.last_mut() {
+            Some(before) if before.then == of_list => before.last = last,
+            _ => intervals.push(Interval { first, last, then: of_list }),
+        }
+    }
+    Some((intervals, different))
+}
+
+/// The maximum number of literals of a clause: the halves of six arguments.
+const MAX_LITERALS: usize = 12;
+
+/// The index of a literal.
+type LiteralId = u16;
+
+/// A clause, or what remains of it: literals of the words that are not yet tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Remaining {
+    /// The literals, and then zeros.
+    literals: [LiteralId; MAX_LITERALS],
+    count: u16,
+    pub(super) verdict: Verdict,
+}
+
+impl Remaining {
+    fn new(verdict: Verdict) -> Remaining {
+        Remaining { literals: [0; MAX_LITERALS], count: 0, verdict }
+    }
+
+    fn ids(&self) -> &[LiteralId] {
+        &self.literals[..usize::from(self.count)]
+    }
+
+    fn is_always(&self) -> bool {
+        self.count == 0
+    }
+
+    /// `None` if there are too many literals.
+    fn push(&mut self, literal: LiteralId) -> Option<()> {
+        *self.literals.get_mut(usize::from(self.count))? = literal;
+        self.count += 1;
+        Some(())
+    }
+}
+
+/// Different literals.
+#[derive(Default)]
+struct Literals {
+    literals: Vec<Literal>,
+    index: HashMap<Literal, LiteralId>,
+}
+
+impl Literals {
+    /// A clause; `None` if it has too many literals, or if there are too many different ones.
+    fn clause(&mut self, clause: Clause<'_>) -> Option<Remaining> {
+        let mut remaining = Remaining::new(clause.verdict);
+        for literal in clause.literals {
+            remaining.push(self.id(*literal)?)?;
+        }
+        Some(remaining)
+    }
+
+    fn id(&mut self, literal: Literal) -> Option<LiteralId> {
+        if let Some(id) = self.index.get(&literal) {
+            return Some(*id);
+        }
+        let id = LiteralId::try_from(self.literals.len()).ok()?;
+        self.literals.push(literal);
+        self.index.insert(literal, id);
+        Some(id)
+    }
+
+    /// The literals of a clause.
+    pub(super) fn of<'l>(
+        &'l self,
+        clause: &'l Remaining,
+    ) -> impl Iterator<Item = &'l Literal> + Clone {
+        clause.ids().iter().map(|id| &self.literals[usize::from(*id)])
+    }
+
+    /// The clause with those literals for which `keep` returns true.
+    pub(super) fn with(&self, clause: &Remaining, keep: impl Fn(&Literal) -> bool) -> Remaining {
+        let mut remaining = Remaining::new(clause.verdict);
+        for id in clause.ids().iter().filter(|id| keep(&self.literals[usize::from(**id)])) {
+            remaining.literals[usize::from(remaining.count)] = *id;
+            remaining.count += 1;
+        }
+        remaining
+    }
+}
+
+/// Removes the clauses that have no effect.
+fn reduce(list: &mut Vec<Remaining>) {
+    if let Some(always) = list.iter().position(Remaining::is_always) {
+        list.truncate(always + 1);
+    }
+    let Some(last) = list.pop() else { return };
+    while list.last().is_some_and(|clause| clause.verdict == last.verdict) {
+        list.pop();
+    }
+    list.push(last);
 }

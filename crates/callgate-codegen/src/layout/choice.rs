@@ -11,8 +11,7 @@
 use super::forms::Forms;
 use super::frequencies::{Counts, Edge, Frequencies};
 use super::order::{Neighbours, Preferences, postorder, returns};
-use super::program::Program;
-use super::writer::{Copies, Emitted, write};
+use super::writer::{Copies, Emitted, Program, write};
 use crate::Aim;
 use crate::code::{Code, CodeId, Graph};
 use crate::native::Kernel;
@@ -177,26 +176,26 @@ mod tests {
     fn shared_code_follows_its_most_frequent_predecessor() {
         let mut graph = Graph::default();
         let [deny, allow] =
-            [Verdict::KILL_PROCESS, Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+            [Verdict::KILL_PROCESS, Verdict::ALLOW].map(|verdict| graph.ret(verdict));
         let [high, low] = [Word::arg_high(1), Word::arg_low(1)].map(Option::unwrap);
         let mut branch = |word, op, k, then, otherwise| {
-            let held = Held { word, mask: u32::MAX };
-            graph.add(Code::Branch { held, op, k, then, otherwise })
+            let held = Held::whole(word);
+            graph.branch(held, op, k, then, otherwise)
         };
         let check = branch(high, Op::JeqK, 0, allow, deny);
-        let shared = graph.add(Code::Load { word: high, next: check });
+        let shared = graph.load(high, check);
         let mut mask = |mask| {
-            let held = Held { word: low, mask: u32::MAX };
+            let held = Held::whole(low);
             let (then, otherwise) = (deny, shared);
             let op = Op::JsetK;
-            let test = graph.add(Code::Branch { held, op, k: mask, then, otherwise });
-            graph.add(Code::Load { word: low, next: test })
+            let test = graph.branch(held, op, mask, then, otherwise);
+            graph.load(low, test)
         };
         let (rare, frequent) = (mask(1), mask(2));
-        let held = Held { word: Word::NR, mask: u32::MAX };
+        let held = Held::whole(Word::NR);
         let (op, k) = (Op::JeqK, 202);
-        let test = graph.add(Code::Branch { held, op, k, then: frequent, otherwise: rare });
-        let root = graph.add(Code::Load { word: Word::NR, next: test });
+        let test = graph.branch(held, op, k, frequent, rare);
+        let root = graph.load(Word::NR, test);
         let syscalls = [(1, 1.0), (202, 9.0)].map(|(nr, weight)| WeightedSyscall {
             token: Arch::X86_64.token(),
             nr,
@@ -234,20 +233,20 @@ mod tests {
     fn shared_code_is_copied_where_that_is_worth_its_instructions() {
         let mut graph = Graph::default();
         let [deny, allow] =
-            [Verdict::KILL_PROCESS, Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+            [Verdict::KILL_PROCESS, Verdict::ALLOW].map(|verdict| graph.ret(verdict));
         let [high, low] = [Word::arg_high(1), Word::arg_low(1)].map(Option::unwrap);
-        let held = Held { word: high, mask: u32::MAX };
+        let held = Held::whole(high);
         let (op, k) = (Op::JeqK, 7);
-        let check = graph.add(Code::Branch { held, op, k, then: allow, otherwise: deny });
-        let shared = graph.add(Code::Load { word: high, next: check });
+        let check = graph.branch(held, op, k, allow, deny);
+        let shared = graph.load(high, check);
         let [one, other] = [1, 2].map(|mask| {
-            let and = Code::And { held: Held { word: low, mask: u32::MAX }, mask, next: shared };
+            let and = Code::And { held: Held::whole(low), mask, next: shared };
             let next = graph.add(and);
-            graph.add(Code::Load { word: low, next })
+            graph.load(low, next)
         });
-        let held = Held { word: Word::NR, mask: u32::MAX };
-        let test = graph.add(Code::Branch { held, op, k: 9, then: one, otherwise: other });
-        let root = graph.add(Code::Load { word: Word::NR, next: test });
+        let held = Held::whole(Word::NR);
+        let test = graph.branch(held, op, 9, one, other);
+        let root = graph.load(Word::NR, test);
         let syscalls = [8, 9].map(|nr| WeightedSyscall {
             token: Arch::X86_64.token(),
             nr,

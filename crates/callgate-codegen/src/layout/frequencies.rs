@@ -16,7 +16,7 @@ pub(crate) struct Frequencies {
 }
 
 impl Frequencies {
-    /// Those under syscalls with these [shares](crate::shares::shares).
+    /// Those under syscalls with these [shares](crate::weights::shares).
     pub(crate) fn new(
         graph: &Graph,
         root: CodeId,
@@ -230,14 +230,13 @@ mod tests {
     #[test]
     fn edges_to_denials_are_rare() {
         let mut graph = Graph::default();
-        let held = Held { word: Word::IP_LOW, mask: u32::MAX };
-        let [refuse, allow, log] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG]
-            .map(|verdict| graph.add(Code::Return(verdict)));
-        let mut test =
-            |then, otherwise| graph.add(Code::Branch { held, op: Op::JgeK, k: 1, then, otherwise });
+        let held = Held::whole(Word::IP_LOW);
+        let [refuse, allow, log] =
+            [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.ret(verdict));
+        let mut test = |then, otherwise| graph.branch(held, Op::JgeK, 1, then, otherwise);
         let open = test(allow, log);
         let first = test(refuse, open);
-        let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
+        let root = graph.load(Word::IP_LOW, first);
         let syscall = WeightedSyscall { token: 0, nr: 0, weight: 7.0, always_allowed: false };
         let frequencies = Frequencies::new(&graph, root, Layout::Seccomp, (&[syscall], &[1.0]));
         let of = |id: CodeId| frequencies.weighted.reached(id);
@@ -251,9 +250,9 @@ mod tests {
     #[test]
     fn syscalls_that_are_counted_together_take_the_same_path() {
         let mut graph = Graph::default();
-        let returns = (0..4).map(|errno| graph.add(Code::Return(Verdict::errno(errno))));
+        let returns = (0..4).map(|errno| graph.ret(Verdict::errno(errno)));
         let returns: Vec<CodeId> = returns.collect();
-        let held = Held { word: Word::NR, mask: u32::MAX };
+        let held = Held::whole(Word::NR);
         let (mut roots, mut seed) = (returns, 1u32);
         for step in 0..200usize {
             let mut random = || {
@@ -280,7 +279,7 @@ mod tests {
         let syscalls: Vec<WeightedSyscall> = syscalls.collect();
         let mut together = 0;
         for next in roots {
-            let root = graph.add(Code::Load { word: Word::NR, next });
+            let root = graph.load(Word::NR, next);
             let number = NumberWord::of(Layout::Seccomp);
             let mut walk = Walk { graph: &graph, root, number, path: Vec::new() };
             let mut rest = &syscalls[..];
@@ -301,13 +300,12 @@ mod tests {
     #[test]
     fn numbers_are_followed_after_a_mask() {
         let mut graph = Graph::default();
-        let held = Held { word: Word::NR, mask: u32::MAX };
-        let [refuse, allow] =
-            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let held = Held::whole(Word::NR);
+        let [refuse, allow] = [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.ret(verdict));
         let (op, k) = (Op::JeqK, 7);
-        let test = graph.add(Code::Branch { held, op, k, then: allow, otherwise: refuse });
-        let masked = graph.add(Code::And { held, mask: 7, next: test });
-        let root = graph.add(Code::Load { word: Word::NR, next: masked });
+        let test = graph.branch(held, op, k, allow, refuse);
+        let masked = graph.and(held, 7, test);
+        let root = graph.load(Word::NR, masked);
         let syscalls = [7, 15, 16].map(|nr| WeightedSyscall {
             token: 0,
             nr,

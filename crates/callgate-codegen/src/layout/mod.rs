@@ -13,9 +13,8 @@ mod choice;
 mod forms;
 mod frequencies;
 mod order;
-mod program;
 mod writer;
 
 pub(super) use choice::lay_out;
 pub(super) use frequencies::Frequencies;
-pub use program::Program;
+pub use writer::Program;

@@ -1,12 +1,12 @@
 //! Emission: the instructions of a code graph in a given order, and what they cost.
 
-use super::forms::{Branch, Forms};
-use super::frequencies::{Edge, Frequencies};
-use super::program::{Program, remove_unreachable};
-use crate::code::{Code, CodeId, Graph};
-use crate::native::{Kernel, Next, TAKEN};
 use callgate_core::template::Patch;
 use callgate_core::{Endian, Insn, Layout, Op};
+
+use super::forms::{Branch, Forms};
+use super::frequencies::{Edge, Frequencies};
+use crate::code::{Code, CodeId, Graph};
+use crate::native::{Kernel, Next, TAKEN};
 
 /// The maximum displacement of a conditional jump.
 const MAX_DISPLACEMENT: usize = 255;
@@ -63,25 +63,7 @@ pub(super) fn write(
     (kernel, forms): (&Kernel, &Forms),
     input: (Layout, Endian),
 ) -> Emitted {
-    let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
-    let mut writer = Writer {
-        graph,
-        copies,
-        frequencies,
-        kernel,
-        input,
-        forms,
-        copying: None,
-        costs: vec![0.0; graph.len()],
-        written: Vec::with_capacity(graph.len() + 16),
-        patches: Vec::new(),
-        home,
-        nearest,
-        returns: Vec::new(),
-        trampolines: Vec::new(),
-        native: 0.0,
-        savings: Vec::with_capacity(graph.len()),
-    };
+    let mut writer = Writer::new(graph, copies, frequencies, (kernel, forms), input);
     for id in order {
         writer.write(*id);
     }
@@ -131,7 +113,34 @@ struct Writer<'g> {
     savings: Vec<Saving>,
 }
 
-impl Writer<'_> {
+impl<'g> Writer<'g> {
+    fn new(
+        graph: &'g Graph,
+        copies: &'g Copies,
+        frequencies: &'g Frequencies,
+        (kernel, forms): (&'g Kernel, &'g Forms),
+        input: (Layout, Endian),
+    ) -> Writer<'g> {
+        Writer {
+            graph,
+            copies,
+            frequencies,
+            kernel,
+            input,
+            forms,
+            copying: None,
+            costs: vec![0.0; graph.len()],
+            written: Vec::with_capacity(graph.len() + 16),
+            patches: Vec::new(),
+            home: vec![0; graph.len()],
+            nearest: vec![0; graph.len()],
+            returns: Vec::new(),
+            trampolines: Vec::new(),
+            native: 0.0,
+            savings: Vec::with_capacity(graph.len()),
+        }
+    }
+
     /// Emits a node. The depth of the recursion by copies is that of the edges in `copies`.
     fn write(&mut self, id: CodeId) {
         let insn = match self.graph.get(id) {
@@ -315,17 +324,75 @@ impl Writer<'_> {
     }
 }
 
+/// Instructions, and the patches of those that compare with variables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// The instructions; there may be more than the kernel accepts.
+    pub insns: Vec<Insn>,
+    /// The patches, in no particular order.
+    pub patches: Vec<Patch>,
+}
+
+/// Removes unreachable instructions: returns of which only trampolines are used. Displacements only decrease.
+fn remove_unreachable(program: Program) -> Program {
+    let Program { mut insns, mut patches } = program;
+    let mut live = vec![false; insns.len()];
+    // The number of live instructions before each.
+    let mut before = Vec::with_capacity(insns.len() + 1);
+    before.push(0);
+    if let Some(first) = live.first_mut() {
+        *first = true;
+    }
+    for (at, insn) in insns.iter().enumerate() {
+        before.push(before[at] + usize::from(live[at]));
+        if !live[at] {
+            continue;
+        }
+        let targets = match insn.op {
+            op if op.is_branch() => [Some(usize::from(insn.jt)), Some(usize::from(insn.jf))],
+            Op::Ja => [Some(insn.k as usize), None],
+            op if op.is_return() => [None, None],
+            _ => [Some(0), None],
+        };
+        for target in targets.into_iter().flatten() {
+            if let Some(live) = live.get_mut(at + 1 + target) {
+                *live = true;
+            }
+        }
+    }
+    if live.iter().all(|live| *live) {
+        return Program { insns, patches };
+    }
+    for (at, insn) in insns.iter_mut().enumerate().filter(|(at, _)| live[*at]) {
+        let distance = |old: usize| before[at + 1 + old] - before[at + 1];
+        if insn.op.is_branch() {
+            insn.jt = distance(usize::from(insn.jt)) as u8;
+            insn.jf = distance(usize::from(insn.jf)) as u8;
+        } else if insn.op == Op::Ja {
+            insn.k = distance(insn.k as usize) as u32;
+        }
+    }
+    patches.retain(|patch| live[patch.insn]);
+    for patch in &mut patches {
+        patch.insn = before[patch.insn];
+    }
+    let mut live = live.into_iter();
+    insns.retain(|_| live.next().unwrap_or(true));
+    Program { insns, patches }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::forms::VARIABLE;
     use super::*;
-    use crate::code::Held;
-    use crate::native;
-    use crate::weights::WeightedSyscall;
     use callgate_core::template::{Half, Symbol};
     use callgate_core::{Arch, Verdict, Word};
 
-    const HELD: Held = Held { word: Word::IP_LOW, mask: u32::MAX };
+    use super::super::forms::VARIABLE;
+    use crate::code::Held;
+    use crate::native;
+    use crate::weights::WeightedSyscall;
+
+    const HELD: Held = Held::whole(Word::IP_LOW);
 
     fn kernel() -> &'static Kernel {
         native::kernel(Arch::X86_64.token())
@@ -349,32 +416,19 @@ mod tests {
         written: usize,
         home: Vec<usize>,
     ) -> Writer<'g> {
-        Writer {
-            graph,
-            copies: NO_COPIES,
-            frequencies,
-            kernel: kernel(),
-            input: (Layout::Seccomp, Endian::Little),
-            forms,
-            copying: None,
-            costs: vec![0.0; graph.len()],
-            written: vec![Insn::new(Op::Ja, 0); written],
-            patches: Vec::new(),
-            home: home.clone(),
-            nearest: home,
-            returns: Vec::new(),
-            trampolines: Vec::new(),
-            native: 0.0,
-            savings: Vec::new(),
-        }
+        let input = (Layout::Seccomp, Endian::Little);
+        let written = vec![Insn::new(Op::Ja, 0); written];
+        let nearest = home.clone();
+        let new = Writer::new(graph, NO_COPIES, frequencies, (kernel(), forms), input);
+        Writer { written, home, nearest, ..new }
     }
 
     /// A branch with targets at these displacements: its number of trampolines, and its displacements.
     fn branch(then: usize, otherwise: usize) -> (usize, u8, u8) {
         let mut graph = Graph::default();
-        let [a, b] = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
+        let [a, b] = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.ret(verdict));
         let (held, op, k) = (HELD, Op::JeqK, 7);
-        let id = graph.add(Code::Branch { held, op, k, then: a, otherwise: b });
+        let id = graph.branch(held, op, k, a, b);
         let frequencies = frequencies(&graph, id);
         let written = then.max(otherwise) + 1;
         let home = vec![written - then, written - otherwise, 0];
@@ -411,9 +465,9 @@ mod tests {
     fn jump(near: usize, op: Op, k: u32) -> Insn {
         let mut graph = Graph::default();
         let [rare, frequent] =
-            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
-        let id = graph.add(Code::Branch { held: HELD, op, k, then: rare, otherwise: frequent });
-        let root = graph.add(Code::Load { word: Word::IP_LOW, next: id });
+            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.ret(verdict));
+        let id = graph.branch(HELD, op, k, rare, frequent);
+        let root = graph.load(Word::IP_LOW, id);
         let frequencies = frequencies(&graph, root);
         let home = vec![5, 10 - near, 0, 0];
         let forms = forms(&graph, &frequencies);
@@ -441,7 +495,7 @@ mod tests {
     #[test]
     fn constants_of_variables_are_not_changed() {
         let mut graph = Graph::default();
-        let [a, b] = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
+        let [a, b] = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.ret(verdict));
         let (op, symbol, half) = (Op::JgeK, Symbol::new(0), Half::Low);
         let id = graph.add(Code::Compare { held: HELD, op, symbol, half, then: a, otherwise: b });
         let frequencies = frequencies(&graph, id);
@@ -455,10 +509,10 @@ mod tests {
     fn cost(kernel: &Kernel, frequent_first: bool) -> f64 {
         let mut graph = Graph::default();
         let [rare, frequent] =
-            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.ret(verdict));
         let (held, op, k) = (HELD, Op::JeqK, 7);
-        let id = graph.add(Code::Branch { held, op, k, then: rare, otherwise: frequent });
-        let root = graph.add(Code::Load { word: Word::IP_LOW, next: id });
+        let id = graph.branch(held, op, k, rare, frequent);
+        let root = graph.load(Word::IP_LOW, id);
         let frequencies = frequencies(&graph, root);
         let ends = if frequent_first { [rare, frequent] } else { [frequent, rare] };
         let order = [&ends[..], &[id, root]].concat();
@@ -483,19 +537,18 @@ mod tests {
     #[test]
     fn code_without_predecessors_is_removed() {
         let mut graph = Graph::default();
-        let [deny, allow] =
-            [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let [deny, allow] = [Verdict::errno(1), Verdict::ALLOW].map(|verdict| graph.ret(verdict));
         let mut check = |word: Word, k| {
-            let held = Held { word, mask: u32::MAX };
+            let held = Held::whole(word);
             let (op, then, otherwise) = (Op::JeqK, allow, deny);
-            let check = graph.add(Code::Branch { held, op, k, then, otherwise });
-            (check, graph.add(Code::Load { word, next: check }))
+            let check = graph.branch(held, op, k, then, otherwise);
+            (check, graph.load(word, check))
         };
         let (only_check, only) = check(Word::IP_LOW, 5);
         let (other_check, other) = check(Word::IP_HIGH, 6);
         let (op, k) = (Op::JeqK, 7);
-        let test = graph.add(Code::Branch { held: HELD, op, k, then: other, otherwise: only });
-        let root = graph.add(Code::Load { word: Word::IP_LOW, next: test });
+        let test = graph.branch(HELD, op, k, other, only);
+        let root = graph.load(Word::IP_LOW, test);
         let frequencies = frequencies(&graph, root);
         let forms = forms(&graph, &frequencies);
         let order = [deny, allow, only_check, only, other_check, other, test, root];

@@ -1,8 +1,8 @@
 //! Branches: the values of the first argument that a function tests, grouped by exit.
 
-use super::bits::{Bounds, bounds_except, bounds_of, values_to};
 use super::condition::{ArgPart, ValueCondition, ValueSet};
 use super::partition::{Interval, partition};
+use super::word_funcs::{Bounds, WordFunc, WordFuncs};
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
 
@@ -23,55 +23,47 @@ pub struct Branch {
     pub then: Func,
 }
 
+/// An interval of values of an argument, and their exit.
+type Values = (u64, u64, Func);
+
 /// The branches of the first argument that the function tests.
 pub fn branches(store: &Store, func: Func) -> Option<Vec<Branch>> {
     let word = store.top_word(func)?;
     let intervals = partition(store, func, word, MAX_INTERVALS);
-    let (arg, high) = match word.argument() {
-        Some((arg, high)) => (Some(arg), high),
+    let (arg, is_high) = match word.argument() {
+        Some((arg, is_high)) => (Some(arg), is_high),
         None => (None, word == Word::IP_HIGH),
     };
-    if !high {
-        return group(
-            store,
-            func,
-            word,
-            arg,
-            ArgPart::Low,
-            intervals.map(|intervals| widen(&intervals, 0)),
-        );
-    }
-    let low = Word::from_index(word.index() + 1)?;
-    // Both halves as one number, if each value of the high half has few intervals of the low half.
-    let whole = intervals.as_ref().and_then(|intervals| {
-        let mut whole: Vec<(u64, u64, Func)> = Vec::new();
-        let mut looks_at_low = false;
-        for interval in intervals {
-            let first = u64::from(interval.first) << 32;
-            let last = u64::from(interval.last) << 32 | u64::from(u32::MAX);
-            if store.top_word(interval.then) != Some(low) {
-                whole.push((first, last, interval.then));
-            } else if interval.first == interval.last {
-                looks_at_low = true;
-                let lows = partition(store, interval.then, low, MAX_INTERVALS)?;
-                whole.extend(widen(&lows, first));
-            } else {
-                return None;
-            }
+    let whole = intervals.as_ref().filter(|_| is_high);
+    let (part, intervals) = match whole.and_then(|high| whole_values(store, word, high)) {
+        Some(whole) => (ArgPart::Whole, Some(whole)),
+        None => {
+            let part = if is_high { ArgPart::High } else { ArgPart::Low };
+            (part, intervals.map(|intervals| widen(&intervals, 0).collect()))
         }
-        looks_at_low.then(|| join(whole))
-    });
-    match whole {
-        Some(whole) => group(store, func, word, arg, ArgPart::Whole, Some(whole)),
-        None => group(
-            store,
-            func,
-            word,
-            arg,
-            ArgPart::High,
-            intervals.map(|intervals| widen(&intervals, 0)),
-        ),
+    };
+    group(store, func, word, (arg, part), intervals)
+}
+
+/// Both halves as one number, if each value of the high half has few intervals of the low half.
+fn whole_values(store: &Store, word: Word, high: &[Interval]) -> Option<Vec<Values>> {
+    let low = Word::from_index(word.index() + 1)?;
+    let mut whole: Vec<Values> = Vec::new();
+    let mut looks_at_low = false;
+    for interval in high {
+        let first = u64::from(interval.first) << 32;
+        if store.top_word(interval.then) != Some(low) {
+            let last = u64::from(interval.last) << 32 | u64::from(u32::MAX);
+            whole.push((first, last, interval.then));
+        } else if interval.first == interval.last {
+            looks_at_low = true;
+            let lows = partition(store, interval.then, low, MAX_INTERVALS)?;
+            whole.extend(widen(&lows, first));
+        } else {
+            return None;
+        }
     }
+    looks_at_low.then(|| join(whole))
 }
 
 /// One branch per exit.
@@ -79,9 +71,8 @@ fn group(
     store: &Store,
     func: Func,
     word: Word,
-    arg: Option<u8>,
-    part: ArgPart,
-    intervals: Option<Vec<(u64, u64, Func)>>,
+    (arg, part): (Option<u8>, ArgPart),
+    intervals: Option<Vec<Values>>,
 ) -> Option<Vec<Branch>> {
     let exits: Vec<Func> = match &intervals {
         Some(intervals) => {
@@ -95,22 +86,23 @@ fn group(
         }
         None => store.exits(func, word, MAX_EXITS)?,
     };
-    let mut branches = Vec::new();
-    for exit in &exits {
+    let mut funcs = WordFuncs::new(word);
+    let branch = |then: Func| {
         let ranges: Option<Vec<(u64, u64)>> = intervals.as_ref().map(|intervals| {
-            let own = intervals.iter().filter(|(_, _, then)| then == exit);
+            let own = intervals.iter().filter(|(_, _, exit)| *exit == then);
             own.map(|(first, last, _)| (*first, *last)).collect()
         });
-        // A few ranges are most readable; otherwise a mask may describe the set.
-        let listed = ranges.as_ref().filter(|ranges| ranges.len() <= 4);
-        let (values, size) = match (listed, part) {
-            (Some(ranges), _) => (ValueSet::Ranges(ranges.clone()), count(ranges)),
-            (None, ArgPart::Whole) => {
-                let ranges = ranges.unwrap_or_default();
-                let size = count(&ranges);
+        let (values, size) = match ranges {
+            // A few ranges are most readable; otherwise a mask may describe the set.
+            Some(ranges) if ranges.len() <= 4 || part == ArgPart::Whole => {
+                let values = ranges.iter().map(|(first, last)| u128::from(last - first) + 1);
+                let size = values.sum();
                 (ValueSet::Ranges(ranges), size)
             }
-            (None, _) => masked(store, func, word, *exit, ranges),
+            ranges => {
+                let (func, exit) = (funcs.copy(store, func), funcs.copy(store, then));
+                masked(&mut funcs, func, exit, ranges)
+            }
         };
         // Bits of the low half are bits of the whole.
         let part = match &values {
@@ -121,50 +113,44 @@ fn group(
             }
             _ => part,
         };
-        let condition = ValueCondition { arg, part, values };
-        branches.push(Branch { condition, size, then: *exit });
-    }
-    Some(branches)
+        Branch { condition: ValueCondition { arg, part, values }, size, then }
+    };
+    Some(exits.into_iter().map(branch).collect())
 }
 
 /// The values of a word that lead to an exit, as a mask if possible, and their number.
 fn masked(
-    store: &Store,
-    func: Func,
-    word: Word,
-    exit: Func,
+    funcs: &mut WordFuncs,
+    func: WordFunc,
+    exit: WordFunc,
     ranges: Option<Vec<(u64, u64)>>,
 ) -> (ValueSet, u128) {
-    let size = values_to(store, func, word, exit);
+    let size = funcs.values_to(func, exit);
     // The mask of a set with these bounds and this size, if it contains all values within the bounds.
-    let cube = |bounds: Option<Bounds>, size: u128| {
+    let cube = |bounds: Option<Bounds>, size: u64| {
         let Bounds { any, all } = bounds?;
         let mask = !any | all;
-        (1u128 << mask.count_zeros() == size).then_some((u64::from(mask), u64::from(all)))
+        (1 << mask.count_zeros() == size).then_some((u64::from(mask), u64::from(all)))
     };
-    let own = bounds_of(store, func, word, exit);
-    if let Some((mask, wanted)) = cube(own, size) {
-        return (ValueSet::Masked { mask, wanted }, size);
-    }
-    let rest = bounds_except(store, func, word, exit);
-    if let Some((mask, wanted)) = cube(rest, (1 << 32) - size) {
-        return (ValueSet::NotMasked { mask, wanted }, size);
-    }
-    (ranges.map_or(ValueSet::Many(size), ValueSet::Ranges), size)
+    let values = if let Some((mask, wanted)) = cube(funcs.bounds_of(func, exit), size) {
+        ValueSet::Masked { mask, wanted }
+    } else if let Some((mask, wanted)) = cube(funcs.bounds_except(func, exit), (1 << 32) - size) {
+        ValueSet::NotMasked { mask, wanted }
+    } else {
+        ranges.map_or(ValueSet::Many(size.into()), ValueSet::Ranges)
+    };
+    (values, size.into())
 }
 
-fn widen(intervals: &[Interval], high: u64) -> Vec<(u64, u64, Func)> {
-    intervals
-        .iter()
-        .map(|interval| {
-            (high | u64::from(interval.first), high | u64::from(interval.last), interval.then)
-        })
-        .collect()
+fn widen(intervals: &[Interval], high: u64) -> impl Iterator<Item = Values> {
+    intervals.iter().map(move |Interval { first, last, then }| {
+        (high | u64::from(*first), high | u64::from(*last), *then)
+    })
 }
 
 /// Merges adjacent intervals with the same exit.
-fn join(intervals: Vec<(u64, u64, Func)>) -> Vec<(u64, u64, Func)> {
-    let mut joined: Vec<(u64, u64, Func)> = Vec::with_capacity(intervals.len());
+fn join(intervals: Vec<Values>) -> Vec<Values> {
+    let mut joined: Vec<Values> = Vec::with_capacity(intervals.len());
     for (first, last, then) in intervals {
         match joined.last_mut() {
             Some(open) if open.2 == then => open.1 = last,
@@ -172,8 +158,4 @@ fn join(intervals: Vec<(u64, u64, Func)>) -> Vec<(u64, u64, Func)> {
         }
     }
     joined
-}
-
-fn count(ranges: &[(u64, u64)]) -> u128 {
-    ranges.iter().map(|(first, last)| u128::from(last - first) + 1).sum()
 }

@@ -140,27 +140,16 @@ impl Values {
 
     /// A comparison of some bits.
     fn masked(&self, name: &str, mask: u64, relation: &str, wanted: u64) -> String {
-        let named = |text: Option<String>, value: u64, plain: fn(u64) -> String| {
-            text.map_or_else(
-                || plain(value),
-                |text| {
-                    if text.contains('|') {
-                        let text = text.replace('|', " | ");
-                        format!("({text})")
-                    } else {
-                        text
-                    }
-                },
-            )
+        let named = |text: Option<String>, plain: String| match text {
+            Some(text) if text.contains('|') => format!("({})", text.replace('|', " | ")),
+            text => text.unwrap_or(plain),
         };
-        let (tested, wanted) = match self.family {
-            Some((family, arch)) => (
-                named(family.name_mask(arch, mask), mask, |mask| format!("{mask:#x}")),
-                named(family.name_masked(arch, mask, wanted), wanted, number),
-            ),
-            None => (format!("{mask:#x}"), number(wanted)),
-        };
-        format!("{name} & {tested} {relation} {wanted}")
+        let (mut tested, mut of_value) = (format!("{mask:#x}"), number(wanted));
+        if let Some((family, arch)) = self.family {
+            tested = named(family.name_mask(arch, mask), tested);
+            of_value = named(family.name_masked(arch, mask, wanted), of_value);
+        }
+        format!("{name} & {tested} {relation} {of_value}")
     }
 }
 
@@ -175,26 +164,20 @@ impl ValueSet {
         let max = values.max;
         match self {
             ValueSet::Ranges(ranges) => {
-                if let Some(names) = values.enumerated(ranges).filter(|names| names.len() > 1) {
+                let single =
+                    |(first, last): &(u64, u64)| (first == last).then(|| values.one(*first));
+                let listed = values.enumerated(ranges);
+                let listed = listed.or_else(|| ranges.iter().map(single).collect());
+                if let Some(names) = listed.filter(|names| names.len() > 1) {
                     return format!("{name} in {{{}}}", names.join(", "));
                 }
-                let parts: Vec<String> = ranges
-                    .iter()
-                    .map(|range| match *range {
-                        (first, last) if first == last => {
-                            format!("{name} == {}", values.one(first))
-                        }
-                        (0, last) => format!("{name} <= {}", number(last)),
-                        (first, last) if last == max => format!("{name} >= {}", number(first)),
-                        (first, last) => format!("{} <= {name} <= {}", number(first), number(last)),
-                    })
-                    .collect();
-                let singles = ranges.iter().all(|(first, last)| first == last);
-                if singles && ranges.len() > 1 {
-                    let values: Vec<String> = ranges.iter().map(|(v, _)| values.one(*v)).collect();
-                    return format!("{name} in {{{}}}", values.join(", "));
-                }
-                parts.join(" or ")
+                let range = |range: &(u64, u64)| match *range {
+                    (first, last) if first == last => format!("{name} == {}", values.one(first)),
+                    (0, last) => format!("{name} <= {}", number(last)),
+                    (first, last) if last == max => format!("{name} >= {}", number(first)),
+                    (first, last) => format!("{} <= {name} <= {}", number(first), number(last)),
+                };
+                ranges.iter().map(range).collect::<Vec<String>>().join(" or ")
             }
             ValueSet::Masked { mask, wanted } if *mask == max => {
                 format!("{name} == {}", values.one(*wanted))

@@ -1,10 +1,13 @@
-//! Irredundant sums of products (ISOP).
+//! Irredundant sums of products (ISOP), and the predicates that they are made of.
 
-use rustc_hash::FxHashMap as HashMap;
+use crate::Result;
+use std::collections::BTreeSet;
 
-use super::bits::memo;
-use callgate_core::Word;
-use callgate_core::diagram::{DiagramError, Func, Pred, Store};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+use super::word_funcs::WordFuncs;
+use callgate_core::diagram::{DiagramError, Func, Pred, Store, VARS};
+use callgate_core::{Verdict, Word};
 
 /// A set of values of a word: those with `value & mask == wanted`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,54 +29,20 @@ pub type Product = Vec<(Word, Cube)>;
 pub fn products(
     store: &mut Store,
     func: Func,
-    verdict: Func,
+    verdict: Verdict,
     limit: usize,
-) -> Result<Option<Vec<Product>>, DiagramError> {
-    let mut memo = memo();
-    let set = verdict_predicate(store, func, verdict, &mut memo)?;
+) -> Result<Option<Vec<Product>>> {
+    let set = has_verdict(store, func, verdict)?;
     let mut cover = Cover::default();
     Ok(cover.irredundant(store, set, set, limit)?.map(|sum| cover.products(sum)))
 }
 
-/// The predicate that a syscall gets a verdict.
-fn verdict_predicate(
-    store: &mut Store,
-    func: Func,
-    verdict: Func,
-    memo: &mut HashMap<Func, Pred>,
-) -> Result<Pred, DiagramError> {
-    if store.top_word(func).is_none() {
-        return Ok(Pred::constant(func == verdict));
-    }
-    if let Some(done) = memo.get(&func) {
-        return Ok(*done);
-    }
-    let (low, high) = store.children(func);
-    let low = verdict_predicate(store, low, verdict, memo)?;
-    let high = verdict_predicate(store, high, verdict, memo)?;
-    let set = store.make(store.var(func), low, high)?;
-    memo.insert(func, set);
-    Ok(set)
-}
-
 /// An irredundant sum of products of the values of a word that lead to an exit (Minato–Morreale); `None` if it has
-/// more than `limit` cubes.
-///
-/// # Errors
-/// If the diagram exceeds its budget.
-pub fn cover(
-    store: &mut Store,
-    func: Func,
-    word: Word,
-    exit: Func,
-    limit: usize,
-) -> Result<Option<Vec<Cube>>, DiagramError> {
-    let values = store.leads_to(func, word, exit)?;
-    let mut cover = Cover::default();
-    let Some(sum) = cover.irredundant(store, values, values, limit)? else { return Ok(None) };
-    // Each product has at most one word: this one.
-    let cube = |product: Product| product.first().map_or(Cube::ALL, |(_, cube)| *cube);
-    Ok(Some(cover.products(sum).into_iter().map(cube).collect()))
+/// more than `limit` cubes. The function must not test an earlier word.
+pub fn cover(store: &Store, func: Func, word: Word, exit: Func, limit: usize) -> Option<Vec<Cube>> {
+    let mut funcs = WordFuncs::new(word);
+    let (func, exit) = (funcs.copy(store, func), funcs.copy(store, exit));
+    funcs.cover(func, exit, limit)
 }
 
 impl Cube {
@@ -152,7 +121,7 @@ impl Cover {
         lower: Pred,
         upper: Pred,
         limit: usize,
-    ) -> Result<Option<Sum>, DiagramError> {
+    ) -> Result<Option<Sum>> {
         if lower == Pred::NEVER {
             return Ok(Some(Sum::NONE));
         }
@@ -241,8 +210,53 @@ impl Cover {
 }
 
 /// The values of `a` that are not in `b`.
-fn without(store: &mut Store, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
+fn without(store: &mut Store, a: Pred, b: Pred) -> Result<Pred> {
     if a == b || a == Pred::NEVER { Ok(Pred::NEVER) } else { store.and_not(a, b) }
+}
+
+/// The predicate that a function has this verdict.
+///
+/// # Errors
+/// If the diagram exceeds its budget.
+pub fn has_verdict(store: &mut Store, func: Func, verdict: Verdict) -> Result<Pred> {
+    has_verdict_memo(store, func, verdict, &mut HashMap::default())
+}
+
+fn has_verdict_memo(
+    store: &mut Store,
+    func: Func,
+    verdict: Verdict,
+    memo: &mut HashMap<Func, Pred>,
+) -> Result<Pred> {
+    if store.var(func) == VARS {
+        let only =
+            store.as_verdict(func).ok_or(DiagramError::defect("a function ends in verdicts"))?;
+        return Ok(Pred::constant(only == verdict));
+    }
+    if let Some(done) = memo.get(&func) {
+        return Ok(*done);
+    }
+    store.charge()?;
+    let (low, high) = store.children(func);
+    let low = has_verdict_memo(store, low, verdict, memo)?;
+    let high = has_verdict_memo(store, high, verdict, memo)?;
+    let pred = store.make(store.var(func), low, high)?;
+    memo.insert(func, pred);
+    Ok(pred)
+}
+
+/// The support of a predicate: the words that it depends on, in their order.
+pub fn support(store: &Store, pred: Pred) -> Vec<Word> {
+    let mut seen = HashSet::default();
+    let mut words = BTreeSet::new();
+    let mut pending = vec![pred];
+    while let Some(node) = pending.pop() {
+        if store.var(node) < VARS && seen.insert(node) {
+            words.insert(usize::from(store.var(node) / 32));
+            pending.extend(<[Pred; 2]>::from(store.children(node)));
+        }
+    }
+    words.into_iter().filter_map(Word::from_index).collect()
 }
 
 #[cfg(test)]
@@ -269,7 +283,7 @@ mod tests {
         let word = Word::arg_low(0).unwrap();
         for set in (0..=u16::MAX).step_by(7) {
             let (func, allow) = four_bits(&mut store, word, set);
-            let cubes = cover(&mut store, func, word, allow, 16).unwrap().unwrap();
+            let cubes = cover(&store, func, word, allow, 16).unwrap();
             let covered = |cubes: &[Cube]| {
                 let has = |v: &u32| cubes.iter().any(|cube| v & cube.mask == cube.wanted);
                 (0..16).filter(has).fold(0u16, |all, v| all | 1 << v)
@@ -297,10 +311,10 @@ mod tests {
             few = if number < 16 { func } else { few };
             store.reset_steps();
         }
-        assert_eq!(products(&mut store, func, allow, 64), Ok(None));
+        assert_eq!(products(&mut store, func, Verdict::ALLOW, 64), Ok(None));
         store.reset_steps();
         for limit in 0..20 {
-            let found = cover(&mut store, few, word, allow, limit).unwrap();
+            let found = cover(&store, few, word, allow, limit);
             assert_eq!(found.is_some(), limit >= 16, "{limit}");
         }
     }

@@ -1,10 +1,11 @@
 //! The differences between two functions, as concrete syscalls.
 
+use crate::Result;
 use callgate_bpf::SyscallTable;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::partition;
-use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::diagram::{Func, Store};
 use callgate_core::{Arch, SeccompData, SyscallSet, Verdict, Word};
 
 /// A set of syscalls for which two functions differ in the same way, with a witness.
@@ -33,12 +34,7 @@ const MAX_INTERVALS: usize = 1 << 14;
 ///
 /// # Errors
 /// If the diagram exceeds its budget.
-pub fn differences(
-    store: &Store,
-    a: Func,
-    b: Func,
-    limit: usize,
-) -> Result<Vec<Difference>, DiagramError> {
+pub fn differences(store: &Store, a: Func, b: Func, limit: usize) -> Result<Vec<Difference>> {
     let mut found = Vec::new();
     for (first, last, a, b) in pairs(store, a, b, Word::ARCH)? {
         let arch = Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
@@ -80,7 +76,7 @@ type Pair = (u32, u32, Func, Func);
 
 /// The intervals of a word in which two functions differ, with the exits of both. If there are too many intervals, a
 /// single value.
-fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Result<Vec<Pair>, DiagramError> {
+fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Result<Vec<Pair>> {
     let (intervals_a, intervals_b) = match (
         partition(store, a, word, MAX_INTERVALS),
         partition(store, b, word, MAX_INTERVALS),

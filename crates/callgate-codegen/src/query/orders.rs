@@ -5,14 +5,15 @@
 //! nodes of that word are one *atom*, so a node is the list of its exits by atom. These lists are as canonical as the
 //! diagram: two functions of a word are equal exactly if their lists are. So the counts are those of the diagram.
 
+use crate::Result;
 use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use callgate_core::Word;
-use callgate_core::diagram::{DiagramError, Func, Store};
+use callgate_core::diagram::{Func, Store};
 
-use super::tuples::Tuples;
+use super::reorder::Tuples;
 
 /// The maximum number of atoms of a word.
 const MAX_ATOMS: usize = 512;
@@ -102,7 +103,7 @@ impl WordGraph {
         store: &mut Store,
         word: Word,
         too_many: impl Fn(usize) -> bool,
-    ) -> Result<Option<usize>, DiagramError> {
+    ) -> Result<Option<usize>> {
         // Each atom has a cofactor of its own, which is an exit.
         let others = self.least_besides(word);
         let exits = |number: &usize| self.nodes[*number].exits.len();
@@ -161,7 +162,7 @@ impl WordGraph {
         store: &mut Store,
         word: Word,
         too_many: &impl Fn(usize) -> bool,
-    ) -> Result<Option<usize>, DiagramError> {
+    ) -> Result<Option<usize>> {
         let WordNodes { numbers, atoms } = &self.words[word.index()];
         match *atoms {
             Atoms::Known(atoms) => return Ok(Some(atoms).filter(|atoms| !too_many(*atoms))),
@@ -222,12 +223,7 @@ struct Reordered<'a> {
 
 impl Reordered<'_> {
     /// The cofactor of a node. Each recursion is at a later word.
-    fn cofactor(
-        &mut self,
-        store: &mut Store,
-        number: usize,
-        atom: usize,
-    ) -> Result<usize, DiagramError> {
+    fn cofactor(&mut self, store: &mut Store, number: usize, atom: usize) -> Result<usize> {
         if let Some(done) = self.cofactors[number] {
             return Ok(done);
         }

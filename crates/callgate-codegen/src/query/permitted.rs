@@ -11,58 +11,55 @@ const MAX_INTERVALS: usize = 64;
 
 /// A syscall that the function permits (ALLOW or LOG), near `start`; `None` if there is none.
 pub fn permitted(store: &Store, func: Func, start: SeccompData) -> Option<SeccompData> {
-    let mut dead = FxHashSet::default();
-    let mut data = start;
-    permitted_from(store, func, &mut data, &mut dead).then_some(data)
+    let mut search = Search { store, data: start, dead: FxHashSet::default() };
+    search.from(func).then_some(search.data)
 }
 
-/// As [`permitted`]. The value of a word that `data` has is tried first; only then are its bits changed, the last one first.
-/// Each recursion is at a later word.
-fn permitted_from(
-    store: &Store,
-    func: Func,
-    data: &mut SeccompData,
-    dead: &mut FxHashSet<Func>,
-) -> bool {
-    let Some(word) = store.top_word(func) else {
-        return store.as_verdict(func).is_some_and(Verdict::permits);
-    };
-    if dead.contains(&func) {
-        return false;
-    }
-    let kept = store.follow(func, word, data.word(word));
-    permitted_from(store, kept, data, dead) || permitted_within(store, word, func, data, dead)
+struct Search<'s> {
+    store: &'s Store,
+    /// The syscall so far.
+    data: SeccompData,
+    /// Functions that permit nothing.
+    dead: FxHashSet<Func>,
 }
 
-/// As [`permitted_from`], for a function whose word may be partly known. Each recursion is at least one variable deeper;
-/// functions in `dead` permit nothing.
-fn permitted_within(
-    store: &Store,
-    word: Word,
-    func: Func,
-    data: &mut SeccompData,
-    dead: &mut FxHashSet<Func>,
-) -> bool {
-    if store.top_word(func) != Some(word) {
-        return permitted_from(store, func, data, dead);
+impl Search<'_> {
+    /// Whether a function permits a syscall, which is kept. The value of a word that it has is tried first; only then are its bits
+    /// changed, the last one first. Each recursion is at a later word.
+    fn from(&mut self, func: Func) -> bool {
+        let Some(word) = self.store.top_word(func) else {
+            return self.store.as_verdict(func).is_some_and(Verdict::permits);
+        };
+        if self.dead.contains(&func) {
+            return false;
+        }
+        let kept = self.store.follow(func, word, self.data.word(word));
+        self.from(kept) || self.within(word, func)
     }
-    if dead.contains(&func) {
-        return false;
+
+    /// As [`Search::from`], for a function whose word may be partly known. Each recursion is at least one variable deeper.
+    fn within(&mut self, word: Word, func: Func) -> bool {
+        if self.store.top_word(func) != Some(word) {
+            return self.from(func);
+        }
+        if self.dead.contains(&func) {
+            return false;
+        }
+        let bit = 1 << (31 - u32::from(self.store.var(func) % 32));
+        let (low, high) = self.store.children(func);
+        let value = self.data.word(word);
+        let (near, far) = if value & bit == 0 { (low, high) } else { (high, low) };
+        if self.within(word, near) {
+            return true;
+        }
+        self.data.set_word(word, value ^ bit);
+        if self.within(word, far) {
+            return true;
+        }
+        self.data.set_word(word, value);
+        self.dead.insert(func);
+        false
     }
-    let bit = 1 << (31 - u32::from(store.var(func) % 32));
-    let (low, high) = store.children(func);
-    let value = data.word(word);
-    let (near, far) = if value & bit == 0 { (low, high) } else { (high, low) };
-    if permitted_within(store, word, near, data, dead) {
-        return true;
-    }
-    data.set_word(word, value ^ bit);
-    if permitted_within(store, word, far, data, dead) {
-        return true;
-    }
-    data.set_word(word, value);
-    dead.insert(func);
-    false
 }
 
 /// Syscalls that the function permits: one per permitted interval of the first word with more than one permitted

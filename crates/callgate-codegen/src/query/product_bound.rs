@@ -207,8 +207,8 @@ mod tests {
         let (mut exceeded, mut kept) = (0, 0);
         for _ in 0..200 {
             let mut store = Store::default();
-            let verdicts =
-                [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+            let both = [Verdict::ALLOW, Verdict::errno(1)];
+            let verdicts = both.map(|verdict| store.verdict(verdict).unwrap());
             let mut func = verdicts[1];
             for _ in 0..1 + below(4) {
                 let mut inner = verdicts[below(2) as usize];
@@ -222,10 +222,10 @@ mod tests {
                 func = inner;
             }
             let bound = ProductBound::new(&store, func);
-            for verdict in verdicts {
+            for (of, verdict) in both.into_iter().zip(verdicts) {
                 for limit in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89] {
                     let exceeds = bound.exceeds(&store, verdict, limit);
-                    let sum = products(&mut store, func, verdict, limit).unwrap();
+                    let sum = products(&mut store, func, of, limit).unwrap();
                     assert!(!exceeds || sum.is_none(), "{limit}");
                     exceeded += usize::from(exceeds);
                     kept += usize::from(sum.is_some());

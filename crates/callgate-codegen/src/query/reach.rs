@@ -8,6 +8,7 @@
 //! of the merging paths is followed: syscalls are still found, but code without one is [`Reachable::Unknown`],
 //! never reported as dead.
 
+use crate::Result;
 use callgate_core::diagram::from_program::{Execution, Next, State, Step};
 use callgate_core::diagram::symbolic::Value;
 use callgate_core::diagram::{DiagramError, Pred, Store};
@@ -78,94 +79,91 @@ pub fn reach(store: &mut Store, program: &Program, endian: Endian) -> Reach {
             return reach;
         }
     };
-    // The predicate of each state, complete when its instruction is visited.
     let mut reached_by = vec![Pred::NEVER; execution.len()];
     if let Some(first) = reached_by.first_mut() {
         *first = Pred::ALWAYS;
     }
     let max_nodes = store.len().saturating_add(MERGE_NODES);
+    let mut pass = Pass { store, execution: &execution, reached_by, reach };
     for (index, insn) in insns.iter().enumerate() {
-        if reach.stopped.is_none() && store.len() > max_nodes {
-            reach.stopped = Some((index, DiagramError::nodes(MERGE_NODES)));
+        if pass.reach.stopped.is_none() && pass.store.len() > max_nodes {
+            pass.reach.stopped = Some((index, DiagramError::nodes(MERGE_NODES)));
         }
-        let insn = (index, *insn);
-        let mut result = reach_insn(store, &execution, insn, &mut reached_by, &mut reach);
-        if let (Err(why), None) = (result, reach.stopped) {
-            reach.stopped = Some((index, why));
-            store.reset_steps();
-            result = reach_insn(store, &execution, insn, &mut reached_by, &mut reach);
+        let mut result = pass.insn(index, *insn);
+        if let (Err(why), None) = (result, pass.reach.stopped) {
+            pass.reach.stopped = Some((index, why));
+            pass.store.reset_steps();
+            result = pass.insn(index, *insn);
         }
         if result.is_err() {
             break;
         }
     }
-    reach
+    pass.reach
 }
 
-/// Propagates the predicates of all states of an instruction to their successors.
-fn reach_insn(
-    store: &mut Store,
-    execution: &Execution,
-    (index, insn): (usize, Insn),
-    reached_by: &mut [Pred],
-    reach: &mut Reach,
-) -> Result<(), DiagramError> {
-    let merges = reach.stopped.is_none();
-    let [mut entered, mut failing, mut holding] = [Pred::NEVER; 3];
-    for number in execution.states_at(index) {
-        let here = *reached_by.get(number).ok_or(BAD_STATE)?;
-        if here == Pred::NEVER {
-            continue;
-        }
-        keep(&mut entered, here);
-        match execution.step_of(number)? {
-            Step::Return(_) => {}
-            Step::Goto(next) => {
-                let State { a, x, .. } = execution.state(number)?;
-                match decided(index, insn, a, x)? {
-                    Some(true) => keep(&mut holding, here),
-                    Some(false) => keep(&mut failing, here),
-                    None => {}
-                }
-                arrive(store, execution, merges, (next, here), reached_by)?;
+struct Pass<'s> {
+    store: &'s mut Store,
+    execution: &'s Execution,
+    /// The predicate of each state, complete when its instruction is visited.
+    reached_by: Vec<Pred>,
+    reach: Reach,
+}
+
+impl Pass<'_> {
+    /// Propagates the predicates of all states of an instruction to their successors.
+    fn insn(&mut self, index: usize, insn: Insn) -> Result<()> {
+        let [mut entered, mut failing, mut holding] = [Pred::NEVER; 3];
+        let execution = self.execution;
+        for number in execution.states_at(index) {
+            let here = *self.reached_by.get(number).ok_or(BAD_STATE)?;
+            if here == Pred::NEVER {
+                continue;
             }
-            Step::Branch { relation, a, b, taken, otherwise } => {
-                let condition = execution.values.relation(store, relation, a, b)?;
-                let yes = store.and(here, condition)?;
-                let not = store.not(condition)?;
-                let no = store.and(here, not)?;
-                if insn.op.is_branch() {
-                    keep(&mut holding, yes);
-                    keep(&mut failing, no);
+            keep(&mut entered, here);
+            match execution.step_of(number)? {
+                Step::Return(_) => {}
+                Step::Goto(next) => {
+                    let State { a, x, .. } = execution.state(number)?;
+                    match decided(index, insn, a, x)? {
+                        Some(true) => keep(&mut holding, here),
+                        Some(false) => keep(&mut failing, here),
+                        None => {}
+                    }
+                    self.arrive(next, here)?;
                 }
-                for (next, more) in [(taken, yes), (otherwise, no)] {
-                    if let Next::State(next) = next {
-                        arrive(store, execution, merges, (next, more), reached_by)?;
+                Step::Branch { relation, a, b, taken, otherwise } => {
+                    let condition = execution.values.relation(self.store, relation, a, b)?;
+                    let yes = self.store.and(here, condition)?;
+                    let not = self.store.not(condition)?;
+                    let no = self.store.and(here, not)?;
+                    if insn.op.is_branch() {
+                        keep(&mut holding, yes);
+                        keep(&mut failing, no);
+                    }
+                    for (next, more) in [(taken, yes), (otherwise, no)] {
+                        if let Next::State(next) = next {
+                            self.arrive(next, more)?;
+                        }
                     }
                 }
             }
         }
+        *self.reach.insns.get_mut(index).ok_or(BAD_STATE)? = [entered, failing, holding];
+        Ok(())
     }
-    *reach.insns.get_mut(index).ok_or(BAD_STATE)? = [entered, failing, holding];
-    Ok(())
-}
 
-/// Adds syscalls to those that lead to a state.
-fn arrive(
-    store: &mut Store,
-    execution: &Execution,
-    merges: bool,
-    (state, more): (usize, Pred),
-    reached_by: &mut [Pred],
-) -> Result<(), DiagramError> {
-    let known = reached_by.get_mut(state).ok_or(BAD_STATE)?;
-    // A return has no successors, so some of its syscalls suffice.
-    let is_end = matches!(execution.step_of(state)?, Step::Return(_));
-    let is_enough = *known != Pred::NEVER && (is_end || !merges);
-    if !is_enough {
-        *known = store.or(*known, more)?;
+    /// Adds syscalls to those that lead to a state.
+    fn arrive(&mut self, state: usize, more: Pred) -> Result<()> {
+        let known = self.reached_by.get_mut(state).ok_or(BAD_STATE)?;
+        // A return has no successors, so some of its syscalls suffice. So do some of all if paths are not merged.
+        let is_end = matches!(self.execution.step_of(state)?, Step::Return(_));
+        let is_enough = *known != Pred::NEVER && (is_end || self.reach.stopped.is_some());
+        if !is_enough {
+            *known = self.store.or(*known, more)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// A syscall for which the predicate holds, near `start`; `None` if there is none.
@@ -192,7 +190,7 @@ fn keep(slot: &mut Pred, pred: Pred) {
 }
 
 /// Whether a branch on constants holds; `None` for any other instruction.
-fn decided(index: usize, insn: Insn, a: Value, x: Value) -> Result<Option<bool>, DiagramError> {
+fn decided(index: usize, insn: Insn, a: Value, x: Value) -> Result<Option<bool>> {
     let Some((_, source)) = insn.comparison() else { return Ok(None) };
     let constant = |value| match value {
         Value::Constant(k) => Ok(k),

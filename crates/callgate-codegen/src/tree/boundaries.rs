@@ -5,10 +5,8 @@
 //! depth of a part with the weight w of W, as [`quick`](super::quick) does. Order tests are only tried where such a part
 //! begins, because the dynamic program over ranges takes time in the third power of their number.
 
-use super::bitset;
-use super::interval::WeightedInterval;
-use super::mask_bounds::MAX_MASKED;
-use super::masks::{all_bits, is_separable};
+use super::masks::{MAX_MASKED, all_bits, is_separable};
+use super::node::{WeightedInterval, bitset_insns};
 use super::price::Price;
 use super::quick::{TwoClasses, approximate_log2};
 
@@ -117,7 +115,7 @@ fn best_part(
             cost = cost.min(of_chain);
         }
         if bitset.is_some() {
-            cost = cost.min(bitset::insns(interval.first) * test);
+            cost = cost.min(bitset_insns(interval.first) * test);
         }
         // The order test before the part.
         let cost = before.cost + cost + price.size;

@@ -1,7 +1,6 @@
 //! Chains of equality tests of single values, before a rest of one class.
 
-use super::interval::WeightedInterval;
-use super::node::Tree;
+use super::node::{Tree, WeightedInterval};
 use super::price::Price;
 
 /// A chain of equality tests.

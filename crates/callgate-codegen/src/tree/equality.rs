@@ -1,31 +1,10 @@
 //! Equality tests in ranges: of the heaviest single value, after which the range has a hole, and chains of them.
 
 use super::chain::{Chain, ChainCost, ChainSum};
-use super::holed::Range;
-use super::holes::Holes;
+use super::holes::{Holes, Range};
 use super::plain_costs::Pieces;
-use super::range_search::{Choice, ROUNDED_DOWN, RangeSearch};
+use super::ranges::{Choice, ROUNDED_DOWN, RangeSearch, above};
 use super::subsets::Subset;
-
-/// The minimum share of the weight with which a single value is tested for equality before an order test. Below it,
-/// a split is cheaper.
-const HEAVY: f64 = 0.2;
-
-/// The same in a range whose order tests are only tried at some intervals: there, it would mostly save nothing.
-const HEAVY_AMONG_MANY: f64 = 0.34;
-
-/// The minimum share of a search over `intervals`, in which order tests are tried before `starts` of them.
-pub(super) fn heavy(starts: usize, intervals: usize) -> f64 {
-    if starts == intervals { HEAVY } else { HEAVY_AMONG_MANY }
-}
-
-/// By which share a bound of ranges with holes is raised, because the bound from their pieces is not rigorous.
-const SLACK: f64 = 0.1;
-
-/// A bound above which a range with holes is not solved.
-pub(super) fn above(bound: f64) -> f64 {
-    bound + bound.abs() * SLACK
-}
 
 impl RangeSearch {
     /// Whether a single value of this weight is tested for equality first in a range of this weight.

@@ -5,15 +5,7 @@
 //! no search is needed: the largest such mask contains all other bits, and if it does not separate the classes,
 //! no mask does.
 
-use super::interval::WeightedInterval;
-
-/// A mask, the class of values that share a bit with it, and the class of the others.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct MaskTest {
-    pub(crate) mask: u32,
-    pub(crate) set: usize,
-    pub(crate) clear: usize,
-}
+use super::node::{MaskTest, WeightedInterval};
 
 /// The union of the bits of the values from `first` to `last`.
 pub(super) fn all_bits(first: u32, last: u32) -> u32 {
@@ -262,6 +254,38 @@ fn at_most_two_of(set: u16) -> impl Iterator<Item = u16> {
 fn bits_of(intervals: &[WeightedInterval], class: usize) -> u32 {
     let of_class = intervals.iter().filter(|interval| interval.class == class);
     of_class.fold(0, |bits, interval| bits | all_bits(interval.first, interval.last))
+}
+
+/// The maximum number of intervals for which a mask is searched.
+pub(super) const MAX_MASKED: usize = 14;
+
+/// The minimum number of single values that are tested before a mask which separates two classes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct MaskBound {
+    pub(super) classes: [usize; 2],
+    pub(super) singles: u32,
+}
+
+/// Per interval, what is known of the ranges from there.
+pub(super) struct MaskBounds {
+    /// The bound of the longest range in which a mask was searched for.
+    pub(super) bounds: Vec<MaskBound>,
+    /// The two classes that a mask may separate up to the current end.
+    pub(super) classes: Vec<MaskClasses>,
+}
+
+impl MaskBounds {
+    pub(super) fn new(n: usize) -> MaskBounds {
+        MaskBounds {
+            bounds: vec![MaskBound::default(); n],
+            classes: vec![MaskClasses::default(); n],
+        }
+    }
+
+    /// Adds an interval to the range from `low` to the current end.
+    pub(super) fn add(&mut self, low: usize, interval: &WeightedInterval) {
+        self.classes[low].add(interval);
+    }
 }
 
 #[cfg(test)]

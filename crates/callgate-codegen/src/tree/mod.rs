@@ -9,50 +9,34 @@
 //!   comparisons may leave;
 //! - [`ranges`]: more intervals, by dynamic programming over ranges. It is exact if no value is tested for equality
 //!   before the range is small, and close to the optimum otherwise.
-//!   Equality tests leave ranges with holes: [`holed`] has their solutions, and [`plain_costs`] a lower bound that spares
-//!   most of them. [`range_search`] is its state, [`equality`] and [`masked`] are two of its choices, [`emit`] builds the
-//!   tree;
+//!   Equality tests leave ranges with [`holes`], and [`plain_costs`] has a lower bound that spares most of them. [`equality`]
+//!   is one of its choices;
 //! - [`boundaries`]: the few intervals of many at which the former tries order tests;
 //! - [`masks`]: the masks that separate classes;
 //! - [`pieces`]: few values of arguments, with masks before other tests;
-//! - [`bitset`]: tests of up to 32 values by a constant;
-//! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies. [`rounding`] makes sums of
-//!   weights exact;
+//! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies;
 //! - [`quick`]: a good tree in almost linear time, without any of the former;
-//! - [`code`]: the code of a tree.
+//! - [`node`]: trees, bitset tests of up to 32 values by a constant, and the code of a tree.
 
-mod bitset;
 mod boundaries;
 mod chain;
-mod code;
-mod dominant;
-mod emit;
 mod equality;
-mod holed;
 mod holes;
-mod interval;
-mod mask_bounds;
-mod masked;
 mod masks;
 mod node;
 mod pieces;
 mod plain_costs;
 mod price;
 mod quick;
-mod range_search;
 mod ranges;
-mod ranks;
-mod rounding;
 mod search;
 mod subsets;
 
-pub(super) use code::tree_code;
-pub(super) use interval::WeightedInterval;
-pub(super) use masks::{MaskTest, mask_test};
-pub(super) use node::{Node, Tree};
+pub(super) use masks::mask_test;
+pub(super) use node::{MaskTest, Node, Tree, WeightedInterval, tree_code};
 pub(super) use pieces::tree_of_pieces;
 pub(super) use price::{ARGUMENT_WHOLE, Price};
-pub(super) use search::search_tree;
+pub(super) use search::{MAX_INTERVALS, search_tree};
 
 #[cfg(test)]
 mod tests;

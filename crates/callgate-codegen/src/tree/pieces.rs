@@ -6,12 +6,12 @@
 //!
 //! A test of a mask must leave A unchanged, so `jset` must be allowed.
 
-use super::interval::WeightedInterval;
-use super::masks::{all_bits, all_share_a_bit, members};
-use super::node::{Node, Tree};
-use super::price::Price;
 use callgate_core::diagram::Split;
 use rustc_hash::FxHashMap as HashMap;
+
+use super::masks::{all_bits, all_share_a_bit, members};
+use super::node::{MAX_BITSET, Node, Tree, WeightedInterval, bitset_insns};
+use super::price::Price;
 
 /// The maximum number of pieces.
 const MAX_PIECES: usize = 10;
@@ -243,8 +243,8 @@ impl Search {
         let last = self.pieces.get(15 - set.leading_zeros() as usize)?.last;
         let classes = self.of_class.iter().filter(|(_, of)| set & of != 0).count();
         match (classes, last.checked_sub(first)?) {
-            (2, _) if last < 32 => Some((0, 4.0)),
-            (2, ..32) => Some((first, 5.0)),
+            (2, _) if last < MAX_BITSET => Some((0, bitset_insns(0))),
+            (2, ..MAX_BITSET) => Some((first, bitset_insns(first))),
             _ => None,
         }
     }

@@ -6,13 +6,11 @@
 //! them for a part with the share w of the weight W, and this estimate makes the choice of a part independent of that of
 //! the others. Then the parts are halved by weight.
 
-use super::bitset;
-use super::dominant::dominant;
-use super::interval::WeightedInterval;
-use super::masks::{all_bits, is_separable, mask_test};
-use super::node::{Node, Tree};
-use super::price::Price;
 use callgate_core::diagram::Split;
+
+use super::masks::{all_bits, is_separable, mask_test};
+use super::node::{MAX_BITSET, Node, Tree, WeightedInterval, bitset_insns};
+use super::price::Price;
 
 /// The maximum number of intervals of a part.
 const MAX_PART: usize = 16;
@@ -170,7 +168,7 @@ impl Quick<'_> {
                 found_kind(
                     &mut found,
                     Kind::Bitset,
-                    bitset::insns(interval.first) * (weight + size),
+                    bitset_insns(interval.first) * (weight + size),
                 );
             }
         }
@@ -235,8 +233,8 @@ impl Quick<'_> {
             }
             Kind::Bitset => {
                 let first = intervals.first().map_or(0, |interval| interval.first);
-                tree.cost += bitset::insns(first) * (rest + self.price.size);
-                return bitset::emit(intervals, tree);
+                tree.cost += bitset_insns(first) * (rest + self.price.size);
+                return tree.bitset(intervals);
             }
             Kind::Uniform => {}
         }
@@ -263,7 +261,7 @@ impl TwoClasses {
             other => other,
         };
         let is_known = interval.class == self.class || Some(interval.class) == other;
-        (is_known && self.last - interval.first < bitset::MAX_VALUES)
+        (is_known && self.last - interval.first < MAX_BITSET)
             .then_some(TwoClasses { other, ..self })
     }
 }
@@ -340,6 +338,19 @@ impl Chain {
         }
         (tests <= self.most).then_some((rest, cost))
     }
+}
+
+/// From this share of the weight on, a single value is tested for equality before all others (Chrobak et al.: some
+/// optimal tree begins so from 4/9, and none below 1/4).
+const DOMINANT: f64 = 0.3;
+
+/// The single value whose weight is so large that it is tested first.
+pub(super) fn dominant(intervals: &[WeightedInterval], total: f64, price: Price) -> Option<usize> {
+    // Without its own test it would need several; their weight must exceed the price of the instruction.
+    let heavy = |interval: &WeightedInterval| {
+        interval.is_single() && interval.weight > DOMINANT * total && interval.weight > price.size
+    };
+    intervals.iter().position(heavy)
 }
 
 #[cfg(test)]

@@ -11,16 +11,15 @@
 
 use std::rc::Rc;
 
-use super::bitset;
-use super::equality::{above, heavy};
-use super::holed::HoledRanges;
-use super::holes::Holes;
-use super::interval::WeightedInterval;
-use super::mask_bounds::{MAX_MASKED, MaskBounds};
+use callgate_core::diagram::Split;
+
+use super::chain::ChainBound;
+use super::holes::{HoledRanges, Holes, Range, Ranks};
+use super::masks;
+use super::masks::{MAX_MASKED, MaskBound, MaskBounds};
+use super::node::{MAX_BITSET, Node, Tree, WeightedInterval, bitset_cost};
 use super::plain_costs::PlainCosts;
 use super::price::Price;
-use super::range_search::{Choice, End, ROUNDED_DOWN, RangeSearch};
-use super::ranks::Ranks;
 use super::subsets::{Subset, SubsetSearch};
 
 impl RangeSearch {
@@ -70,7 +69,7 @@ impl RangeSearch {
 
     fn solve(&mut self) {
         let units = self.units();
-        let bitset = if self.price.bitset_tests { bitset::MAX_VALUES } else { 0 };
+        let bitset = if self.price.bitset_tests { MAX_BITSET } else { 0 };
         for (last, end) in units.iter().map(|unit| unit.end).enumerate() {
             let (before_end, last_value) = (self.before[end], self.intervals[end - 1].last);
             let mut heaviest = 0.0_f64;
@@ -133,9 +132,8 @@ impl RangeSearch {
         } else {
             self.best_of_many(low, high, heaviest)
         };
-        if self.price.bitset_tests && high - low < bitset::MAX_VALUES as usize {
-            let cost =
-                bitset::cost(&self.intervals[low..=high], self.weight(low, high), self.price);
+        if self.price.bitset_tests && high - low < MAX_BITSET as usize {
+            let cost = bitset_cost(&self.intervals[low..=high], self.weight(low, high), self.price);
             if let Some(cost) = cost.filter(|cost| *cost < best.0) {
                 best = (cost, Choice::Bitset);
             }
@@ -217,4 +215,208 @@ fn chain_ends(intervals: &[WeightedInterval], price: Price) -> Vec<usize> {
         before += usize::from(intervals[at].is_single());
     }
     ends
+}
+
+/// Makes a sum of costs a lower bound despite rounding, so that of equal trees the same one is chosen.
+pub(super) const ROUNDED_DOWN: f64 = 1.0 - 1e-9;
+
+/// The minimum share of the weight with which a single value is tested for equality before an order test. Below it,
+/// a split is cheaper.
+const HEAVY: f64 = 0.2;
+
+/// The same in a range whose order tests are only tried at some intervals: there, it would mostly save nothing.
+const HEAVY_AMONG_MANY: f64 = 0.34;
+
+/// The minimum share of a search over `intervals`, in which order tests are tried before `starts` of them.
+fn heavy(starts: usize, intervals: usize) -> f64 {
+    if starts == intervals { HEAVY } else { HEAVY_AMONG_MANY }
+}
+
+/// By which share a bound of ranges with holes is raised, because the bound from their pieces is not rigorous.
+const SLACK: f64 = 0.1;
+
+/// A bound above which a range with holes is not solved.
+pub(super) fn above(bound: f64) -> f64 {
+    bound + bound.abs() * SLACK
+}
+
+/// A compact form, because there is one per range. Intervals are relative to the first one of the range, which has at
+/// most [`Price::whole`] intervals.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Choice {
+    Leaf,
+    Exact,
+    /// The cheapest order test of a range without holes.
+    CheapestSplit,
+    /// An order test; the upper part begins with this interval.
+    Split(u16),
+    /// An equality test of this interval.
+    Equal(u16),
+    Chain,
+    Masked,
+    Bitset,
+}
+
+pub(super) struct RangeSearch {
+    pub(super) intervals: Rc<[WeightedInterval]>,
+    pub(super) price: Price,
+    /// The intervals at which order tests may split ranges, and the first one.
+    pub(super) starts: Rc<[usize]>,
+    /// The minimum share of the weight of a single value that is tested for equality first.
+    pub(super) heavy: f64,
+    pub(super) exact: SubsetSearch,
+    /// Per interval, the sum of the weights before it.
+    pub(super) before: Vec<f64>,
+    /// For ranges without holes, the choices by `low * n + high`.
+    pub(super) choices: Vec<Choice>,
+    pub(super) costs: PlainCosts,
+    /// Per interval, the last interval of the longest chain from there.
+    chain_end: Vec<usize>,
+    pub(super) ends: Vec<End>,
+    pub(super) masks: MaskBounds,
+    /// Per interval, the first one from there that is not a single value.
+    pub(super) first_wide: Vec<usize>,
+    /// The single values, the heaviest first.
+    pub(super) ranks: Ranks,
+    /// The solutions of ranges with holes for which [`RangeSearch::exact`] has none.
+    pub(super) holed: HoledRanges<Choice>,
+}
+
+/// What is known of the intervals from one on up to a current end.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// The interval after the end.
+    pub(super) next: usize,
+    /// A bound of the cost of a chain.
+    pub(super) chain: ChainBound,
+}
+
+impl End {
+    pub(super) fn new(low: usize) -> End {
+        End { next: low, chain: ChainBound::default() }
+    }
+}
+
+impl RangeSearch {
+    pub(super) fn weight(&self, low: usize, high: usize) -> f64 {
+        self.before[high + 1] - self.before[low]
+    }
+}
+
+impl RangeSearch {
+    /// The maximum number of single values before a mask in a range of this weight whose heaviest single value has the
+    /// weight `heaviest`, such that the cost may be below a bound; `None` if even the mask alone costs more.
+    fn affordable_singles(&self, weight: f64, heaviest: f64, bound: f64) -> Option<u32> {
+        // All values pay for the first test, and those that remain after `k` single values for the next one.
+        let (mut least, mut rest) = (0.0, weight);
+        let affordable = (0..=masks::MAX_SINGLES).take_while(|_| {
+            least += rest + self.price.size;
+            rest = (rest - heaviest).max(0.0);
+            least * ROUNDED_DOWN < bound
+        });
+        affordable.last()
+    }
+
+    /// The cost of a mask after equality tests in a range without holes, if it is below a bound.
+    fn masked_cost(&mut self, low: usize, high: usize, heaviest: f64, bound: f64) -> Option<f64> {
+        if !self.price.masks || !self.price.masks_after_singles || high - low >= MAX_MASKED {
+            return None;
+        }
+        let classes = self.masks.classes[low].get()?;
+        let most = self.affordable_singles(self.weight(low, high), heaviest, bound)?;
+        // Parts of the range need at least as few single values.
+        let same = |[a, b]: [usize; 2]| [a, b] == classes || [b, a] == classes;
+        let of_part = |part: &MaskBound| if same(part.classes) { part.singles } else { 0 };
+        let least = self.masks.bounds[low..=low + 1].iter().map(of_part).max().unwrap_or(0);
+        let found = match least <= most {
+            true => masks::mask_after_singles(&self.intervals[low..=high], classes, most),
+            false => None,
+        };
+        let singles = match &found {
+            Some((singles, _)) => singles.count_ones(),
+            None => least.max(most + 1),
+        };
+        self.masks.bounds[low] = MaskBound { classes, singles };
+        let (cost, _) = self.before_mask(low, high, found?.0);
+        Some(cost).filter(|cost| *cost < bound)
+    }
+
+    /// The cost of a chain of equality tests of a set of single values before a mask that separates the rest, and the
+    /// single values in the order of their tests.
+    fn before_mask(
+        &self,
+        low: usize,
+        high: usize,
+        set: u16,
+    ) -> (f64, impl Iterator<Item = usize> + Clone) {
+        let is_tested = move |single: &usize| set >> (single - low) & 1 == 1;
+        let tested = self.ranks.singles(low, high).filter(is_tested);
+        let sum: f64 = tested.clone().map(|single| self.intervals[single].weight).sum();
+        let rest = self.weight(low, high) - sum;
+        let cost = self.chain_cost(tested.clone(), set.count_ones() as usize, rest);
+        let cost = cost + self.price.size + rest;
+        (cost + self.price.of_mask_above_comparison(rest), tested)
+    }
+}
+
+impl RangeSearch {
+    /// Adds the chosen tree of the whole range, and its cost.
+    pub(super) fn build(&mut self, tree: &mut Tree) -> usize {
+        tree.cost += self.total();
+        self.emit((0, self.intervals.len() - 1, 0), tree)
+    }
+
+    /// Adds the chosen tree of a range. Each recursion has fewer intervals or more holes.
+    fn emit(&mut self, range: Range, tree: &mut Tree) -> usize {
+        let (low, high, count) = range;
+        let holes = self.holes(range);
+        let first_live = || (low..=high).find(|i| !holes.contains(*i)).unwrap_or(low);
+        match self.choice(range, &holes) {
+            Choice::Leaf => tree.leaf(self.intervals[first_live()].class),
+            Choice::Exact => {
+                let set = Subset::new(low, high, &holes);
+                self.exact.cost(set);
+                self.exact.emit(set, tree)
+            }
+            choice @ (Choice::Split(_) | Choice::CheapestSplit) => {
+                let at = match choice {
+                    Choice::Split(at) => low + usize::from(at),
+                    _ => {
+                        let (first, last) = self.costs.units(low, high);
+                        self.starts[self.costs.start_of_cheapest_split(first, last)]
+                    }
+                };
+                let left = (low..at).filter(|interval| holes.contains(*interval)).count();
+                let otherwise = self.emit((low, at - 1, left), tree);
+                let then = self.emit((at, high, count - left), tree);
+                let split = Split::AtLeast(self.intervals[at].first);
+                tree.push(Node::Test { split, then, otherwise })
+            }
+            Choice::Equal(single) => {
+                let otherwise = self.emit((low, high, count + 1), tree);
+                tree.equal(&self.intervals[low + usize::from(single)], otherwise)
+            }
+            Choice::Chain => {
+                let Some(chain) = self.chain(range, &holes) else {
+                    return tree.leaf(self.intervals[first_live()].class);
+                };
+                let singles: Vec<usize> = self.chained(range, chain.class).collect();
+                let rest = tree.leaf(chain.class);
+                tree.chain(singles.iter().map(|single| &self.intervals[*single]), rest)
+            }
+            Choice::Masked => {
+                let intervals = &self.intervals[low..=high];
+                let found = masks::two_classes(intervals).and_then(|classes| {
+                    masks::mask_after_singles(intervals, classes, masks::MAX_SINGLES)
+                });
+                let Some((set, test)) = found else {
+                    return tree.leaf(self.intervals[low].class);
+                };
+                let singles: Vec<usize> = self.before_mask(low, high, set).1.collect();
+                let rest = tree.any_bit(test);
+                tree.chain(singles.iter().map(|single| &self.intervals[*single]), rest)
+            }
+            Choice::Bitset => tree.bitset(&self.intervals[low..=high]),
+        }
+    }
 }

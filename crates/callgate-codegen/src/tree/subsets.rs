@@ -7,12 +7,13 @@
 
 use std::rc::Rc;
 
-use super::holes::Holes;
-use super::interval::WeightedInterval;
-use super::masks::{self, MaskTest, all_bits, all_share_a_bit};
-use super::node::{Node, Tree};
-use super::price::Price;
 use callgate_core::diagram::Split;
+
+use super::holes::Holes;
+use super::masks;
+use super::masks::{all_bits, all_share_a_bit};
+use super::node::{MaskTest, Node, Tree, WeightedInterval};
+use super::price::Price;
 
 /// Up to this number of intervals, trees are optimal among those with equality tests, order tests at the bounds
 /// of intervals, and masks that separate two classes.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::range_search::RangeSearch;
+use super::ranges::RangeSearch;
 use super::subsets::MAX_EXACT;
 use super::*;
 use crate::cost::Aim;

@@ -15,12 +15,8 @@
 //! Alternatives are a search tree over the intervals of values and, if there are many intervals, a test per bit as in
 //! the diagram. The alternative with the lowest cost is chosen.
 
-mod intervals;
-mod masks;
 mod plan;
 mod planner;
-mod projection;
 
-pub(crate) use intervals::{charge_search, is_scattered, weighted};
-pub(crate) use plan::{After, Plan, State};
+pub(crate) use plan::{After, Plan, State, charge_search, is_scattered, weighted};
 pub(crate) use planner::{FEW_INTERVALS, Planner};

@@ -1,16 +1,16 @@
 //! The search for the plan with the lowest cost.
 
+use callgate_core::diagram::Store;
+use callgate_core::{Layout, Word};
 use rustc_hash::FxHashMap as HashMap;
 
-use super::intervals::{MAX_EXITS, frequent_exits, is_scattered, partition, weighted};
-use super::plan::{Plan, ProductExits, State};
+use super::plan::{
+    After, MAX_EXITS, Plan, ProductExits, State, frequent_exits, is_scattered, partition, weighted,
+};
 use crate::any_bit::AnyBit;
-use crate::limits::MAX_INTERVALS;
-use crate::query::{Interval, Size, WordFunc, WordFuncs};
-use crate::tree::{ARGUMENT_WHOLE, Price, search_tree, tree_of_pieces};
-use crate::{Aim, Instructions};
-use callgate_core::diagram::{DiagramError, Store};
-use callgate_core::{Layout, Word};
+use crate::query::{Cube, Interval, Size, WordFunc, WordFuncs};
+use crate::tree::{ARGUMENT_WHOLE, MAX_INTERVALS, Price, search_tree, tree_of_pieces};
+use crate::{Aim, Instructions, Result};
 
 /// The maximum depth of tests at which masks are searched.
 const MAX_DEPTH: u32 = 4;
@@ -21,25 +21,48 @@ pub(crate) const FEW_INTERVALS: usize = 24;
 /// Above the cost of this number of tests, projection of bits is tried.
 const MANY_TESTS: f64 = 4.0;
 
+/// The maximum number of products in a sum.
+const MAX_CUBES: usize = 64;
+
+/// The maximum number of sets of bits for which projection is tried.
+const MAX_PROJECTED: usize = 8;
+
+/// The search for the plan of a function.
+struct Attempt {
+    state: State,
+    depth: u32,
+    /// Only plans that cost less are needed.
+    bound: f64,
+    /// The best plan so far, with its cost.
+    best: (f64, Plan),
+}
+
+impl Attempt {
+    /// A plan must cost less than this.
+    fn least(&self) -> f64 {
+        self.best.0.min(self.bound)
+    }
+}
+
 /// The plans for the functions of one word.
 pub(crate) struct Planner {
-    pub(super) word: Word,
-    pub(super) funcs: WordFuncs,
-    pub(super) instructions: Instructions,
-    pub(super) price: Price,
+    word: Word,
+    funcs: WordFuncs,
+    instructions: Instructions,
+    price: Price,
     /// The cost of a test that is always executed.
-    pub(super) test: f64,
+    test: f64,
     /// Whether a part of a word that was overwritten may be loaded again, in two instructions. With `jset`, few tests
     /// overwrite A.
-    pub(super) restores_parts: bool,
+    restores_parts: bool,
     /// Whether search trees over pieces of intervals are tried. Their tests of masks must leave A unchanged. For speed,
     /// a shorter tree may execute more under real weights.
-    pub(super) cuts_intervals: bool,
-    pub(super) plans: HashMap<State, (f64, Plan)>,
+    cuts_intervals: bool,
+    plans: HashMap<State, (f64, Plan)>,
     /// Lower bounds of costs.
-    pub(super) at_least: HashMap<State, f64>,
+    at_least: HashMap<State, f64>,
     /// The number of functions for which all alternatives may still be tried.
-    pub(super) effort: u32,
+    effort: u32,
 }
 
 impl Planner {
@@ -89,20 +112,14 @@ impl Planner {
     }
 
     /// The best plan found.
-    pub(crate) fn plan(&mut self, store: &mut Store, state: State) -> Result<Plan, DiagramError> {
+    pub(crate) fn plan(&mut self, store: &mut Store, state: State) -> Result<Plan> {
         self.solve(store, state, 0, f64::INFINITY)?;
         Ok(self.plans.get(&state).map_or(Plan::Exit, |(_, plan)| plan.clone()))
     }
 
     /// The cost of the best plan found, if it is below `bound`; otherwise infinity.
-    pub(super) fn solve(
-        &mut self,
-        store: &mut Store,
-        state: State,
-        depth: u32,
-        bound: f64,
-    ) -> Result<f64, DiagramError> {
-        let (func, _) = state;
+    fn solve(&mut self, store: &mut Store, state: State, depth: u32, bound: f64) -> Result<f64> {
+        let (func, held) = state;
         if self.funcs.is_exit(func) {
             return Ok(0.0);
         }
@@ -115,42 +132,36 @@ impl Planner {
             return Ok(f64::INFINITY);
         }
         store.charge_steps(self.funcs.take_steps())?;
-        let size = self.funcs.size(func, state.1);
+        let size = self.funcs.size(func, held);
         let few = partition(&self.funcs, store, state, size, FEW_INTERVALS)?;
-        let mut best;
+        let best = match &few {
+            Some(intervals) => self.search(intervals),
+            None => self.bit_by_bit(func, size.nodes),
+        };
+        let mut attempt = Attempt { state, depth, bound, best };
         let (exits, products) = match &few {
-            Some(intervals) => {
-                best = self.search(intervals);
-                (Vec::new(), None)
-            }
-            None => {
-                best = self.bit_by_bit(func, size.nodes);
-                self.of_many(store, state, size, depth, bound, &mut best)?
-            }
+            Some(intervals) => (frequent_exits(intervals), None),
+            None => self.of_many(store, size, &mut attempt)?,
         };
         // One comparison cannot be beaten.
-        if best.0.min(bound) > self.test && depth < MAX_DEPTH && self.effort > 0 {
+        if attempt.least() > self.test && depth < MAX_DEPTH && self.effort > 0 {
             self.effort -= 1;
-            match &few {
-                Some(intervals) => {
-                    self.of_few(store, state, intervals, depth, bound, &mut best)?;
-                    self.pieces(intervals, bound, &mut best);
-                }
-                None => {
-                    for exit in exits {
-                        self.masks(store, state, exit, depth, bound, &mut best)?;
-                    }
-                }
+            for exit in exits {
+                self.masks(store, exit, &mut attempt)?;
+            }
+            if let Some(intervals) = &few {
+                self.pieces(intervals, &mut attempt);
             }
         }
-        if best.0.min(bound) > MANY_TESTS * self.test && depth == 0 && self.effort > 0 {
+        if attempt.least() > MANY_TESTS * self.test && depth == 0 && self.effort > 0 {
             let products = match (products, few) {
                 (Some(products), _) => products,
-                (None, Some(_)) => self.products(store, state, &mut best)?,
+                (None, Some(_)) => self.products(store, &mut attempt)?,
                 (None, None) => Vec::new(),
             };
-            self.project(store, state, &products, bound, &mut best)?;
+            self.project(store, &products, &mut attempt)?;
         }
+        let best = attempt.best;
         if best.0 >= bound {
             self.at_least.insert(state, bound);
             return Ok(f64::INFINITY);
@@ -165,44 +176,45 @@ impl Planner {
     fn of_many(
         &mut self,
         store: &mut Store,
-        state: State,
         size: Size,
-        depth: u32,
-        bound: f64,
-        best: &mut (f64, Plan),
-    ) -> Result<(Vec<WordFunc>, Option<ProductExits>), DiagramError> {
-        let Size { nodes, .. } = size;
-        let worth_searching = self.worth_searching(best.0.min(bound));
-        let intervals = partition(&self.funcs, store, state, size, worth_searching)?;
+        attempt: &mut Attempt,
+    ) -> Result<(Vec<WordFunc>, Option<ProductExits>)> {
+        let ((func, held), nodes) = (attempt.state, size.nodes);
+        let worth_searching = self.worth_searching(attempt.least());
+        let intervals = partition(&self.funcs, store, attempt.state, size, worth_searching)?;
         let scattered = intervals.as_deref().is_some_and(is_scattered);
         // A function with a pattern has fewer nodes than intervals.
         let is_long = |intervals: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(intervals));
         if let Some(intervals) = intervals.as_ref().filter(is_long).filter(|_| scattered) {
-            self.search_below(intervals, best);
+            self.search_below(intervals, attempt);
             return Ok((Vec::new(), Some(Vec::new())));
         }
-        let mut exits = self.funcs.exits(state.0, MAX_EXITS).unwrap_or_default();
+        let mut exits = self.funcs.exits(func, MAX_EXITS).unwrap_or_default();
         // For each exit, the search for common bits visits all nodes.
         store.charge_steps((nodes * exits.len()) as u64)?;
         exits.retain(|exit| {
-            let bounds = self.funcs.bounds_except(state.0, *exit);
-            bounds.is_some_and(|bounds| !bounds.any & state.1 != 0 || bounds.all != 0)
+            let bounds = self.funcs.bounds_except(func, *exit);
+            bounds.is_some_and(|bounds| !bounds.any & held != 0 || bounds.all != 0)
         });
-        if depth == 0 && nodes <= 32 {
+        let is_first = attempt.depth == 0;
+        if is_first && nodes <= 32 {
             // Most sets of many intervals are a single mask, which has a node per bit.
+            let bound = f64::from(AnyBit::max_insns(self.instructions)) + 0.5;
+            let usual = std::mem::replace(&mut attempt.bound, bound * self.test);
+            attempt.depth = MAX_DEPTH;
             for exit in &exits {
-                let bound = f64::from(AnyBit::max_insns(self.instructions)) + 0.5;
-                self.masks(store, state, *exit, MAX_DEPTH, bound * self.test, best)?;
+                self.masks(store, *exit, attempt)?;
             }
+            (attempt.depth, attempt.bound) = (0, usual);
         }
         // The products give a bound for what follows; but scattered values have a product each.
-        let products = if depth == 0 && best.0 > self.test && !scattered {
-            Some(self.products(store, state, best)?)
+        let products = if is_first && attempt.best.0 > self.test && !scattered {
+            Some(self.products(store, attempt)?)
         } else {
             None
         };
         if let Some(intervals) = intervals {
-            self.search_below(&intervals, best);
+            self.search_below(&intervals, attempt);
         }
         Ok((exits, products))
     }
@@ -214,34 +226,18 @@ impl Planner {
     }
 
     /// Tries a search tree.
-    fn search_below(&self, intervals: &[Interval<WordFunc>], best: &mut (f64, Plan)) {
-        if intervals.len() <= self.worth_searching(best.0) {
+    fn search_below(&self, intervals: &[Interval<WordFunc>], attempt: &mut Attempt) {
+        if intervals.len() <= self.worth_searching(attempt.best.0) {
             let found = self.search(intervals);
-            if found.0 < best.0 {
-                *best = found;
+            if found.0 < attempt.best.0 {
+                attempt.best = found;
             }
         }
     }
 
-    /// The candidates for few intervals: masks.
-    fn of_few(
-        &mut self,
-        store: &mut Store,
-        state: State,
-        intervals: &[Interval<WordFunc>],
-        depth: u32,
-        bound: f64,
-        best: &mut (f64, Plan),
-    ) -> Result<(), DiagramError> {
-        for exit in frequent_exits(intervals) {
-            self.masks(store, state, exit, depth, bound, best)?;
-        }
-        Ok(())
-    }
-
     /// Tries a search tree over pieces of intervals.
-    fn pieces(&self, intervals: &[Interval<WordFunc>], bound: f64, best: &mut (f64, Plan)) {
-        let least = best.0.min(bound);
+    fn pieces(&self, intervals: &[Interval<WordFunc>], attempt: &mut Attempt) {
+        let least = attempt.least();
         // Two tests are not improved. Plans of masks count all of their instructions as executed.
         if !self.cuts_intervals || least <= 2.0 * self.test {
             return;
@@ -249,8 +245,8 @@ impl Planner {
         let (intervals, exits) = weighted(intervals);
         let Some(tree) = tree_of_pieces(&intervals, self.price, least) else { return };
         let is_shorter = || tree.insns() * self.test < least;
-        if matches!(best.1, Plan::Search { .. }) || is_shorter() {
-            *best = (tree.cost, Plan::Search { tree, exits });
+        if matches!(attempt.best.1, Plan::Search { .. }) || is_shorter() {
+            attempt.best = (tree.cost, Plan::Search { tree, exits });
         }
     }
 
@@ -269,4 +265,184 @@ impl Planner {
         let mask = self.funcs.top_bit(func);
         (test * nodes as f64, Plan::AnyBit { mask, then, otherwise })
     }
+
+    /// The test whether A, which holds the bits `held`, shares a bit with a mask.
+    pub(crate) fn any_bit(&self, held: u32, mask: u32) -> AnyBit {
+        AnyBit::new(self.instructions, held, mask)
+    }
+
+    /// Whether the test of a product leaves A unchanged.
+    pub(crate) fn keeps_a(&self, cube: &Cube, held: u32) -> bool {
+        cube.mask == held || cube.wanted == 0 && self.any_bit(held, cube.mask).keeps_a()
+    }
+
+    /// Tries tests of the bits that separate `exit` from the rest.
+    fn masks(&mut self, store: &mut Store, exit: WordFunc, attempt: &mut Attempt) -> Result<()> {
+        let Attempt { state: (func, held), depth, .. } = *attempt;
+        let Some(bounds) = self.funcs.bounds_except(func, exit) else { return Ok(()) };
+        let (never, always) = (!bounds.any & held, bounds.all);
+        let mut test = self.any_bit_cost(held, never);
+        let mut left = attempt.least() - test;
+        if never != 0 && left > 0.0 {
+            let rest = self.funcs.fix_bits(func, never, 0);
+            let kept = self.any_bit(held, never).kept_if_clear();
+            let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
+            if cost < left {
+                attempt.best =
+                    (test + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
+                left = cost;
+            }
+        }
+        let other_test = self.any_bit_cost(held, always);
+        left -= other_test - test;
+        test = other_test;
+        if always.is_power_of_two() && left > 0.0 {
+            let rest = self.funcs.fix_bits(func, always, always);
+            let kept = self.any_bit(held, always).kept_if_set();
+            let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
+            if cost < left {
+                attempt.best =
+                    (test + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
+                left = cost;
+            }
+        }
+        let mask = never | always;
+        left -= 2.0 * self.test - test;
+        if always != 0 && mask != held && left > 0.0 {
+            let rest = self.funcs.fix_bits(func, mask, always);
+            let is_part = !self.funcs.is_exit(rest) && held != u32::MAX;
+            let cost = if is_part && !self.restores_parts {
+                f64::INFINITY
+            } else {
+                self.solve_after_test(store, (rest, held), mask, depth, left)?
+            };
+            if cost < left {
+                let plan = Plan::Masked { mask, value: always, then: rest, otherwise: exit };
+                attempt.best = (2.0 * self.test + cost, plan);
+            }
+        }
+        Ok(())
+    }
+
+    /// The cost of a test that is always executed.
+    fn any_bit_cost(&self, held: u32, mask: u32) -> f64 {
+        self.test * f64::from(self.any_bit(held, mask).insns())
+    }
+
+    /// As [`Self::solve`] after a test that leaves the bits `kept` of A, with the cost of restoring the others.
+    fn solve_after_test(
+        &mut self,
+        store: &mut Store,
+        (func, held): State,
+        kept: u32,
+        depth: u32,
+        bound: f64,
+    ) -> Result<f64> {
+        let After { held, reload } = self.after_test((func, held), kept);
+        let reload = self.test * f64::from(reload);
+        Ok(reload + self.solve(store, (func, held), depth + 1, bound - reload)?)
+    }
+
+    /// How a function continues after a test that leaves the bits `kept` of `held`: with these, if it depends on no
+    /// others.
+    pub(crate) fn after_test(&self, (func, held): State, kept: u32) -> After {
+        if kept == held || self.funcs.bits(func) & !kept == 0 {
+            After { held: kept, reload: 0 }
+        } else {
+            After { held, reload: if held == u32::MAX { 1 } else { 2 } }
+        }
+    }
+
+    /// The products of all exits except the one with the most values; tries the plan that tests them in sequence.
+    /// Empty if there are too many.
+    fn products(&mut self, store: &mut Store, attempt: &mut Attempt) -> Result<ProductExits> {
+        let (func, held) = attempt.state;
+        let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(Vec::new()) };
+        let size = |exit: &WordFunc| self.funcs.values_to(func, *exit);
+        let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
+            return Ok(Vec::new());
+        };
+        let mut products = Vec::new();
+        for exit in exits.into_iter().filter(|exit| *exit != otherwise) {
+            let Some(cubes) = self.funcs.cover(func, exit, MAX_CUBES) else {
+                store.charge_steps(self.funcs.take_steps())?;
+                return Ok(Vec::new());
+            };
+            products.extend(cubes.into_iter().map(|cube| (cube, exit)));
+        }
+        // Tests that preserve A come first.
+        products.sort_by_key(|(cube, _)| (self.insns(cube, held), cube.mask, cube.wanted));
+        let insns: u32 = products.iter().map(|(cube, _)| self.insns(cube, held)).sum();
+        let cost = self.test * f64::from(insns);
+        if cost < attempt.best.0 {
+            attempt.best = (cost, Plan::Products { products: products.clone(), otherwise });
+        }
+        Ok(products)
+    }
+
+    /// Tries projection: the values for which some bits matter first, then the rest without these bits.
+    fn project(
+        &mut self,
+        store: &mut Store,
+        products: &[(Cube, WordFunc)],
+        attempt: &mut Attempt,
+    ) -> Result<()> {
+        let (func, held) = attempt.state;
+        let Some(exits) = self.funcs.exits(func, MAX_EXITS) else { return Ok(()) };
+        let listed = |exit: &WordFunc| products.iter().any(|(_, listed)| listed == exit);
+        let Some(exit) = exits.into_iter().find(|exit| !listed(exit)) else { return Ok(()) };
+        let mut free: HashMap<u32, usize> = HashMap::default();
+        for (cube, _) in products {
+            *free.entry(held & !cube.mask).or_default() += 1;
+        }
+        for free in promising(&free) {
+            let then = self.funcs.independent_of(func, free, exit);
+            if then == exit {
+                continue;
+            }
+            let left = attempt.least() - self.test;
+            // At least one test finds the values for which the bits matter.
+            let least = if then == func { 0.0 } else { self.test };
+            let rest = self.solve(store, (then, held & !free), 1, left - least)?;
+            if rest + least >= left {
+                continue;
+            }
+            let first = self.funcs.disagreement(func, then, exit);
+            let cost = rest + self.solve(store, (first, held), 1, left - rest)?;
+            if cost < left {
+                let mask = held & !free;
+                attempt.best = (self.test + cost, Plan::Project { mask, first, exit, then });
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of instructions that test a product if A holds the bits `held`.
+    fn insns(&self, cube: &Cube, held: u32) -> u32 {
+        // Otherwise load, and, compare.
+        if self.keeps_a(cube, held) { 1 } else { 3 }
+    }
+}
+
+/// Sets of bits that do not matter for many cubes: those of the cubes and their pairwise intersections, the best
+/// first.
+fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
+    let mut sets: Vec<(u32, usize)> = free.iter().map(|(set, count)| (*set, *count)).collect();
+    sets.sort_by_key(|(set, count)| (std::cmp::Reverse(*count), *set));
+    sets.truncate(MAX_CUBES);
+    let mut candidates: HashMap<u32, u32> = HashMap::default();
+    for (i, (a, _)) in sets.iter().enumerate() {
+        for (b, _) in sets.iter().skip(i) {
+            let shared = a & b;
+            if shared != 0 && !candidates.contains_key(&shared) {
+                let holds = sets.iter().filter(|(set, _)| set & shared == shared);
+                let cubes: usize = holds.map(|(_, count)| count).sum();
+                candidates.insert(shared, cubes as u32 * shared.count_ones());
+            }
+        }
+    }
+    let mut candidates: Vec<(u32, u32)> = candidates.into_iter().collect();
+    candidates.sort_by_key(|(set, gain)| (std::cmp::Reverse(*gain), *set));
+    candidates.truncate(MAX_PROJECTED);
+    candidates.into_iter().map(|(set, _)| set).collect()
 }

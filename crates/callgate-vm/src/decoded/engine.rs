@@ -6,7 +6,7 @@ use callgate_core::{Ancillary, Arch, Endian, Program, SeccompData, SocketProgram
 
 use super::op::Code;
 use super::partial::OfArch;
-use super::{emit, packet, pairs, syscall};
+use super::{emit, link, run};
 use crate::engine::{PacketEngine, SeccompEngine};
 use crate::flow::{Flow, Input};
 
@@ -63,7 +63,7 @@ impl Decoded<SocketProgram> {
 impl<P> Decoded<P> {
     fn of(flow: &Flow) -> Decoded<P> {
         let mut code = emit::Emitter::new(flow).emit();
-        pairs::join(&mut code);
+        link::join(&mut code);
         Decoded { code, program: PhantomData }
     }
 }
@@ -71,7 +71,7 @@ impl<P> Decoded<P> {
 impl SeccompEngine for Decoded<Program> {
     #[inline]
     fn verdict(&self, data: &SeccompData) -> Verdict {
-        Verdict(syscall::run(&self.code, data))
+        Verdict(run::on_syscall(&self.code, data))
     }
 
     fn code_bytes(&self) -> usize {
@@ -82,7 +82,7 @@ impl SeccompEngine for Decoded<Program> {
 impl PacketEngine for Decoded<SocketProgram> {
     #[inline]
     fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
-        packet::run(&self.code, packet, ancillary)
+        run::on_packet(&self.code, packet, ancillary)
     }
 
     fn code_bytes(&self) -> usize {

@@ -1,12 +1,17 @@
-//! The internal form: fused operations with absolute targets, jump tables and binary searches.
+//! The internal form: fused operations with absolute targets, jump tables, binary searches and probes; and the loads and steps that
+//! they are made from.
 
 use std::hint::cold_path;
 
-use callgate_core::Width;
+use callgate_core::{Alu, Relation, Width};
 
-use super::probe::Probe;
-use super::target::Target;
-use callgate_core::{Alu, Relation};
+/// A place in the code: an index into the concatenation of [`Code::probes`], [`Code::ops`] and [`Code::returns`].
+///
+/// During translation it is an index of the program's instructions.
+pub(super) type Target = u16;
+
+/// The place of what was not emitted yet.
+pub(super) const NOWHERE: Target = Target::MAX;
 
 /// A comparison with constants: `lo <= (value & mask) <= lo + span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,4 +263,164 @@ impl Code {
             .map_or(0, |bounds| bounds.partition_point(|&bound| bound <= value));
         self.targets.get(targets + below).copied().unwrap_or(Target::MAX)
     }
+}
+
+/// The number of cases of a probe.
+pub(super) const CASES: usize = 4;
+
+/// Comparisons of neighbouring bytes of a packet, executed one after the other without dispatch. Packet filters spend most of
+/// their time here.
+///
+/// A probe loads four bytes in memory order and compares them with up to four values at once, under masks that were put into
+/// memory order at translation time; the first case that holds decides. So several loads from neighbouring bytes and the
+/// comparisons of what they load are one load and one comparison ([`super::window`] finds them). A does not hold the loaded
+/// value afterwards; it is dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+pub(super) struct Probe {
+    /// Case k holds when `bytes & masks[k] == values[k]`.
+    pub(super) masks: [u32; CASES],
+    pub(super) values: [u32; CASES],
+    /// What `offset`, where the load is, is relative to.
+    pub(super) base: Base,
+    pub(super) offset: u32,
+    /// The targets of the cases, and last, the target if no case holds.
+    pub(super) to: [Target; CASES + 1],
+    /// The same comparisons load by load, for packets that end before the four bytes do.
+    pub(super) slow: Target,
+    /// Bit k: `to[k]` is the likely target.
+    pub(super) likely: u8,
+    /// The likely target; [`Probe::NEXT`] is the next place, which saves loading it.
+    pub(super) likely_to: Target,
+}
+
+/// What the offset of a load is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Start,
+    X,
+    /// X, which becomes four times the low half of the byte here.
+    Header(u32),
+}
+
+impl Probe {
+    /// Not a valid place, because code is not that long.
+    const NEXT: Target = Target::MAX;
+
+    /// Chooses the likely target, after target resolution: the next place, otherwise one for which
+    /// `continues` holds (not a return).
+    pub(super) fn foresee(&mut self, at: usize, continues: impl Fn(Target) -> bool) {
+        let next = |to: Target| usize::from(to) == at + 1;
+        let likely = self.to.iter().find(|to| next(**to));
+        let likely = likely.or_else(|| self.to.iter().find(|to| continues(**to))).copied();
+        let Some(likely) = likely else { return };
+        for (case, to) in self.to.iter().enumerate() {
+            self.likely |= u8::from(*to == likely) << case;
+        }
+        self.likely_to = if next(likely) { Probe::NEXT } else { likely };
+    }
+
+    /// The next place, if this probe is at place `at`. The processor predicts the branch to the likely
+    /// target and continues there speculatively. The choice among the other targets is a table lookup, not
+    /// a branch, so it cannot be mispredicted.
+    ///
+    /// The packet must be shorter than 2^31 bytes: larger offsets are relative to headers.
+    #[inline(always)]
+    pub(super) fn target(&self, at: usize, packet: &[u8], x: &mut u32) -> usize {
+        let start = match self.base {
+            Base::Start => self.offset,
+            Base::X => self.offset.wrapping_add(*x),
+            Base::Header(offset) => {
+                let Some(&byte) = packet.get(offset as usize) else {
+                    cold_path();
+                    return usize::from(self.slow);
+                };
+                *x = u32::from(byte & 0xf) << 2;
+                self.offset.wrapping_add(*x)
+            }
+        };
+        let start = start as usize;
+        let Some(&bytes) = packet.get(start..start + 4).and_then(|bytes| bytes.first_chunk())
+        else {
+            cold_path();
+            return usize::from(self.slow);
+        };
+        let cases = self.holding(u32::from_ne_bytes(bytes)) | 1 << CASES;
+        let first = cases.trailing_zeros();
+        if self.likely >> first & 1 != 0 {
+            if self.likely_to == Probe::NEXT {
+                at + 1
+            } else {
+                cold_path();
+                usize::from(self.likely_to)
+            }
+        } else {
+            cold_path();
+            usize::from(self.to[first as usize])
+        }
+    }
+
+    /// A mask of the cases that hold.
+    #[inline(always)]
+    fn holding(&self, bytes: u32) -> u32 {
+        let mut all = [0; CASES];
+        for (k, holds) in all.iter_mut().enumerate() {
+            *holds = u32::from(bytes & self.masks[k] == self.values[k]) << k;
+        }
+        all.iter().fold(0, |all, case| all | case)
+    }
+}
+
+/// A resolved load: from `seccomp_data` by field, from a packet by offset.
+#[derive(Clone, Copy)]
+pub(super) enum Load {
+    Nr,
+    Arch,
+    /// A half of an argument: its index, and the shift (0 or 32).
+    Arg(u8, u8),
+    Ip(u8),
+    /// At an offset below 2^31.
+    Packet(Width, u32),
+    /// Relative to X.
+    Indexed(Width, u32),
+    /// An ancillary word, or at an offset relative to a header.
+    Special(Width, u32),
+    /// A load that never succeeds.
+    Nowhere,
+}
+
+impl Load {
+    /// The load as an operation of its own.
+    pub(super) fn plain(self) -> Op {
+        match self {
+            Load::Nr => Op::LoadNr,
+            Load::Arch => Op::LoadArch,
+            Load::Arg(arg, shift) => Op::LoadArg(arg, shift),
+            Load::Ip(shift) => Op::LoadIp(shift),
+            Load::Packet(Width::Byte, k) => Op::LoadByte(k),
+            Load::Packet(Width::Half, k) => Op::LoadHalf(k),
+            Load::Packet(Width::Word, k) => Op::LoadWord(k),
+            Load::Indexed(Width::Byte, k) => Op::IndexedByte(k),
+            Load::Indexed(Width::Half, k) => Op::IndexedHalf(k),
+            Load::Indexed(Width::Word, k) => Op::IndexedWord(k),
+            Load::Special(width, k) => Op::Special(width, k),
+            Load::Nowhere => Op::Ret(0),
+        }
+    }
+}
+
+/// A load, a mask, and the comparison after them.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) load: Load,
+    pub(super) mask: u32,
+    pub(super) branch: usize,
+}
+
+/// A step to be executed by itself for packets that are too short for the probe.
+pub(super) struct Slow {
+    /// The target of the probe.
+    pub(super) place: Target,
+    pub(super) header: Option<u32>,
+    pub(super) step: Step,
 }

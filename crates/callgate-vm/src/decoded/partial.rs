@@ -12,8 +12,7 @@
 //! microseconds for the 512 numbers of an arch, with filters for containers and services, where this
 //! takes 3 to 4. For these filters both find the same verdicts; a test in `callgate-measure` compares them.
 
-use super::op::{Code, Dense, Op, Test};
-use super::target::Target;
+use super::op::{Code, Dense, Op, Target, Test, Whole};
 use callgate_core::{Alu, Verdict};
 
 struct Registers {
@@ -112,61 +111,35 @@ fn until_of_dense(dense: &Dense, nr: u32) -> u32 {
 impl Registers {
     /// Executes one operation; `None` if the next one is unknown.
     fn step(&mut self, code: &Code, op: &Op, next: Target, arch: u32, nr: u32) -> Option<Next> {
+        match *op {
+            Op::LoadNr | Op::TestNr(_) | Op::DenseNr(_) => self.load(Some(nr), true),
+            Op::ArchDenseNr(wanted, ..) if wanted == arch => self.load(Some(nr), true),
+            Op::LoadArch | Op::TestArch(_) | Op::ArchDenseNr(..) => self.load(Some(arch), false),
+            Op::LoadArg(..) | Op::LoadIp(_) | Op::TestArg(..) | Op::TestWhole(_) => {
+                self.load(None, false);
+            }
+            _ => {}
+        }
         let target = match *op {
             Op::Ret(value) => return Some(Next::End(value)),
             Op::Jump(target) => target,
-            Op::LoadNr => {
-                self.load(Some(nr), true);
-                next
+            Op::LoadNr | Op::LoadArch | Op::LoadArg(..) | Op::LoadIp(_) => next,
+            Op::TestArch(ref test) => test.target(arch),
+            // Both targets may be the same.
+            Op::TestArg(_, _, Test { yes, no, .. }) | Op::TestWhole(Whole { yes, no, .. }) => {
+                return (yes == no).then_some(Next::At(yes));
             }
-            Op::LoadArch => {
-                self.load(Some(arch), false);
-                next
-            }
-            Op::LoadArg(..) | Op::LoadIp(_) => {
-                self.load(None, false);
-                next
-            }
-            Op::TestNr(ref test) => {
-                self.load(Some(nr), true);
+            Op::TestNr(ref test) | Op::Test(ref test) if self.holds_nr => {
                 self.same_until(until_of_test(test, nr));
                 test.target(nr)
             }
-            Op::TestArch(ref test) => {
-                self.load(Some(arch), false);
-                test.target(arch)
-            }
-            Op::TestArg(_, _, ref test) => {
-                self.load(None, false);
-                // Both targets may be the same.
-                return (test.yes == test.no).then_some(Next::At(test.yes));
-            }
-            Op::DenseNr(ref dense) => {
-                self.load(Some(nr), true);
+            Op::DenseNr(ref dense) | Op::ArchDenseNr(_, _, ref dense) | Op::Dense(ref dense)
+                if self.holds_nr =>
+            {
                 self.same_until(until_of_dense(dense, nr));
                 code.dense(dense, nr)
             }
-            Op::ArchDenseNr(wanted, _, ref dense) if arch == wanted => {
-                self.load(Some(nr), true);
-                self.same_until(until_of_dense(dense, nr));
-                code.dense(dense, nr)
-            }
-            Op::ArchDenseNr(_, other, _) => {
-                self.load(Some(arch), false);
-                other
-            }
-            Op::TestWhole(ref whole) => {
-                self.load(None, false);
-                return (whole.yes == whole.no).then_some(Next::At(whole.yes));
-            }
-            Op::Test(ref test) if self.holds_nr => {
-                self.same_until(until_of_test(test, nr));
-                test.target(nr)
-            }
-            Op::Dense(ref dense) if self.holds_nr => {
-                self.same_until(until_of_dense(dense, nr));
-                code.dense(dense, nr)
-            }
+            Op::ArchDenseNr(_, other, _) => other,
             Op::Search(ref search) if self.holds_nr => {
                 self.same_until(code.search_until(search, nr));
                 code.search(search, nr)

@@ -1,8 +1,7 @@
 //! Jump tables, binary searches and tests for the ranges of a [`Walk`](crate::flow::walk::Walk).
 
 use super::emit::Emitter;
-use super::op::{Dense, Op, Search, Test};
-use super::target::NOWHERE;
+use super::op::{Dense, NOWHERE, Op, Search, Test};
 use crate::cached::CACHED_NUMBERS;
 use crate::flow::walk::Range;
 

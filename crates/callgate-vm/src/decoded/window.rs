@@ -20,11 +20,7 @@ use callgate_core::cfg::{Registers, Successors};
 use callgate_core::{Insn, Op as Bpf, Relation, Width};
 
 use super::emit::Emitter;
-use super::load::Load;
-use super::op::Op;
-use super::probe::{Base, CASES, Probe};
-use super::step::{Slow, Step};
-use super::target::{NOWHERE, Target};
+use super::op::{Base, CASES, Load, NOWHERE, Op, Probe, Slow, Step, Target};
 use crate::flow::compares_constant;
 
 /// The width of a window in bytes.

@@ -10,8 +10,7 @@ use callgate_core::{
     Alu, AncillaryWord, Insn, Op, Relation, SECCOMP_DATA_SIZE, Source, Width, Word,
 };
 
-use super::load::{LoadName, end, is_special};
-use super::simplified::{Flow, Input, NOTHING, Step};
+use super::simplified::{Flow, Input, LoadName, NOTHING, Step, end, is_special};
 
 /// The interval of a value, and the load it comes from.
 #[derive(Clone, Copy, PartialEq)]

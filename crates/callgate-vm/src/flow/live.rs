@@ -3,21 +3,25 @@
 use callgate_core::cfg::{Registers, Successors};
 use callgate_core::{Alu, Insn, Op, Source};
 
-use super::simplified::{Flow, NOTHING, Step};
+use super::facts;
+use super::simplified::{Flow, Input, NOTHING, Step};
 
-/// Runs the pass.
-pub(super) fn backward(flow: &mut Flow) {
-    let steps = flow.steps.as_mut_slice();
-    for at in (0..steps.len()).rev() {
-        let step = steps[at];
-        // Unreachable code has no effect on liveness elsewhere.
-        let (live, dest) = if step.edges == 0 {
-            (Registers::NONE, at as u16)
-        } else {
-            before(steps, at, step.insn)
-        };
-        let step = &mut steps[at];
-        (step.live, step.dest) = (live, dest);
+impl Flow {
+    /// Analyses and simplifies an accepted program.
+    pub(crate) fn of(insns: &[Insn], input: Input) -> Flow {
+        let mut flow = facts::forward(insns, input);
+        let steps = flow.steps.as_mut_slice();
+        for at in (0..steps.len()).rev() {
+            let step = steps[at];
+            // Unreachable code has no effect on liveness elsewhere.
+            let (live, dest) = match step.edges {
+                0 => (Registers::NONE, at as u16),
+                _ => before(steps, at, step.insn),
+            };
+            let step = &mut steps[at];
+            (step.live, step.dest) = (live, dest);
+        }
+        flow
     }
 }
 

@@ -8,12 +8,9 @@
 //! The result is a program of the same length with simpler instructions. An instruction without effect
 //! became `ja 0`. Branches of classic BPF only go forward, so one pass in each direction is exact.
 
-mod analyse;
 mod facts;
 mod live;
-mod load;
 mod simplified;
 pub(crate) mod walk;
 
-pub(crate) use load::{end, is_special};
-pub(crate) use simplified::{Flow, Input, compares_constant};
+pub(crate) use simplified::{Flow, Input, compares_constant, end, is_special};

@@ -306,10 +306,11 @@ fn append(ranges: &mut Vec<Range>, range: Range) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simplified::{Input, compares_constant};
     use super::*;
     use callgate_bpf::random::Rng;
     use callgate_core::{Endian, Program};
+
+    use super::super::simplified::{Input, compares_constant};
 
     const CONSTANTS: [u32; 12] =
         [0, 1, 2, 3, 7, 8, 500, 1023, 0x4000_0000, 0x7fff_ffff, 0x8000_0000, u32::MAX];

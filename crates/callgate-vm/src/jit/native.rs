@@ -9,7 +9,7 @@ use super::memory::Executable;
 #[cfg(target_arch = "x86_64")]
 use super::x86_64;
 use super::{lower, target};
-use crate::engine::{EngineError, PacketEngine, SeccompEngine};
+use crate::engine::{EngineError, PacketEngine, Result, SeccompEngine};
 use crate::flow::Input;
 
 const NAME: &str = "jit";
@@ -57,7 +57,7 @@ impl Jit<Program> {
     ///
     /// # Errors
     /// If there is no code generator for this machine, or the system denies executable memory.
-    pub fn new(program: &Program, endian: Endian) -> Result<Jit<Program>, EngineError> {
+    pub fn new(program: &Program, endian: Endian) -> Result<Jit<Program>> {
         let (code, calls_helper) = executable(program.insns(), Input::Syscall(endian))?;
         Ok(Jit { code, calls_helper, rest: None })
     }
@@ -68,7 +68,7 @@ impl Jit<SocketProgram> {
     ///
     /// # Errors
     /// As for [`Jit::new`].
-    pub fn new_packet(program: &SocketProgram) -> Result<Jit<SocketProgram>, EngineError> {
+    pub fn new_packet(program: &SocketProgram) -> Result<Jit<SocketProgram>> {
         let (code, calls_helper) = executable(program.insns(), Input::Packet)?;
         Ok(Jit { code, calls_helper, rest: Some(program.clone()) })
     }
@@ -82,7 +82,7 @@ impl<P> Jit<P> {
 }
 
 /// Code for this machine, and whether it calls the helper.
-fn executable(insns: &[Insn], input: Input) -> Result<(Executable, bool), EngineError> {
+fn executable(insns: &[Insn], input: Input) -> Result<(Executable, bool)> {
     #[cfg(target_arch = "x86_64")]
     type Native = x86_64::X86_64;
     #[cfg(target_arch = "aarch64")]

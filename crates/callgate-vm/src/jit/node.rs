@@ -33,49 +33,39 @@ pub(super) enum Node {
     Dead,
     /// No effect.
     Nop,
+    /// A constant.
     Imm(Reg, u32),
     /// The length of the packet.
     Length(Reg),
     /// A load into A. With `check`, the program ends with 0 if the packet is too short.
-    Load {
-        width: Width,
-        offset: u32,
-        check: bool,
-    },
+    Load { width: Width, offset: u32, check: bool },
     /// Ends the program with 0 if the packet has fewer bytes.
     Check(u32),
     /// X = four times the low four bits of a byte.
-    HeaderLength {
-        offset: u32,
-        check: bool,
-    },
+    HeaderLength { offset: u32, check: bool },
     /// A load into A at X + `offset`. The sum wraps, unless it is `near`: then it is below 2^31.
-    Indexed {
-        width: Width,
-        offset: u32,
-        near: bool,
-    },
+    Indexed { width: Width, offset: u32, near: bool },
     /// A call of [`super::helper`].
-    Helper {
-        request: Request,
-        offset: u32,
-    },
+    Helper { request: Request, offset: u32 },
+    /// A load of a scratch word.
     Fetch(Reg, u8),
+    /// A store to a scratch word.
     Store(Reg, u8),
+    /// A = A op the source.
     Alu(Alu, Source),
+    /// A = -A.
     Neg,
     /// X = A.
     Tax,
     /// A = X.
     Txa,
+    /// A jump to another place than the next.
     Jump(u16),
-    Branch {
-        test: Relation,
-        operand: Source,
-        yes: u16,
-        no: u16,
-    },
+    /// A comparison of A.
+    Branch { test: Relation, operand: Source, yes: u16, no: u16 },
+    /// Returns a constant.
     Ret(u32),
+    /// Returns A.
     RetA,
 }
 

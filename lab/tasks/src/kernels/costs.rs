@@ -1,7 +1,8 @@
 //! `cargo lab kernels costs`: what the instructions of a program cost in each kernel.
 //!
 //! The cost of a [form](super::forms) is the difference between two programs that contain it often and rarely, per
-//! occurrence. The results are the table `crates/callgate-codegen/src/measured.rs`, which the code generator reads.
+//! occurrence. The results are two tables: [`super::measured`] has all kernels, and `crates/callgate-codegen/src/measured.rs` those
+//! for which the code generator makes programs.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -19,13 +20,14 @@ use super::run::check;
 use callgate_tasks::files::{make, read, write};
 use callgate_tasks::{Result, workspace};
 
-/// The table, relative to the workspace.
-const TABLE: &str = "crates/callgate-codegen/src/measured.rs";
+/// The tables, relative to the workspace: of all kernels, and of those that the code generator knows.
+const ALL: &str = "lab/tasks/src/kernels/measured.rs";
+const GENERATED_FOR: &str = "crates/callgate-codegen/src/measured.rs";
 
 /// The number of filters on top of each other where an instruction cannot be repeated in one program.
 const DEEP: usize = 32;
 
-/// What happens with the table.
+/// What happens with the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Print,
@@ -69,18 +71,18 @@ pub(super) fn run_task(arguments: &[String]) -> Result<()> {
         check(&answers, guest)?;
         for (jit, lines) in lines? {
             let text = entry(guest, jit, &forms, &lines, &answers)?;
-            if jit { with_jit.push(text) } else { interpreters.push(text) }
+            if jit { with_jit.push((guest.machine.name, text)) } else { interpreters.push(text) }
         }
     }
-    let entries: Vec<String> = interpreters.into_iter().chain(with_jit).collect();
-    let table = table(&entries);
-    let path: PathBuf = workspace().join(TABLE);
-    match mode {
-        Mode::Print => print!("{table}"),
-        Mode::Update => write(&path, table)?,
-        Mode::Check if read(&path)? == table.as_bytes() => {}
-        Mode::Check => {
-            return Err(format!("{TABLE} differs from what the kernels execute:\n{table}"));
+    for (name, table) in tables(interpreters, &with_jit) {
+        let path: PathBuf = workspace().join(name);
+        match mode {
+            Mode::Print => print!("{table}"),
+            Mode::Update => write(&path, table)?,
+            Mode::Check if read(&path)? == table.as_bytes() => {}
+            Mode::Check => {
+                return Err(format!("{name} differs from what the kernels execute:\n{table}"));
+            }
         }
     }
     Ok(())
@@ -183,12 +185,24 @@ fn entry(
     }
     line(2, &format!("returns: {returns:?},"));
     line(2, "jumps: [");
-    for op in Kernel::JUMPS {
+    for ops in [&Kernel::JUMPS[..3], &Kernel::JUMPS[3..]] {
         line(3, "[");
         for constant in Constant::ALL {
             let mut cells = Vec::new();
             for next in Next::ALL {
-                cells.push([jump(op, constant, next, true)?, jump(op, constant, next, false)?]);
+                let mut costs = Vec::new();
+                for op in ops {
+                    let of_result = |result| jump(*op, constant, next, result);
+                    costs.push([of_result(true)?, of_result(false)?]);
+                }
+                costs.dedup();
+                let [cost] = costs[..] else {
+                    return Err(format!(
+                        "{name}: {ops:?} cost {costs:?} for {constant:?}, {next:?}; the table does \
+                         not distinguish them"
+                    ));
+                };
+                cells.push(cost);
             }
             line(4, &format!("{cells:?},"));
         }
@@ -199,14 +213,38 @@ fn entry(
     Ok(text)
 }
 
+/// Both tables: the entries of interpreters, and those of kernels with a JIT compiler, with the names of their machines.
+fn tables(interpreters: Vec<String>, with_jit: &[(&str, String)]) -> [(&'static str, String); 2] {
+    let is_newest = |at: usize| !with_jit[at + 1..].iter().any(|(name, _)| *name == with_jit[at].0);
+    let newest = with_jit.iter().enumerate().filter(|(at, _)| is_newest(*at));
+    let newest: Vec<String> = newest.map(|(_, (_, entry))| entry.clone()).collect();
+    let with_jit = with_jit.iter().map(|(_, entry)| entry.clone());
+    let all: Vec<String> = interpreters.into_iter().chain(with_jit).collect();
+    let of_all = table(
+        "//! The costs of instructions in Debian's kernels.",
+        "callgate_codegen::native::Kernel",
+        "Debian's kernels: those that interpret programs, then those that compile them to machine code.",
+        "pub(super)",
+        &all,
+    );
+    let of_newest = table(
+        "//! The costs of instructions in the kernels that filters are generated for.",
+        "crate::kernel::Kernel",
+        "The newest kernel of each machine, with its JIT compiler.",
+        "pub",
+        &newest,
+    );
+    [(ALL, of_all), (GENERATED_FOR, of_newest)]
+}
+
 /// The file with these entries.
-fn table(entries: &[String]) -> String {
+fn table(title: &str, kernel: &str, what: &str, visibility: &str, entries: &[String]) -> String {
     format!(
-        "//! The costs of instructions in Debian's kernels. Written by `cargo lab kernels costs --update`. Do not edit.\n\n\
-         use crate::kernel::Kernel;\n\n\
-         /// Debian's kernels: those that interpret programs, then those that compile them to machine code.\n\
+        "{title} Written by `cargo lab kernels costs --update`. Do not edit.\n\n\
+         use {kernel};\n\n\
+         /// {what}\n\
          #[rustfmt::skip]\n\
-         pub static KERNELS: [Kernel; {}] = [\n{}];\n",
+         {visibility} static KERNELS: [Kernel; {}] = [\n{}];\n",
         entries.len(),
         entries.concat()
     )
@@ -225,9 +263,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_an_entry_per_kernel() {
-        let text = table(&["    a\n".to_owned(), "    b\n".to_owned()]);
-        assert!(text.ends_with("[Kernel; 2] = [\n    a\n    b\n];\n"), "{text}");
+    fn tables_have_an_entry_per_kernel_and_per_machine() {
+        let entry = |text: &str| format!("    {text}\n");
+        let with_jit = [("x", entry("b")), ("x", entry("c")), ("y", entry("d"))];
+        let [(_, all), (_, newest)] = tables(vec![entry("a")], &with_jit);
+        assert!(all.ends_with("[Kernel; 4] = [\n    a\n    b\n    c\n    d\n];\n"), "{all}");
+        assert!(newest.ends_with("[Kernel; 2] = [\n    c\n    d\n];\n"), "{newest}");
     }
 
     #[test]

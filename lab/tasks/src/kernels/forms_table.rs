@@ -1,7 +1,8 @@
 //! The table of the costs of instructions, for the report.
 
-use callgate_codegen::native::{Constant, KERNELS, Kernel, Next};
+use callgate_codegen::native::{Constant, Kernel, Next};
 
+use super::measured::KERNELS;
 use crate::table::Table;
 
 /// The captions and tables: kernels with a JIT compiler, and those that interpret programs.
@@ -35,18 +36,13 @@ fn table(kernels: &[&Kernel]) -> Table {
     for (place, name) in ["first of several", "in between", "last"].into_iter().enumerate() {
         row(&format!("`ret`, {name}"), &|kernel| format!("+{}", kernel.returns[place]));
     }
-    for (ops, names) in [(&[0, 1, 2][..], "`jeq`, `jgt`, `jge`"), (&[3], "`jset`")] {
+    for (kind, names) in ["`jeq`, `jgt`, `jge`", "`jset`"].into_iter().enumerate() {
         for constant in Constant::ALL {
             for next in Next::ALL {
                 let name = format!("{names} {}, {}", class(constant), side(next));
                 row(&name, &|kernel| {
-                    let cell = |op: &usize| {
-                        let [when, otherwise] = kernel.jumps[*op][constant as usize][next as usize];
-                        format!("{when} / {otherwise}")
-                    };
-                    let mut cells: Vec<String> = ops.iter().map(cell).collect();
-                    cells.dedup();
-                    cells.join(", ")
+                    let [when, otherwise] = kernel.jumps[kind][constant as usize][next as usize];
+                    format!("{when} / {otherwise}")
                 });
             }
         }
@@ -73,7 +69,37 @@ fn side(next: Next) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use callgate_core::Op;
+
     use super::*;
+
+    /// What the code of the kernel says.
+    #[test]
+    fn the_measured_costs_agree_with_the_translation_to_ebpf() {
+        for kernel in &KERNELS {
+            for op in Kernel::JUMPS {
+                for k in [5, 0x1235, 0x1234_5678] {
+                    let of = |next| kernel.jump(op, k, next);
+                    let (near, far) = (of(Next::False), of(Next::Neither));
+                    assert_eq!(near[0], far[0], "{}", kernel.name);
+                    // `ja` for the false side.
+                    assert_eq!(near[1] + kernel.ja, far[1], "{}", kernel.name);
+                    if !kernel.name.ends_with(INTERPRETER) {
+                        let with_ja = if op == Op::JsetK { kernel.ja } else { 0 };
+                        let [when, otherwise] = of(Next::True);
+                        assert_eq!(otherwise, when + with_ja, "{}", kernel.name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_code_generator_has_the_newest_kernels_with_a_jit_compiler() {
+        for known in &callgate_codegen::native::KERNELS {
+            assert!(KERNELS.contains(known), "{}", known.name);
+        }
+    }
 
     #[test]
     fn every_kernel_has_a_column() {

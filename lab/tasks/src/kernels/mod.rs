@@ -14,6 +14,7 @@ mod fetch;
 mod forms;
 mod forms_table;
 mod guests;
+mod measured;
 mod options;
 mod plan;
 mod prepare;

@@ -28,8 +28,8 @@ run of all guests also writes docs/kernels.md and takes 15 minutes.
   --output DIR     write kernels.md there, even for a part of the guests
 
 `costs` measures what each form of an instruction costs in each kernel, and
-prints, updates or checks the table of the code generator,
-crates/callgate-codegen/src/measured.rs.
+prints, updates or checks two tables: lab/tasks/src/kernels/measured.rs, and
+that of the code generator, crates/callgate-codegen/src/measured.rs.
 
 examples:
   cargo lab kernels

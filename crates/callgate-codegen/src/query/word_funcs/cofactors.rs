@@ -1,9 +1,6 @@
 //! Functions of one word that are derived from others.
 
-use super::func::WordFunc;
-use super::known::Known;
-use super::nodes::{NO_CHILD, WordFuncs};
-use super::pair_table::PairTable;
+use super::nodes::{Known, NO_CHILD, PairTable, WordFunc, WordFuncs};
 
 impl WordFuncs {
     /// The function with the exit `all` where this one has `exit`, and `none` elsewhere.
@@ -13,31 +10,43 @@ impl WordFuncs {
         exit: WordFunc,
         [none, all]: [WordFunc; 2],
     ) -> WordFunc {
+        let end = |of: WordFunc, bits: u32| match bits {
+            0 => Some(if of == exit { all } else { none }),
+            _ => None,
+        };
+        self.transformed(func, &end, &mut |funcs, bit, low, high| funcs.node(bit, low, high))
+    }
+
+    /// The function that results from `end` for those parts, with the bits on which they depend, for which it returns one, and
+    /// from `join` for a bit and the results for both of its values.
+    fn transformed(
+        &mut self,
+        func: WordFunc,
+        end: &impl Fn(WordFunc, u32) -> Option<WordFunc>,
+        join: &mut impl FnMut(&mut WordFuncs, u32, WordFunc, WordFunc) -> WordFunc,
+    ) -> WordFunc {
         let mut known = std::mem::take(&mut self.cofactors);
         known.begin(func.at() + 1, NO_CHILD);
-        let result = self.indicator_below(func, exit, [none, all], &mut known);
+        let result = self.transformed_below(func, end, join, &mut known);
         self.cofactors = known;
         result
     }
 
     /// Each recursion is at a later bit.
-    fn indicator_below(
+    fn transformed_below(
         &mut self,
         func: WordFunc,
-        exit: WordFunc,
-        [none, all]: [WordFunc; 2],
+        end: &impl Fn(WordFunc, u32) -> Option<WordFunc>,
+        join: &mut impl FnMut(&mut WordFuncs, u32, WordFunc, WordFunc) -> WordFunc,
         known: &mut Known<WordFunc>,
     ) -> WordFunc {
         let node = self.nodes[func.at()];
-        if node.bits == 0 {
-            return if func == exit { all } else { none };
+        if let Some(done) = end(func, node.bits).or_else(|| known.get(func)) {
+            return done;
         }
-        if let Some(known) = known.get(func) {
-            return known;
-        }
-        let low = self.indicator_below(node.low, exit, [none, all], known);
-        let high = self.indicator_below(node.high, exit, [none, all], known);
-        let result = self.node(node.top(), low, high);
+        let low = self.transformed_below(node.low, end, join, known);
+        let high = self.transformed_below(node.high, end, join, known);
+        let result = join(self, node.top(), low, high);
         known.set(func, result);
         result
     }
@@ -86,41 +95,13 @@ impl WordFuncs {
         free: u32,
         otherwise: WordFunc,
     ) -> WordFunc {
-        let mut known = std::mem::take(&mut self.cofactors);
-        known.begin(func.at() + 1, NO_CHILD);
-        let result =
-            self.independent_below(func, free, otherwise, &mut PairTable::new(), &mut known);
-        self.cofactors = known;
-        result
-    }
-
-    /// Each recursion is at a later bit.
-    fn independent_below(
-        &mut self,
-        func: WordFunc,
-        free: u32,
-        otherwise: WordFunc,
-        agreed: &mut PairTable,
-        known: &mut Known<WordFunc>,
-    ) -> WordFunc {
-        let node = self.nodes[func.at()];
-        if node.bits & free == 0 {
-            return func;
-        }
-        if let Some(known) = known.get(func) {
-            return known;
-        }
-        let low = self.independent_below(node.low, free, otherwise, agreed, known);
-        let high = self.independent_below(node.high, free, otherwise, agreed, known);
-        let bit = node.top();
-        let result = if free & bit != 0 {
-            let merge = Merge { same: None, different: Some(otherwise) };
-            self.merged(low, high, merge, agreed)
-        } else {
-            self.node(bit, low, high)
-        };
-        known.set(func, result);
-        result
+        let merge = Merge { same: None, different: Some(otherwise) };
+        let mut agreed = PairTable::new();
+        let end = |of: WordFunc, bits: u32| (bits & free == 0).then_some(of);
+        self.transformed(func, &end, &mut |funcs, bit, low, high| match free & bit {
+            0 => funcs.node(bit, low, high),
+            _ => funcs.merged(low, high, merge, &mut agreed),
+        })
     }
 
     /// The function that is `a` where `a` and `b` differ, and `otherwise` where they are equal.

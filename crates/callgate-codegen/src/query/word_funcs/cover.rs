@@ -6,9 +6,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::super::cover::Cube;
-use super::func::WordFunc;
-use super::nodes::WordFuncs;
-use super::pair_table::PairTable;
+use super::nodes::{PairTable, WordFunc, WordFuncs};
 
 /// The maximum number of operations on sets of one sum. Sums of few products need some for each node of the function.
 const MAX_OPERATIONS: usize = 100_000;

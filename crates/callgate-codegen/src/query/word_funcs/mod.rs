@@ -7,19 +7,11 @@
 //!
 //! Every operation counts steps, which the user charges to the budget of the diagram.
 
-mod bits_below;
 mod cofactors;
 mod cover;
-mod func;
-mod intervals;
-mod known;
-mod length;
 mod measures;
 mod nodes;
-mod pair_table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use func::WordFunc;
-pub(crate) use length::Size;
-pub(crate) use nodes::WordFuncs;
+pub(crate) use nodes::{Bounds, Size, WordFunc, WordFuncs};

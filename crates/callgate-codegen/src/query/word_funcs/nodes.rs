@@ -1,13 +1,23 @@
-//! The nodes of functions of one word.
+//! The nodes of functions of one word, and results per node.
 
-use rustc_hash::FxHashMap as HashMap;
-
-use super::super::bits::{Bounds, memo};
-use super::func::WordFunc;
-use super::known::Known;
-use super::length::Length;
 use callgate_core::Word;
 use callgate_core::diagram::{Func, Store};
+use rustc_hash::FxHashMap as HashMap;
+
+/// A function of the word, or an exit: a function of later words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct WordFunc(pub(super) u32);
+
+impl WordFunc {
+    pub(super) fn at(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of the node, less than 2^31: that many nodes exceed any budget.
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+}
 
 #[derive(Clone, Copy)]
 pub(super) struct Node {
@@ -23,6 +33,21 @@ impl Node {
     /// The bit that the node tests, as a mask; 0 for an exit.
     pub(super) fn top(&self) -> u32 {
         top(self.bits)
+    }
+}
+
+/// The union and the intersection of the bits of a set of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Bits that are set in at least one value.
+    pub(crate) any: u32,
+    /// Bits that are set in every value.
+    pub(crate) all: u32,
+}
+
+impl Bounds {
+    pub(super) fn union(self, other: Bounds) -> Bounds {
+        Bounds { any: self.any | other.any, all: self.all & other.all }
     }
 }
 
@@ -54,7 +79,8 @@ impl WordFuncs {
             word,
             nodes: Vec::new(),
             index: vec![0; 128],
-            copied: memo(),
+            // Most functions have a few nodes per bit.
+            copied: HashMap::with_capacity_and_hasher(100, Default::default()),
             visited: Known::default(),
             cofactors: Known::default(),
             bounds: Known::default(),
@@ -180,4 +206,127 @@ impl WordFuncs {
 /// The most significant bit of some bits.
 fn top(bits: u32) -> u32 {
     bits.checked_ilog2().map_or(0, |bit| 1 << bit)
+}
+
+/// The results of a traversal, per node. They are forgotten by the next traversal, without work for nodes that it does not
+/// visit.
+pub(super) struct Known<T> {
+    results: Vec<(u32, T)>,
+    traversal: u32,
+}
+
+impl<T> Default for Known<T> {
+    fn default() -> Known<T> {
+        Known { results: Vec::new(), traversal: 0 }
+    }
+}
+
+impl<T: Copy> Known<T> {
+    /// Begins a traversal of some of the first `nodes` nodes.
+    pub(super) fn begin(&mut self, nodes: usize, any: T) {
+        if self.results.len() < nodes {
+            self.results.resize(nodes, (0, any));
+        }
+        self.traversal += 1;
+    }
+
+    pub(super) fn get(&self, func: WordFunc) -> Option<T> {
+        let (traversal, result) = self.results[func.at()];
+        (traversal == self.traversal).then_some(result)
+    }
+
+    pub(super) fn set(&mut self, func: WordFunc, result: T) {
+        self.results[func.at()] = (self.traversal, result);
+    }
+}
+
+/// The number of slots at first, a power of two.
+const SLOTS: usize = 256;
+
+/// A table of results by pair, and by the number of the operation, which is less than four.
+pub(super) struct PairTable {
+    /// Keys plus one, and 0 for an empty slot; results.
+    slots: Vec<(u64, WordFunc)>,
+    len: usize,
+}
+
+impl PairTable {
+    pub(super) fn new() -> PairTable {
+        PairTable { slots: Vec::new(), len: 0 }
+    }
+
+    /// The number of results.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn get(&self, operation: u64, a: WordFunc, b: WordFunc) -> Option<WordFunc> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let (key, result) = self.slots[self.slot(key(operation, a, b))];
+        (key != 0).then_some(result)
+    }
+
+    pub(super) fn insert(&mut self, operation: u64, a: WordFunc, b: WordFunc, result: WordFunc) {
+        if self.len * 2 >= self.slots.len() {
+            let slots = vec![(0, result); (self.slots.len() * 4).max(SLOTS)];
+            for (key, result) in std::mem::replace(&mut self.slots, slots) {
+                if key != 0 {
+                    let slot = self.slot(key);
+                    self.slots[slot] = (key, result);
+                }
+            }
+        }
+        let key = key(operation, a, b);
+        let slot = self.slot(key);
+        self.len += usize::from(self.slots[slot].0 == 0);
+        self.slots[slot] = (key, result);
+    }
+
+    /// The slot of a key, or the empty one where it belongs. At most half of the slots are used.
+    fn slot(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while self.slots[slot].0 != 0 && self.slots[slot].0 != key {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+}
+
+/// The key of a pair, which is not 0.
+fn key(operation: u64, a: WordFunc, b: WordFunc) -> u64 {
+    (operation << 62 | u64::from(a.number()) << 31 | u64::from(b.number())) + 1
+}
+
+/// All bits below this one.
+pub(super) fn bits_below(bit: u32) -> u32 {
+    ((1u64 << bit) - 1) as u32
+}
+
+/// The number of intervals of the values below a bit, and the exits of the first and the last one.
+#[derive(Clone, Copy)]
+pub(super) struct Length {
+    pub(super) intervals: u32,
+    pub(super) first: WordFunc,
+    pub(super) last: WordFunc,
+}
+
+/// How large a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// The number of nodes, without exits.
+    pub(crate) nodes: usize,
+    /// The number of intervals of [`WordFuncs::partition`], saturating.
+    pub(crate) intervals: usize,
+}
+
+impl Length {
+    /// The length of these values and then others.
+    pub(super) fn followed_by(self, next: Length) -> Length {
+        let joined = u32::from(self.last == next.first);
+        let intervals = self.intervals.saturating_add(next.intervals - joined);
+        Length { intervals, first: self.first, last: next.last }
+    }
 }

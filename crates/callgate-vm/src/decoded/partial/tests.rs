@@ -1,7 +1,7 @@
 //! Partial evaluation gives the same verdicts whether or not it is shared between numbers.
 
 use super::super::emit::Emitter;
-use super::super::pairs;
+use super::super::link;
 use super::*;
 use crate::differential::seccomp_program;
 use crate::flow::{Flow, Input};
@@ -17,7 +17,7 @@ fn an_evaluation_counts_for_all_numbers_with_the_same_path() {
         let program = seccomp_program(&mut rng);
         let flow = Flow::of(program.insns(), Input::Syscall(Endian::Little));
         let mut code = Emitter::new(&flow).emit();
-        pairs::join(&mut code);
+        link::join(&mut code);
         for arch in [Arch::X86_64, Arch::X86, Arch::Aarch64] {
             let of_arch = OfArch::new(&code, arch.token());
             let mut same = (None, 0..0);

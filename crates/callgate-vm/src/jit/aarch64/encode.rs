@@ -5,6 +5,8 @@
 //!
 //! Source: Arm Architecture Reference Manual for A-profile, C6.2.
 
+use callgate_core::Width;
+
 /// A general-purpose register; 31 is zero or, where an address or an immediate is added, the stack
 /// pointer.
 pub(super) type Reg = u32;
@@ -12,12 +14,34 @@ pub(super) type Reg = u32;
 pub(super) const ZERO: Reg = 31;
 pub(super) const SP: Reg = 31;
 
-fn three(base: u32, d: Reg, n: Reg, m: Reg) -> u32 {
-    base | m << 16 | n << 5 | d
+/// Operations for [`three`]. Shifts are by the low five bits of `m`.
+pub(super) const ADD: u32 = 0x0b00_0000;
+pub(super) const SUB: u32 = 0x4b00_0000;
+pub(super) const MUL: u32 = 0x1b00_7c00;
+pub(super) const AND: u32 = 0x0a00_0000;
+pub(super) const ORR: u32 = 0x2a00_0000;
+pub(super) const EOR: u32 = 0x4a00_0000;
+pub(super) const LSL: u32 = 0x1ac0_2000;
+pub(super) const LSR: u32 = 0x1ac0_2400;
+
+/// Operations for [`with_imm`], with an immediate from [`bitmask`].
+pub(super) const AND_IMM: u32 = 0x1200_0000;
+pub(super) const ORR_IMM: u32 = 0x3200_0000;
+pub(super) const EOR_IMM: u32 = 0x5200_0000;
+
+/// The register that [`Code`] uses for constants.
+pub(super) const TEMPORARY: Reg = 7;
+
+pub(super) fn three(op: u32, d: Reg, n: Reg, m: Reg) -> u32 {
+    op | m << 16 | n << 5 | d
+}
+
+pub(super) fn with_imm(op: u32, d: Reg, n: Reg, imm: u32) -> u32 {
+    op | imm | n << 5 | d
 }
 
 /// An immediate of `add`, `sub` and `cmp`: 12 bits, perhaps shifted by 12.
-pub(super) fn imm12(value: u32) -> Option<u32> {
+fn imm12(value: u32) -> Option<u32> {
     if value < 1 << 12 {
         Some(value << 10)
     } else if value < 1 << 24 && value.trailing_zeros() >= 12 {
@@ -53,24 +77,24 @@ pub(super) fn bitmask(value: u32) -> Option<u32> {
     Some(rotate << 16 | (!(2 * size - 1) & 0x3f | (len - 1)) << 10)
 }
 
-pub(super) fn movz(d: Reg, half: u32, shift: u32) -> u32 {
+fn movz(d: Reg, half: u32, shift: u32) -> u32 {
     0x5280_0000 | (shift / 16) << 21 | half << 5 | d
 }
 
-pub(super) fn movk(d: Reg, half: u32, shift: u32) -> u32 {
+fn movk(d: Reg, half: u32, shift: u32) -> u32 {
     0x7280_0000 | (shift / 16) << 21 | half << 5 | d
 }
 
 /// `d = !half`.
-pub(super) fn movn(d: Reg, half: u32) -> u32 {
+fn movn(d: Reg, half: u32) -> u32 {
     0x1280_0000 | half << 5 | d
 }
 
-pub(super) fn movz64(d: Reg, half: u32, shift: u32) -> u32 {
+fn movz64(d: Reg, half: u32, shift: u32) -> u32 {
     1 << 31 | movz(d, half, shift)
 }
 
-pub(super) fn movk64(d: Reg, half: u32, shift: u32) -> u32 {
+fn movk64(d: Reg, half: u32, shift: u32) -> u32 {
     1 << 31 | movk(d, half, shift)
 }
 
@@ -83,7 +107,7 @@ pub(super) fn mov64(d: Reg, m: Reg) -> u32 {
 }
 
 pub(super) fn add(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x0b00_0000, d, n, m)
+    three(ADD, d, n, m)
 }
 
 pub(super) fn add64(d: Reg, n: Reg, m: Reg) -> u32 {
@@ -91,11 +115,11 @@ pub(super) fn add64(d: Reg, n: Reg, m: Reg) -> u32 {
 }
 
 pub(super) fn sub(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x4b00_0000, d, n, m)
+    three(SUB, d, n, m)
 }
 
 /// With an immediate from [`imm12`], like the next three.
-pub(super) fn add_imm(d: Reg, n: Reg, imm: u32) -> u32 {
+fn add_imm(d: Reg, n: Reg, imm: u32) -> u32 {
     0x1100_0000 | imm | n << 5 | d
 }
 
@@ -103,7 +127,7 @@ pub(super) fn add_imm64(d: Reg, n: Reg, imm: u32) -> u32 {
     1 << 31 | add_imm(d, n, imm)
 }
 
-pub(super) fn sub_imm(d: Reg, n: Reg, imm: u32) -> u32 {
+fn sub_imm(d: Reg, n: Reg, imm: u32) -> u32 {
     0x5100_0000 | imm | n << 5 | d
 }
 
@@ -119,7 +143,7 @@ pub(super) fn cmp64(n: Reg, m: Reg) -> u32 {
     1 << 31 | cmp(n, m)
 }
 
-pub(super) fn cmp_imm(n: Reg, imm: u32) -> u32 {
+fn cmp_imm(n: Reg, imm: u32) -> u32 {
     0x7100_0000 | imm | n << 5 | ZERO
 }
 
@@ -128,50 +152,26 @@ pub(super) fn cmp_imm64(n: Reg, imm: u32) -> u32 {
 }
 
 /// Compares with the negated immediate; not for 0.
-pub(super) fn cmn_imm(n: Reg, imm: u32) -> u32 {
+fn cmn_imm(n: Reg, imm: u32) -> u32 {
     0x3100_0000 | imm | n << 5 | ZERO
 }
 
-pub(super) fn and(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x0a00_0000, d, n, m)
-}
-
-pub(super) fn orr(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x2a00_0000, d, n, m)
-}
-
-pub(super) fn eor(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x4a00_0000, d, n, m)
+fn orr(d: Reg, n: Reg, m: Reg) -> u32 {
+    three(ORR, d, n, m)
 }
 
 pub(super) fn tst(n: Reg, m: Reg) -> u32 {
     three(0x6a00_0000, ZERO, n, m)
 }
 
-/// With an immediate from [`bitmask`], like the next three.
-pub(super) fn and_imm(d: Reg, n: Reg, imm: u32) -> u32 {
-    0x1200_0000 | imm | n << 5 | d
-}
-
-pub(super) fn orr_imm(d: Reg, n: Reg, imm: u32) -> u32 {
-    0x3200_0000 | imm | n << 5 | d
-}
-
-pub(super) fn eor_imm(d: Reg, n: Reg, imm: u32) -> u32 {
-    0x5200_0000 | imm | n << 5 | d
-}
-
-pub(super) fn tst_imm(n: Reg, imm: u32) -> u32 {
+/// With an immediate from [`bitmask`].
+fn tst_imm(n: Reg, imm: u32) -> u32 {
     0x7200_0000 | imm | n << 5 | ZERO
 }
 
 /// Whether bit 0 of 64 is set.
 pub(super) fn tst_bit0_64(n: Reg) -> u32 {
     0xf240_0000 | n << 5 | ZERO
-}
-
-pub(super) fn mul(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x1b00_7c00, d, n, m)
 }
 
 /// `d = a - n * m`.
@@ -183,19 +183,9 @@ pub(super) fn udiv(d: Reg, n: Reg, m: Reg) -> u32 {
     three(0x1ac0_0800, d, n, m)
 }
 
-/// By the low five bits of `m`.
-pub(super) fn lsl(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x1ac0_2000, d, n, m)
-}
-
-/// By the low five bits of `m`.
-pub(super) fn lsr(d: Reg, n: Reg, m: Reg) -> u32 {
-    three(0x1ac0_2400, d, n, m)
-}
-
 /// By the low six bits of `m`.
 pub(super) fn lsr64(d: Reg, n: Reg, m: Reg) -> u32 {
-    1 << 31 | lsr(d, n, m)
+    1 << 31 | three(LSR, d, n, m)
 }
 
 fn ubfm(d: Reg, n: Reg, rotate: u32, last: u32) -> u32 {
@@ -223,7 +213,7 @@ pub(super) fn rev(d: Reg, n: Reg) -> u32 {
 }
 
 /// Reverses the bytes of each half word.
-pub(super) fn rev16(d: Reg, n: Reg) -> u32 {
+fn rev16(d: Reg, n: Reg) -> u32 {
     0x5ac0_0400 | n << 5 | d
 }
 
@@ -323,6 +313,79 @@ pub(super) fn blr(n: Reg) -> u32 {
 }
 
 pub(super) const RET: u32 = 0xd65f_03c0;
+
+/// A sequence of machine instructions, with room for those of one operation.
+pub(super) struct Code<const ROOM: usize = 8> {
+    pub(super) words: [u32; ROOM],
+    pub(super) len: usize,
+}
+
+impl<const ROOM: usize> Code<ROOM> {
+    pub(super) fn new() -> Code<ROOM> {
+        Code { words: [0; ROOM], len: 0 }
+    }
+
+    pub(super) fn put(&mut self, word: u32) -> &mut Code<ROOM> {
+        self.words[self.len] = word;
+        self.len += 1;
+        self
+    }
+
+    /// `reg = value`, in one instruction or two.
+    pub(super) fn set(&mut self, reg: Reg, value: u32) -> &mut Code<ROOM> {
+        let (low, high) = (value & 0xffff, value >> 16);
+        match (low, high) {
+            (_, 0) => self.put(movz(reg, low, 0)),
+            (0, _) => self.put(movz(reg, high, 16)),
+            (_, 0xffff) => self.put(movn(reg, !value & 0xffff)),
+            _ => self.put(movz(reg, low, 0)).put(movk(reg, high, 16)),
+        }
+    }
+
+    pub(super) fn set64(&mut self, reg: Reg, value: u64) -> &mut Code<ROOM> {
+        self.put(movz64(reg, value as u32 & 0xffff, 0));
+        for shift in [16, 32, 48] {
+            let half = (value >> shift) as u32 & 0xffff;
+            if half != 0 {
+                self.put(movk64(reg, half, shift));
+            }
+        }
+        self
+    }
+
+    /// `to = from + value`.
+    pub(super) fn add(&mut self, to: Reg, from: Reg, value: u32) -> &mut Code<ROOM> {
+        match (imm12(value), imm12(value.wrapping_neg())) {
+            (Some(imm), _) => self.put(add_imm(to, from, imm)),
+            (_, Some(imm)) => self.put(sub_imm(to, from, imm)),
+            _ => self.set(TEMPORARY, value).put(add(to, from, TEMPORARY)),
+        }
+    }
+
+    pub(super) fn compare(&mut self, reg: Reg, value: u32) -> &mut Code<ROOM> {
+        match (imm12(value), imm12(value.wrapping_neg())) {
+            (Some(imm), _) => self.put(cmp_imm(reg, imm)),
+            (_, Some(imm)) => self.put(cmn_imm(reg, imm)),
+            _ => self.set(TEMPORARY, value).put(cmp(reg, TEMPORARY)),
+        }
+    }
+
+    pub(super) fn test(&mut self, reg: Reg, mask: u32) -> &mut Code<ROOM> {
+        match bitmask(mask) {
+            Some(imm) => self.put(tst_imm(reg, imm)),
+            None => self.set(TEMPORARY, mask).put(tst(reg, TEMPORARY)),
+        }
+    }
+
+    /// Converts a loaded value from network byte order.
+    pub(super) fn swap(&mut self, reg: Reg, width: Width) -> &mut Code<ROOM> {
+        match width {
+            Width::Byte => self,
+            Width::Half => self.put(rev16(reg, reg)),
+            Width::Word => self.put(rev(reg, reg)),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

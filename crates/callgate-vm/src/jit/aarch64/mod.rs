@@ -18,13 +18,7 @@
 //! Sources: Procedure Call Standard for the Arm 64-bit Architecture, 6.1; for the encodings see
 //! [`encode`].
 
-mod code;
-mod compare;
-mod compute;
-mod control;
 mod encode;
-mod load;
-mod registers;
 mod target;
 
 pub(super) use target::Aarch64;

@@ -19,12 +19,7 @@
 //! Sources: System V Application Binary Interface, AMD64 Architecture Processor Supplement, 3.2;
 //! for the encodings see [`encode`].
 
-mod compare;
-mod compute;
-mod control;
 mod encode;
-mod load;
-mod registers;
 mod target;
 
 pub(super) use target::X86_64;
