@@ -8,7 +8,7 @@ use callgate_core::cfg::Successors;
 use callgate_core::io_uring::Decision;
 use callgate_core::{AncillaryWord, Endian, Insn, SECCOMP_DATA_SIZE, Word};
 
-use crate::{io_uring_names, names, syscalls};
+use crate::{names, syscalls};
 use callgate_core::template::{Half, Patch};
 use callgate_core::{Arch, Layout, Op, Operand, Verdict, X32_SYSCALL_BIT};
 
@@ -70,7 +70,7 @@ fn request_context(listing: &Listing<'_>, endian: Endian, index: usize, insn: In
         _ => None,
     };
     match insn.op {
-        Op::LdWordAbs => io_uring_names::loaded(insn.k, endian),
+        Op::LdWordAbs => names::loaded_of_request(insn.k, endian),
         Op::LdLen | Op::LdxLen => format!("{}", Layout::IoUring(endian).size()),
         _ => match insn.successors(index) {
             Successors::Return => decision(index).unwrap_or_default(),

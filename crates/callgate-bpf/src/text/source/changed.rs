@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use super::declaration::{declaration_before, declarator_after, is_type};
 use super::language::Language;
 use super::types::Types;
-use crate::diagnostic::Diagnostic;
-use crate::lexer::{Token, TokenKind};
+use crate::diagnostic::{Diagnostic, error};
+use crate::lexer::Token;
 
 /// An error at the first assignment to a field of an instruction. `declaration` is what is before the array that is read.
 pub(super) fn changed_field(
@@ -33,7 +33,7 @@ pub(super) fn changed_field(
     let message =
         "an instruction is changed when the program runs, so the array alone is not the filter";
     Some(
-        Diagnostic::error(Some(field.position), message)
+        error(field.position, message)
             .help("read the policy of a filter with variables, or the running process (pid:N)"),
     )
 }
@@ -63,7 +63,7 @@ fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
     for (at, token) in text.iter().enumerate() {
         let before = |distance| at.checked_sub(distance).and_then(|at| text.get(at));
         if token.is('[') {
-            let name = before(1).filter(|before| before.kind == TokenKind::Word);
+            let name = before(1).filter(|before| before.is_name());
             open.push((name.map(|name| name.text), at));
         } else if token.is(']') {
             closed = open.pop();
@@ -78,7 +78,7 @@ fn assignments<'t, 'a>(text: &'t [Token<'a>]) -> Vec<Assignment<'t, 'a>> {
                 Some((Some(name), _)) if base.is(']') => Place::Element(name),
                 _ if base.is(']') || base.is(')') => Place::Expression,
                 _ if base.text == "this" => continue,
-                _ if base.kind == TokenKind::Word => Place::Whole(base.text),
+                _ if base.is_name() => Place::Whole(base.text),
                 // A designated initializer.
                 _ => continue,
             };
@@ -136,7 +136,7 @@ pub(super) fn other_structs<'a>(text: &[Token<'a>]) -> BTreeSet<&'a str> {
 /// The names of what may be an array of instructions. Other words beside them do no harm.
 fn names<'a>(text: &[Token<'a>], declaration: &[Token<'a>]) -> BTreeSet<&'a str> {
     let words = |tokens: &[Token<'a>]| -> Vec<&'a str> {
-        let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
+        let words = tokens.iter().filter(|token| token.is_name());
         words.map(|token| token.text).collect()
     };
     let mut names = BTreeSet::from_iter(words(declaration));
@@ -157,7 +157,7 @@ fn names<'a>(text: &[Token<'a>], declaration: &[Token<'a>]) -> BTreeSet<&'a str>
 
 /// What a copy at the beginning of these tokens writes and reads: `to = from`, `to := from`, `memcpy(to, from, …)`.
 fn copy<'a>(tokens: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
-    let word = |token: &Token<'a>| (token.kind == TokenKind::Word).then_some(token.text);
+    let word = |token: &Token<'a>| (token.is_name()).then_some(token.text);
     let (to, rest) = match tokens {
         [to, equals, rest @ ..] if equals.is('=') => (to, rest),
         [to, colon, equals, rest @ ..] if colon.is(':') && equals.is('=') => (to, rest),
@@ -178,8 +178,7 @@ fn copy<'a>(tokens: &[Token<'a>]) -> Option<(&'a str, &'a str)> {
 pub(super) fn changes(before: &[Token<'_>], after: &[Token<'_>], types: &Types<'_>) -> usize {
     const KEYWORDS: &[&str] =
         &["return", "case", "else", "do", "goto", "in", "as", "sizeof", "struct", "enum", "union"];
-    let is_type =
-        |token: &Token<'_>| token.kind == TokenKind::Word && !KEYWORDS.contains(&token.text);
+    let is_type = |token: &Token<'_>| token.is_name() && !KEYWORDS.contains(&token.text);
     let next =
         |marks: &[char]| after.first().is_some_and(|next| marks.iter().any(|mark| next.is(*mark)));
     match before {
@@ -197,9 +196,7 @@ pub(super) fn changes(before: &[Token<'_>], after: &[Token<'_>], types: &Types<'
             1
         }
         [.., kind] if is_type(kind) => 1,
-        [.., kind, star] if star.is('*') => {
-            usize::from(kind.kind == TokenKind::Word && types.is_word(kind.text))
-        }
+        [.., kind, star] if star.is('*') => usize::from(kind.is_name() && types.is_word(kind.text)),
         [.., comma] if comma.is(',') && next(&[';', '[']) => 1,
         _ => 0,
     }

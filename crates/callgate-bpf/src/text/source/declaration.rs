@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
 /// Types of instructions, or parts of their names.
 const TYPES: &[&str] = &["sock_filter", "SockFilter", "bpf_insn", "Instruction"];
@@ -15,21 +15,20 @@ const LENGTH: usize = 12;
 
 /// Whether a token is a type of instructions.
 pub(super) fn is_type(token: &Token<'_>) -> bool {
-    token.kind == TokenKind::Word && TYPES.iter().any(|kind| token.text.contains(kind))
+    token.is_name() && TYPES.iter().any(|kind| token.text.contains(kind))
 }
 
 /// The tokens before an index that may belong to the same declaration.
 pub(super) fn declaration_before<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
     let before = tokens.get(at.saturating_sub(LENGTH)..at).unwrap_or_default();
-    let end = before.iter().rposition(|token| [';', '{', '}'].iter().any(|mark| token.is(*mark)));
+    let end = before.iter().rposition(|token| token.is_any(";{}"));
     before.get(end.map_or(0, |end| end + 1)..).unwrap_or_default()
 }
 
 /// The tokens after an index up to the end of the declarator.
 pub(super) fn declarator_after<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
     let after = tokens.get(at..).unwrap_or_default();
-    let ends =
-        |token: &Token<'_>| [';', '{', '}', '(', ')', ',', '='].iter().any(|mark| token.is(*mark));
+    let ends = |token: &Token<'_>| token.is_any(";{}(),=");
     let length = after.iter().take(LENGTH).take_while(|token| !ends(token)).count();
     after.get(..length).unwrap_or_default()
 }

@@ -4,13 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::changed::changes;
-use super::cursor::Cursor;
 use super::field::{Constants, Context, Fields};
 use super::integer::{Type, Value};
 use super::literal::Literals;
 use super::types::Types;
+use crate::cursor::Cursor;
 use crate::diagnostic::Position;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 use crate::symbols::Names;
 
 /// How many tokens a declaration may have before its name.
@@ -31,13 +31,13 @@ pub(super) fn declared<'a>(
     for (at, token) in tokens.iter().enumerate() {
         depth += usize::from(token.is('{'));
         depth -= usize::from(token.is('}') && depth > 0);
-        if token.kind != TokenKind::Word {
+        if !token.is_name() {
             continue;
         }
         let rest = tokens.get(at..).unwrap_or_default();
         let evaluate = |constants: &Constants<'a>, expression: &[Token<'a>]| {
             let context = Context { names, types, literals, constants };
-            let mut cursor = Cursor::new(expression, Position { line: 1, column: 1 });
+            let mut cursor = Cursor::new(expression, Position::START);
             let value = Fields::outside(context).exact(&mut cursor).ok()?;
             cursor.peek().is_none().then_some(value)
         };
@@ -58,9 +58,7 @@ pub(super) fn declared<'a>(
                         .and_then(|end| rest.get(2..end))
                         .and_then(|expression| evaluate(&constants, expression))
                         .map(|value| value.converted(kind)),
-                    Some(next) if [',', ';', ')', '[', '='].iter().any(|mark| next.is(*mark)) => {
-                        None
-                    }
+                    Some(next) if next.is_any(",;)[=") => None,
                     _ => continue,
                 };
                 // A parameter that `#define` replaces by a constant of the headers.
@@ -142,7 +140,7 @@ fn enumerators<'a>(
 
 /// The type of integers that these tokens end with, and whether it is constant.
 fn type_before(before: &[Token<'_>], types: &Types<'_>) -> Option<(Type, bool)> {
-    let is_word = |token: &&Token<'_>| token.kind == TokenKind::Word && types.is_word(token.text);
+    let is_word = |token: &&Token<'_>| token.is_name() && types.is_word(token.text);
     let words = before.iter().rev().take_while(is_word).count();
     let words = before.get(before.len() - words..).filter(|words| !words.is_empty())?;
     let (kind, length) = types.named(words)?;
@@ -174,8 +172,7 @@ fn other_layout(rest: &[Token<'_>], types: &Types<'_>) -> Option<&'static str> {
                 .any(|start| token.text.starts_with(start))
     };
     if is_attribute(name) || (is_attribute(open) && !open.is('[')) {
-        let head =
-            rest.iter().take_while(|token| ![';', '{', '='].iter().any(|mark| token.is(*mark)));
+        let head = rest.iter().take_while(|token| !token.is_any(";{="));
         let head = rest.get(..head.count())?;
         let is_definition = rest.get(head.len()).is_some_and(|end| end.is('{'));
         let has = |full: &str| head.iter().any(|token| known(full, token));
@@ -210,7 +207,7 @@ pub(super) fn declares(tokens: &[Token<'_>], name: &str, types: &Types<'_>) -> b
         before.is_some_and(|before| {
             let is_keyword =
                 matches!(before.text, "let" | "mut" | "const" | "static" | "fn" | "func");
-            let is_type = before.kind == TokenKind::Word && types.is_word(before.text);
+            let is_type = before.is_name() && types.is_word(before.text);
             is_keyword || (is_type && follows(&[',', ')', '=', ';', '[']))
         }) || (follows(&[':'])
             && tokens.get(at + 2).is_some_and(|next| next.is('=') || types.is_word(next.text)))

@@ -1,11 +1,10 @@
 //! Expressions: operators and parentheses around terms, with the precedence and the integers of the language.
 
-use super::super::error::error;
-use super::cursor::{Cursor, Result};
 use super::integer::{Binary, Sure, Type, Value};
 use super::language::Language;
 use super::types::Types;
-use crate::lexer::TokenKind;
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::error;
 
 /// How deep parentheses and operators may be nested.
 const MAX_DEPTH: u32 = 50;
@@ -29,26 +28,26 @@ pub(super) trait Terms<'a> {
 }
 
 /// The characters of binary operators, longer ones first.
-const OPERATORS: &[(&[char], Binary)] = &[
-    (&['|', '|'], Binary::Or),
-    (&['&', '&'], Binary::And),
-    (&['=', '='], Binary::Equal),
-    (&['!', '='], Binary::NotEqual),
-    (&['<', '<'], Binary::ShiftLeft),
-    (&['>', '>'], Binary::ShiftRight),
-    (&['<', '='], Binary::LessEqual),
-    (&['>', '='], Binary::GreaterEqual),
-    (&['&', '^'], Binary::BitClear),
-    (&['<'], Binary::Less),
-    (&['>'], Binary::Greater),
-    (&['|'], Binary::BitOr),
-    (&['^'], Binary::BitXor),
-    (&['&'], Binary::BitAnd),
-    (&['+'], Binary::Add),
-    (&['-'], Binary::Subtract),
-    (&['*'], Binary::Multiply),
-    (&['/'], Binary::Divide),
-    (&['%'], Binary::Remainder),
+const OPERATORS: &[(&str, Binary)] = &[
+    ("||", Binary::Or),
+    ("&&", Binary::And),
+    ("==", Binary::Equal),
+    ("!=", Binary::NotEqual),
+    ("<<", Binary::ShiftLeft),
+    (">>", Binary::ShiftRight),
+    ("<=", Binary::LessEqual),
+    (">=", Binary::GreaterEqual),
+    ("&^", Binary::BitClear),
+    ("<", Binary::Less),
+    (">", Binary::Greater),
+    ("|", Binary::BitOr),
+    ("^", Binary::BitXor),
+    ("&", Binary::BitAnd),
+    ("+", Binary::Add),
+    ("-", Binary::Subtract),
+    ("*", Binary::Multiply),
+    ("/", Binary::Divide),
+    ("%", Binary::Remainder),
 ];
 
 /// How tightly an operator binds, from 1; `None` if the language does not have it.
@@ -108,11 +107,11 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
     fn conditional(&mut self, depth: u32) -> Result<Value> {
         let condition = self.binary(0, depth)?;
         let position = self.cursor.position();
-        if self.terms.language() != Language::C || !self.cursor.take('?') {
+        if self.terms.language() != Language::C || !self.cursor.take("?") {
             return Ok(condition);
         }
         let holds = self.conditional(depth + 1)?;
-        self.cursor.expect(':')?;
+        self.cursor.expect(":")?;
         let fails = self.conditional(depth + 1)?;
         // The common type of both is that of their sum.
         let zero = |value: Value| Value { number: 0, sure: Sure::Yes, ..value };
@@ -128,7 +127,7 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
                 }
             }
             None if condition.sure == Sure::No => return Ok(Value::unknown()),
-            None => return Err(error(position, "this condition depends on a type".to_owned())),
+            None => return Err(error(position, "this condition depends on a type")),
         };
         Ok(kind.map_or(chosen, |kind| {
             let is_sure = holds.sure.max(fails.sure) == Sure::Yes;
@@ -210,22 +209,22 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
             let value = match is_call {
                 false => self.unary(depth + 1)?,
                 true => {
-                    self.cursor.expect('(')?;
+                    self.cursor.expect("(")?;
                     let value = self.conditional(depth + 1)?;
-                    self.cursor.expect(')')?;
+                    self.cursor.expect(")")?;
                     value
                 }
             };
             // `u32::from` and conversions of constants in Go keep the value.
             if language != Language::C && !kind.holds(value.number) {
-                return Err(error(position, "the value does not fit into this type".to_owned()));
+                return Err(error(position, "the value does not fit into this type"));
             }
             return Ok(value.converted(kind));
         }
         let complement = match language {
-            Language::C => '~',
-            Language::Rust => '!',
-            Language::Go => '^',
+            Language::C => "~",
+            Language::Rust => "!",
+            Language::Go => "^",
         };
         if self.cursor.take(complement) {
             let value = self.unary(depth + 1)?;
@@ -235,19 +234,19 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
                 value.complement()
             });
         }
-        if language == Language::C && self.cursor.take('!') {
+        if language == Language::C && self.cursor.take("!") {
             let int = self.terms.int();
             return Ok(self.unary(depth + 1)?.not(int));
         }
-        if self.cursor.take('-') {
+        if self.cursor.take("-") {
             return Ok(self.unary(depth + 1)?.negated(false));
         }
-        if self.cursor.take('+') {
+        if self.cursor.take("+") {
             return Ok(self.unary(depth + 1)?.negated(true).negated(true));
         }
-        if self.cursor.take('(') {
+        if self.cursor.take("(") {
             let value = self.conditional(depth + 1)?;
-            self.cursor.expect(')')?;
+            self.cursor.expect(")")?;
             return Ok(value);
         }
         self.terms.term(self.cursor)
@@ -269,7 +268,7 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
                 let (kind, words) = types.named(inside)?;
                 inside.get(words)?.is(')').then_some((kind, words + 2, false))
             }
-            [name, open, ..] if !is_c && open.is('(') && name.kind == TokenKind::Word => {
+            [name, open, ..] if !is_c && open.is('(') && name.is_name() => {
                 Some((types.named(rest.get(..1)?)?.0, 1, true))
             }
             [name, first, second, from, open, ..]

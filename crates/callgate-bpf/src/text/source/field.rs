@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::super::error::error;
-use super::cursor::{Cursor, Result};
 use super::expression::{Terms, expression};
 use super::integer::{Type, Value};
 use super::language::Language;
@@ -11,7 +9,8 @@ use super::literal::Literals;
 use super::parameters::{Parameter, Parameters};
 use super::predefined::{Defined, defined};
 use super::types::Types;
-use crate::diagnostic::Diagnostic;
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Diagnostic, error};
 use crate::lexer::{Token, TokenKind, quote};
 use crate::symbols::{Missing, Names};
 use callgate_core::Endian;
@@ -108,7 +107,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         if declared.is_none() {
             let value =
                 self.context.names.integer(name, is_go).map_err(|Missing { message, help }| {
-                    Diagnostic::error(Some(token.position), message).help(help)
+                    error(token.position, message).help(help)
                 })?;
             if let Some((number, is_exact)) = value {
                 return Ok(self.of_headers(name, number, is_exact));
@@ -150,7 +149,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
                 (format!("the value of {} is not known", quote(name)), definition)
             }
         };
-        Err(Diagnostic::error(Some(token.position), message).help(help))
+        Err(error(token.position, message).help(help))
     }
 
     /// A constant of the headers.
@@ -178,7 +177,7 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
 
     /// `(struct seccomp_data, args[0])`.
     fn offset(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
-        cursor.expect('(')?;
+        cursor.expect("(")?;
         cursor.take_word("struct");
         while matches!(cursor.rest(), [_, colon, ..] if colon.is(':')) {
             cursor.skip(3);
@@ -186,9 +185,9 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         if !cursor.take_word("seccomp_data") {
             return cursor.fail("`struct seccomp_data`");
         }
-        cursor.expect(',')?;
+        cursor.expect(",")?;
         let offset = self.member(cursor)?;
-        cursor.expect(')')?;
+        cursor.expect(")")?;
         Ok(offset)
     }
 
@@ -208,9 +207,9 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
         };
         cursor.next();
         let mut arg = 0;
-        if offset == 16 && cursor.take('[') {
+        if offset == 16 && cursor.take("[") {
             arg = self.argument(cursor)?;
-            cursor.expect(']')?;
+            cursor.expect("]")?;
         }
         Ok(self.size_t(offset + 8 * arg))
     }
@@ -226,28 +225,28 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
 
     /// `&((struct seccomp_data *)0)->nr`, from `&` on.
     fn address(&mut self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
-        cursor.expect('&')?;
-        cursor.expect('(')?;
-        cursor.expect('(')?;
+        cursor.expect("&")?;
+        cursor.expect("(")?;
+        cursor.expect("(")?;
         cursor.take_word("struct");
         if !cursor.take_word("seccomp_data") {
             return cursor.fail("`struct seccomp_data`");
         }
-        cursor.expect('*')?;
-        cursor.expect(')')?;
+        cursor.expect("*")?;
+        cursor.expect(")")?;
         match cursor.peek().map(|token| token.text) {
             Some("0" | "NULL") => cursor.next(),
             _ => return cursor.fail("`0`"),
         };
-        cursor.expect(')')?;
-        cursor.expect('-')?;
-        cursor.expect('>')?;
+        cursor.expect(")")?;
+        cursor.expect("-")?;
+        cursor.expect(">")?;
         self.member(cursor)
     }
 
     /// `(__u32)`: the size of a type.
     fn size(&self, cursor: &mut Cursor<'_, 'a>) -> Result<Value> {
-        cursor.expect('(')?;
+        cursor.expect("(")?;
         let structure = match cursor.rest() {
             [first, name, ..] if first.text == "struct" => match name.text {
                 "seccomp_data" => Some(64),
@@ -264,15 +263,15 @@ impl<'n, 't, 'a> Fields<'n, 't, 'a> {
             },
         };
         cursor.skip(words);
-        cursor.expect(')')?;
+        cursor.expect(")")?;
         Ok(self.size_t(size))
     }
 
     /// The offset of an argument, as the macros of the kernel's examples compute it from the byte order.
     fn half(&mut self, cursor: &mut Cursor<'_, 'a>, is_high: bool) -> Result<Value> {
-        cursor.expect('(')?;
+        cursor.expect("(")?;
         let arg = self.argument(cursor)?;
-        cursor.expect(')')?;
+        cursor.expect(")")?;
         let is_second = is_high == (self.context.names.endian == Endian::Little);
         Ok(self.size_t(16 + 8 * arg + 4 * i128::from(is_second)))
     }
@@ -305,7 +304,7 @@ impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
                 match token.text {
                     "offsetof" | "__builtin_offsetof" => return self.offset(cursor),
                     "offset_of" => {
-                        cursor.take('!');
+                        cursor.take("!");
                         return self.offset(cursor);
                     }
                     "sizeof" => return self.size(cursor),
@@ -314,10 +313,10 @@ impl<'a> Terms<'a> for Fields<'_, '_, 'a> {
                     _ => {}
                 }
                 let name = token.text;
-                if cursor.starts(&['(']) {
+                if cursor.starts("(") {
                     let message =
                         format!("{} is called here, but not defined in this text", quote(name));
-                    return Err(Diagnostic::error(Some(token.position), message).help(format!(
+                    return Err(error(token.position, message).help(format!(
                         "write its value instead, or add its `#define {name}(…) …`"
                     )));
                 }
@@ -333,13 +332,11 @@ fn skip_path(cursor: &mut Cursor<'_, '_>) -> bool {
     let mut is_go = false;
     loop {
         match cursor.rest() {
-            [package, dot, name, ..] if dot.is('.') && name.kind == TokenKind::Word => {
+            [package, dot, name, ..] if dot.is('.') && name.is_name() => {
                 is_go = matches!(package.text, "unix" | "syscall");
                 cursor.skip(2);
             }
-            [_, first, second, name, ..]
-                if first.is(':') && second.is(':') && name.kind == TokenKind::Word =>
-            {
+            [_, first, second, name, ..] if first.is(':') && second.is(':') && name.is_name() => {
                 cursor.skip(3);
             }
             _ => return is_go,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::declaration::is_type;
 use super::pairs::Pairs;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
 /// The places of words before a parenthesis, and the words elsewhere.
 pub(super) fn words<'a>(
@@ -12,7 +12,7 @@ pub(super) fn words<'a>(
 ) -> (BTreeMap<&'a str, Vec<usize>>, BTreeSet<&'a str>) {
     let (mut calls, mut values) = (BTreeMap::<_, Vec<usize>>::new(), BTreeSet::new());
     for (at, token) in pairs.tokens().iter().enumerate() {
-        if token.kind != TokenKind::Word {
+        if !token.is_name() {
             continue;
         }
         match pairs.get(at + 1).is_some_and(|open| open.is('(')) {
@@ -35,7 +35,7 @@ pub(super) fn union_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
             let inside = (at..open).rev().find_map(|at| pairs.partner(at).filter(|to| *to < at));
             let close = inside.and_then(|open| pairs.partner(open));
             end = end.max(close.unwrap_or(at));
-        } else if at < end && token.kind == TokenKind::Word {
+        } else if at < end && token.is_name() {
             found.insert(token.text);
         }
     }
@@ -45,9 +45,8 @@ pub(super) fn union_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
 /// The words outside of all pairs.
 pub(super) fn global_words<'a>(pairs: &Pairs<'_, 'a>) -> BTreeSet<&'a str> {
     let tokens = pairs.tokens().iter().enumerate();
-    let is_global = |(at, token): &(usize, &Token<'_>)| {
-        token.kind == TokenKind::Word && pairs.enclosing(*at).is_none()
-    };
+    let is_global =
+        |(at, token): &(usize, &Token<'_>)| token.is_name() && pairs.enclosing(*at).is_none();
     tokens.filter(is_global).map(|(_, token)| token.text).collect()
 }
 
@@ -65,7 +64,7 @@ pub(super) fn parameter_name<'a>(
     }
     let star = tokens.iter().rposition(|token| token.is('*'));
     let mut words = tokens.get(star.map_or(0, |star| star + 1)..)?.iter().filter(|token| {
-        token.kind == TokenKind::Word
+        token.is_name()
             && !matches!(token.text.trim_matches('_'), "const" | "restrict" | "volatile")
     });
     let name = if star.is_some() { words.next() } else { words.next_back() };

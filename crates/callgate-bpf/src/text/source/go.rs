@@ -1,9 +1,8 @@
 //! Instructions as `golang.org/x/net/bpf` declares them.
 
-use super::super::error::error;
-use super::cursor::{Cursor, Result};
 use super::field::Fields;
-use crate::diagnostic::Position;
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Position, error};
 use crate::lexer::quote;
 use callgate_core::{RawInsn, SKF_AD_OFF};
 
@@ -42,7 +41,7 @@ pub(super) fn instruction<'t, 'a>(
     let start = cursor.position();
     let mut given = [None; 4];
     let mut place = 0;
-    while !cursor.take('}') {
+    while !cursor.take("}") {
         let position = cursor.position();
         if let [field, colon, ..] = cursor.rest() {
             if colon.is(':') {
@@ -61,8 +60,8 @@ pub(super) fn instruction<'t, 'a>(
         let limit = if field.starts_with("Skip") && name != "Jump" { "jt" } else { "k" };
         *value = Some(values.field(cursor, limit)?);
         place += 1;
-        if !cursor.take(',') {
-            cursor.expect('}')?;
+        if !cursor.take(",") {
+            cursor.expect("}")?;
             break;
         }
     }

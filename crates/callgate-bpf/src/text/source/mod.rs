@@ -30,7 +30,6 @@
 mod builders;
 mod changed;
 mod condition;
-mod cursor;
 mod declaration;
 mod declared;
 mod expand;

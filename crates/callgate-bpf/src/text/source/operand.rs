@@ -151,13 +151,8 @@ impl<'a> Operand<'_, '_, 'a> {
     /// Whether an element may become a reference: `auto &x = f[0]`, `std::swap(f[0], f[1])`. An operand of an operator that
     /// computes with its value does not.
     fn may_be_referenced(&self) -> bool {
-        let computes = |token: Option<&Token<'a>>| {
-            token.is_some_and(|token| {
-                ['+', '-', '*', '/', '%', '<', '|', '^', '!', '~']
-                    .iter()
-                    .any(|mark| token.is(*mark))
-            })
-        };
+        let computes =
+            |token: Option<&Token<'a>>| token.is_some_and(|token| token.is_any("+-*/%<|^!~"));
         let is_compared = self.is_before(1, '=')
             && self.before(2).is_some_and(|t| !t.is('>'))
             && self.before(2).is_some_and(|token| token.is('=') || token.is('!'));
@@ -167,7 +162,7 @@ impl<'a> Operand<'_, '_, 'a> {
         }
         // `x = f[0]`, but not `auto &[a, b, c, d] = f[0]`
         let is_value = self.is_before(1, '=')
-            && self.before(2).is_some_and(|name| name.kind == TokenKind::Word)
+            && self.before(2).is_some_and(|name| name.is_name())
             && !self.is_before(3, '&');
         let is_condition = self.is_before(1, '(')
             && self.is_after(0, ')')
@@ -179,10 +174,9 @@ impl<'a> Operand<'_, '_, 'a> {
 
     /// Whether a statement or a clause of `for` begins here, whose value is not used.
     fn starts_statement(&self) -> bool {
-        let is_start = self.before(1).is_none_or(|token| {
-            [';', '{', '}', ','].iter().any(|mark| token.is(*mark))
-                || matches!(token.text, "else" | "do")
-        });
+        let is_start = self
+            .before(1)
+            .is_none_or(|token| token.is_any(";{},") || matches!(token.text, "else" | "do"));
         let open = self.pairs.enclosing(self.start);
         let is_for = self.is_head_of_for(open);
         (is_start
@@ -363,15 +357,13 @@ impl<'a> Operand<'_, '_, 'a> {
         }
         let word = open.checked_sub(1).and_then(|at| self.pairs.get(at));
         match word {
-            Some(word) if is_open('(') && word.kind == TokenKind::Word && ends(')') => {
-                match word.text {
-                    "if" | "while" | "switch" => Use::Read,
-                    function if !is_statement(function) => {
-                        Use::Passed { function, nth: self.pairs.commas(self.start) }
-                    }
-                    _ => Use::Other,
+            Some(word) if is_open('(') && word.is_name() && ends(')') => match word.text {
+                "if" | "while" | "switch" => Use::Read,
+                function if !is_statement(function) => {
+                    Use::Passed { function, nth: self.pairs.commas(self.start) }
                 }
-            }
+                _ => Use::Other,
+            },
             _ => Use::Other,
         }
     }
@@ -426,11 +418,11 @@ fn is_result(word: &str) -> bool {
 }
 
 fn ends_statement(token: &Token<'_>) -> bool {
-    [';', '{', '}', '('].iter().any(|mark| token.is(*mark))
+    token.is_any(";{}(")
 }
 
 fn ends_target(token: &Token<'_>) -> bool {
-    [',', '=', '?', ':'].iter().any(|mark| token.is(*mark)) || ends_statement(token)
+    token.is_any(",=?:") || ends_statement(token)
 }
 
 /// How many operators may be around an operand.
@@ -438,13 +430,10 @@ const MAX_STEPS: usize = 100;
 
 /// Whether parentheses after this word are those of a function or of a statement, not of an expression.
 fn is_name(word: &Token<'_>) -> bool {
-    word.kind == TokenKind::Word && word.text != "return" && word.text != "case"
+    word.is_name() && word.text != "return" && word.text != "case"
 }
 
 /// What ends a sum.
 fn ends_sum(token: &Token<'_>) -> bool {
-    [',', ';', '(', ')', '[', ']', '{', '}', '=', '?', ':', '<', '>', '!', '&', '|']
-        .iter()
-        .any(|mark| token.is(*mark))
-        || token.text == "return"
+    token.is_any(",;()[]{}=?:<>!&|") || token.text == "return"
 }

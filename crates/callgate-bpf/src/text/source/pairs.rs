@@ -154,7 +154,7 @@ impl<'t, 'a> Pairs<'t, 'a> {
             let Some(token) = self.get(before) else { return false };
             if !token.is('{') {
                 return (token.is(')') && !self.is_literal(open))
-                    || [';', '}', ':'].iter().any(|mark| token.is(*mark))
+                    || token.is_any(";}:")
                     || matches!(token.text, "else" | "do");
             }
             open = before;
@@ -173,17 +173,15 @@ impl<'t, 'a> Pairs<'t, 'a> {
         let word = open.checked_sub(1).and_then(|at| self.get(at));
         is(close, ')')
             && is_type_name(self.slice(open + 1, end))
-            && word.is_none_or(|word| word.kind != TokenKind::Word || word.text == "return")
+            && word.is_none_or(|word| !word.is_name() || word.text == "return")
     }
 }
 
 /// Whether tokens between parentheses are the name of a type.
 pub(super) fn is_type_name(tokens: &[Token<'_>]) -> bool {
     let Some((first, rest)) = tokens.split_first() else { return false };
-    let is_part = |token: &Token<'_>| {
-        token.kind == TokenKind::Word || [':', '*', '[', ']'].iter().any(|mark| token.is(*mark))
-    };
-    first.kind == TokenKind::Word
+    let is_part = |token: &Token<'_>| token.is_name() || token.is_any(":*[]");
+    first.is_name()
         && (!rest.is_empty() || is_type_word(first.text))
         && tokens.iter().all(is_part)
         && !is_size(first.text)

@@ -57,7 +57,7 @@ impl<'t, 'a> Parameters<'t, 'a> {
             is_open || before.is_some_and(|before| before.is('.') || before.is('>'))
         };
         let is_named = |(here, token): (usize, &Token<'_>)| {
-            token.text == function && token.kind == TokenKind::Word && !is_call(here)
+            token.text == function && token.is_name() && !is_call(here)
         };
         // A pointer to the function may be called, too.
         if self.tokens.iter().enumerate().any(is_named) {
@@ -65,7 +65,7 @@ impl<'t, 'a> Parameters<'t, 'a> {
         }
         let mut calls = Vec::new();
         for (here, token) in self.tokens.iter().enumerate() {
-            if here != at && token.kind == TokenKind::Word && token.text == function {
+            if here != at && token.is_name() && token.text == function {
                 calls.extend(self.argument(here, nth));
             }
         }
@@ -113,12 +113,12 @@ impl<'t, 'a> Parameters<'t, 'a> {
         })?;
         let name = self.tokens.get(open.checked_sub(1)?)?;
         let is_keyword = matches!(name.text, "if" | "while" | "for" | "switch");
-        if name.kind != TokenKind::Word || is_keyword {
+        if !name.is_name() || is_keyword {
             return None;
         }
         let parameters = split(self.tokens.get(open + 1..close)?);
         let nth = parameters.iter().position(|tokens| {
-            let last = tokens.iter().rev().find(|token| token.kind == TokenKind::Word);
+            let last = tokens.iter().rev().find(|token| token.is_name());
             last.is_some_and(|last| last.text == parameter)
         })?;
         Some((open - 1, name.text, nth))

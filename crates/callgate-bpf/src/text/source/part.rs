@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::changed::is_assignment;
 use super::declaration::programs;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, error};
 use crate::lexer::{Token, TokenKind};
 
 /// How many tokens a length may have.
@@ -13,7 +13,7 @@ const MAX_LENGTH: usize = 60;
 /// The name of an array in its declaration.
 pub(super) fn array_name<'a>(declaration: &[Token<'a>]) -> Option<&'a str> {
     let open = declaration.iter().position(|token| token.is('['))?;
-    let name = declaration.get(open.checked_sub(1)?).filter(|name| name.kind == TokenKind::Word)?;
+    let name = declaration.get(open.checked_sub(1)?).filter(|name| name.is_name())?;
     Some(name.text)
 }
 
@@ -34,7 +34,7 @@ pub(super) fn other_part(
         let before = tokens.get(..at).unwrap_or_default();
         let after = tokens.get(at + 1..).unwrap_or_default();
         match tokens.get(at) {
-            Some(token) if token.text == name && token.kind == TokenKind::Word => {
+            Some(token) if token.text == name && token.is_name() => {
                 has_offset(before, after) || length_before(before).is_some_and(is_other)
             }
             Some(token) if matches!(token.text, "len" | "bf_len") => {
@@ -48,7 +48,7 @@ pub(super) fn other_part(
     let message =
         format!("only a part of this array, which has {elements} instructions, is used here");
     Some(
-        Diagnostic::error(Some(found.position), message)
+        error(found.position, message)
             .help("give the array alone, without the elements that are not used"),
     )
 }
@@ -74,17 +74,17 @@ fn is_array_member(token: &Token<'_>) -> bool {
 /// something.
 fn is_computed(length: &[Token<'_>]) -> bool {
     let is_arrow = |at: usize| length.get(at + 1).is_some_and(|next| next.is('>'));
-    length.iter().enumerate().any(|(at, token)| {
-        (token.is('-') && !is_arrow(at))
-            || ['+', '%', '<', '?', '&', '|', '^', '~', '!'].iter().any(|mark| token.is(*mark))
-    })
+    length
+        .iter()
+        .enumerate()
+        .any(|(at, token)| (token.is('-') && !is_arrow(at)) || token.is_any("+%<?&|^~!"))
 }
 
 /// Whether a length is changed, not given: `p.len--`, `--p.len`, `p.len -= 1`.
 fn is_stepped(before: &[Token<'_>], after: &[Token<'_>]) -> bool {
     let is_set = after.first().is_some_and(|equals| equals.is('='));
     let near = before.get(before.len().saturating_sub(MAX_LENGTH)..).unwrap_or_default();
-    let ends = |token: &Token<'_>| [';', '{', '}', ',', '='].iter().any(|mark| token.is(*mark));
+    let ends = |token: &Token<'_>| token.is_any(";{},=");
     let start = near.iter().rposition(ends).map_or(0, |end| end + 1);
     let statement = near.get(start..).unwrap_or_default();
     let is_step = |signs: &[Token<'_>]| {
@@ -99,7 +99,7 @@ fn has_offset(before: &[Token<'_>], after: &[Token<'_>]) -> bool {
         (_, [sign, next, ..]) if sign.is('-') && next.is('>') => false,
         (_, [sign, ..]) if sign.is('+') || sign.is('-') => true,
         ([.., one, and], [open, index, close, after, ..])
-            if and.is('&') && !one.is('&') && one.kind != TokenKind::Word =>
+            if and.is('&') && !one.is('&') && !one.is_name() =>
         {
             open.is('[') && !(index.text == "0" && close.is(']')) && !after.is('.')
         }
@@ -121,7 +121,7 @@ fn length_before<'t, 'a>(before: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
 /// The expression after `len`: `= 3,`.
 fn length_after<'t, 'a>(after: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
     let (equals, rest) = after.split_first()?;
-    let ends = |token: &Token<'_>| [',', ';', '}'].iter().any(|mark| token.is(*mark));
+    let ends = |token: &Token<'_>| token.is_any(",;}");
     let end = rest.iter().take(MAX_LENGTH).position(ends)?;
     rest.get(..end).filter(|_| equals.is('='))
 }

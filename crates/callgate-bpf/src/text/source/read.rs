@@ -2,10 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::definition::Definition;
-use super::super::options::TextOptions;
+use super::super::options::{Definition, TextOptions};
 use super::changed::changed_field;
-use super::cursor::Cursor;
 use super::declared::{declared, declares};
 use super::expand::Made;
 use super::field::{Constants, Context, Fields};
@@ -22,8 +20,9 @@ use super::rows::{Reader, Rows};
 use super::types::Types;
 use super::uses::{Origin, changing_use};
 use crate::asm::{AsmError, Errors};
+use crate::cursor::Cursor;
 use crate::diagnostic::{Diagnostic, Position, Severity};
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 use crate::symbols::{Names, only_arch_in};
 use callgate_core::{Arch, RawInsn};
 
@@ -247,7 +246,7 @@ impl<'a> Source<'_, 'a> {
             let message = "this text defines another `struct sock_filter` than the kernel";
             return Err(Diagnostic::error(None, message).into());
         }
-        let end = self.tokens.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
+        let end = self.tokens.last().map_or(Position::START, |last| last.position);
         let context = Context { names, types: &types, literals, constants: &constants };
         let mut reader = Reader::new(tokens, end, context);
         reader.read();
@@ -272,7 +271,7 @@ impl<'a> Source<'_, 'a> {
     fn is_replacement(&self, name: &str, names: &Names, literals: Literals) -> bool {
         let is_line = |tokens: &[Token<'_>]| {
             matches!(tokens, [define, _, body, end] if define.text == "define"
-                && body.text == name && end.kind == TokenKind::LineEnd)
+                && body.text == name && end.is_line_end())
         };
         matches!(defined(name, names, literals.model), Defined::As(..))
             && self.tokens.windows(4).any(is_line)
@@ -280,7 +279,7 @@ impl<'a> Source<'_, 'a> {
 
     /// The lines of the well-known macros, without those whose names the text declares.
     fn well_known(&self, types: &Types<'_>) -> Vec<Token<'a>> {
-        let lines = self.known.split_inclusive(|token| token.kind == TokenKind::LineEnd);
+        let lines = self.known.split_inclusive(|token| token.is_line_end());
         let is_meant = |line: &&[Token<'_>]| {
             line.get(2).is_none_or(|name| !declares(self.tokens, name.text, types))
         };
@@ -317,7 +316,7 @@ fn families_in(read: &Preprocessed<'_>, names: &Names, literals: Literals) -> Ha
     }
     let types = Types::of(&read.tokens, Language::C, literals.model);
     let own = declared(&read.tokens, &|_| false, names, &types, literals);
-    let words = read.tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    let words = read.tokens.iter().filter(|token| token.is_name());
     let used = words.filter(|token| !own.contains_key(token.text));
     let used = used.filter_map(|token| family(token.text));
     used.filter(|family| !read.included.contains(family)).collect()

@@ -2,7 +2,7 @@
 
 use super::declaration::is_type;
 use super::language::C_TYPES;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
 /// Words that only texts in C++ have.
 const WORDS: [&str; 9] = [
@@ -21,7 +21,7 @@ const WORDS: [&str; 9] = [
 pub(super) fn has_references(tokens: &[Token<'_>]) -> bool {
     let is_cpp = |words: &[Token<'_>]| match words {
         [one, other, ..] if one.is(':') && other.is(':') => true,
-        [kind, and, name] if and.is('&') => is_cpp_type(kind) && name.kind == TokenKind::Word,
+        [kind, and, name] if and.is('&') => is_cpp_type(kind) && name.is_name(),
         [constant, _, and] if and.is('&') => matches!(constant.text, "const" | "struct"),
         _ => false,
     };
@@ -31,6 +31,6 @@ pub(super) fn has_references(tokens: &[Token<'_>]) -> bool {
 }
 
 fn is_cpp_type(token: &Token<'_>) -> bool {
-    token.kind == TokenKind::Word
+    token.is_name()
         && (is_type(token) || C_TYPES.contains(&token.text) || token.text.ends_with("_t"))
 }

@@ -1,9 +1,7 @@
 //! Finds the arrays of instructions in source code, and reads their elements.
 
-use super::super::error::{error, finish};
 use super::builders::builder;
 use super::changed::FIELDS;
-use super::cursor::{Cursor, Result};
 use super::declaration::{declaration_before, is_type};
 use super::field::{Context as FieldContext, Fields};
 use super::go;
@@ -12,7 +10,8 @@ use super::place::{Index, Place, Places, next_place, place_before, places};
 use super::shape::{field_index, last_of, macro_call, starts_other_struct, starts_row};
 use super::size::size_before;
 use crate::asm::{AsmError, Errors};
-use crate::diagnostic::{Diagnostic, Position};
+use crate::cursor::{Cursor, Result};
+use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind, quote};
 use callgate_core::{MAX_READ_INSNS, RawInsn};
 
@@ -145,7 +144,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     }
 
     /// The rows; without any, an error that says what the text is.
-    pub(super) fn finish(mut self, text: &[Token<'_>]) -> std::result::Result<Rows, AsmError> {
+    pub(super) fn finish(mut self, text: &[Token<'_>]) -> Result<Rows, AsmError> {
         if self.insns.is_empty() {
             if let Some(error) = builder(text) {
                 return Err(error.into());
@@ -161,7 +160,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         }
         let warnings = std::mem::take(&mut self.fields.warnings);
         let is_source = self.is_declared || self.fields.has_names;
-        finish(self.insns, self.errors).map(|insns| Rows { insns, warnings, is_source })
+        self.errors.check().map(|()| Rows { insns: self.insns, warnings, is_source })
     }
 
     fn in_array(&self) -> bool {
@@ -192,7 +191,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             }
             let start = self.cursor;
             self.cursor.next();
-            self.cursor.take('!');
+            self.cursor.take("!");
             let row = self.macro_arguments(is_jump);
             return self.row(token.position, row, start, ['(', ')']);
         }
@@ -236,7 +235,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let after_parenthesis = before.is_some_and(|before| before.is(')'));
         let is_literal = after_parenthesis && self.ends_type_of_literal(at);
         let is_block = after_parenthesis && !is_literal;
-        let word = before.filter(|before| before.kind == TokenKind::Word);
+        let word = before.filter(|before| before.is_name());
         if let Some(kind) = word.and_then(|word| go::type_of(word.text)) {
             let start = self.cursor;
             let row = go::instruction(&mut self.cursor, &mut self.fields, *kind);
@@ -248,7 +247,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let is_element = self.in_array()
             && self.part.is_declared
             && before.is_some_and(|before| before.is('{') || before.is(','))
-            && !self.cursor.starts(&['{']);
+            && !self.cursor.starts("{");
         if may_be_row && (starts_row(self.cursor.rest()) || is_element) {
             let start = self.cursor;
             let row = self.literal();
@@ -278,7 +277,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let before = self.tokens.get(..at.saturating_sub(2)).unwrap_or_default();
         let open = last_of(before, '[');
         let before = open.and_then(|open| before.get(..open)).unwrap_or_default();
-        !matches!(before, [.., kind, name] if name.kind == TokenKind::Word
+        !matches!(before, [.., kind, name] if name.is_name()
             && (is_type(kind) || kind.is('*') || C_TYPES.contains(&kind.text)))
     }
 
@@ -288,7 +287,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let is_value = is_after(1, '=')
             || (is_after(1, '!') && !is_after(2, '#'))
             || (is_after(1, '&') && is_after(2, '='));
-        is_value && !self.cursor.starts(&[']'])
+        is_value && !self.cursor.starts("]")
     }
 
     fn enter(&mut self, context: Context, close: char, at: usize) {
@@ -323,7 +322,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 return Ok(());
             }
         }
-        Err(error(token.position, "`}` without a `{` before it".to_owned()))
+        Err(error(token.position, "`}` without a `{` before it"))
     }
 
     /// Ends an array, or the code before one.
@@ -344,8 +343,8 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     /// Reads `[N] =` before an element, which must be the next one. The others would be 0, or be replaced.
     fn designator(&mut self, position: Position) -> Result<()> {
         let given = self.fields.exact(&mut self.cursor)?.number;
-        self.cursor.expect(']')?;
-        self.cursor.expect('=')?;
+        self.cursor.expect("]")?;
+        self.cursor.expect("=")?;
         if usize::try_from(given) == Ok(self.part.rows) {
             return Ok(());
         }
@@ -415,7 +414,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         if let (true, Some(branch)) = (is_outside, self.branch) {
             let message = "which instructions are added depends on a branch of the program here";
             self.part.errors.push(
-                Diagnostic::error(Some(branch), message)
+                error(branch, message)
                     .help("give the complete array, or read the running process (pid:N)"),
             );
         }
@@ -432,7 +431,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 self.insns.len()
             );
             self.part.errors.push(
-                Diagnostic::error(Some(position), message)
+                error(position, message)
                     .help("keep the array that is the program, and delete the other one"),
             );
         }
@@ -466,7 +465,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
     fn skip_function(&mut self) -> Result<()> {
         while let Some(token) = self.cursor.next() {
             if token.is('{') {
-                return self.cursor.skip_braces();
+                return self.cursor.skip_to_close('{', '}');
             }
         }
         Ok(())
@@ -487,23 +486,20 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
                 if is_call {
                     self.skip_call();
                 }
-                Err(Diagnostic::error(Some(token.position), message)
+                Err(error(token.position, message)
                     .help("add its definition: a line that begins with `#define`"))
             }
-            TokenKind::Mark('.') if self.cursor.starts(&['.', '.']) => {
+            TokenKind::Mark('.') if self.cursor.starts("..") => {
                 self.cursor.skip(2);
                 // `[...]T{` of Go.
                 if before.is_some_and(|before| before.is('[')) {
                     return Ok(());
                 }
-                Err(Diagnostic::error(
-                    Some(token.position),
-                    "instructions are left out here (`...`)",
-                )
-                .help("give the complete array"))
+                Err(error(token.position, "instructions are left out here (`...`)")
+                    .help("give the complete array"))
             }
             TokenKind::Mark('#') if token.text == "#include" => {
-                Err(error(token.position, "a file is included here, which is not read".to_owned())
+                Err(error(token.position, "a file is included here, which is not read")
                     .help("replace the line by the text of the file"))
             }
             TokenKind::Word => Ok(()),
@@ -533,18 +529,18 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
 
     /// The arguments of `BPF_STMT(code, k)` or `BPF_JUMP(code, k, jt, jf)`.
     fn macro_arguments(&mut self, is_jump: bool) -> Result<RawInsn> {
-        self.cursor.expect('(')?;
+        self.cursor.expect("(")?;
         let code = self.field("code")?;
-        self.cursor.expect(',')?;
+        self.cursor.expect(",")?;
         let k = self.field("k")?;
         let (mut jt, mut jf) = (0, 0);
         if is_jump {
-            self.cursor.expect(',')?;
+            self.cursor.expect(",")?;
             jt = self.field("jt")?;
-            self.cursor.expect(',')?;
+            self.cursor.expect(",")?;
             jf = self.field("jf")?;
         }
-        self.cursor.expect(')')?;
+        self.cursor.expect(")")?;
         Ok(RawInsn { code: code as u16, jt: jt as u8, jf: jf as u8, k })
     }
 
@@ -554,7 +550,7 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
         let mut by_name = false;
         let mut place = 0;
         let start = self.cursor.position();
-        while !self.cursor.take('}') {
+        while !self.cursor.take("}") {
             let position = self.cursor.position();
             if let Some(named) = self.field_name() {
                 by_name = true;
@@ -566,8 +562,8 @@ impl<'n, 't, 'a> Reader<'n, 't, 'a> {
             };
             *value = Some(self.fields.field(&mut self.cursor, name)?);
             place += 1;
-            if !self.cursor.take(',') {
-                self.cursor.expect('}')?;
+            if !self.cursor.take(",") {
+                self.cursor.expect("}")?;
                 break;
             }
         }

@@ -1,16 +1,16 @@
 //! What tokens begin: an instruction, another structure, or a call of the kernel's macros.
 
 use super::changed::FIELDS;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
 /// Whether an open brace begins an instruction.
 pub(super) fn starts_row(tokens: &[Token<'_>]) -> bool {
-    let is_number = |token: &Token<'_>| matches!(token.kind, TokenKind::Number(_));
+    let is_number = |token: &Token<'_>| token.is_number();
     match tokens {
         [first, ..] if is_number(first) || first.is('(') => true,
         [dot, name, ..] if dot.is('.') => field_index(name.text).is_some(),
         [name, colon, ..] if colon.is(':') => field_index(name.text).is_some(),
-        [name, comma, next, ..] if comma.is(',') && is_number(next) => name.kind == TokenKind::Word,
+        [name, comma, next, ..] if comma.is(',') && is_number(next) => name.is_name(),
         [name, ..] => name.text.starts_with("BPF_") && macro_call(tokens).is_none(),
         [] => false,
     }
@@ -20,7 +20,7 @@ pub(super) fn starts_row(tokens: &[Token<'_>]) -> bool {
 pub(super) fn starts_other_struct(tokens: &[Token<'_>]) -> bool {
     match tokens {
         [dot, name, ..] if dot.is('.') => !name.is('.'),
-        [name, colon, after, ..] => name.kind == TokenKind::Word && colon.is(':') && !after.is(':'),
+        [name, colon, after, ..] => name.is_name() && colon.is(':') && !after.is(':'),
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! The sizes of arrays.
 
 use crate::diagnostic::Position;
-use crate::lexer::{Token, TokenKind};
+use crate::lexer::Token;
 
 /// How many tokens a size may have.
 const MAX_TOKENS: usize = 60;
@@ -14,7 +14,7 @@ pub(super) fn size_before<'t, 'a>(
 ) -> Option<(&'t [Token<'a>], Position)> {
     let before = tokens.get(brace.saturating_sub(MAX_TOKENS)..brace)?;
     let (last, mut rest) = before.split_last()?;
-    let is_path = |token: &Token<'_>| token.kind == TokenKind::Word || token.is('.');
+    let is_path = |token: &Token<'_>| token.is_name() || token.is('.');
     if last.is('=') {
         rest = without_attributes(rest);
     } else if is_path(last) {

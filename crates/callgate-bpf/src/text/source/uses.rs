@@ -18,7 +18,7 @@ use super::place::Places;
 use super::readers::{is_copy, is_reader};
 use super::references::has_references;
 use crate::diagnostic::Diagnostic;
-use crate::lexer::{Token, TokenKind, quote};
+use crate::lexer::{Token, quote};
 
 /// How many names the array may have.
 const MAX_NAMES: usize = 64;
@@ -160,8 +160,8 @@ impl<'a> Uses<'_, '_, 'a> {
         let from = block.unwrap_or(0);
         for here in from..at {
             let [word, equals, array, end] = self.pairs.slice(here, here + 4) else { continue };
-            let ends = [';', ',', '['].iter().any(|mark| end.is(*mark));
-            if word.text == name && equals.is('=') && ends && array.kind == TokenKind::Word {
+            let ends = end.is_any(";,[");
+            if word.text == name && equals.is('=') && ends && array.is_name() {
                 self.add(array.text, Kind::Variable, block, at)?;
             }
         }
@@ -194,14 +194,14 @@ impl<'a> Uses<'_, '_, 'a> {
         while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
             let word = open.checked_sub(1).and_then(|at| self.pairs.get(at));
             let is_attribute =
-                word.is_some_and(|word| word.text.starts_with('_') || word.kind != TokenKind::Word);
+                word.is_some_and(|word| word.text.starts_with('_') || !word.is_name());
             if is(open, '(') && before == open + 2 && !is_attribute {
                 before -= 1;
                 break;
             }
             before = open.saturating_sub(usize::from(is(open, '(')) + 1);
         }
-        let Some(name) = self.pairs.get(before).filter(|name| name.kind == TokenKind::Word) else {
+        let Some(name) = self.pairs.get(before).filter(|name| name.is_name()) else {
             return Ok(());
         };
         self.declared.insert(before);
@@ -217,12 +217,9 @@ impl<'a> Uses<'_, '_, 'a> {
         let mut path = vec![name.text];
         for open in self.pairs.blocks(before) {
             let end = open.saturating_sub(1);
-            let start = self
-                .pairs
-                .skip_back(end, NEAR, |token| [';', '{', '}'].iter().any(|mark| token.is(*mark)));
-            let is_name = |at: &usize| {
-                is(end, '=') && self.pairs.get(*at).is_some_and(|t| t.kind == TokenKind::Word)
-            };
+            let start = self.pairs.skip_back(end, NEAR, |token| token.is_any(";{}"));
+            let is_name =
+                |at: &usize| is(end, '=') && self.pairs.get(*at).is_some_and(|t| t.is_name());
             let place = (start..end).rev().find(is_name);
             if let Some((at, name)) = place.and_then(|at| Some((at, self.pairs.get(at)?))) {
                 self.declared.insert(at);
@@ -308,7 +305,7 @@ impl<'a> Uses<'_, '_, 'a> {
         (self.is_moved, self.is_given) = (false, false);
         for at in from..to.min(self.pairs.tokens().len()) {
             let Some(token) = self.pairs.get(at) else { break };
-            if token.kind != TokenKind::Word
+            if !token.is_name()
                 || token.text != name.text
                 || self.is_member(at) != (name.kind == Kind::Member)
                 || self.declared.contains(&at)
@@ -347,9 +344,7 @@ impl<'a> Uses<'_, '_, 'a> {
         );
         let base = at.checked_sub(dots + 1).and_then(|base| self.pairs.get(base));
         base.is_some_and(|base| {
-            base.kind == TokenKind::Word
-                && !self.programs.contains(base.text)
-                && self.others.contains(base.text)
+            base.is_name() && !self.programs.contains(base.text) && self.others.contains(base.text)
         })
     }
 
@@ -368,8 +363,7 @@ impl<'a> Uses<'_, '_, 'a> {
             while let Some(open) = self.pairs.partner(before).filter(|open| *open < before) {
                 let is_index = self.pairs.get(open).is_some_and(|token| token.is('['));
                 let word = open.checked_sub(1).and_then(|word| self.pairs.get(word));
-                let is_call = word
-                    .is_some_and(|word| word.kind == TokenKind::Word && !is_statement(word.text));
+                let is_call = word.is_some_and(|word| word.is_name() && !is_statement(word.text));
                 before = match is_index || is_call {
                     true => open.saturating_sub(1),
                     false => open,
@@ -378,7 +372,7 @@ impl<'a> Uses<'_, '_, 'a> {
                     return Some(before);
                 }
             }
-            if self.pairs.get(before).is_none_or(|base| base.kind != TokenKind::Word) {
+            if self.pairs.get(before).is_none_or(|base| !base.is_name()) {
                 // A designator in an initializer.
                 return Some(start - 1);
             }
@@ -395,7 +389,7 @@ impl<'a> Uses<'_, '_, 'a> {
         let mut types = 0;
         let mut first = None;
         for token in before {
-            if token.kind != TokenKind::Word && !token.is('*') {
+            if !token.is_name() && !token.is('*') {
                 first = Some(token);
                 break;
             }
@@ -407,12 +401,10 @@ impl<'a> Uses<'_, '_, 'a> {
                 first = Some(token);
                 break;
             }
-            types += usize::from(token.kind == TokenKind::Word && token.text != "const");
+            types += usize::from(token.is_name() && token.text != "const");
         }
-        let starts = first.is_none_or(|first| {
-            [';', '{', '}', '(', ')', ','].iter().any(|mark| first.is(*mark))
-                || first.text == "__extension__"
-        });
+        let starts =
+            first.is_none_or(|first| first.is_any(";{}(),") || first.text == "__extension__");
         let mut end = at + 1;
         if types == 0 || !starts {
             return is(end, '(') && at.checked_sub(1).is_none_or(|before| !is(before, '*'));
@@ -474,7 +466,7 @@ impl<'a> Uses<'_, '_, 'a> {
     fn copied(&mut self, equals: usize, kind: Kind, at: usize) -> Result<(), Diagnostic> {
         let to = equals
             .checked_sub(1)
-            .filter(|to| self.pairs.get(*to).is_some_and(|token| token.kind == TokenKind::Word));
+            .filter(|to| self.pairs.get(*to).is_some_and(|token| token.is_name()));
         let Some((to, name)) = to.and_then(|to| Some((to, self.pairs.get(to)?))) else {
             return match kind {
                 Kind::Program => Ok(()),
@@ -510,7 +502,7 @@ impl<'a> Uses<'_, '_, 'a> {
     fn is_member_of_program(&self, at: usize) -> bool {
         let arrow = at.checked_sub(1).and_then(|at| self.pairs.get(at)).is_some_and(|t| t.is('>'));
         let base = at.checked_sub(2 + usize::from(arrow)).and_then(|at| self.pairs.get(at));
-        match base.filter(|base| base.kind == TokenKind::Word) {
+        match base.filter(|base| base.is_name()) {
             Some(base) => self.programs.contains(base.text) && !self.others.contains(base.text),
             None => self.pairs.enclosing(at).is_some_and(|brace| self.is_program(brace)),
         }
@@ -547,7 +539,7 @@ impl<'a> Uses<'_, '_, 'a> {
             }
             let rest = self.pairs.slice(here + 1, usize::MAX);
             let stars = rest.iter().take_while(|token| token.is('*')).count();
-            let Some(name) = rest.get(stars).filter(|name| name.kind == TokenKind::Word) else {
+            let Some(name) = rest.get(stars).filter(|name| name.is_name()) else {
                 continue;
             };
             let open = self.pairs.enclosing(here);
@@ -594,7 +586,7 @@ impl<'a> Uses<'_, '_, 'a> {
         for here in places {
             let is_head = here.checked_sub(1).is_none_or(|before| {
                 self.pairs.get(before).is_some_and(|token| {
-                    (token.kind == TokenKind::Word && !is_statement(token.text)) || token.is('*')
+                    (token.is_name() && !is_statement(token.text)) || token.is('*')
                 })
             });
             let is_head = is_head || self.pairs.enclosing(here).is_none();
@@ -633,7 +625,7 @@ impl<'a> Uses<'_, '_, 'a> {
 
     /// Why the array may not be the filter.
     fn what(&self, at: usize, why: &str) -> String {
-        let name = self.pairs.get(at).filter(|name| name.kind == TokenKind::Word);
+        let name = self.pairs.get(at).filter(|name| name.is_name());
         let name = name.map_or("the array".to_owned(), |name| quote(name.text).to_string());
         format!("{name} may be changed here, and then it is not the filter: {why}")
     }
