@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::declaration::{declaration_before, declarator_after, is_type};
-use super::language::Language;
+use super::language::{C_TYPES, Language};
 use super::types::Types;
 use crate::diagnostic::{Diagnostic, error};
 use crate::lexer::Token;
@@ -200,4 +199,75 @@ pub(super) fn changes(before: &[Token<'_>], after: &[Token<'_>], types: &Types<'
         [.., comma] if comma.is(',') && next(&[';', '[']) => 1,
         _ => 0,
     }
+}
+
+/// Types of instructions, or parts of their names.
+const INSN_TYPES: &[&str] = &["sock_filter", "SockFilter", "bpf_insn", "Instruction"];
+
+/// Types of a program, which has a pointer to its instructions.
+pub(super) const PROGRAMS: [&str; 2] = ["sock_fprog", "bpf_program"];
+
+/// The maximum number of tokens of a declaration that are considered.
+const MAX_DECLARATION: usize = 12;
+
+/// Whether a token is a type of instructions.
+pub(super) fn is_type(token: &Token<'_>) -> bool {
+    token.is_name() && INSN_TYPES.iter().any(|kind| token.text.contains(kind))
+}
+
+/// The tokens before an index that may belong to the same declaration.
+pub(super) fn declaration_before<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
+    let before = tokens.get(at.saturating_sub(MAX_DECLARATION)..at).unwrap_or_default();
+    let end = before.iter().rposition(|token| token.is_any(";{}"));
+    before.get(end.map_or(0, |end| end + 1)..).unwrap_or_default()
+}
+
+/// The tokens after an index up to the end of the declarator.
+pub(super) fn declarator_after<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
+    let after = tokens.get(at..).unwrap_or_default();
+    let ends = |token: &Token<'_>| token.is_any(";{}(),=");
+    let length = after.iter().take(MAX_DECLARATION).take_while(|token| !ends(token)).count();
+    after.get(..length).unwrap_or_default()
+}
+
+/// The words after the types of programs, of which one is the name of a variable.
+pub(super) fn programs<'a>(tokens: &[Token<'a>]) -> BTreeSet<&'a str> {
+    let after = tokens.windows(3).filter_map(|words| match words {
+        [kind, name_or_star, last] if PROGRAMS.contains(&kind.text) => {
+            Some([name_or_star.text, last.text])
+        }
+        _ => None,
+    });
+    after.flatten().collect()
+}
+
+/// Words that only texts in C++ have.
+const CPP_WORDS: [&str; 9] = [
+    "using",
+    "template",
+    "namespace",
+    "class",
+    "typename",
+    "nullptr",
+    "constexpr",
+    "auto",
+    "operator",
+];
+
+/// Whether a text has a sign of references: `std::`, `auto &`, `unsigned &k`, or of assembly.
+pub(super) fn has_references(tokens: &[Token<'_>]) -> bool {
+    let is_cpp = |words: &[Token<'_>]| match words {
+        [one, other, ..] if one.is(':') && other.is(':') => true,
+        [kind, and, name] if and.is('&') => is_cpp_type(kind) && name.is_name(),
+        [constant, _, and] if and.is('&') => matches!(constant.text, "const" | "struct"),
+        _ => false,
+    };
+    let is_assembly = |token: &Token<'_>| matches!(token.text.trim_matches('_'), "asm");
+    tokens.windows(3).any(is_cpp)
+        || tokens.iter().any(|token| CPP_WORDS.contains(&token.text) || is_assembly(token))
+}
+
+fn is_cpp_type(token: &Token<'_>) -> bool {
+    token.is_name()
+        && (is_type(token) || C_TYPES.contains(&token.text) || token.text.ends_with("_t"))
 }

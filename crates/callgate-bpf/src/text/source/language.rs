@@ -38,34 +38,12 @@ fn starts_directive(tokens: &[Token<'_>]) -> bool {
 
 /// Whether a word is the name of a directive.
 pub(super) fn is_directive(name: &str) -> bool {
-    DIRECTIVES.contains(&name)
+    DIRECTIVES.split(' ').any(|directive| directive == name)
 }
 
 /// The directives of C, and gcc's.
-pub(super) const DIRECTIVES: &[&str] = &[
-    "define",
-    "undef",
-    "if",
-    "ifdef",
-    "ifndef",
-    "elif",
-    "elifdef",
-    "elifndef",
-    "else",
-    "endif",
-    "include",
-    "include_next",
-    "import",
-    "line",
-    "pragma",
-    "error",
-    "warning",
-    "ident",
-    "sccs",
-    "assert",
-    "unassert",
-    "embed",
-];
+pub(super) const DIRECTIVES: &str = "define undef if ifdef ifndef elif elifdef elifndef else endif include include_next import \
+    line pragma error warning ident sccs assert unassert embed";
 
 fn is_sign_of_c(tokens: &[Token<'_>]) -> bool {
     let is_word = |token: &Token<'_>| token.is_name();

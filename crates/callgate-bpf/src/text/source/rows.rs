@@ -1,14 +1,12 @@
 //! Finds the arrays of instructions in source code, and reads their elements.
 
-use super::builders::builder;
-use super::changed::FIELDS;
-use super::declaration::{declaration_before, is_type};
+use super::changed::{FIELDS, declaration_before, is_type};
 use super::field::{Context as FieldContext, Fields};
 use super::go;
 use super::language::{C_TYPES, Language, is_branch};
+use super::part::size_before;
 use super::place::{Index, Place, Places, next_place, place_before, places};
-use super::shape::{field_index, last_of, macro_call, starts_other_struct, starts_row};
-use super::size::size_before;
+use super::shape::{builder, field_index, last_of, macro_call, starts_other_struct, starts_row};
 use crate::asm::{AsmError, Errors};
 use crate::cursor::{Cursor, Result};
 use crate::diagnostic::{Diagnostic, Position, error};

@@ -6,17 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::changed::{is_assignment, other_structs};
-use super::declaration::{PROGRAMS, declaration_before, programs};
+use super::changed::{
+    PROGRAMS, declaration_before, has_references, is_assignment, other_structs, programs,
+};
 use super::functions::{
-    global_words, is_constant_pointer, parameter, parameter_name, union_words, words,
+    global_words, is_constant_pointer, is_copy, is_reader, parameter, parameter_name, union_words,
+    words,
 };
 use super::language::is_statement;
 use super::operand::{Operand, Use, Value};
 use super::pairs::{MAX_DEPTH, Pairs, is_size};
 use super::place::Places;
-use super::readers::{is_copy, is_reader};
-use super::references::has_references;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Token, quote};
 
