@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use super::headers::has_word;
 use super::language::{C_TYPES, Language};
 use super::types::Types;
 use crate::diagnostic::{Diagnostic, error};
-use crate::lexer::Token;
+use crate::lexer::{Token, starts};
 
 /// An error at the first assignment to a field of an instruction. `declaration` is what is before the array that is read.
 pub(super) fn changed_field(
@@ -29,13 +30,13 @@ pub(super) fn changed_field(
         Place::Expression => true,
     };
     let field = assignments.into_iter().find(is_of_array)?.field;
-    let message =
-        "an instruction is changed when the program runs, so the array alone is not the filter";
-    Some(
-        error(field.position, message)
-            .help("read the policy of a filter with variables, or the running process (pid:N)"),
-    )
+    let help = "read the policy of a filter with variables, or the running process (pid:N)";
+    Some(error(field.position, CHANGED).help(help))
 }
+
+/// The message for an array that is not the filter.
+pub(super) const CHANGED: &str =
+    "an instruction is changed when the program runs, so the array alone is not the filter";
 
 /// An assignment to a field of something.
 struct Assignment<'t, 'a> {
@@ -108,14 +109,10 @@ pub(super) fn is_field(name: &str) -> bool {
 
 /// Whether an operator that changes what is before it begins here.
 pub(super) fn is_assignment(tokens: &[Token<'_>]) -> bool {
-    let is = |at: usize, mark| tokens.get(at).is_some_and(|token| token.is(mark));
-    let is_any = |marks: &[char]| marks.iter().any(|mark| is(0, *mark));
-    (is(0, '=') && !is(1, '='))
-        || (is_any(&['+', '-', '*', '/', '%', '&', '|', '^']) && is(1, '='))
-        || (is(0, '<') && is(1, '<') && is(2, '='))
-        || (is(0, '>') && is(1, '>') && is(2, '='))
-        || (is(0, '+') && is(1, '+'))
-        || (is(0, '-') && is(1, '-'))
+    const OPERATORS: [&str; 12] =
+        ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"];
+    (starts(tokens, "=") && !starts(tokens, "=="))
+        || OPERATORS.iter().any(|operator| starts(tokens, operator))
 }
 
 /// The names that a text declares as those of other structures.
@@ -178,25 +175,18 @@ pub(super) fn changes(before: &[Token<'_>], after: &[Token<'_>], types: &Types<'
     const KEYWORDS: &[&str] =
         &["return", "case", "else", "do", "goto", "in", "as", "sizeof", "struct", "enum", "union"];
     let is_type = |token: &Token<'_>| token.is_name() && !KEYWORDS.contains(&token.text);
-    let next =
-        |marks: &[char]| after.first().is_some_and(|next| marks.iter().any(|mark| next.is(*mark)));
+    let next = |marks: &str| after.first().is_some_and(|next| next.is_any(marks));
     match before {
         // A member of a structure.
         [.., dot] if dot.is('.') => 0,
         [.., dash, end] if dash.is('-') && end.is('>') => 0,
         [.., plus, second] if plus.is('+') && second.is('+') => 2,
-        [.., minus, second] if minus.is('-') && second.is('-') && !next(&['=']) => 2,
+        [.., minus, second] if minus.is('-') && second.is('-') && !next("=") => 2,
         _ if is_assignment(after) => 1,
-        [.., open]
-            if open.is('(')
-                && next(&[')'])
-                && is_assignment(after.get(1..).unwrap_or_default()) =>
-        {
-            1
-        }
+        [.., open] if open.is('(') && next(")") && after.get(1..).is_some_and(is_assignment) => 1,
         [.., kind] if is_type(kind) => 1,
         [.., kind, star] if star.is('*') => usize::from(kind.is_name() && types.is_word(kind.text)),
-        [.., comma] if comma.is(',') && next(&[';', '[']) => 1,
+        [.., comma] if comma.is(',') && next(";[") => 1,
         _ => 0,
     }
 }
@@ -223,7 +213,7 @@ pub(super) fn declaration_before<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> 
 }
 
 /// The tokens after an index up to the end of the declarator.
-pub(super) fn declarator_after<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
+fn declarator_after<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> &'t [Token<'a>] {
     let after = tokens.get(at..).unwrap_or_default();
     let ends = |token: &Token<'_>| token.is_any(";{}(),=");
     let length = after.iter().take(MAX_DECLARATION).take_while(|token| !ends(token)).count();
@@ -242,17 +232,7 @@ pub(super) fn programs<'a>(tokens: &[Token<'a>]) -> BTreeSet<&'a str> {
 }
 
 /// Words that only texts in C++ have.
-const CPP_WORDS: [&str; 9] = [
-    "using",
-    "template",
-    "namespace",
-    "class",
-    "typename",
-    "nullptr",
-    "constexpr",
-    "auto",
-    "operator",
-];
+const CPP_WORDS: &str = "using template namespace class typename nullptr constexpr auto operator";
 
 /// Whether a text has a sign of references: `std::`, `auto &`, `unsigned &k`, or of assembly.
 pub(super) fn has_references(tokens: &[Token<'_>]) -> bool {
@@ -264,7 +244,7 @@ pub(super) fn has_references(tokens: &[Token<'_>]) -> bool {
     };
     let is_assembly = |token: &Token<'_>| matches!(token.text.trim_matches('_'), "asm");
     tokens.windows(3).any(is_cpp)
-        || tokens.iter().any(|token| CPP_WORDS.contains(&token.text) || is_assembly(token))
+        || tokens.iter().any(|token| has_word(CPP_WORDS, token.text) || is_assembly(token))
 }
 
 fn is_cpp_type(token: &Token<'_>) -> bool {
