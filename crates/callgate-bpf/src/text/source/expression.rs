@@ -27,64 +27,29 @@ pub(super) trait Terms<'a> {
     }
 }
 
-/// The characters of binary operators, longer ones first.
-const OPERATORS: &[(&str, Binary)] = &[
-    ("||", Binary::Or),
-    ("&&", Binary::And),
-    ("==", Binary::Equal),
-    ("!=", Binary::NotEqual),
-    ("<<", Binary::ShiftLeft),
-    (">>", Binary::ShiftRight),
-    ("<=", Binary::LessEqual),
-    (">=", Binary::GreaterEqual),
-    ("&^", Binary::BitClear),
-    ("<", Binary::Less),
-    (">", Binary::Greater),
-    ("|", Binary::BitOr),
-    ("^", Binary::BitXor),
-    ("&", Binary::BitAnd),
-    ("+", Binary::Add),
-    ("-", Binary::Subtract),
-    ("*", Binary::Multiply),
-    ("/", Binary::Divide),
-    ("%", Binary::Remainder),
+/// The characters of binary operators, longer ones first, and how tightly they bind in C, Rust and Go; 0 in a language that
+/// does not have them.
+const OPERATORS: &[(&str, Binary, [u32; 3])] = &[
+    ("||", Binary::Or, [1, 0, 0]),
+    ("&&", Binary::And, [2, 0, 0]),
+    ("==", Binary::Equal, [6, 0, 0]),
+    ("!=", Binary::NotEqual, [6, 0, 0]),
+    ("<<", Binary::ShiftLeft, [8, 4, 2]),
+    (">>", Binary::ShiftRight, [8, 4, 2]),
+    ("<=", Binary::LessEqual, [7, 0, 0]),
+    (">=", Binary::GreaterEqual, [7, 0, 0]),
+    ("&^", Binary::BitClear, [0, 0, 2]),
+    ("<", Binary::Less, [7, 0, 0]),
+    (">", Binary::Greater, [7, 0, 0]),
+    ("|", Binary::BitOr, [3, 1, 1]),
+    ("^", Binary::BitXor, [4, 2, 1]),
+    ("&", Binary::BitAnd, [5, 3, 2]),
+    ("+", Binary::Add, [9, 5, 1]),
+    ("-", Binary::Subtract, [9, 5, 1]),
+    ("*", Binary::Multiply, [10, 6, 2]),
+    ("/", Binary::Divide, [10, 6, 2]),
+    ("%", Binary::Remainder, [10, 6, 2]),
 ];
-
-/// How tightly an operator binds, from 1; `None` if the language does not have it.
-fn level(operator: Binary, language: Language) -> Option<u32> {
-    use Binary::{
-        Add, And, BitAnd, BitClear, BitOr, BitXor, Divide, Equal, Greater, GreaterEqual, Less,
-        LessEqual, Multiply, NotEqual, Or, Remainder, ShiftLeft, ShiftRight, Subtract,
-    };
-    let levels: &[&[Binary]] = match language {
-        Language::C => &[
-            &[Or],
-            &[And],
-            &[BitOr],
-            &[BitXor],
-            &[BitAnd],
-            &[Equal, NotEqual],
-            &[Less, LessEqual, Greater, GreaterEqual],
-            &[ShiftLeft, ShiftRight],
-            &[Add, Subtract],
-            &[Multiply, Divide, Remainder],
-        ],
-        Language::Rust => &[
-            &[BitOr],
-            &[BitXor],
-            &[BitAnd],
-            &[ShiftLeft, ShiftRight],
-            &[Add, Subtract],
-            &[Multiply, Divide, Remainder],
-        ],
-        Language::Go => &[
-            &[Add, Subtract, BitOr, BitXor],
-            &[Multiply, Divide, Remainder, ShiftLeft, ShiftRight, BitAnd, BitClear],
-        ],
-    };
-    let found = levels.iter().zip(1..).find(|(level, _)| level.contains(&operator));
-    found.map(|(_, number)| number)
-}
 
 /// Reads an expression.
 pub(super) fn expression<'a>(
@@ -119,13 +84,8 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
         let sum = zero(holds).apply(Binary::Add, zero(fails), int);
         let kind = sum.map_err(|message| error(position, message))?.kind;
         let chosen = match condition.is_zero() {
-            Some(is_zero) => {
-                if is_zero {
-                    fails
-                } else {
-                    holds
-                }
-            }
+            Some(true) => fails,
+            Some(false) => holds,
             None if condition.sure == Sure::No => return Ok(Value::unknown()),
             None => return Err(error(position, "this condition depends on a type")),
         };
@@ -142,15 +102,19 @@ impl<'a, T: Terms<'a>> Parser<'_, '_, 'a, T> {
         let language = self.terms.language();
         let mut value = self.cast(depth)?;
         loop {
-            let found = OPERATORS.iter().find_map(|(marks, operator)| {
-                let level = level(*operator, language)?;
-                (self.cursor.starts(marks)).then_some((marks.len(), *operator, level))
+            let found = OPERATORS.iter().find_map(|(marks, operator, levels)| {
+                let level = match language {
+                    Language::C => levels[0],
+                    Language::Rust => levels[1],
+                    Language::Go => levels[2],
+                };
+                (level > 0 && self.cursor.starts(marks)).then_some((marks, *operator, level))
             });
-            let Some((length, operator, level)) = found.filter(|found| found.2 > least) else {
+            let Some((marks, operator, level)) = found.filter(|found| found.2 > least) else {
                 return Ok(value);
             };
             let position = self.cursor.position();
-            self.cursor.skip(length);
+            self.cursor.skip(marks.len());
             let was_skipped = self.is_skipped;
             let decides = match operator {
                 Binary::Or => value.is_zero() == Some(false),

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::changed::{is_assignment, programs};
+use super::pairs::Pairs;
 use crate::diagnostic::{Diagnostic, Position, error};
 use crate::lexer::{Token, TokenKind};
 
-/// How many tokens a size or a length may have.
+/// How many tokens a length may have.
 const MAX_LENGTH: usize = 60;
 
 /// The name of an array in its declaration.
@@ -153,47 +154,28 @@ fn is_of_program(
 /// The size of an array whose elements begin at an open brace: `f[3] = {`, `(struct sock_filter[3]){`, `[3]unix.SockFilter{`;
 /// `None` if the elements decide it.
 pub(super) fn size_before<'t, 'a>(
-    tokens: &'t [Token<'a>],
+    pairs: &Pairs<'t, 'a>,
     brace: usize,
 ) -> Option<(&'t [Token<'a>], Position)> {
-    let before = tokens.get(brace.saturating_sub(MAX_LENGTH)..brace)?;
-    let (last, mut rest) = before.split_last()?;
     let is_path = |token: &Token<'_>| token.is_name() || token.is('.');
-    if last.is('=') {
-        rest = without_attributes(rest);
-    } else if is_path(last) {
-        let words = before.iter().rev().take_while(|token| is_path(token)).count();
-        rest = before.get(..before.len() - words)?;
-    } else if !last.is(')') {
-        return None;
-    }
-    let (close, inside) = rest.split_last().filter(|(close, _)| close.is(']'))?;
-    let mut depth = 1usize;
-    let open = inside.iter().rposition(|token| {
-        depth += usize::from(token.is(']'));
-        depth -= usize::from(token.is('['));
-        depth == 0
-    })?;
-    let size = inside.get(open + 1..)?;
-    let is_dots = size.iter().all(|token| token.is('.'));
-    (!is_dots).then_some((size, size.first().map_or(close.position, |first| first.position)))
-}
-
-/// The tokens without `__attribute__((…))` at their end.
-fn without_attributes<'t, 'a>(tokens: &'t [Token<'a>]) -> &'t [Token<'a>] {
-    if !tokens.last().is_some_and(|last| last.is(')')) {
-        return tokens;
-    }
-    let mut depth = 0usize;
-    let open = tokens.iter().rposition(|token| {
-        depth += usize::from(token.is(')'));
-        depth -= usize::from(token.is('('));
-        depth == 0
-    });
-    match open.and_then(|open| Some((tokens.get(open.checked_sub(1)?)?, open - 1))) {
-        Some((name, at)) if name.text.starts_with("__attribute") => {
-            without_attributes(tokens.get(..at).unwrap_or_default())
+    let mut end = brace;
+    if pairs.before(end, 1).is_some_and(is_path) {
+        let words = pairs.slice(0, brace).iter().rev().take_while(|token| is_path(token));
+        end -= words.count();
+    } else if pairs.before(end, 1)?.is_any("=)") {
+        let is_initializer = pairs.is_before(end, 1, '=');
+        end -= 1;
+        // `__attribute__((…))`
+        while let Some(open) = end.checked_sub(1).and_then(|close| pairs.partner(close)) {
+            let name = pairs.before(open, 1).map_or("", |name| name.text);
+            if !is_initializer || !name.starts_with("__attribute") {
+                break;
+            }
+            end = open - 1;
         }
-        _ => tokens,
     }
+    let close = end.checked_sub(1).filter(|close| pairs.is(*close, ']'))?;
+    let size = pairs.slice(pairs.partner(close)? + 1, close);
+    let position = size.first().or(pairs.get(close))?.position;
+    (!size.iter().all(|token| token.is('.'))).then_some((size, position))
 }

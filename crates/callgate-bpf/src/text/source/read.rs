@@ -13,6 +13,7 @@ use super::language::Language;
 use super::lexer::{Lexed, join, tokens};
 use super::literal::Literals;
 use super::macros::DEFINITIONS;
+use super::pairs::Pairs;
 use super::part::{array_name, other_part};
 use super::predefined::{Defined, defined};
 use super::preprocess::{Before, Preprocessed, expand_only, preprocess};
@@ -20,7 +21,6 @@ use super::rows::{Reader, Rows};
 use super::types::Types;
 use super::uses::{Origin, changing_use};
 use crate::asm::{AsmError, Errors};
-use crate::cursor::Cursor;
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::lexer::Token;
 use crate::symbols::{Names, only_arch_in};
@@ -248,18 +248,17 @@ impl<'a> Source<'_, 'a> {
         }
         let end = self.tokens.last().map_or(Position::START, |last| last.position);
         let context = Context { names, types: &types, literals, constants: &constants };
-        let mut reader = Reader::new(tokens, end, context);
+        let pairs = Pairs::new(tokens);
+        let mut reader = Reader::new(&pairs, end, context);
         reader.read();
-        if let Some(error) = changed_field(self.tokens, reader.declaration(), self.language) {
+        if let Some(error) = changed_field(self.tokens, reader.declaration, self.language) {
             return Err(error.into());
         }
         if self.language == Language::C {
-            let value = |expression: &[Token<'_>]| {
-                let mut cursor = Cursor::new(expression, end);
-                let value = Fields::outside(context).exact(&mut cursor).ok()?;
-                cursor.peek().is_none().then_some(value.number)
-            };
-            let error = reader.is_right().then(|| not_the_whole(tokens, &reader, &value)).flatten();
+            let value =
+                |expression: &[Token<'_>]| Some(Fields::outside(context).whole(expression)?.number);
+            let error =
+                reader.errors.is_empty().then(|| not_the_whole(&pairs, &reader, &value)).flatten();
             if let Some(error) = error {
                 return Err(error.into());
             }
@@ -289,7 +288,7 @@ impl<'a> Source<'_, 'a> {
 
 /// An error if a text in C changes what was read, or uses only a part of it.
 fn not_the_whole<'a>(
-    tokens: &[Token<'a>],
+    pairs: &Pairs<'_, 'a>,
     reader: &Reader<'_, '_, 'a>,
     value: &dyn Fn(&[Token<'_>]) -> Option<i128>,
 ) -> Option<Diagnostic> {
@@ -300,13 +299,13 @@ fn not_the_whole<'a>(
     // A pointer that is moved is not the array, which is followed.
     let assigned =
         places.as_ref().and_then(|places| if places.is_pointer { Some("") } else { places.name });
-    let name = assigned.or_else(|| array_name(reader.declaration()));
-    let part = name.and_then(|name| other_part(tokens, name, reader.count(), value));
-    let origin = match (&places, reader.begin()) {
+    let name = assigned.or_else(|| array_name(reader.declaration));
+    let part = name.and_then(|name| other_part(pairs.tokens(), name, reader.insns.len(), value));
+    let origin = match (&places, reader.begin) {
         (Some(places), _) => Some(Origin::Rows(places)),
         (None, begin) => begin.map(Origin::Brace),
     };
-    part.or_else(|| changing_use(tokens, &origin?))
+    part.or_else(|| changing_use(pairs, &origin?))
 }
 
 /// The families of names that the code of a text uses, whose headers it does not include.

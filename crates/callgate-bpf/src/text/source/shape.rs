@@ -43,14 +43,6 @@ pub(super) fn macro_call(tokens: &[Token<'_>]) -> Option<bool> {
     }
 }
 
-/// The last mark of this kind: that of an index or a cast is near, and what is far away is not looked for.
-pub(super) fn last_of(tokens: &[Token<'_>], mark: char) -> Option<usize> {
-    const DISTANCE: usize = 256;
-    let from = tokens.len().saturating_sub(DISTANCE);
-    let near = tokens.get(from..).unwrap_or_default();
-    near.iter().rposition(|token| token.is(mark)).map(|at| from + at)
-}
-
 pub(super) fn field_index(name: &str) -> Option<usize> {
     // `Op` is the code in `bpf.RawInstruction` of Go.
     let name = if name == "Op" { "code" } else { name };

@@ -62,17 +62,17 @@ pub(super) enum Origin<'p, 'a> {
 
 /// An error at the first use of an array that may change it.
 pub(super) fn changing_use<'a>(
-    tokens: &[Token<'a>],
+    pairs: &Pairs<'_, 'a>,
     origin: &Origin<'_, 'a>,
 ) -> Option<Diagnostic> {
-    let pairs = Pairs::new(tokens);
-    let (calls, values) = words(&pairs);
+    let tokens = pairs.tokens();
+    let (calls, values) = words(pairs);
     let mut uses = Uses {
-        pairs: &pairs,
+        pairs,
         others: other_structs(tokens),
         programs: programs(tokens),
-        global: global_words(&pairs),
-        unions: union_words(&pairs),
+        global: global_words(pairs),
+        unions: union_words(pairs),
         calls,
         values,
         has_references: has_references(tokens),
